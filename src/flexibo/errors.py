@@ -1,0 +1,49 @@
+"""The exceptions of flexibo: one family, each message one clear sentence."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class FlexiBOError(Exception):
+    """The parent of every exception that flexibo raises on purpose."""
+
+
+class InvalidValueError(FlexiBOError, ValueError):
+    """An argument has a value that cannot be used."""
+
+
+class InvalidTypeError(FlexiBOError, TypeError):
+    """An argument has a type that cannot be used."""
+
+
+class UnknownNameError(InvalidValueError):
+    """A name was given that is in no table."""
+
+
+class MissingExtraError(FlexiBOError, ImportError):
+    """A feature needs a package that is not installed."""
+
+
+def unknown_name(what: str, name: object, known: Iterable[str]) -> UnknownNameError:
+    """An error that lists the known names and, where there is one, the nearest.
+
+    >>> str(unknown_name("method", "flexbo", ["flexibo", "random"]))
+    "Unknown method 'flexbo'; did you mean 'flexibo'? Known: flexibo, random."
+    """
+    names = sorted(known)
+    near = difflib.get_close_matches(str(name), names, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    return UnknownNameError(f"Unknown {what} {name!r}{hint} Known: {', '.join(names)}.")
+
+
+def missing_extra(package: str, extra: str) -> MissingExtraError:
+    """An error that names the extra to install.
+
+    >>> str(missing_extra("pandas", "pandas"))
+    "This needs pandas, which is not installed; install it with: pip install 'flexibo[pandas]'."
+    """
+    return MissingExtraError(
+        f"This needs {package}, which is not installed; install it with: pip install 'flexibo[{extra}]'."
+    )
