@@ -1,3 +1,57 @@
-"""FlexiBO: choose which design and which single objective to measure next."""
+"""FlexiBO: choose which design and which single objective to measure next.
+
+The names below are imported when they are first used, so that ``import flexibo`` stays fast.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from flexibo.errors import FlexiBOError
+    from flexibo.history import Evaluation
+    from flexibo.catalogue import methods
+    from flexibo.objectives import Objective
+    from flexibo.space import Categorical, Design, Integer, Ordinal, Real, Space
+    from flexibo.study import Study
+    from flexibo.surrogates import GaussianProcess, RandomForest
+
+__all__ = [
+    "Categorical",
+    "Design",
+    "Evaluation",
+    "FlexiBOError",
+    "GaussianProcess",
+    "Integer",
+    "Objective",
+    "Ordinal",
+    "RandomForest",
+    "Real",
+    "Space",
+    "Study",
+    "methods",
+]
+
+_HOMES = {
+    "errors": ("FlexiBOError",),
+    "history": ("Evaluation",),
+    "catalogue": ("methods",),
+    "objectives": ("Objective",),
+    "space": ("Categorical", "Design", "Integer", "Ordinal", "Real", "Space"),
+    "study": ("Study",),
+    "surrogates": ("GaussianProcess", "RandomForest"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"flexibo.{home}"), name)
+    raise AttributeError(f"module 'flexibo' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

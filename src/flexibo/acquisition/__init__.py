@@ -1,1 +1,7 @@
-"""."""
+"""Acquisitions: one paper, one file. Each scores what could be measured next."""
+
+from flexibo.acquisition.base import Acquisition
+from flexibo.acquisition.flexibo import region_gain
+from flexibo.acquisition.random import random_score
+
+__all__ = ["Acquisition", "random_score", "region_gain"]

@@ -1,1 +1,6 @@
-"""."""
+"""Executors: where measurements run."""
+
+from flexibo.executors.base import Executor, Measure, Outcome
+from flexibo.executors.inline import InlineExecutor
+
+__all__ = ["Executor", "InlineExecutor", "Measure", "Outcome"]

@@ -1,0 +1,59 @@
+# Every target does its own set-up: a machine needs Python 3.10 or newer and make.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test check format lint types layers wheel pythons bench clean help
+
+help:  ## show the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(STAMPS)/run: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[plot]'
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/test: $(STAMPS)/run
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]'
+	@touch $@
+
+$(STAMPS)/bench: $(STAMPS)/test
+	$(BIN)/python -m pip install -q -c constraints.txt 'torch==2.13.0'
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bench]'
+	@touch $@
+
+demo: $(STAMPS)/run  ## find the front of a small neural network, within two minutes
+	$(BIN)/flexibo demo
+
+test: $(STAMPS)/test  ## run all tests
+	$(BIN)/python -m pytest
+
+check: $(STAMPS)/test lint types layers test wheel pythons  ## everything that CI runs
+
+lint: $(STAMPS)/test
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
+
+format: $(STAMPS)/test  ## rewrite the code in the house style
+	$(BIN)/ruff format src tests benchmarks
+	$(BIN)/ruff check --fix src tests benchmarks
+
+types: $(STAMPS)/test
+	$(BIN)/mypy
+
+layers: $(STAMPS)/test
+	$(BIN)/lint-imports
+
+wheel: $(STAMPS)/test  ## build a wheel and use it in an empty environment
+	BIN=$(BIN) sh tests/wheel.sh
+
+pythons: $(STAMPS)/test  ## the tests on the oldest and the newest Python that is installed
+	BIN=$(BIN) sh tests/pythons.sh
+
+bench: $(STAMPS)/bench  ## speed, as ratios taken in one run
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m benchmarks.speed
+
+clean:  ## remove what was built
+	rm -rf $(VENV) .venv-* dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,13 @@
+"""Random search: the floor that every method has to beat."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexibo.arrays import FloatArray
+from flexibo.belief import Belief
+
+
+def random_score(belief: Belief, rng: np.random.Generator) -> FloatArray:
+    """Uniform scores (m, b): every open evaluation is equally likely."""
+    return rng.random((len(belief.designs), len(belief.bundles)))

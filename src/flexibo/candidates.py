@@ -1,0 +1,52 @@
+"""Which designs are considered: the initial ones, and the candidates of each question."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexibo.space import Design, Designs, Space
+
+MOST_PARENTS = 12
+"""At most this many designs of the front lend their neighbours to the candidates."""
+
+
+def initial_designs(space: Space, count: int, seed: int) -> tuple[Design, ...]:
+    """The first designs of a study: a uniform draw that depends on space, count and seed, not on the method."""
+    return tuple(space.sample(count, np.random.default_rng((seed, 0))))
+
+
+def candidates(
+    space: Space, m: int, known: Designs, rng: np.random.Generator, *, parents: Designs | None = None
+) -> Designs:
+    """The candidates X_m: drawn by Monte Carlo, and every design that was asked about before.
+
+    Args:
+        space: The design space; if it has at most m designs, all of them are candidates.
+        m: How many to draw.
+        known: Designs that were asked about; always included.
+        rng: Source of the draw.
+        parents: Designs whose neighbours replace up to half of the draw.
+
+    Returns:
+        Distinct designs, those asked about first.
+    """
+    if space.size <= m:
+        return distinct(space, [known, space.enumerate()])
+    near = neighbourhood(space, parents, m // 2, rng) if parents is not None and len(parents) else None
+    drawn = space.sample(m - (len(near) if near is not None else 0), rng)
+    return distinct(space, [known, *([near] if near is not None else []), drawn])
+
+
+def neighbourhood(space: Space, parents: Designs, most: int, rng: np.random.Generator) -> Designs:
+    """At most `most` designs that differ in one option from one of the parents."""
+    chosen = rng.permutation(len(parents))[:MOST_PARENTS]
+    near = distinct(space, [space.neighbours(parents[int(i)], rng) for i in chosen])
+    return near[np.sort(rng.permutation(len(near))[:most])]
+
+
+def distinct(space: Space, parts: list[Designs]) -> Designs:
+    """All designs of the parts, each once, in order of first appearance."""
+    codes = np.concatenate([part.codes for part in parts])
+    joined = Designs(space, codes)
+    _, first = np.unique(joined.keys(), return_index=True)
+    return joined[np.sort(first)]

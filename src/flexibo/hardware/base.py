@@ -1,0 +1,37 @@
+"""What a meter is: a counter of joules, and whether it can be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class EnergyMeter(Protocol):
+    """A counter of the energy that a machine has used.
+
+    Only differences between two readings mean anything; the counter starts wherever it likes.
+    """
+
+    @property
+    def name(self) -> str:
+        """What is read, for a report: "RAPL, 2 packages"."""
+        ...
+
+    def read_joules(self) -> float:
+        """The energy used so far; it never falls, because the meter takes care of wrap-around."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """Whether a meter can be read, and if not, why; true and false like a bool.
+
+    >>> bool(Availability(False, "There is no such folder."))
+    False
+    """
+
+    is_available: bool
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return self.is_available

@@ -1,0 +1,110 @@
+"""RAPL: the energy counters of Intel and AMD processors, as Linux shows them under /sys/class/powercap.
+
+Each processor package is a zone `intel-rapl:N` (on AMD as well) with `name`, `energy_uj` and `max_energy_range_uj`. Its
+sub-zones `intel-rapl:N:M` (core, uncore, dram) are parts of it or other devices, `psys` is the whole board, and
+`intel-rapl-mmio:N` shows a package a second time: none of these is added.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from flexibo.errors import FlexiBOError
+from flexibo.hardware.base import Availability
+
+POWERCAP = Path("/sys/class/powercap")
+_TOP_LEVEL_ZONE = re.compile(r"intel-rapl:\d+")
+
+
+class RaplUnavailableError(FlexiBOError, OSError):
+    """The RAPL counters are missing or may not be read."""
+
+
+@dataclass(slots=True)
+class _Package:
+    """One processor package: where its counter is and what it has counted since the meter was made."""
+
+    counter: Path
+    range_microjoules: int
+    last_microjoules: int
+    total_microjoules: int = 0
+
+    def advance(self) -> int:
+        """The microjoules counted so far, after one more reading."""
+        now = _read_int(self.counter)
+        rise = now - self.last_microjoules
+        if rise < 0:
+            # It started again at zero. A range lasts minutes at full power, so that one round passed and no more.
+            rise += self.range_microjoules
+        self.last_microjoules = now
+        self.total_microjoules += rise
+        return self.total_microjoules
+
+
+class RaplMeter:
+    """The energy of all processor packages together, in joules since the meter was made.
+
+    It counts the whole packages: whatever else runs on them, and what they use when idle, is in the reading.
+
+    Args:
+        root: The powercap folder; another one in tests and containers.
+
+    Raises:
+        RaplUnavailableError: A counter is missing or may not be read; the message says what to do.
+    """
+
+    def __init__(self, root: str | Path = POWERCAP) -> None:
+        self._packages = _open_packages(Path(root))
+
+    @property
+    def name(self) -> str:
+        """What is read, for a report."""
+        count = len(self._packages)
+        return f"RAPL, {count} package{'s' if count > 1 else ''}"
+
+    def read_joules(self) -> float:
+        """The energy since the meter was made; wrap-around of the counters is taken care of."""
+        return sum(package.advance() for package in self._packages) / 1e6
+
+    @staticmethod
+    def available(root: str | Path = POWERCAP) -> Availability:
+        """Whether every package's counter can be read now, and if not, the reason."""
+        try:
+            _open_packages(Path(root))
+        except RaplUnavailableError as error:
+            return Availability(False, str(error))
+        return Availability(True)
+
+
+def _open_packages(root: Path) -> tuple[_Package, ...]:
+    try:
+        packages = tuple(_package(zone) for zone in _package_zones(root))
+    except PermissionError as error:
+        raise RaplUnavailableError(
+            f"{error.filename} may not be read by this user; run as root, or let root run: chmod a+r {error.filename}."
+        ) from error
+    except (OSError, ValueError) as error:
+        raise RaplUnavailableError(f"The RAPL counters under {root} cannot be read: {error}.") from error
+    if not packages:
+        raise RaplUnavailableError(f"There is no RAPL processor package under {root}.")
+    return packages
+
+
+def _package_zones(root: Path) -> Iterator[Path]:
+    if not root.is_dir():
+        return
+    for zone in sorted(root.iterdir()):
+        if _TOP_LEVEL_ZONE.fullmatch(zone.name) and (zone / "name").read_text().startswith("package-"):
+            yield zone
+
+
+def _package(zone: Path) -> _Package:
+    counter = zone / "energy_uj"
+    return _Package(counter, _read_int(zone / "max_energy_range_uj"), _read_int(counter))
+
+
+def _read_int(path: Path) -> int:
+    return int(path.read_text())

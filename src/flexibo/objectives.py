@@ -1,0 +1,189 @@
+"""Objective: what is measured, and the only place where signs flip.
+
+Users see values in their own direction; everything that decides works with losses (lower is better).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import Any, Literal
+
+from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
+
+Direction = Literal["min", "max"]
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """One property of a design that is measured and optimised.
+
+    Attributes:
+        name: What users and callables call it.
+        direction: ``"min"`` or ``"max"``.
+        unit: Shown beside values, e.g. ``"J"``.
+        options: The options it depends on; ``None`` means all of them. Designs that agree in these share one value.
+        noisy: Whether two readings of one design differ. A noisy objective is believed, never taken as exact.
+        repeats: How many readings make one evaluation; their median counts.
+        remeasure: Whether a noisy objective of one design may be asked more than once.
+        measured_with: The objective whose evaluation yields this one too.
+        cost: What one evaluation is expected to cost before any was made.
+        timeout: Seconds after which an evaluation counts as failed.
+
+    >>> Objective("images_per_second", "max").loss(30.0)
+    -30.0
+    """
+
+    name: str
+    direction: Direction = "min"
+    _: KW_ONLY
+    unit: str = ""
+    options: tuple[str, ...] | None = None
+    noisy: bool = False
+    repeats: int = 1
+    remeasure: bool = False
+    measured_with: str | None = None
+    cost: float | None = None
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise InvalidValueError(f"An objective is named {self.name!r}; give it a non-empty string.")
+        if self.direction not in ("min", "max"):
+            raise InvalidValueError(
+                f"Objective {self.name!r} has direction {self.direction!r}; it must be 'min' or 'max'."
+            )
+        object.__setattr__(self, "options", self._checked_options())
+        if isinstance(self.repeats, bool) or not isinstance(self.repeats, int) or self.repeats < 1:
+            raise InvalidValueError(f"Objective {self.name!r} has repeats {self.repeats!r}; it must be 1 or more.")
+        if self.remeasure and not self.noisy:
+            raise InvalidValueError(
+                f"Objective {self.name!r} has remeasure=True but is exact; a second reading would tell nothing new. "
+                "Set noisy=True."
+            )
+        for field, least in (("cost", "zero or more"), ("timeout", "above zero")):
+            number = getattr(self, field)
+            if number is None:
+                continue
+            good = isinstance(number, int | float) and math.isfinite(number) and number >= 0
+            if not good or (field == "timeout" and number == 0):
+                raise InvalidValueError(f"Objective {self.name!r} has {field} {number!r}; it must be {least}.")
+
+    def _checked_options(self) -> tuple[str, ...] | None:
+        if self.options is None:
+            return None
+        if isinstance(self.options, str) or not isinstance(self.options, Iterable):
+            raise InvalidTypeError(
+                f"Objective {self.name!r} has options {self.options!r}; give a list of option names."
+            )
+        options = tuple(self.options)
+        if len(set(options)) != len(options):
+            raise InvalidValueError(f"Objective {self.name!r} names an option twice: {', '.join(map(str, options))}.")
+        return options
+
+    def loss(self, value: float) -> float:
+        """The value as a loss: lower is better."""
+        return value if self.direction == "min" else -value
+
+    def value(self, loss: float) -> float:
+        """The loss as the user's value; the inverse of `loss`."""
+        return loss if self.direction == "min" else -loss
+
+    def checked_value(self, value: object) -> float:
+        """The value as a finite float, or a sentence about what was given instead."""
+        try:
+            number = float(value)  # type: ignore[arg-type]  # anything float() takes is a number here
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidTypeError(f"Objective {self.name!r} was told {value!r}; it must be a number.") from None
+        if isinstance(value, str | bytes):
+            raise InvalidTypeError(f"Objective {self.name!r} was told {value!r}; it must be a number, not text.")
+        if not math.isfinite(number):
+            raise InvalidValueError(
+                f"Objective {self.name!r} was told {number}; it must be finite. Report a failed measurement with fail()."
+            )
+        return number
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields that differ from their defaults, ready for JSON."""
+        shown = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        if "options" in shown:
+            shown["options"] = list(shown["options"])
+        return shown
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """What one evaluation buys: the objective that is asked for and those measured with it.
+
+    Attributes:
+        objective: Name of the objective that is asked for.
+        members: Indices of all objectives it yields, the asked one first.
+        options: The options that decide the outcome; ``None`` means all.
+    """
+
+    objective: str
+    members: tuple[int, ...]
+    options: tuple[str, ...] | None
+
+
+def purchases(objectives: Sequence[Objective]) -> tuple[Purchase, ...]:
+    """What can be bought, in the order of the objectives.
+
+    >>> [p.members for p in purchases([Objective("error"), Objective("joules"),
+    ...                                Objective("ms", measured_with="joules")])]
+    [(0,), (1, 2)]
+    """
+    names = [objective.name for objective in objectives]
+    leads = [_lead(objective, objectives) for objective in objectives]
+    bought = []
+    for index, objective in enumerate(objectives):
+        if leads[index] != objective.name:
+            continue
+        members = (index, *(i for i, lead in enumerate(leads) if lead == objective.name and i != index))
+        bought.append(Purchase(names[index], members, _union([objectives[i].options for i in members])))
+    return tuple(bought)
+
+
+def _lead(objective: Objective, objectives: Sequence[Objective]) -> str:
+    """The objective that must be asked for to get this one."""
+    by_name = {other.name: other for other in objectives}
+    seen = [objective.name]
+    while objective.measured_with is not None:
+        objective = by_name[objective.measured_with]
+        if objective.name in seen:
+            raise InvalidValueError(f"measured_with goes in a circle: {' -> '.join([*seen, objective.name])}.")
+        seen.append(objective.name)
+    return objective.name
+
+
+def _union(options: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+    if any(names is None for names in options):
+        return None
+    return tuple(dict.fromkeys(name for names in options if names is not None for name in names))
+
+
+def check_objectives(objectives: Iterable[Objective | str], options: Sequence[str]) -> tuple[Objective, ...]:
+    """The objectives of a study, after checking that they fit together and that their options exist."""
+    if isinstance(objectives, str | Objective):
+        raise InvalidTypeError(f"objectives is {objectives!r}; give a list of at least two objectives.")
+    checked = tuple(Objective(o) if isinstance(o, str) else o for o in objectives)
+    for objective in checked:
+        if not isinstance(objective, Objective):
+            raise InvalidTypeError(f"An objective is {objective!r}; give Objective(...) or a name.")
+    names = [objective.name for objective in checked]
+    if len(names) < 2:
+        raise InvalidValueError(
+            f"A study needs at least two objectives; {len(names)} given. For one objective use a single-objective optimiser."
+        )
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidValueError(f"Two objectives are named {name!r}; names must differ.")
+    for objective in checked:
+        for option in objective.options or ():
+            if option not in options:
+                raise unknown_name(f"option of objective {objective.name!r}:", option, options)
+        if objective.measured_with is not None and objective.measured_with not in names:
+            raise unknown_name(f"objective in measured_with of {objective.name!r}:", objective.measured_with, names)
+    purchases(checked)
+    return checked

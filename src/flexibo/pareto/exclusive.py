@@ -1,0 +1,211 @@
+"""Exclusive volumes: what a point dominates and a set of other points does not, for many points at once.
+
+Inside the box between a point and its top, most other points change nothing. One that exceeds the corner in a single
+coordinate only lowers the top. So tops come down first; of the rest only points below the lowered top go to moocore, in
+coordinates that run from 0 at the corner to 1 at the top.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import moocore
+import numpy as np
+
+from flexibo.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from flexibo.pareto.pins import ranges
+
+# Corners times points in one table: small enough for the cache, large enough to hide Python.
+_TABLE_SIZE = 1 << 17
+ABSENT = np.uint8(255)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a set of points leaves to each of several corners.
+
+    Attributes:
+        corner: The corners, shape (c, n).
+        free: The corners that no point dominates or equals, shape (c,).
+        top: The lowered top of each corner's box, shape (c, n).
+        count: How many neighbours each corner has, shape (c,).
+        neighbour: The points that reach into the boxes, corner after corner, shape (p, n).
+    """
+
+    corner: FloatArray
+    free: BoolArray
+    top: FloatArray
+    count: IntArray
+    neighbour: FloatArray
+
+
+def surroundings(
+    corner: FloatArray, points: FloatArray, reference: FloatArray, absent: tuple[IntArray, IntArray]
+) -> Surroundings:
+    """The surroundings of corners among other points.
+
+    Args:
+        corner: Corners, shape (c, n).
+        points: The other points, shape (s, n).
+        reference: The top of all boxes before any point lowers it, shape (n,).
+        absent: Pairs (index of a corner, ascending; index of a point) of points that do not count for a corner.
+    """
+    c, s = len(corner), len(points)
+    if s == 0:
+        top = np.broadcast_to(reference, corner.shape)
+        return Surroundings(corner, np.ones(c, dtype=np.bool_), top, np.zeros(c, dtype=np.int64), points)
+    ranks = _Ranks.of(points, corner, reference)
+    free = np.empty(c, dtype=np.bool_)
+    ceiling = np.empty((c, len(reference)), dtype=np.int64)
+    hits = []
+    step = max(1, _TABLE_SIZE // s)
+    for start in range(0, c, step):
+        part = slice(start, start + step)
+        first, last = np.searchsorted(absent[0], [start, start + step])
+        away = absent[1][first:last], absent[0][first:last] - start
+        axes = ranks.exceeded_axes(part)
+        axes[away] = ABSENT
+        free[part] = ~(axes == 0).any(axis=0)
+        ceiling[part] = ranks.lowered_ceilings(axes)
+        near = ranks.below(np.where(free[part, None], ceiling[part], 0))
+        near[away] = False
+        hits.append(np.flatnonzero(near.T) + start * s)
+    at, point = np.divmod(np.concatenate(hits), s) if hits else np.zeros((2, 0), dtype=np.int64)
+    top = np.minimum(ranks.values(ceiling), reference)
+    return Surroundings(corner, free, top, np.bincount(at, minlength=c), points[point])
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranks:
+    """Points and corners as ranks along each axis: small integers compare several times faster than losses.
+
+    Attributes:
+        order: The points in ascending order along each axis, shape (n, s).
+        ascending: Their losses in that order, then infinity, shape (n, s + 1).
+        point: How many points are lower than each point, shape (n, s, 1).
+        corner: How many points are not higher than each corner, shape (n, c).
+        reference: How many points are lower than the reference, shape (n,).
+    """
+
+    order: IntArray
+    ascending: FloatArray
+    point: AnyArray
+    corner: AnyArray
+    reference: IntArray
+
+    @classmethod
+    def of(cls, points: FloatArray, corner: FloatArray, reference: FloatArray) -> _Ranks:
+        """The ranks of points, corners and a reference point."""
+        small = np.int16 if len(points) < np.iinfo(np.int16).max else np.int32
+        order = np.argsort(points.T, axis=1)
+        ascending = np.take_along_axis(points.T, order, axis=1)
+        point = [np.searchsorted(column, values) for column, values in zip(ascending, points.T, strict=True)]
+        at = [np.searchsorted(column, values, "right") for column, values in zip(ascending, corner.T, strict=True)]
+        limit = [np.searchsorted(column, value) for column, value in zip(ascending, reference, strict=True)]
+        beyond = np.full((len(reference), 1), np.inf)
+        return cls(
+            order,
+            np.hstack([ascending, beyond]),
+            np.array(point, dtype=small)[:, :, None],
+            np.array(at, dtype=small),
+            np.array(limit),
+        )
+
+    def exceeded_axes(self, part: slice) -> AnyArray:
+        """The axes along which a point is higher than a corner, bit j for axis j, shape (s, part)."""
+        axes = np.zeros((self.point.shape[1], self.corner[0, part].shape[0]), dtype=np.uint8)
+        for j, (point, corner) in enumerate(zip(self.point, self.corner[:, part], strict=True)):
+            higher = (point >= corner).view(np.uint8)
+            higher <<= j
+            axes |= higher
+        return axes
+
+    def lowered_ceilings(self, axes: AnyArray) -> IntArray:
+        """The rank of each box's top once all points that are higher along one axis lowered it, shape (part, n)."""
+        ceilings = []
+        for j, order in enumerate(self.order):
+            only = axes[order] == 1 << j
+            first = only.argmax(axis=0)
+            found = only[first, np.arange(len(first))]
+            rank = np.where(found, self.point[j, order[first], 0], self.reference[j])
+            ceilings.append(np.minimum(rank, self.reference[j]))
+        return np.stack(ceilings, axis=1)
+
+    def below(self, ceiling: IntArray) -> BoolArray:
+        """Which points are lower than the top along every axis, shape (s, part)."""
+        limit = ceiling.T.astype(self.point.dtype)
+        below = self.point[0] < limit[0]
+        for j in range(1, len(limit)):
+            below &= self.point[j] < limit[j]
+        return np.asarray(below)
+
+    def values(self, rank: IntArray) -> FloatArray:
+        """The losses that have the given ranks, shape (c, n)."""
+        return np.asarray(np.take_along_axis(self.ascending, rank.T, axis=1).T)
+
+
+def exclusive_volumes(
+    around: Surroundings, corner: IntArray, top: FloatArray, extra: tuple[IntArray, FloatArray]
+) -> FloatArray:
+    """The volume between corners and tops that no point of the surroundings and no extra point dominates.
+
+    Args:
+        around: The surroundings of all corners.
+        corner: The index of the corner of each box, shape (v,).
+        top: The top of each box, which the surroundings may lower further, shape (v, n).
+        extra: Further points, as pairs (index of a box, point), shapes (e,) and (e, n).
+
+    Returns:
+        The exclusive volumes, shape (v,).
+    """
+    low = around.corner[corner]
+    size = np.minimum(top, around.top[corner]) - low
+    volume = np.where(around.free[corner] & (size > 0.0).all(axis=1), size.prod(axis=1), 0.0)
+    size[volume == 0.0] = 1.0
+    count = np.where(volume > 0.0, around.count[corner], 0)
+    start = np.cumsum(around.count) - around.count
+    box = np.concatenate([np.repeat(np.arange(len(corner)), count), extra[0]])
+    point = np.concatenate([around.neighbour[ranges(start[corner], count)], extra[1]])
+    box, unit = _unit_points(box, point, low, size)
+    if len(extra[0]) > 0:
+        order = np.argsort(box, kind="stable")
+        box, unit = box[order], unit[order]
+    return volume * np.maximum(1.0 - _dominated_shares(box, unit, len(corner)), 0.0)
+
+
+def _unit_points(box: IntArray, point: FloatArray, low: FloatArray, size: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Points in coordinates from 0 to 1 of their box; those that do not reach into it are left out.
+
+    Args:
+        box: The box of each point, shape (p,).
+        point: The points, shape (p, n).
+        low: The low corner of each box, shape (v, n).
+        size: The sizes of each box, shape (v, n).
+    """
+    unit = point - low[box]
+    inside = np.ones(len(box), dtype=np.bool_)
+    sizes = size[box]
+    for j in range(point.shape[1]):
+        inside &= unit[:, j] < sizes[:, j]
+    return box[inside], np.maximum(unit[inside], 0.0) / sizes[inside]
+
+
+def _dominated_shares(box: IntArray, unit: FloatArray, boxes: int) -> FloatArray:
+    """The share of each unit box that its points dominate, shape (v,)."""
+    count = np.bincount(box, minlength=boxes)
+    end = np.cumsum(count)
+    share = np.zeros(boxes)
+    one = count == 1
+    share[one] = (1.0 - unit[end[one] - 1]).prod(axis=1)
+    more = np.flatnonzero(count > 1)
+    bounds = zip((end - count)[more].tolist(), end[more].tolist(), strict=True)
+    volume = moocore.Hypervolume(ref=np.ones(unit.shape[1]))
+    share[more] = [volume(_few(unit[start:stop])) for start, stop in bounds]
+    return share
+
+
+def _few(points: FloatArray) -> FloatArray:
+    """The same points, without dominated ones where these would cost more than finding them."""
+    if points.shape[1] < 5 or len(points) <= 16:
+        return points
+    return np.asarray(points[moocore.is_nondominated(points)])

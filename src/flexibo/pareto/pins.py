@@ -1,0 +1,172 @@
+"""What a measurement would pin: the boxes that it narrows, and in which objectives.
+
+A measurement of objective j of one design is a measurement of objective j of every design that agrees with it in the
+options that j depends on, and designs with identical boxes are pinned as one. So boxes, not candidates, are pinned, and
+candidates that ask for the same pins share one *question*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexibo.arrays import AnyArray, BoolArray, FloatArray, IntArray
+
+NOTHING = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """The distinct boxes of some candidates, b of them.
+
+    Attributes:
+        lower: Best corners, shape (b, n).
+        mu: Means, shape (b, n).
+        upper: Worst corners, shape (b, n).
+        optimistic: Who is on F_opt, shape (b,).
+        pessimistic: Who is on F_pess, shape (b,).
+    """
+
+    lower: FloatArray
+    mu: FloatArray
+    upper: FloatArray
+    optimistic: BoolArray
+    pessimistic: BoolArray
+
+    def take(self, box: IntArray) -> Boxes:
+        """Some of the boxes."""
+        return Boxes(self.lower[box], self.mu[box], self.upper[box], self.optimistic[box], self.pessimistic[box])
+
+
+@dataclass(frozen=True, slots=True)
+class Pins:
+    """What each question of a bundle pins.
+
+    Attributes:
+        of_candidate: The question of each candidate, `NOTHING` where it pins nothing, shape (m,).
+        question: The question of each pin, ascending, shape (p,).
+        box: The box that the pin narrows, shape (p,).
+        fixed: The objectives in which it does so, shape (p, n).
+    """
+
+    of_candidate: IntArray
+    question: IntArray
+    box: IntArray
+    fixed: BoolArray
+
+    @property
+    def size(self) -> int:
+        """How many questions there are."""
+        return int(self.question[-1]) + 1 if len(self.question) > 0 else 0
+
+
+def distinct_rows(*parts: FloatArray) -> tuple[IntArray, IntArray]:
+    """One index for each distinct row, and for each row the position of its own among these.
+
+    Much faster than ``np.unique(axis=0)`` because hardly any rows share their first value.
+
+    Args:
+        parts: The columns of the rows, in one or more arrays of shape (m, ...).
+
+    Returns:
+        Indices of shape (b,) and positions of shape (m,).
+
+    >>> first, inverse = distinct_rows(np.array([[2.0, 0.0], [1.0, 5.0], [2.0, 0.0]]))
+    >>> first.tolist(), inverse.tolist()
+    ([1, 0], [1, 0, 1])
+    """
+    m = len(parts[0])
+    order = np.argsort(parts[0][:, 0], kind="stable")
+    column = parts[0][order, 0]
+    same = column[1:] == column[:-1]
+    if not same.any():
+        return np.arange(m), np.arange(m)
+    tied = np.zeros(m, dtype=np.bool_)
+    tied[1:] = same
+    tied[:-1] |= same
+    rows = np.hstack([part[order[tied]] for part in parts])
+    inner = np.lexsort(rows.T[::-1])
+    order[tied], rows = order[tied][inner], rows[inner]
+    new = np.ones(m, dtype=np.bool_)
+    new[np.flatnonzero(tied)[1:]] = (rows[1:] != rows[:-1]).any(axis=1)
+    if new.all():
+        return np.arange(m), np.arange(m)
+    inverse = np.empty(m, dtype=np.int64)
+    inverse[order] = np.cumsum(new) - 1
+    return order[new], inverse
+
+
+def objective_pins(j: int, keys: AnyArray, alive: BoolArray, box: IntArray, width: FloatArray) -> Pins:
+    """The pins of one objective, one question for each key that pins anything.
+
+    Args:
+        j: The objective.
+        keys: The keys of all candidates, shape (m, n).
+        alive: The candidates that have a living box, shape (m,).
+        box: The box of each living candidate, shape (alive.sum(),).
+        width: The widths of the boxes, shape (b, n).
+    """
+    living = np.flatnonzero(alive)
+    moves = width[box, j] > 0.0  # a box without width stays as it is
+    living, box = living[moves], box[moves]
+    order = np.lexsort((box, keys[living, j]))
+    box, key = box[order], keys[living[order], j]
+    new_key = np.ones(len(order), dtype=np.bool_)
+    new_key[1:] = key[1:] != key[:-1]
+    question = np.cumsum(new_key) - 1
+    of_candidate = np.full(len(keys), NOTHING)
+    of_candidate[living[order]] = question
+    dead = np.flatnonzero(~alive)
+    if len(dead) > 0 and len(key) > 0:
+        at = np.searchsorted(key, keys[dead, j])
+        at[at == len(key)] = 0
+        of_candidate[dead] = np.where(key[at] == keys[dead, j], question[at], NOTHING)
+    new_box = new_key
+    new_box[1:] |= box[1:] != box[:-1]
+    fixed = np.zeros((np.count_nonzero(new_box), width.shape[1]), dtype=np.bool_)
+    fixed[:, j] = True
+    return Pins(of_candidate, question[new_box], box[new_box], fixed)
+
+
+def joint_pins(parts: Sequence[Pins]) -> Pins:
+    """The pins of a bundle, one question for each combination of its objectives' questions."""
+    table = np.stack([part.of_candidate for part in parts], axis=1)
+    combinations, of_candidate = np.unique(table, axis=0, return_inverse=True)
+    of_candidate = np.where((table == NOTHING).all(axis=1), NOTHING, of_candidate.reshape(-1))
+    members = [_members(combinations[:, k], part) for k, part in enumerate(parts)]
+    question, box, fixed = (np.concatenate(column) for column in zip(*members, strict=True))
+    order = np.lexsort((box, question))
+    question, box, fixed = question[order], box[order], fixed[order]
+    starts = np.flatnonzero((np.diff(question, prepend=-1) != 0) | (np.diff(box, prepend=-1) != 0))
+    if len(starts) > 0:
+        fixed = np.logical_or.reduceat(fixed, starts, axis=0)
+    return Pins(of_candidate, question[starts], box[starts], fixed)
+
+
+def stacked_pins(parts: Sequence[Pins]) -> Pins:
+    """The pins of several bundles one after the other; no candidate stands for the questions of all."""
+    offset = np.cumsum([0] + [part.size for part in parts[:-1]])
+    question = np.concatenate([part.question + start for part, start in zip(parts, offset, strict=True)])
+    box = np.concatenate([part.box for part in parts])
+    fixed = np.concatenate([part.fixed for part in parts])
+    return Pins(np.zeros(0, dtype=np.int64), question, box, fixed)
+
+
+def _members(question: IntArray, pins: Pins) -> tuple[IntArray, IntArray, BoolArray]:
+    """The pins of the given questions, which count from 0 anew; `NOTHING` pins nothing."""
+    start = np.searchsorted(pins.question, question, side="left")
+    count = np.searchsorted(pins.question, question, side="right") - start
+    at = ranges(start, count)
+    return np.repeat(np.arange(len(question)), count), pins.box[at], pins.fixed[at]
+
+
+def ranges(start: IntArray, count: IntArray) -> IntArray:
+    """The integers start, start + 1, ... of several ranges, one range after the other.
+
+    >>> ranges(np.array([5, 0, 8]), np.array([2, 0, 3])).tolist()
+    [5, 6, 8, 9, 10]
+    """
+    before = np.cumsum(count) - count
+    return np.asarray(np.arange(int(count.sum())) + np.repeat(start - before, count))

@@ -1,0 +1,143 @@
+"""The gains of pinning one of two objectives, in O(m log m).
+
+All boxes that a question pins share both corners' coordinate along the pinned objective, so after the pin one point on
+each front matters. The code is written for objective 0, called x here; the other objective is y.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexibo.arrays import FloatArray, IntArray
+from flexibo.pareto.pins import Boxes, Pins
+
+
+def plane_gains(boxes: Boxes, reference: FloatArray, pins: Pins, j: int) -> FloatArray:
+    """The volume that each question removes from the Pareto region.
+
+    Args:
+        boxes: The distinct living boxes.
+        reference: The reference point, shape (2,).
+        pins: What each question pins.
+        j: The objective that all questions pin, 0 or 1.
+
+    Returns:
+        The gains, shape (questions,).
+    """
+    if pins.size == 0:
+        return np.zeros(0)
+    forward = slice(None, None, 1 - 2 * j)  # the pinned objective first
+    lower, upper, reference = boxes.lower[:, forward], boxes.upper[:, forward], reference[forward]
+    starts, worst = np.arange(pins.size), upper[pins.box, 1]
+    if len(worst) > pins.size:  # some question pins several boxes
+        starts = np.searchsorted(pins.question, starts)
+        worst = np.minimum.reduceat(worst, starts)
+    pinned = boxes.mu[pins.box[starts], j]
+    inner = _staircase(upper[boxes.pessimistic], reference)
+    outer = _staircase(lower[boxes.optimistic], reference)
+    return _improvements(pinned, worst, inner, reference) + _losses(lower, outer, reference, pinned, starts, pins.box)
+
+
+def _staircase(front: FloatArray, reference: FloatArray) -> FloatArray:
+    """The distinct points of a front that are better than the reference, from left to right, shape (f, 2)."""
+    front = front[np.all(front < reference, axis=1)]
+    front = front[np.argsort(front[:, 0])]
+    distinct = np.ones(len(front), dtype=np.bool_)
+    distinct[1:] = front[1:, 0] != front[:-1, 0]
+    return front[distinct]
+
+
+def _improvements(x: FloatArray, y: FloatArray, stairs: FloatArray, reference: FloatArray) -> FloatArray:
+    """What each point (x, y) alone would add to the area that a staircase dominates, shape (g,)."""
+    edge = np.append(stairs[:, 0], reference[0])
+    depth = np.append(0.0, reference[1] - stairs[:, 1])  # of the dominated area left of each edge
+    area = np.append(0.0, np.cumsum((edge[1:] - edge[:-1]) * depth[1:]))
+    enter = np.searchsorted(stairs[:, 0], x, side="right")
+    leave = np.searchsorted(-stairs[:, 1], -y)
+    total = (reference[1] - y) * (edge[leave] - x)
+    taken = (edge[enter] - x) * depth[enter] + area[leave] - area[enter]
+    adds = (enter <= leave) & (x < reference[0]) & (y < reference[1])
+    return np.where(adds, np.maximum(total - taken, 0.0), 0.0)
+
+
+def _losses(
+    lower: FloatArray, stairs: FloatArray, reference: FloatArray, pinned: FloatArray, starts: IntArray, box: IntArray
+) -> FloatArray:
+    """What F_opt loses when the lower corners of each question move along x to the mean, shape (g,).
+
+    Only a question that owns a stair (x, y) can lose. It loses the area above y from x to the mean, under a *roof*: the
+    stair before at first, then whatever hidden corners come up on the way.
+    """
+    losses = np.zeros(len(starts))
+    if len(stairs) == 0:
+        return losses
+    before = np.append(reference[1], stairs[:-1, 1])
+    behind = np.append(stairs[1:, 0], reference[0])
+    step = np.searchsorted(stairs[:, 0], lower[:, 0], side="right") - 1
+    under = np.flatnonzero((lower[:, 1] < before[step]) & (lower[:, 0] < reference[0]))
+    under = under[np.lexsort((lower[under, 1], lower[under, 0]))]
+    corner, step = lower[under], step[under]
+    above = corner[:, 0] == stairs[step, 0]
+
+    place = np.full(len(lower), -1)
+    place[under[above]] = np.arange(np.count_nonzero(above))
+    owner, stair, roof = _owners(place[box], corner[above, 1], step[above], before, starts)
+    strip = np.column_stack([stairs[stair], np.minimum(pinned[owner], behind[stair]), roof])
+    hidden = corner[~above] - [0.0, 1.0] * stairs[step[~above]]
+    losses[owner] = _areas_under_roof(strip, stair, hidden, step[~above])
+    return losses
+
+
+def _owners(
+    place: IntArray, y: FloatArray, step: IntArray, before: FloatArray, starts: IntArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """The questions that own a stair with all its copies, the stair of each, and the roof where it begins.
+
+    Args:
+        place: For each box of each question, its place among the corners on or straight above a stair, or -1.
+        y: The second loss of these corners, ascending on each stair, shape (a,).
+        step: The stair of these corners, ascending, shape (a,).
+        before: The height of the stair before each stair, shape (f,).
+        starts: Where each question begins in `place`, shape (g,).
+    """
+    pair = np.flatnonzero(place >= 0)
+    question, at = np.searchsorted(starts, pair, side="right") - 1, place[pair]
+    order = np.lexsort((at, question))
+    question, at = question[order], at[order]
+    # From the stair upwards, the corners of a question move away until the first that is not its own: that one stays.
+    bottom = np.searchsorted(step, np.arange(len(before) + 1))
+    height = np.arange(len(at)) - np.searchsorted(question, question)
+    moved = np.bincount(question[at - bottom[step[at]] == height], minlength=len(starts))
+    owner = np.flatnonzero(moved)
+    stair = step[at[np.searchsorted(question, owner)]]
+    stays = bottom[stair] + moved[owner]
+    roof = np.where(stays < bottom[stair + 1], np.append(y, 0.0)[stays], before[stair])
+    return owner, stair, roof
+
+
+def _areas_under_roof(strip: FloatArray, stair: IntArray, hidden: FloatArray, step: IntArray) -> FloatArray:
+    """The area of each strip that lies under its roof and under the hidden corners, shape (q,).
+
+    Args:
+        strip: Left side, floor, right side (not behind the stair's end) and roof of each strip, shape (q, 4).
+        stair: The stair of each strip, shape (q,).
+        hidden: x and height above the stair of hidden corners, by stair and x, shape (h, 2).
+        step: Their stair, shape (h,).
+    """
+    left, floor, right, roof = strip.T
+    roof = roof - floor
+    # A running minimum on each stair: complemented ranks, offset by stair, rise where the minimum falls.
+    levels, rank = np.unique(hidden[:, 1], return_inverse=True)
+    base = len(levels) + 1
+    lowest = np.maximum.accumulate(step * base + len(levels) - rank.reshape(-1))
+    height = levels[len(levels) + step * base - lowest]
+    area = np.append(0.0, np.cumsum((hidden[1:, 0] - hidden[:-1, 0]) * height[:-1]))
+
+    # Where the first hidden corner under the roof begins; one of a later stair begins behind the right side.
+    first = np.searchsorted(lowest, (stair + 1) * base - np.searchsorted(levels, roof, side="right"))
+    turn = np.append(hidden[:, 0], np.inf)[first]
+    result = (np.minimum(turn, right) - left) * roof
+    more = np.flatnonzero(turn < right)
+    last = np.searchsorted(hidden[:, 0], right[more]) - 1
+    result[more] += area[last] - area[first[more]] + (right[more] - hidden[last, 0]) * height[last]
+    return np.asarray(np.maximum(result, 0.0))

@@ -1,0 +1,74 @@
+"""The gains of pins with any number of objectives, as sums of exclusive volumes.
+
+With P the boxes that a question pins and the boxes of P taken one after the other:
+    F_pess gains what each moved upper corner dominates beyond F_pess and the moved corners before it;
+    F_opt loses what each lower corner dominated beyond the lower corners that stay, those of P still before it, and the
+    corners of P where they move to.
+Taken in lexicographic order a corner comes after all that dominate it, so most terms are zero and never computed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexibo.arrays import FloatArray, IntArray
+from flexibo.pareto.exclusive import exclusive_volumes, surroundings
+from flexibo.pareto.pins import Boxes, Pins, ranges
+
+
+def space_gains(boxes: Boxes, reference: FloatArray, pins: Pins) -> FloatArray:
+    """The volume that each question removes from the Pareto region, shape (questions,)."""
+    return _pessimistic_gains(boxes, reference, pins) + _optimistic_gains(boxes, reference, pins)
+
+
+def _pessimistic_gains(boxes: Boxes, reference: FloatArray, pins: Pins) -> FloatArray:
+    """How much HV(F_pess) grows with each question, shape (questions,)."""
+    front = boxes.upper[boxes.pessimistic]
+    front = front[(front < reference).all(axis=1)]
+    moved = np.where(pins.fixed, boxes.mu[pins.box], boxes.upper[pins.box])
+    nobody = np.zeros(0, dtype=np.int64)
+    around = surroundings(moved, front, reference, (nobody, nobody))
+
+    corner = np.flatnonzero(around.free & (moved < reference).all(axis=1))
+    corner = corner[_lexicographic(pins.question[corner], moved[corner])]
+    question = pins.question[corner]
+    first = np.searchsorted(question, question)
+    before = np.arange(len(question)) - first
+    extra = np.repeat(np.arange(len(question)), before), moved[corner[ranges(first, before)]]
+    tops = np.broadcast_to(reference, (len(corner), len(reference)))
+    volumes = exclusive_volumes(around, corner, tops, extra)
+    return np.bincount(question, weights=volumes, minlength=pins.size).astype(np.float64)
+
+
+def _optimistic_gains(boxes: Boxes, reference: FloatArray, pins: Pins) -> FloatArray:
+    """How much HV(F_opt) shrinks with each question, shape (questions,)."""
+    order = _lexicographic(pins.question, boxes.lower[pins.box])
+    question, box, fixed = pins.question[order], pins.box[order], pins.fixed[order]
+    moved = np.where(fixed, boxes.mu[box], boxes.lower[box])
+    first = np.searchsorted(question, question, side="left")
+    behind = np.searchsorted(question, question, side="right")
+
+    # Only corners of F_opt that move can lose.
+    loses = boxes.optimistic[box] & (boxes.lower[box] < reference).all(axis=1) & (moved != boxes.lower[box]).any(axis=1)
+    task = np.flatnonzero(loses)
+    # A corner that is pinned alone has the same surroundings in every question.
+    alone = behind[task] - first[task] == 1
+    place = np.where(alone, box[task], len(boxes.lower) + task)
+    _, here, corner = np.unique(place, return_index=True, return_inverse=True)
+    here = task[here]
+    later = behind[here] - here
+    absent = np.repeat(np.arange(len(here)), later), box[ranges(here, later)]
+    around = surroundings(boxes.lower[box[here]], boxes.lower, reference, absent)
+
+    # Moving along one axis uncovers at most the slab up to the mean; otherwise the new corners are further points.
+    slab = fixed[task].sum(axis=1) == 1
+    tops = np.where(slab[:, None] & fixed[task], np.minimum(moved[task], reference), reference)
+    peers = np.where(slab & alone, 0, behind[task] - first[task])
+    extra = np.repeat(np.arange(len(task)), peers), moved[ranges(first[task], peers)]
+    volumes = exclusive_volumes(around, corner.reshape(-1), tops, extra)
+    return np.bincount(question[task], weights=volumes, minlength=pins.size).astype(np.float64)
+
+
+def _lexicographic(question: IntArray, Y: FloatArray) -> IntArray:
+    """An order by question, then by the first loss, the second, and so on: shape (p,)."""
+    return np.lexsort((*Y.T[::-1], question))

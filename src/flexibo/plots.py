@@ -1,0 +1,114 @@
+"""Pictures of a study (extra ``plot``). Every function draws on matplotlib axes and returns them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexibo.arrays import FloatArray
+from flexibo.errors import InvalidValueError, missing_extra
+from flexibo.objectives import Objective
+from flexibo.report import FrontRow
+from flexibo.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's palette: told apart by colour-blind people, and the markers differ for print in black and white.
+INK, REGION, PREDICTED, OTHER = "#000000", "#56B4E9", "#D55E00", "#999999"
+
+
+def front(study: Study, ax: Axes | None = None) -> Axes:
+    """Draw the front of a study with two objectives, and the Pareto region around it.
+
+    Args:
+        study: A study in which every objective was measured.
+        ax: Where to draw; a new figure by default.
+    """
+    if len(study.objectives) != 2:
+        raise InvalidValueError(f"This picture shows two objectives; the study has {len(study.objectives)}.")
+    ax = ax or _new_axes()
+    first, second = study.objectives
+    region = study.region()
+    rows = study.front()
+    _shade(ax, region.optimistic, region.pessimistic, region.reference, study.objectives)
+    dominated = _measured_values(study)
+    if len(dominated):
+        ax.scatter(*dominated.T, s=14, color=OTHER, zorder=2, label="measured, dominated")
+    for complete, marker, colour, label in (
+        (True, "o", INK, "front, measured"),
+        (False, "D", PREDICTED, "front, partly predicted"),
+    ):
+        chosen = [row for row in rows if all(row.measured.values()) == complete]
+        if chosen:
+            _points(ax, chosen, first, second, marker=marker, color=colour, label=label)
+    ax.set_xlabel(_label(first))
+    ax.set_ylabel(_label(second))
+    _frame(ax, rows, dominated, first, second)
+    ax.legend(frameon=False, fontsize="small")
+    return ax
+
+
+def _new_axes() -> Axes:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise missing_extra("matplotlib", "plot") from None
+    return Figure(figsize=(7.0, 4.6), layout="constrained").add_subplot()  # type: ignore[no-any-return]
+
+
+def _points(ax: Axes, rows: list[FrontRow], first: Objective, second: Objective, **style: Any) -> None:
+    x, y = ([row.values[o.name] for row in rows] for o in (first, second))
+    xerr, yerr = ([row.deviations[o.name] for row in rows] for o in (first, second))
+    ax.errorbar(x, y, xerr=xerr, yerr=yerr, linestyle="none", markersize=6, linewidth=1, zorder=4, **style)
+
+
+def _measured_values(study: Study) -> FloatArray:
+    """Values (k, 2) of the designs that were measured in both objectives."""
+    history = study.history
+    designs = history.designs
+    keys = [designs.keys(objective.options).tolist() for objective in study.objectives]
+    rows = [
+        [objective.value(history.known(j)[keys[j][i]]) for j, objective in enumerate(study.objectives)]
+        for i in range(len(designs))
+        if all(keys[j][i] in history.known(j) for j in range(2))
+    ]
+    return np.array(rows).reshape(len(rows), 2)
+
+
+def _shade(
+    ax: Axes, optimistic: FloatArray, pessimistic: FloatArray, reference: FloatArray, objectives: tuple[Objective, ...]
+) -> None:
+    """Shade what lies between the two fronts: what may still turn out to be attainable."""
+    x = np.unique(np.concatenate([optimistic[:, 0], pessimistic[:, 0], reference[:1]]))
+    edges = [_staircase(front, x, reference, objectives) for front in (optimistic, pessimistic)]
+    step: Any = "post" if objectives[0].direction == "min" else "pre"
+    ax.fill_between(x, *edges, step=step, color=REGION, alpha=0.35, linewidth=0, zorder=1, label="Pareto region")
+    for edge, style in zip(edges, ("-", "--"), strict=True):
+        ax.step(x, edge, where=step, color=REGION, linestyle=style, linewidth=1.2, zorder=1)
+
+
+def _staircase(
+    front: FloatArray, x: FloatArray, reference: FloatArray, objectives: tuple[Objective, ...]
+) -> FloatArray:
+    """The best second value (k,) that a front attains at each first value or a better one."""
+    signs = np.array([objective.value(1.0) for objective in objectives])
+    losses, at, worst = front * signs, x * signs[0], float(reference[1] * signs[1])
+    best = [min([worst, *losses[losses[:, 0] <= point, 1].tolist()]) for point in at]
+    return np.array(best) * signs[1]
+
+
+def _frame(ax: Axes, rows: list[FrontRow], other: FloatArray, first: Objective, second: Objective) -> None:
+    """Show the front and the measured designs; the region may reach far beyond them."""
+    for axis, (index, objective) in zip((ax.set_xlim, ax.set_ylim), enumerate((first, second)), strict=True):
+        values = [row.values[objective.name] for row in rows] + other[:, index].tolist()
+        low, high = min(values), max(values)
+        margin = 0.06 * ((high - low) or abs(high) or 1.0)
+        axis(low - margin, high + margin)
+
+
+def _label(objective: Objective) -> str:
+    unit = f" [{objective.unit}]" if objective.unit else ""
+    better = "lower" if objective.direction == "min" else "higher"
+    return f"{objective.name}{unit} ({better} is better)"

@@ -1,0 +1,189 @@
+"""Codes: what one option's values look like in arrays, and what surrogates see of them.
+
+Every value has a *code*, one float64: its position for `Categorical` and `Ordinal`, the number itself for `Integer` and
+`Real`, NaN where the option is inactive. The *encoding* of a code lies in [0, 1]: a column with the rank, or with the
+position between the bounds, for ordered options; scaled one-hot columns for a `Categorical`; nothing for a constant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flexibo.arrays import FloatArray, IntArray
+from flexibo.space.options import Categorical, Integer, Option, Ordinal, Real, Value, is_number, is_whole, plain
+
+# Two different categories are then at squared distance 1, like the two ends of an ordered option.
+ONE_HOT = math.sqrt(0.5)
+# An interval with more values than this is also perturbed at random when neighbours are listed.
+WIDE = 10
+PERTURBATION = 0.1
+SHOWN_VALUES = 8
+
+
+def code_of(option: Option, value: Any) -> float | None:
+    """The code of a value, None if the value is not legal.
+
+    >>> code_of(Ordinal([16, 32, 64]), 32)
+    1.0
+    >>> code_of(Integer(1, 6), 9)
+    """
+    value = plain(value)
+    if isinstance(option, (Categorical, Ordinal)):
+        # True equals 1 in Python; among numbers it is a mistake.
+        if isinstance(value, bool) and all(is_number(level) for level in option.values):
+            return None
+        return option._codes.get(value) if isinstance(value, (str, int, float, bool)) else None
+    legal = is_whole(value) if isinstance(option, Integer) else is_number(value)
+    return float(value) if legal and option.low <= value <= option.high else None
+
+
+def expected(option: Option, value: object) -> str:
+    """What a value must be, to complete the sentence "it must be ...".
+
+    >>> expected(Integer(1, 6), 9)
+    'between 1 and 6'
+    """
+    if isinstance(option, (Categorical, Ordinal)):
+        shown = ", ".join(repr(level) for level in option.values[:SHOWN_VALUES])
+        return f"one of {shown}" + (f", ... ({option.size} values)" if option.size > SHOWN_VALUES else "")
+    what = ""
+    if isinstance(option, Integer) and not is_whole(plain(value)):
+        what = "a whole number "
+    elif not is_number(plain(value)):
+        what = "a number "
+    return f"{what}between {option.low!r} and {option.high!r}"
+
+
+def codes_of(option: Option, column: Sequence[Value]) -> FloatArray:
+    """The codes (m,) of legal values, NaN for None."""
+    if isinstance(option, (Categorical, Ordinal)):
+        return np.array([option._codes[value] for value in column], dtype=np.float64)
+    return np.array(column, dtype=np.float64)
+
+
+def value_of(option: Option, code: float) -> Value:
+    """The value of one code, None for NaN."""
+    if code != code:
+        return None
+    if isinstance(option, Real):
+        return code
+    return int(code) if isinstance(option, Integer) else option.values[int(code)]
+
+
+def values_of(option: Option, codes: FloatArray) -> list[Value]:
+    """The values of codes (m,), None for NaN.
+
+    >>> values_of(Ordinal([16, 32, 64]), np.array([2.0, np.nan]))
+    [64, None]
+    """
+    active = ~np.isnan(codes)
+    if isinstance(option, Real):
+        return codes.tolist() if active.all() else [None if code != code else code for code in codes.tolist()]
+    whole = np.where(active, codes, 0.0).astype(np.int64).tolist()
+    values: list[Value] = whole if isinstance(option, Integer) else list(map(option.values.__getitem__, whole))
+    if not active.all():
+        values = [value if here else None for value, here in zip(values, active.tolist(), strict=True)]
+    return values
+
+
+def levels(option: Option, digits: FloatArray) -> FloatArray:
+    """The codes of the values at positions 0, 1, ..., size - 1 of a finite option."""
+    return digits + option.low if isinstance(option, (Integer, Real)) else digits
+
+
+def draw(option: Option, m: int, rng: np.random.Generator) -> FloatArray:
+    """Random codes (m,), uniform over the values, or over the logarithmic scale of the option."""
+    if isinstance(option, Real):
+        return _from_unit(option, rng.random(m))
+    if isinstance(option, Integer) and option.log:
+        # Each whole number owns the stretch of the scale half a unit to either side.
+        scale = _between(math.log(option.low - 0.5), math.log(option.high + 0.5), rng.random(m))
+        return np.clip(np.rint(np.exp(scale)), option.low, option.high)
+    return levels(option, rng.integers(option.size, size=m).astype(np.float64))
+
+
+def log_weight(option: Option, codes: FloatArray) -> FloatArray:
+    """The logarithm of the probability with which `draw` gives each code (m,) of a finite option; 0 where inactive."""
+    if isinstance(option, Integer) and option.log:
+        total = math.log((option.high + 0.5) / (option.low - 0.5))
+        weight = np.log(np.log1p(1.0 / (codes - 0.5)) / total)
+    else:
+        weight = np.full(len(codes), -math.log(option.size))
+    weight[np.isnan(codes)] = 0.0
+    return weight
+
+
+def width(option: Option) -> int:
+    """How many columns the encoding of an option has."""
+    if option.size == 1:
+        return 0
+    return int(option.size) if isinstance(option, Categorical) else 1
+
+
+def encode(option: Option, codes: FloatArray) -> FloatArray:
+    """The columns (m, width) in [0, 1] of codes (m,); inactive is 0.5 on a scale and all zeros among categories."""
+    if isinstance(option, Categorical):
+        return np.where(codes[:, None] == np.arange(width(option)), ONE_HOT, 0.0)
+    if option.size == 1:
+        return np.empty((len(codes), 0))
+    unit = _to_unit(option, codes)
+    unit[np.isnan(unit)] = 0.5
+    return unit.reshape(-1, 1)
+
+
+def decode(option: Option, columns: FloatArray) -> FloatArray:
+    """The codes (m,) of the legal values nearest to columns (m, width)."""
+    if option.size == 1:
+        return levels(option, np.zeros(len(columns)))
+    if isinstance(option, Categorical):
+        nearest: IntArray = columns.argmax(axis=1)
+        return nearest.astype(np.float64)
+    return _from_unit(option, np.clip(columns[:, 0], 0.0, 1.0))
+
+
+def near(option: Option, code: float, rng: np.random.Generator, *, steps: int, draws: int) -> FloatArray:
+    """The codes of the values next to one code.
+
+    These are every other value of a `Categorical`; the values at most `steps` away on an `Ordinal` or `Integer`; and,
+    where there are more than a few, `draws` normal perturbations of an `Integer` or `Real` on its own scale.
+    """
+    if isinstance(option, Categorical):
+        others = np.arange(option.size, dtype=np.float64)
+    elif isinstance(option, Ordinal):
+        others = np.clip(code + np.arange(-steps, steps + 1), 0, option.size - 1)
+    else:
+        others = np.empty(0)
+        if isinstance(option, Integer):
+            others = np.clip(code + np.arange(-steps, steps + 1), option.low, option.high)
+        if option.size > WIDE:
+            unit = _to_unit(option, np.array([code])) + PERTURBATION * rng.standard_normal(draws)
+            others = np.concatenate([others, _from_unit(option, np.clip(unit, 0.0, 1.0))])
+    return np.unique(others[others != code])
+
+
+def _ends(option: Ordinal | Integer | Real) -> tuple[float, float, bool]:
+    if isinstance(option, Ordinal):
+        return 0.0, option.size - 1.0, False
+    return float(option.low), float(option.high), option.log
+
+
+def _to_unit(option: Ordinal | Integer | Real, codes: FloatArray) -> FloatArray:
+    low, high, log = _ends(option)
+    if log:
+        low, high, codes = math.log(low), math.log(high), np.log(codes)
+    return np.asarray((codes - low) / (high - low))
+
+
+def _from_unit(option: Ordinal | Integer | Real, unit: FloatArray) -> FloatArray:
+    low, high, log = _ends(option)
+    codes = np.exp(_between(math.log(low), math.log(high), unit)) if log else _between(low, high, unit)
+    return np.clip(codes if isinstance(option, Real) else np.rint(codes), low, high)
+
+
+def _between(low: float, high: float, unit: FloatArray) -> FloatArray:
+    # In this form both ends are exact.
+    return low * (1.0 - unit) + high * unit

@@ -1,0 +1,270 @@
+"""The four kinds of option: unordered values, ordered values, whole numbers and real numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeAlias, TypeVar
+
+import numpy as np
+
+from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError
+
+Level: TypeAlias = str | int | float | bool
+"""A value that an option can have."""
+
+Value: TypeAlias = Any
+"""A value in a design: a `Level`, or None where the option is inactive (`Any`, so that rules may compute with it)."""
+
+# Beyond this, neighbouring whole numbers are too close in [0, 1] for the encoding to be undone exactly.
+LARGEST_INTEGER = 10**12
+
+Number = TypeVar("Number", int, float)
+
+
+@dataclass(frozen=True, slots=True)
+class Categorical:
+    """An option with unordered values.
+
+    Attributes:
+        values: The legal values, without duplicates.
+
+    >>> Categorical(["1x1", "3x3"])
+    Categorical(values=('1x1', '3x3'))
+    """
+
+    kind: ClassVar[str] = "categorical"
+    values: Sequence[Level]
+    _codes: dict[Value, float] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        values = _checked_values(self.values)
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "_codes", _code_table(values))
+
+    @property
+    def size(self) -> int:
+        """How many values there are."""
+        return len(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Ordinal:
+    """An option with ordered values, encoded by rank.
+
+    Attributes:
+        values: The legal values, without duplicates. Numbers that neither rise nor fall throughout are sorted; any
+            other order, such as that of strings, is kept as given.
+
+    >>> Ordinal([64, 16, 32])
+    Ordinal(values=(16, 32, 64))
+    >>> Ordinal(["low", "medium", "high"])
+    Ordinal(values=('low', 'medium', 'high'))
+    """
+
+    kind: ClassVar[str] = "ordinal"
+    values: Sequence[Level]
+    _codes: dict[Value, float] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        values: tuple[Any, ...] = _checked_values(self.values)
+        if all(is_number(value) for value in values):
+            rising = tuple(sorted(values))
+            values = values if values in (rising, rising[::-1]) else rising
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "_codes", _code_table(values))
+
+    @property
+    def size(self) -> int:
+        """How many values there are."""
+        return len(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """An option with the whole numbers from `low` to `high`, both included.
+
+    Attributes:
+        low: The smallest legal number.
+        high: The largest legal number.
+        log: Whether the option is encoded, drawn and perturbed on a logarithmic scale.
+
+    >>> Integer(1, 6).size
+    6
+    """
+
+    kind: ClassVar[str] = "integer"
+    low: int
+    high: int
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        for end in (self.low, self.high):
+            if not is_whole(plain(end)):
+                raise InvalidTypeError(f"An option has the bound {end!r}; an Integer needs whole numbers.")
+            if abs(plain(end)) > LARGEST_INTEGER:
+                raise InvalidValueError(f"An option has the bound {end!r}; whole numbers reach 10**12 at most.")
+        object.__setattr__(self, "low", int(self.low))
+        object.__setattr__(self, "high", int(self.high))
+        _check_order(self.low, self.high, self.log)
+
+    @property
+    def size(self) -> int:
+        """How many values there are."""
+        return self.high - self.low + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """An option with the real numbers from `low` to `high`.
+
+    Attributes:
+        low: The smallest legal number.
+        high: The largest legal number.
+        log: Whether the option is encoded, drawn and perturbed on a logarithmic scale.
+
+    >>> Real(1e-5, 1e-1, log=True).size
+    inf
+    """
+
+    kind: ClassVar[str] = "real"
+    low: float
+    high: float
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        for end in (self.low, self.high):
+            if not is_number(plain(end)):
+                raise InvalidTypeError(f"An option has the bound {end!r}; a Real needs numbers.")
+            if not math.isfinite(end):
+                raise InvalidValueError(f"An option has the bound {end!r}; bounds must be finite numbers.")
+        object.__setattr__(self, "low", float(self.low))
+        object.__setattr__(self, "high", float(self.high))
+        _check_order(self.low, self.high, self.log)
+        if not math.isfinite(self.high - self.low):
+            raise InvalidValueError(
+                f"An option has bounds {(self.low, self.high)}; they are too far apart for a float."
+            )
+        if self.log and self.low < self.high and math.log(self.low) == math.log(self.high):
+            raise InvalidValueError(
+                f"An option has bounds {(self.low, self.high)}; they are too close for a log scale."
+            )
+
+    @property
+    def size(self) -> int | float:
+        """How many values there are: infinitely many, or one if the bounds are equal."""
+        return math.inf if self.low < self.high else 1
+
+
+Option: TypeAlias = Categorical | Ordinal | Integer | Real
+OPTIONS: dict[str, type[Option]] = {option.kind: option for option in (Categorical, Ordinal, Integer, Real)}
+
+
+def as_option(name: str, given: object) -> Option:
+    """The option that a user's short form stands for; errors name the option.
+
+    >>> as_option("filters", [16, 32, 64])
+    Ordinal(values=(16, 32, 64))
+    >>> as_option("cores", (1, 6))
+    Integer(low=1, high=6, log=False)
+    """
+    return named(name, lambda: _inferred(given))
+
+
+def named(name: str, make: Callable[[], Option]) -> Option:
+    """What `make` returns; if it raises, the error names the option."""
+    try:
+        return make()
+    except FlexiBOError as error:
+        raise type(error)(str(error).replace("An option", f"Option {name!r}", 1)) from None
+
+
+def option_of(levels: Sequence[Level]) -> Categorical | Ordinal:
+    """Numbers become an `Ordinal`; strings, booleans and mixtures a `Categorical`."""
+    if levels and all(is_number(plain(level)) for level in levels):
+        return Ordinal(levels)
+    return Categorical(levels)
+
+
+def plain(value: object) -> Any:
+    """The Python scalar behind a numpy scalar; anything else as it is.
+
+    >>> plain(np.int64(3))
+    3
+    """
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is an int or a float, but not a bool."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is an int, or a float without a fraction, but not a bool."""
+    return value.is_integer() if isinstance(value, float) else isinstance(value, int) and not isinstance(value, bool)
+
+
+def option_to_dict(option: Option) -> dict[str, Any]:
+    """The option as JSON-able values.
+
+    >>> option_to_dict(Integer(1, 6))
+    {'kind': 'integer', 'low': 1, 'high': 6, 'log': False}
+    """
+    if isinstance(option, (Categorical, Ordinal)):
+        return {"kind": option.kind, "values": list(option.values)}
+    return {"kind": option.kind, "low": option.low, "high": option.high, "log": option.log}
+
+
+def _inferred(given: object) -> Option:
+    if isinstance(given, (Categorical, Ordinal, Integer, Real)):
+        return given
+    if isinstance(given, tuple):
+        bounds = [plain(end) for end in given]
+        if len(bounds) != 2 or not all(is_number(end) for end in bounds):
+            raise InvalidTypeError(
+                f"An option is the tuple {given!r}; give a pair of numbers for an interval, or a list of values."
+            )
+        if all(isinstance(end, int) for end in bounds):
+            return Integer(*bounds)
+        return Real(*bounds)
+    if isinstance(given, np.ndarray):
+        given = given.tolist()
+    if isinstance(given, (list, range)):
+        return option_of(list(given))
+    raise InvalidTypeError(
+        f"An option is {given!r}; give a list of values, a pair of bounds, or a Categorical, Ordinal, Integer or Real."
+    )
+
+
+def _checked_values(values: object) -> tuple[Level, ...]:
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
+    if not isinstance(values, (list, tuple, range)):
+        raise InvalidTypeError(f"An option has the values {values!r}; give a list of values.")
+    levels = tuple(plain(value) for value in values)
+    if not levels:
+        raise InvalidValueError("An option has no values; give at least one.")
+    for level in levels:
+        if not isinstance(level, (str, int, float, bool)):
+            raise InvalidTypeError(f"An option has the value {level!r}; values must be strings, numbers or booleans.")
+        if isinstance(level, float) and not math.isfinite(level):
+            raise InvalidValueError(f"An option has the value {level!r}; numbers must be finite.")
+    if len(set(levels)) < len(levels):
+        twice = next(level for position, level in enumerate(levels) if level in levels[:position])
+        raise InvalidValueError(f"An option has the value {twice!r} twice; each value may be given once.")
+    return levels
+
+
+def _code_table(levels: tuple[Level, ...]) -> dict[Value, float]:
+    table: dict[Value, float] = {level: float(code) for code, level in enumerate(levels)}
+    table[None] = math.nan
+    return table
+
+
+def _check_order(low: Number, high: Number, log: bool) -> None:
+    if low > high:
+        raise InvalidValueError(f"An option has bounds {(low, high)}; the lower bound must come first.")
+    if log and low <= 0:
+        raise InvalidValueError(f"An option has bounds {(low, high)}; a log scale needs a lower bound above 0.")

@@ -1,0 +1,49 @@
+"""A space as JSON-able values, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexibo.arrays import FloatArray
+from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.space.options import OPTIONS, Option, named, option_to_dict
+
+if TYPE_CHECKING:
+    from flexibo.space.space import Space
+
+
+def space_to_dict(space: Space) -> dict[str, Any]:
+    """The options in their order, the conditions, the pool as columns of codes, and whether there is a rule."""
+    return {
+        "options": [{"name": name, **option_to_dict(option)} for name, option in space.options.items()],
+        "conditions": {
+            child: {parent: list(values) for parent, values in parents.items()}
+            for child, parents in space.conditions.items()
+        },
+        "pool": None if space.pool is None else space.pool.codes.T.astype(np.int64).tolist(),
+        "has_rule": space.valid is not None,
+    }
+
+
+def options_of_dict(data: Mapping[str, Any]) -> dict[str, Option]:
+    """The options that `space_to_dict` wrote."""
+    if not isinstance(data, Mapping) or "options" not in data:
+        raise InvalidValueError(f"A space cannot be read from {data!r}; give what Space.to_dict returned.")
+    options = {}
+    for entry in data["options"]:
+        fields = dict(entry)
+        name, kind = fields.pop("name"), fields.pop("kind")
+        if kind not in OPTIONS:
+            raise unknown_name("kind of option", kind, OPTIONS)
+        options[name] = named(name, partial(OPTIONS[kind], **fields))
+    return options
+
+
+def pool_of_dict(data: Mapping[str, Any]) -> FloatArray | None:
+    """The codes (m, k) of the pool that `space_to_dict` wrote, None if there was none."""
+    columns = data.get("pool")
+    return None if columns is None else np.array(columns, dtype=np.float64).T

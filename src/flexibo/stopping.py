@@ -1,0 +1,84 @@
+"""When a study ends before its budget does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
+from flexibo.history import Evaluation, History
+
+Predicate: TypeAlias = Callable[[Any], object]
+"""Takes the study; returns True or a reason to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class MaxEvaluations:
+    """Stop after so many questions."""
+
+    limit: float
+
+    def reason(self, history: History, evaluation: Evaluation) -> str:
+        """Why to stop rather than ask this evaluation, or an empty string."""
+        return f"{self.limit:g} evaluations were asked, the most allowed." if len(history.asked) >= self.limit else ""
+
+
+@dataclass(frozen=True, slots=True)
+class GainPerCost:
+    """Stop when the best evaluation removes less volume per unit of cost."""
+
+    limit: float
+
+    def reason(self, history: History, evaluation: Evaluation) -> str:
+        """Why to stop rather than ask this evaluation, or an empty string."""
+        if evaluation.gain is None or evaluation.cost <= 0 or evaluation.gain / evaluation.cost >= self.limit:
+            return ""
+        per_cost = evaluation.gain / evaluation.cost
+        return f"The best evaluation gains {per_cost:.3g} per unit of cost, less than {self.limit:g}."
+
+
+StopRule: TypeAlias = MaxEvaluations | GainPerCost
+RULES: dict[str, type[StopRule]] = {"max_evaluations": MaxEvaluations, "gain_per_cost": GainPerCost}
+
+
+def stop_rules(stop: object) -> tuple[StopRule | Predicate, ...]:
+    """The rules that ``Study(stop=...)`` means.
+
+    Args:
+        stop: None; a mapping of names in `RULES` to limits; a callable that takes the study and returns True or a
+            reason to stop; or a sequence of these.
+
+    >>> stop_rules({"max_evaluations": 100})
+    (MaxEvaluations(limit=100),)
+    """
+    if stop is None:
+        return ()
+    if isinstance(stop, Mapping):
+        return tuple(_named(name, limit) for name, limit in stop.items())
+    if callable(stop):
+        return (stop,)
+    if isinstance(stop, Sequence) and not isinstance(stop, str):
+        return tuple(rule for part in stop for rule in stop_rules(part))
+    raise InvalidTypeError(f"stop is {stop!r}; give a mapping such as {{'max_evaluations': 100}} or a callable.")
+
+
+def _named(name: str, limit: object) -> StopRule:
+    if name not in RULES:
+        raise unknown_name("stop rule", name, RULES)
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not math.isfinite(limit) or limit < 0:
+        raise InvalidValueError(f"Stop rule {name!r} has the limit {limit!r}; it must be a number, zero or more.")
+    return RULES[name](limit)
+
+
+def stop_reason(rules: Sequence[StopRule | Predicate], study: object, history: History, evaluation: Evaluation) -> str:
+    """The first rule's reason to stop rather than ask this evaluation, or an empty string."""
+    for rule in rules:
+        if isinstance(rule, MaxEvaluations | GainPerCost):
+            answer: object = rule.reason(history, evaluation)
+        else:
+            answer = rule(study)
+        if answer:
+            return answer if isinstance(answer, str) else "The stop rule said so."
+    return ""

@@ -1,0 +1,387 @@
+"""Study: ask, tell, run, front. Here the mind meets the world."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from flexibo.arrays import FloatArray
+from flexibo.costs import CostCallable
+from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
+from flexibo.executors import Executor, InlineExecutor, Measure, Outcome
+from flexibo.history import (
+    Added,
+    Asked,
+    BudgetSet,
+    Created,
+    Evaluation,
+    Event,
+    Failed,
+    History,
+    ReferenceFixed,
+    Released,
+    Told,
+    event_from_dict,
+    event_to_dict,
+)
+from flexibo.catalogue import find_method
+from flexibo.objectives import Objective, check_objectives
+from flexibo.optimizer import Optimizer, Stop
+from flexibo.progress import progress_bar
+from flexibo.report import FrontRow, ParetoRegion, Summary, Trace, front_rows, summarise, trace
+from flexibo.settings import (
+    check_budget_covers_initial,
+    checked_budget,
+    checked_cost,
+    checked_reference,
+    checked_settings,
+)
+from flexibo.space import Design, Space
+from flexibo.stopping import stop_reason, stop_rules
+from flexibo.storage import Storage, open_storage
+from flexibo.surrogates import Surrogate
+
+logger = logging.getLogger(__name__)
+
+
+class Study:
+    """A search for the Pareto front of a space under a budget.
+
+    Args:
+        space: The designs; a mapping is turned into a `Space`.
+        objectives: At least two; a string is an objective to minimise.
+        method: One of the names that `flexibo.methods()` lists.
+        budget: What may be spent, in the units of the costs (seconds unless you say otherwise); None is without limit.
+        cost: What scores are divided by: "log", "ratio", "sqrt", "constant", "learned", or a callable
+            ``(design, objective) -> expected cost``. The default is the method's own.
+        reference: The worst value of interest of each objective, by name or in order.
+        n_initial: How many designs are measured in all objectives before the method chooses (10).
+        initial_designs: These designs are measured first.
+        candidates: How many designs are drawn for each question (1,000).
+        delta: The paper's confidence parameter (0.05).
+        surrogate: "gp", "gp-paper", "rf", or an object with `fit`.
+        seed: The same seed and the same answers give the same questions.
+        storage: A database URL such as ``sqlite:///study.db``; a study that is there already goes on.
+        name: The name of the study in its storage.
+        stop: ``{"max_evaluations": 100, "gain_per_cost": 1e-6}``, or a callable that takes the study and returns True
+            or a reason to stop, or a list of these.
+        callbacks: A callable, or several, called with the study and each event.
+
+    >>> study = Study({"x": (0.0, 1.0)}, ["a", "b"], budget=30, seed=0, n_initial=4)
+    >>> study.run({"a": lambda design: (design["x"], 1.0), "b": lambda design: (1 - design["x"], 1.0)})
+    >>> study.spent
+    30.0
+    """
+
+    def __init__(
+        self,
+        space: Space | Mapping[str, Any],
+        objectives: Iterable[Objective | str],
+        *,
+        method: str = "flexibo",
+        budget: float | None = None,
+        cost: str | CostCallable | None = None,
+        reference: Mapping[str, float] | Sequence[float] | None = None,
+        n_initial: int | None = None,
+        initial_designs: Iterable[Mapping[str, Any]] | None = None,
+        candidates: int | None = None,
+        delta: float | None = None,
+        surrogate: str | Surrogate | None = None,
+        seed: int | None = None,
+        storage: str | Storage | None = None,
+        name: str = "study",
+        stop: object = None,
+        callbacks: Callable[[Study, Event], object] | Iterable[Callable[[Study, Event], object]] = (),
+    ) -> None:
+        self.space = space if isinstance(space, Space) else Space(space)
+        self.objectives = check_objectives(objectives, self.space.names)
+        self.method = find_method(method)
+        self.name = name
+        self.stopped = ""
+        self.history = History(self.space, self.objectives)
+        self._by_name = {objective.name: objective for objective in self.objectives}
+        self._stop_rules = stop_rules(stop)
+        self._callbacks = (callbacks,) if callable(callbacks) else tuple(callbacks)
+        budget = checked_budget(budget)
+        self._storage = open_storage(storage, name)
+        stored = self._storage.read()
+        self.settings = checked_settings(
+            self.space,
+            self.objectives,
+            stored[0]["settings"] if stored else {},
+            method=method,
+            seed=seed,
+            n_initial=n_initial,
+            initial_designs=initial_designs,
+            candidates=candidates,
+            delta=delta,
+            cost=cost,
+            surrogate=surrogate,
+        )
+        self._optimizer = Optimizer(
+            self.method,
+            self.settings.initial_designs,
+            seed=self.settings.seed,
+            m=self.settings.candidates,
+            delta=self.settings.delta,
+            surrogate=surrogate,
+            cost=cost,
+        )
+        self._open(stored, budget)
+        if reference is not None and self.history.reference is None:
+            self._record(ReferenceFixed(checked_reference(reference, self.objectives)))
+
+    @property
+    def budget(self) -> float | None:
+        """What may be spent in all; set it to raise it."""
+        return self.history.budget
+
+    @budget.setter
+    def budget(self, budget: float | None) -> None:
+        self._record(BudgetSet(checked_budget(budget)))
+
+    @property
+    def spent(self) -> float:
+        """What was spent, failed attempts included."""
+        return self.history.spent
+
+    @property
+    def pending(self) -> tuple[Evaluation, ...]:
+        """What was asked and not answered."""
+        return tuple(self.history.pending.values())
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All that happened, in order."""
+        return tuple(self.history.events)
+
+    @property
+    def reference(self) -> dict[str, float] | None:
+        """The reference point by objective, in the users' values; None until it is fixed after the initial designs."""
+        if self.history.reference is None:
+            return None
+        return {o.name: o.value(loss) for o, loss in zip(self.objectives, self.history.reference, strict=True)}
+
+    def ask(self) -> Evaluation | None:
+        """The next evaluation, or None when there is nothing to ask; `stopped` then says why."""
+        answer = self._optimizer.ask(self.history)
+        self.stopped = answer.reason if isinstance(answer, Stop) else self._stop_reason(answer)
+        if isinstance(answer, Stop) or self.stopped:
+            return None
+        if not answer.initial and self.history.reference is None:
+            losses = self._optimizer.reference(self.history)
+            fixed = {o.name: o.value(float(loss)) for o, loss in zip(self.objectives, losses, strict=True)}
+            self._record(ReferenceFixed(fixed), Asked(answer))
+        else:
+            self._record(Asked(answer))
+        return answer
+
+    def tell(self, evaluation: Evaluation, value: object, *, cost: float = 0.0) -> None:
+        """Answer an evaluation.
+
+        Args:
+            evaluation: What `ask` returned.
+            value: The value, or a mapping of values where several objectives are measured together.
+            cost: What it cost, in the budget's units.
+        """
+        self._check_pending(evaluation)
+        given = value if isinstance(value, Mapping) else {evaluation.objective: value}
+        for name in evaluation.yields:
+            if name not in given:
+                raise InvalidValueError(
+                    f"The answer has no value of {name!r}; tell a mapping with {_list(evaluation.yields)}."
+                )
+        values = {name: self._by_name[name].checked_value(given[name]) for name in evaluation.yields}
+        self._record(Told(evaluation.number, values, checked_cost(cost)))
+
+    def fail(self, evaluation: Evaluation, reason: object = "", *, cost: float = 0.0) -> None:
+        """Say that an attempt gave no value. The evaluation may be asked again, at most twice."""
+        self._check_pending(evaluation)
+        self._record(Failed(evaluation.number, str(reason), checked_cost(cost)))
+
+    def release(self, evaluation: Evaluation) -> None:
+        """Give an evaluation back that was not attempted; it may be asked again."""
+        self._check_pending(evaluation)
+        self._record(Released(evaluation.number))
+
+    def add(
+        self, design: Mapping[str, Any], values: Mapping[str, float], *, cost: float | Mapping[str, float] | None = None
+    ) -> None:
+        """Bring in a result that was known before. It is not charged to the budget.
+
+        Args:
+            design: The option values.
+            values: Some or all objectives, by name.
+            cost: What it cost, by objective, or as a number where one objective is given: it teaches what evaluations
+                cost.
+        """
+        legal = self.space.design(design)
+        if not isinstance(values, Mapping) or not values:
+            raise InvalidTypeError(f"values is {values!r}; give a mapping such as {{'error': 0.2}}.")
+        if cost is not None and not isinstance(cost, Mapping):
+            if len(values) > 1:
+                raise InvalidTypeError(f"cost is {cost!r} for {_list(values)}; give a mapping of costs by objective.")
+            cost = {next(iter(values)): cost}
+        for name in (*values, *(cost or ())):
+            if name not in self._by_name:
+                raise unknown_name("objective", name, self._by_name)
+        checked = {name: self._by_name[name].checked_value(value) for name, value in values.items()}
+        self._check_agrees(legal, checked)
+        self._record(Added(legal, checked, {name: checked_cost(c) for name, c in (cost or {}).items()}))
+
+    def run(
+        self, objectives: Mapping[str, Measure], *, executor: Executor | None = None, progress: bool | None = None
+    ) -> None:
+        """Ask, measure and tell until there is nothing more to ask.
+
+        A function that raises, or returns what is not a finite number, fails that evaluation and the study goes on.
+        Ctrl-C keeps what was measured, prints the front so far and returns.
+
+        Args:
+            objectives: For each objective a function of a design. It returns the value (a mapping where objectives
+                are measured together), alone or with its cost; without one the wall-clock time in seconds is the cost.
+            executor: Where to measure; here by default.
+            progress: Whether to show a progress bar; by default in a terminal only.
+        """
+        self._check_functions(objectives)
+        executor = InlineExecutor() if executor is None else executor
+        with progress_bar(self, progress) as bar:
+            try:
+                self._loop(objectives, executor, bar.update)
+            except KeyboardInterrupt:
+                for evaluation in self.pending:
+                    self.release(evaluation)
+                self.stopped = "Interrupted; what was measured is kept."
+                bar.interrupted(self)
+        logger.info("Study %r stopped: %s", self.name, self.stopped)
+
+    def front(self) -> list[FrontRow]:
+        """The designs that no other dominates, among those measured in at least one objective.
+
+        What was not measured is predicted; `measured` and `deviations` of each row say which and how surely.
+        """
+        if not all(self.history.count(j) for j in range(len(self.objectives))):
+            return []
+        return front_rows(self.history, *self._optimizer.estimates(self.history))
+
+    def region(self) -> ParetoRegion:
+        """The region between the optimistic and the pessimistic front, as the next question would see it."""
+        if not all(self.history.count(j) for j in range(len(self.objectives))):
+            raise InvalidValueError("There is no Pareto region yet; every objective needs at least one measurement.")
+        signs = np.array([objective.value(1.0) for objective in self.objectives])
+        optimistic, pessimistic = self._optimizer.corners(self.history)
+        return ParetoRegion(optimistic * signs, pessimistic * signs, self._optimizer.reference(self.history) * signs)
+
+    def trace(self) -> Trace:
+        """The finished evaluations, with cost, hypervolume and volume of the Pareto region."""
+        return trace(self.history, self._reference_losses())
+
+    def summary(self) -> Summary:
+        """The study in a few numbers; print it."""
+        return summarise(
+            self.history, self.front(), self._reference_losses(), method=self.method.name, stopped=self.stopped
+        )
+
+    def __repr__(self) -> str:
+        return f"<Study {self.name!r}: {self.method.name}, {len(self.history.measurements)} measurements>"
+
+    def _loop(self, measures: Mapping[str, Measure], executor: Executor, update: Callable[[Study], None]) -> None:
+        while True:
+            while executor.has_room() and (evaluation := self.ask()):
+                executor.submit(evaluation, self._by_name[evaluation.objective], measures[evaluation.objective])
+            if not executor.is_busy():
+                return
+            for outcome in executor.finished():
+                self._take(outcome)
+                update(self)
+
+    def _take(self, outcome: Outcome) -> None:
+        """Tell what was measured; a value that cannot be told is a failure."""
+        reason = outcome.reason
+        if outcome.values is not None:
+            try:
+                self.tell(outcome.evaluation, outcome.values, cost=outcome.cost)
+            except (InvalidValueError, InvalidTypeError) as error:
+                reason = str(error)
+            else:
+                return
+        logger.warning("Evaluation %d (%s) failed: %s", outcome.evaluation.number, outcome.evaluation.objective, reason)
+        self.fail(outcome.evaluation, reason, cost=outcome.cost)
+
+    def _stop_reason(self, evaluation: Evaluation) -> str:
+        return stop_reason(self._stop_rules, self, self.history, evaluation)
+
+    def _open(self, stored: list[dict[str, Any]], budget: float | None) -> None:
+        """Begin the study, or replay the one that is stored."""
+        if not stored:
+            leads = [purchase.objective for purchase in self.history.purchases]
+            check_budget_covers_initial(budget, self.settings, leads)
+            self._record(Created(self.settings.to_dict()), BudgetSet(budget))
+            return
+        self.settings.check_against(stored[0]["settings"], self.name)
+        for content in stored:
+            self.history.append(event_from_dict(content, self.space))
+        if budget is not None and budget != self.history.budget:
+            self.budget = budget
+
+    def _record(self, *events: Event) -> None:
+        """Store events, remember them, and show them to the callbacks."""
+        self._storage.append([event_to_dict(event) for event in events])
+        for event in events:
+            self.history.append(event)
+        for event in events:
+            for callback in self._callbacks:
+                try:
+                    callback(self, event)
+                except Exception:
+                    logger.exception("A callback failed on %s; the study goes on.", type(event).__name__)
+
+    def _reference_losses(self) -> FloatArray | None:
+        if not all(self.history.count(j) for j in range(len(self.objectives))):
+            return None
+        return self._optimizer.reference(self.history)
+
+    def _check_pending(self, evaluation: Evaluation) -> None:
+        if not isinstance(evaluation, Evaluation):
+            raise InvalidTypeError(f"{evaluation!r} is no evaluation; give what ask() returned.")
+        pending = self.history.pending.get(evaluation.number)
+        if pending == evaluation:
+            return
+        asked = self.history.asked[evaluation.number] if 0 <= evaluation.number < len(self.history.asked) else None
+        what = "was answered already" if asked == evaluation else "was never asked by this study"
+        raise InvalidValueError(
+            f"Evaluation {evaluation.number} ({evaluation.objective!r}) {what}; tell each evaluation of ask() once."
+        )
+
+    def _check_agrees(self, design: Design, values: Mapping[str, float]) -> None:
+        """Refuse a second, different value of an exact objective."""
+        single = self.space.designs([design])
+        for j, objective in enumerate(self.objectives):
+            known = self.history.known(j).get(int(single.keys(objective.options)[0]))
+            if objective.noisy or known is None or objective.name not in values:
+                continue
+            if objective.value(known) != values[objective.name]:
+                raise InvalidValueError(
+                    f"Objective {objective.name!r} of this design is {objective.value(known):g} already; "
+                    f"{values[objective.name]:g} given. Make the objective noisy if readings differ."
+                )
+
+    def _check_functions(self, objectives: Mapping[str, Measure]) -> None:
+        leads = [purchase.objective for purchase in self.history.purchases]
+        if not isinstance(objectives, Mapping):
+            raise InvalidTypeError(f"run() was given {objectives!r}; give a mapping from objective to function.")
+        for name in objectives:
+            if name not in self._by_name:
+                raise unknown_name("objective", name, self._by_name)
+        for name in leads:
+            if not callable(objectives.get(name)):
+                raise InvalidTypeError(
+                    f"Objective {name!r} has no function; run() needs one for each of {_list(leads)}."
+                )
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(names)

@@ -1,0 +1,108 @@
+"""What a surrogate is, and the checks every surrogate makes on its data."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from flexibo.arrays import FloatArray, IntArray
+from flexibo.errors import InvalidValueError
+
+
+class Surrogate(Protocol):
+    """A model of one objective: losses as a function of encoded designs.
+
+    An unfitted surrogate is its settings; `fit` and `extend` return new objects and change nothing.
+    """
+
+    def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> Surrogate:
+        """A surrogate that learned its hyperparameters from the losses y (s,) of the designs X (s, d).
+
+        Args:
+            X: Encoded designs, shape (s, d), every column within [0, 1].
+            y: Their losses, shape (s,).
+            groups: The option each encoded column belongs to, shape (d,).
+            rng: The source of all randomness.
+        """
+        ...
+
+    def extend(self, X: FloatArray, y: FloatArray) -> Surrogate:
+        """A surrogate that knows the rows X (k, d), y (k,) as well; the hyperparameters stay as they are."""
+        ...
+
+    def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The mean (m,) and the standard deviation (m,) of the noise-free loss at the designs X (m, d)."""
+        ...
+
+
+def training_data(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """X (s, d) and y (s,) as finite arrays of at least one row."""
+    X, y = finite("X", X, ndim=2), finite("y", y, ndim=1)
+    if len(X) != len(y):
+        raise InvalidValueError(f"X has {len(X)} rows and y has {len(y)}; give one loss per design.")
+    if len(y) == 0:
+        raise InvalidValueError("X and y have no rows; a surrogate needs at least one evaluation.")
+    return X, y
+
+
+def designs(X: npt.ArrayLike, columns: int) -> FloatArray:
+    """X (m, columns) as a finite array of the width the surrogate was fitted on."""
+    X = finite("X", X, ndim=2)
+    if X.shape[1] != columns:
+        raise InvalidValueError(f"X has {X.shape[1]} columns; this surrogate was fitted on {columns}.")
+    return X
+
+
+def finite(name: str, values: npt.ArrayLike, *, ndim: int) -> FloatArray:
+    """The values as a finite array of floats with ndim dimensions."""
+    array: FloatArray = np.asarray(values, dtype=np.float64)
+    if array.ndim != ndim:
+        raise InvalidValueError(f"{name} has {array.ndim} dimensions; it must have {ndim}.")
+    if not np.isfinite(array).all():
+        row = int(np.argwhere(~np.isfinite(array))[0, 0])
+        raise InvalidValueError(f"{name} holds NaN or an infinite value in row {row}; give finite numbers only.")
+    return array
+
+
+def dense_groups(groups: npt.ArrayLike, columns: int) -> IntArray:
+    """The groups (d,) renumbered 0, 1, 2, ... in the order of their numbers.
+
+    >>> dense_groups([4, 4, 9, 2], columns=4).tolist()
+    [1, 1, 2, 0]
+    """
+    array = np.asarray(groups)
+    if array.shape != (columns,):
+        raise InvalidValueError(f"groups has shape {array.shape}; X has {columns} columns, so it must be ({columns},).")
+    if columns and not np.issubdtype(array.dtype, np.integer):
+        raise InvalidValueError(f"groups holds {array.dtype} values; give the integer number of each column's option.")
+    dense: IntArray = np.unique(array, return_inverse=True)[1].reshape(columns).astype(np.int64)
+    return dense
+
+
+def unfitted(name: str) -> InvalidValueError:
+    """The error of a surrogate that is asked before it was fitted."""
+    return InvalidValueError(f"This {name} has seen no data yet; call fit first and use what it returns.")
+
+
+def location_and_scale(y: FloatArray) -> tuple[float, float]:
+    """The mean of y (s,) and its standard deviation, never 0.
+
+    Where all losses are equal the data show no scale; the size of the loss itself then stands in, so that the
+    result follows a change of unit.
+
+    >>> location_and_scale(np.array([1.0, 3.0]))
+    (2.0, 1.0)
+    >>> location_and_scale(np.array([5.0, 5.0]))
+    (5.0, 5.0)
+    """
+    mean, deviation = float(y.mean()), float(y.std())
+    if is_constant(y):
+        return mean, abs(mean) or 1.0
+    return mean, deviation
+
+
+def is_constant(y: FloatArray) -> bool:
+    """Whether the losses y (s,) differ by no more than rounding."""
+    return bool(np.ptp(y) <= 1e-12 * np.abs(y).max())

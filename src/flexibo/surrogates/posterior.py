@@ -1,0 +1,197 @@
+"""The exact Gaussian-process posterior for given hyperparameters.
+
+Rasmussen and Williams, Gaussian Processes for Machine Learning (2006), Algorithm 2.1, with one change: instead of
+alpha = K^-1 y it keeps L^-1 y (`whitened`). The mean is then a product with what the deviation needs anyway, and a new
+row costs one triangular solve.
+
+Letters: s evaluations, d columns, L the lower Cholesky factor of K = variance * correlation + noise * I.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from flexibo.arrays import FloatArray, IntArray
+from flexibo.errors import InvalidValueError
+from flexibo.surrogates.kernels import KERNELS, scaled, squared_distances
+
+# Multiples of the variance added to the diagonal, tried in turn where rounding makes K indefinite.
+JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
+# Entries of the cross-covariance held at once by a prediction: 4 MB, which also stays in a processor's cache.
+CHUNK_ENTRIES = 2**19
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hyperparameters:
+    """What a Gaussian process learns; variances are relative to standardised losses.
+
+    Attributes:
+        length_scales: One per group of columns, in units of the encoded columns.
+        variance: Prior variance of the noise-free loss.
+        noise: Variance of the measurement noise.
+    """
+
+    length_scales: tuple[float, ...]
+    variance: float
+    noise: float
+
+    def __post_init__(self) -> None:
+        values = (*self.length_scales, self.variance, self.noise)
+        if not all(math.isfinite(value) and value > 0 for value in values):
+            raise InvalidValueError(f"Hyperparameters must be positive and finite; given {self}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Posterior:
+    """A Gaussian process conditioned on data.
+
+    Attributes:
+        kernel: A name in `KERNELS`.
+        hyperparameters: Length scales, variance and noise.
+        groups: The length scale each column uses, shape (d,).
+        location: What was subtracted from the losses.
+        scale: What they were divided by then.
+        Z: The scaled designs, shape (s, d).
+        z: The standardised losses, shape (s,).
+        factor: L, lower triangular and zero above, shape (s, s).
+        whitened: L^-1 z, shape (s,).
+        jitter: Multiple of the variance that was added to the diagonal.
+    """
+
+    kernel: str
+    hyperparameters: Hyperparameters
+    groups: IntArray
+    location: float
+    scale: float
+    Z: FloatArray
+    z: FloatArray
+    factor: FloatArray
+    whitened: FloatArray
+    jitter: float
+
+    @property
+    def log_marginal_likelihood(self) -> float:
+        """The log density of the standardised losses (Rasmussen and Williams, eq. 2.30)."""
+        log_determinant = 2.0 * float(np.log(self.factor.diagonal()).sum())
+        fit = float(self.whitened @ self.whitened)
+        return -0.5 * (fit + log_determinant + len(self.z) * math.log(2.0 * math.pi))
+
+    def extend(self, X: FloatArray, y: FloatArray) -> Posterior:
+        """The posterior with the rows X (k, d), y (k,) appended, in O(k s^2)."""
+        Z = self._scaled(X)
+        z = (y - self.location) / self.scale
+        cross = _solved(self.factor, self._covariance(Z).T)
+        rest = _covariance_with_noise(Z, self.kernel, self.hyperparameters, self.jitter) - cross.T @ cross
+        corner, info = lapack.dpotrf(rest, lower=1, clean=1)
+        all_Z, all_z = np.vstack([self.Z, Z]), np.concatenate([self.z, z])
+        if info or _is_lost_to_rounding(corner, largest=self.factor[0, 0]):
+            covariance = partial(_covariance_with_noise, all_Z, self.kernel, self.hyperparameters)
+            factor, jitter = factorised(covariance, above=self.jitter)
+            return replace(self, Z=all_Z, z=all_z, factor=factor, whitened=_whitened(factor, all_z), jitter=jitter)
+        s = len(self.z)
+        factor = np.zeros((s + len(z), s + len(z)), order="F")
+        factor[:s, :s] = self.factor
+        factor[s:, :s] = cross.T
+        factor[s:, s:] = corner
+        tail = _whitened(corner, z - cross.T @ self.whitened)
+        return replace(self, Z=all_Z, z=all_z, factor=factor, whitened=np.concatenate([self.whitened, tail]))
+
+    def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean (m,) and standard deviation (m,) of the noise-free loss at X (m, d), a block of rows at a time."""
+        mean, deviation = np.empty(len(X)), np.empty(len(X))
+        rows = max(1, CHUNK_ENTRIES // len(self.z))
+        for start in range(0, len(X), rows):
+            block = slice(start, start + rows)
+            # Transposed, so that LAPACK reads and overwrites the block without a copy.
+            V = _solved(self.factor, self._covariance(self._scaled(X[block])).T).T
+            mean[block] = V @ self.whitened
+            deviation[block] = np.einsum("ij,ij->i", V, V)
+        np.subtract(self.hyperparameters.variance, deviation, out=deviation)
+        np.sqrt(np.maximum(deviation, 0.0, out=deviation), out=deviation)
+        return self.location + self.scale * mean, self.scale * deviation
+
+    def _scaled(self, X: FloatArray) -> FloatArray:
+        return scaled(X, np.array(self.hyperparameters.length_scales), self.groups)
+
+    def _covariance(self, Z: FloatArray) -> FloatArray:
+        """The covariance (m, s) of scaled designs with the data."""
+        k = KERNELS[self.kernel].correlation(squared_distances(Z, self.Z))
+        k *= self.hyperparameters.variance
+        return k
+
+
+def condition(
+    X: FloatArray,
+    y: FloatArray,
+    *,
+    groups: IntArray,
+    location: float,
+    scale: float,
+    kernel: str,
+    hyperparameters: Hyperparameters,
+) -> Posterior:
+    """The posterior of a Gaussian process given the losses y (s,) of the designs X (s, d)."""
+    Z = scaled(X, np.array(hyperparameters.length_scales), groups)
+    z = (y - location) / scale
+    factor, jitter = factorised(partial(_covariance_with_noise, Z, kernel, hyperparameters))
+    return Posterior(
+        kernel=kernel,
+        hyperparameters=hyperparameters,
+        groups=groups,
+        location=location,
+        scale=scale,
+        Z=Z,
+        z=z,
+        factor=factor,
+        whitened=_whitened(factor, z),
+        jitter=jitter,
+    )
+
+
+def factorised(covariance: Callable[[float], FloatArray], *, above: float = -1.0) -> tuple[FloatArray, float]:
+    """The lower Cholesky factor (s, s) of a covariance and the first sufficient jitter greater than `above`.
+
+    Args:
+        covariance: From a jitter to a matrix in C order, of which the upper triangle is read and overwritten.
+        above: The jitter that was too small.
+    """
+    for jitter in JITTERS:
+        if jitter <= above:
+            continue
+        # What is above the diagonal row by row is, to LAPACK, below it column by column: no copy.
+        factor, info = lapack.dpotrf(covariance(jitter).T, lower=1, clean=1, overwrite_a=1)
+        if info == 0 and not _is_lost_to_rounding(factor):
+            return factor, jitter
+    raise InvalidValueError("The covariance is not positive definite; are the designs and hyperparameters finite?")
+
+
+def _covariance_with_noise(Z: FloatArray, kernel: str, hyperparameters: Hyperparameters, jitter: float) -> FloatArray:
+    """K (s, s) of the scaled designs Z (s, d)."""
+    K = KERNELS[kernel].correlation(squared_distances(Z, Z))
+    K *= hyperparameters.variance
+    np.fill_diagonal(K, hyperparameters.variance * (1.0 + jitter) + hyperparameters.noise)
+    return K
+
+
+def _is_lost_to_rounding(factor: FloatArray, largest: float = 0.0) -> bool:
+    """Whether a pivot is so small beside the largest that it is rounding error rather than information."""
+    pivots = factor.diagonal()
+    return not float(pivots.min()) > 1e-7 * max(float(pivots.max()), largest)
+
+
+def _solved(factor: FloatArray, B: FloatArray) -> FloatArray:
+    """L^-1 B; overwrites B (s, m) where it is in Fortran order."""
+    solution: FloatArray = blas.dtrsm(1.0, factor, B, lower=1, overwrite_b=1)
+    return solution
+
+
+def _whitened(factor: FloatArray, z: FloatArray) -> FloatArray:
+    """L^-1 z of a vector z (s,)."""
+    solution: FloatArray = blas.dtrsv(factor, z, lower=1)
+    return solution

@@ -1,0 +1,78 @@
+"""When a model is refitted: a schedule that depends on the data alone.
+
+Learning hyperparameters costs O(s^3) per step, extending a Cholesky factor O(s^2). So the hyperparameters are learned
+on the first r(s) evaluations, r growing geometrically, and the rest extend the factor one by one. Since r depends on s
+only, and a fit starts from nothing but its data and seed, a resumed study has exactly the models of the uninterrupted
+one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexibo.arrays import FloatArray, IntArray
+from flexibo.surrogates.base import Surrogate
+
+EVERY_UNTIL = 20
+"""Up to this many evaluations every new one refits."""
+
+
+def refit_count(count: int, growth: float) -> int:
+    """The number of first evaluations that the hyperparameters are learned from.
+
+    >>> [refit_count(count, 1.1) for count in (1, 19, 21, 22, 23, 24, 200)]
+    [1, 19, 20, 22, 22, 24, 187]
+    """
+    if count <= EVERY_UNTIL or growth <= 1.0:
+        return count
+    last = EVERY_UNTIL
+    while (following := max(last + 1, int(last * growth))) <= count:
+        last = following
+    return last
+
+
+class Refits:
+    """The model of one series of evaluations, kept up to date.
+
+    Args:
+        settings: An unfitted surrogate.
+        seed: Entropy for the fits; together with the data it decides them.
+        growth: Refit when the data has grown by this factor; 1 refits every time.
+    """
+
+    def __init__(self, settings: Surrogate, *, seed: tuple[int, ...], growth: float = 1.1) -> None:
+        self._settings = settings
+        self._seed = seed
+        self._growth = growth
+        self._start = -1
+        self._X: FloatArray = np.empty((0, 0))
+        self._y: FloatArray = np.empty(0)
+        self._model = settings
+
+    def model(self, X: FloatArray, y: FloatArray, *, groups: IntArray) -> Surrogate:
+        """The model of these evaluations.
+
+        Args:
+            X: Encoded designs (s, d), in the order they were measured.
+            y: Losses (s,).
+            groups: Which option each column belongs to (d,).
+        """
+        start = refit_count(len(y), self._growth)
+        if start == self._start and self._continues(X, y):
+            model, done = self._model, len(self._y)
+        else:
+            rng = np.random.default_rng((*self._seed, start))
+            model, done = self._settings.fit(X[:start], y[:start], groups=groups, rng=rng), start
+        for row in range(done, len(y)):
+            model = model.extend(X[row : row + 1], y[row : row + 1])
+        self._start, self._X, self._y, self._model = start, X, y, model
+        return model
+
+    def _continues(self, X: FloatArray, y: FloatArray) -> bool:
+        known = len(self._y)
+        return (
+            known <= len(y)
+            and X.shape[1] == self._X.shape[1]
+            and np.array_equal(self._y, y[:known])
+            and np.array_equal(self._X, X[:known])
+        )

@@ -1,0 +1,38 @@
+"""What a system is: something to optimise, with everything a study needs to know about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flexibo.errors import InvalidValueError
+from flexibo.objectives import Objective
+from flexibo.space import Space
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """Something to optimise: its designs, its objectives and how each is measured.
+
+    Attributes:
+        name: What a user types to name it.
+        space: All legal designs.
+        objectives: What is measured, in the order of a report's columns.
+        functions: For each objective's name, the callable that measures it: design -> value.
+        notes: Sentences a report repeats, such as how an objective is measured on this machine.
+    """
+
+    name: str
+    space: Space
+    objectives: tuple[Objective, ...]
+    functions: Mapping[str, Callable[[Mapping[str, Any]], float]]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = {objective.name for objective in self.objectives}
+        if names != set(self.functions):
+            raise InvalidValueError(
+                f"System {self.name!r} has the objectives {', '.join(sorted(names))} and functions for "
+                f"{', '.join(sorted(self.functions))}; give one function per objective."
+            )

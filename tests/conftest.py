@@ -1,0 +1,56 @@
+"""What all tests share: a small problem whose front is known, and where other people's data lies."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from flexibo import Design, Objective, Space, Study
+
+FILTERS = [16, 32, 64, 128]
+
+
+@pytest.fixture
+def space() -> Space:
+    return Space({"filters": FILTERS, "kernel": ["1x1", "3x3", "5x5"], "cpu_ghz": (0.3, 2.3), "cores": (1, 6)})
+
+
+@pytest.fixture
+def objectives() -> list[Objective]:
+    return [Objective("error", options=["filters", "kernel"]), Objective("joules", unit="J")]
+
+
+def error(design: Design) -> tuple[float, float]:
+    kernel = {"1x1": 0.2, "3x3": 0.0, "5x5": 0.05}[str(design["kernel"])]
+    return 4.0 / float(design["filters"]) + kernel, 10.0  # type: ignore[arg-type]
+
+
+def joules(design: Design) -> tuple[float, float]:
+    kernel = {"1x1": 1.0, "3x3": 2.0, "5x5": 3.0}[str(design["kernel"])]
+    ghz, cores = float(design["cpu_ghz"]), float(design["cores"])  # type: ignore[arg-type]
+    return kernel * float(design["filters"]) * (0.3 + (ghz - 1.0) ** 2) * (1 + 0.1 * cores), 1.0  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def functions() -> dict[str, Callable[[Design], tuple[float, float]]]:
+    return {"error": error, "joules": joules}
+
+
+@pytest.fixture
+def make_study(space: Space, objectives: list[Objective]) -> Callable[..., Study]:
+    def make(**settings: object) -> Study:
+        return Study(space, objectives, **({"budget": 300, "seed": 0} | settings))  # type: ignore[arg-type]
+
+    return make
+
+
+@pytest.fixture
+def data_folder() -> Path:
+    """The folder of recorded tables; the test is skipped, and listed, where there is none."""
+    folder = os.environ.get("FLEXIBO_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("FLEXIBO_DATA names no folder with recorded tables")
+    return Path(folder)

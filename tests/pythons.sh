@@ -1,0 +1,29 @@
+#!/bin/sh
+# Run the tests on the oldest and the newest supported Python that is installed, unless it is the one at hand.
+set -eu
+BIN="${BIN:-.venv/bin}"
+here="$("$BIN/python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+oldest=""
+newest=""
+for version in 3.10 3.11 3.12 3.13; do
+  for name in "python$version" "$HOME"/.pyenv/versions/"$version".*/bin/python; do
+    if "$name" -c 'import venv, ensurepip' 2>/dev/null; then
+      newest="$name"
+      [ -n "$oldest" ] || oldest="$name"
+      break
+    fi
+  done
+done
+[ "$newest" != "$oldest" ] || newest=""
+for name in $oldest $newest; do
+  version="$("$name" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+  [ "$version" != "$here" ] || continue
+  env=".venv-$version"
+  echo "== Python $version"
+  if ! cmp -s constraints.txt "$env/constraints.txt" || ! cmp -s pyproject.toml "$env/pyproject.toml"; then
+    "$name" -m venv "$env"
+    "$env/bin/python" -m pip install -q -c constraints.txt -e '.[test]'
+    cp constraints.txt pyproject.toml "$env/"
+  fi
+  "$env/bin/python" -m pytest -q -m "not slow"
+done

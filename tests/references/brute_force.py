@@ -1,0 +1,108 @@
+"""Dominance, volumes and gains straight from their definitions, slow and without any code of the library.
+
+Volumes are counted on the grid of all coordinates that occur, dominance is checked pair by pair, and a gain is the
+difference of two volumes with every box written out anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Case:
+    lower: np.ndarray
+    mu: np.ndarray
+    upper: np.ndarray
+    reference: np.ndarray
+    keys: np.ndarray
+    bundles: list[tuple[int, ...]]
+
+
+def dominates(a, b):
+    return all(p <= q for p, q in zip(a, b, strict=True)) and any(p < q for p, q in zip(a, b, strict=True))
+
+
+def front(points):
+    return [not any(dominates(other, point) for other in points) for point in points]
+
+
+def alive(lower, upper):
+    return [not any(dominates(worst, best) for worst in upper) for best in lower]
+
+
+def volume(points, reference):
+    points = [point for point in points if all(p < q for p, q in zip(point, reference, strict=True))]
+    axes = [sorted({point[j] for point in points} | {reference[j]}) for j in range(len(reference))]
+    cells = np.zeros([len(axis) - 1 for axis in axes], dtype=bool)
+    for point in points:
+        cells[tuple(slice(axis.index(p), None) for axis, p in zip(axes, point, strict=True))] = True
+    sizes = np.ones(())
+    for axis in axes:
+        sizes = np.multiply.outer(sizes, np.array([b - a for a, b in pairwise(axis)]))
+    return float((sizes * cells).sum())
+
+
+def region_volume(lower, upper, reference):
+    return volume(lower.tolist(), reference.tolist()) - volume(upper.tolist(), reference.tolist())
+
+
+def pin(case, i, bundle):
+    """The corners after candidate i was measured in the objectives of a bundle."""
+    box = [(*a, *b, *c) for a, b, c in zip(case.lower.tolist(), case.mu.tolist(), case.upper.tolist(), strict=True)]
+    lower, upper = case.lower.copy(), case.upper.copy()
+    for j in bundle:
+        touched = {box[z] for z in range(len(box)) if case.keys[z, j] == case.keys[i, j]}
+        for y in range(len(box)):
+            if box[y] in touched:
+                lower[y, j] = upper[y, j] = case.mu[y, j]
+    return lower, upper
+
+
+def gains(case):
+    before = region_volume(case.lower, case.upper, case.reference)
+    table = np.empty((len(case.lower), len(case.bundles)))
+    for i in range(len(case.lower)):
+        for b, bundle in enumerate(case.bundles):
+            table[i, b] = before - region_volume(*pin(case, i, bundle), case.reference)
+    return table
+
+
+def random_case(rng, n, m):
+    """Boxes with some of: ties, shared options, identical boxes, measured values, designs behind the reference point."""
+    on_grid = rng.random() < 0.5
+    columns, keys = [], []
+    for _ in range(n):
+        key = rng.integers(rng.integers(1, m + 1), size=m) if rng.random() < 0.5 else rng.permutation(m)
+        columns.append(_column(rng, m, on_grid)[:, key])
+        keys.append(key)
+    boxes, table = np.stack(columns, axis=2), np.stack(keys, axis=1)  # (3, m, n), (m, n)
+    for copy in range(rng.integers(0, m // 2 + 1)):
+        source, target = rng.integers(m, size=2)
+        boxes[:, target] = boxes[:, source]
+        own = rng.random(n) < 0.5
+        table[target] = np.where(own, m + copy, table[source])
+    reference = rng.integers(3, 8, size=n).astype(float) if on_grid else rng.uniform(3.0, 8.0, size=n)
+    return Case(*boxes, reference, table, _bundles(rng, n))
+
+
+def _column(rng, m, on_grid):
+    if on_grid:
+        lower = rng.integers(0, 5, size=m).astype(float)
+        widths = rng.integers(0, 3, size=(2, m)).astype(float)
+    else:
+        lower = rng.uniform(0.0, 5.0, size=m)
+        widths = rng.uniform(0.0, 2.0, size=(2, m))
+    widths[:, rng.random(m) < 0.25] = 0.0
+    widths *= rng.random((2, m)) < 0.9  # a mean on one of its corners
+    mu = lower + widths[0]
+    return np.stack([lower, mu, mu + widths[1]])
+
+
+def _bundles(rng, n):
+    order = rng.permutation(n).tolist()
+    split = int(rng.integers(1, n))
+    return [(j,) for j in range(n)] + [tuple(range(n)), tuple(order[:split]), tuple(order[split:])]

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from flexibo import Objective
+from flexibo.errors import InvalidTypeError, InvalidValueError
+from flexibo.objectives import check_objectives, purchases
+
+
+def test_a_maximised_objective_flips_its_sign_and_back() -> None:
+    objective = Objective("throughput", "max")
+    assert objective.loss(3.0) == -3.0
+    assert objective.value(objective.loss(3.0)) == 3.0
+
+
+def test_a_minimised_objective_keeps_its_sign() -> None:
+    assert Objective("error").loss(3.0) == 3.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"name": ""}, "non-empty string"),
+        ({"name": "e", "direction": "down"}, "'min' or 'max'"),
+        ({"name": "e", "repeats": 0}, "1 or more"),
+        ({"name": "e", "cost": -1.0}, "zero or more"),
+        ({"name": "e", "timeout": 0.0}, "above zero"),
+        ({"name": "e", "cost": math.nan}, "zero or more"),
+        ({"name": "e", "options": ["a", "a"]}, "twice"),
+        ({"name": "e", "remeasure": True}, "noisy=True"),
+    ],
+)
+def test_a_mistake_in_an_objective_gets_one_sentence(arguments: dict[str, object], sentence: str) -> None:
+    with pytest.raises(InvalidValueError, match=sentence):
+        Objective(**arguments)  # type: ignore[arg-type]
+
+
+def test_options_given_as_one_string_are_refused() -> None:
+    with pytest.raises(InvalidTypeError, match="list of option names"):
+        Objective("error", options="filters")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", ["0.3", None, [1.0], b"1"])
+def test_a_value_that_is_no_number_is_refused(value: object) -> None:
+    with pytest.raises(InvalidTypeError, match="must be a number"):
+        Objective("error").checked_value(value)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_value_that_is_not_finite_is_refused(value: float) -> None:
+    with pytest.raises(InvalidValueError, match="must be finite"):
+        Objective("error").checked_value(value)
+
+
+def test_objectives_measured_together_are_one_purchase() -> None:
+    objectives = [
+        Objective("error", options=["a"]),
+        Objective("ms", measured_with="joules", options=["a", "b"]),
+        Objective("joules", options=["b", "c"]),
+        Objective("watts", measured_with="ms", options=["c"]),
+    ]
+    error, energy = purchases(objectives)
+    assert (error.objective, error.members, error.options) == ("error", (0,), ("a",))
+    assert (energy.objective, energy.members) == ("joules", (2, 1, 3))
+    assert set(energy.options or ()) == {"a", "b", "c"}
+
+
+def test_a_purchase_depends_on_all_options_if_one_member_does() -> None:
+    (purchase,) = purchases([Objective("a", options=["x"]), Objective("b", measured_with="a")])
+    assert purchase.options is None
+
+
+@pytest.mark.parametrize(
+    ("objectives", "sentence"),
+    [
+        (["error"], "at least two"),
+        ([], "at least two"),
+        (["error", "error"], "names must differ"),
+        (["a", Objective("b", options=["colour"])], "Unknown option"),
+        (["a", Objective("b", measured_with="c")], "Unknown objective"),
+        ([Objective("a", measured_with="b"), Objective("b", measured_with="a")], "circle"),
+    ],
+)
+def test_objectives_that_do_not_fit_together_get_one_sentence(objectives: list[object], sentence: str) -> None:
+    with pytest.raises(InvalidValueError, match=sentence):
+        check_objectives(objectives, ["color"])  # type: ignore[arg-type]
+
+
+def test_the_dictionary_of_an_objective_makes_an_equal_one() -> None:
+    objective = Objective("b", "max", unit="J", options=["x"], noisy=True, repeats=3, cost=2.0)
+    assert Objective(**objective.to_dict()) == objective

@@ -1,0 +1,128 @@
+"""Options: what users write, and what is refused."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+from flexibo.errors import InvalidTypeError, InvalidValueError
+from flexibo.space import Categorical, Integer, Ordinal, Real, Space
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([16, 32, 64], Ordinal([16, 32, 64])),
+        ([0.5, 1, 2], Ordinal([0.5, 1, 2])),
+        (range(1, 4), Ordinal([1, 2, 3])),
+        (np.array([1, 2, 4]), Ordinal([1, 2, 4])),
+        ([np.float64(0.5), np.int64(1)], Ordinal([0.5, 1])),
+        (["1x1", "3x3"], Categorical(["1x1", "3x3"])),
+        ([False, True], Categorical([False, True])),
+        ([1, "auto"], Categorical([1, "auto"])),
+        ((1, 6), Integer(1, 6)),
+        ((np.int64(1), 6), Integer(1, 6)),
+        ((0.3, 2.3), Real(0.3, 2.3)),
+        ((0, 2.5), Real(0.0, 2.5)),
+        (Real(1e-5, 1e-1, log=True), Real(1e-5, 1e-1, log=True)),
+    ],
+)
+def test_the_short_form_of_an_option_stands_for_its_kind(given: object, expected: object) -> None:
+    assert Space({"x": given}).options["x"] == expected
+
+
+def test_rising_and_falling_numbers_keep_their_order() -> None:
+    assert Ordinal([1, 2, 3]).values == (1, 2, 3)
+    assert Ordinal([3, 2, 1]).values == (3, 2, 1)
+
+
+def test_numbers_in_no_order_are_sorted() -> None:
+    assert Ordinal([32, 8, 16]).values == (8, 16, 32)
+
+
+def test_ordered_strings_keep_the_order_given() -> None:
+    assert Ordinal(["low", "high", "highest"]).values == ("low", "high", "highest")
+
+
+def test_values_are_plain_python_scalars() -> None:
+    assert [type(value) for value in Ordinal(np.array([1, 2])).values] == [int, int]
+    assert type(Integer(np.int32(1), 3.0).high) is int  # type: ignore[arg-type]
+    assert type(Real(0, np.float32(1)).high) is float
+
+
+def test_sizes_count_the_values() -> None:
+    assert [Categorical(["a"]).size, Ordinal([1, 2, 3]).size, Integer(-1, 1).size] == [1, 3, 3]
+    assert Real(0, 1).size == math.inf
+    assert Real(1, 1).size == 1
+
+
+def test_options_are_values_that_hash_and_pickle() -> None:
+    for option in (Categorical(["a", "b"]), Ordinal([1, 2]), Integer(1, 4, log=True), Real(0.1, 1.0)):
+        assert pickle.loads(pickle.dumps(option)) == option
+        assert len({option, pickle.loads(pickle.dumps(option))}) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "sentence"),
+    [
+        ((6, 1), InvalidValueError, "Option 'cores' has bounds (6, 1); the lower bound must come first."),
+        ((2.5, 1.0), InvalidValueError, "Option 'cores' has bounds (2.5, 1.0); the lower bound must come first."),
+        ((0.0, math.nan), InvalidValueError, "Option 'cores' has the bound nan; bounds must be finite numbers."),
+        ((0, math.inf), InvalidValueError, "Option 'cores' has the bound inf; bounds must be finite numbers."),
+        ((-1e308, 1e308), InvalidValueError, "they are too far apart for a float."),
+        ((0, 10**13), InvalidValueError, "whole numbers reach 10**12 at most."),
+        ([], InvalidValueError, "Option 'cores' has no values; give at least one."),
+        ([1, 2, 1], InvalidValueError, "Option 'cores' has the value 1 twice; each value may be given once."),
+        (["a", "a"], InvalidValueError, "Option 'cores' has the value 'a' twice"),
+        ([1, True], InvalidValueError, "Option 'cores' has the value True twice"),
+        ([1.0, math.nan], InvalidValueError, "Option 'cores' has the value nan; numbers must be finite."),
+        (
+            [None, 1],
+            InvalidTypeError,
+            "Option 'cores' has the value None; values must be strings, numbers or booleans.",
+        ),
+        ([[1], [2]], InvalidTypeError, "Option 'cores' has the value [1]; values must be"),
+        ((1, 2, 3), InvalidTypeError, "Option 'cores' is the tuple (1, 2, 3); give a pair of numbers for an interval"),
+        (("a", "b"), InvalidTypeError, "Option 'cores' is the tuple ('a', 'b')"),
+        ((True, False), InvalidTypeError, "Option 'cores' is the tuple (True, False)"),
+        (5, InvalidTypeError, "Option 'cores' is 5; give a list of values, a pair of bounds, or a Categorical"),
+        ("abc", InvalidTypeError, "Option 'cores' is 'abc'; give a list of values"),
+        ({1, 2}, InvalidTypeError, "Option 'cores' is {1, 2}; give a list of values"),
+    ],
+)
+def test_an_option_that_cannot_be_used_is_refused_by_name(given: object, error: type[Exception], sentence: str) -> None:
+    with pytest.raises(error, match=re.escape(sentence)):
+        Space({"cores": given})
+
+
+@pytest.mark.parametrize("kind", [Integer, Real])
+@pytest.mark.parametrize("low", [0, -1])
+def test_a_log_scale_needs_a_positive_lower_bound(kind: type[Integer] | type[Real], low: int) -> None:
+    with pytest.raises(InvalidValueError, match="a log scale needs a lower bound above 0"):
+        kind(low, 10, log=True)
+
+
+def test_a_log_scale_needs_bounds_it_can_tell_apart() -> None:
+    with pytest.raises(InvalidValueError, match="too close for a log scale"):
+        Real(1e10, math.nextafter(1e10, math.inf), log=True)
+
+
+@pytest.mark.parametrize("bound", ["1", None, True, 1.5, math.nan, math.inf])
+def test_an_integer_refuses_bounds_that_are_not_whole_numbers(bound: object) -> None:
+    with pytest.raises(InvalidTypeError, match="an Integer needs whole numbers"):
+        Integer(0, bound)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bound", ["1", None, True])
+def test_a_real_refuses_bounds_that_are_not_numbers(bound: object) -> None:
+    with pytest.raises(InvalidTypeError, match="a Real needs numbers"):
+        Real(0, bound)  # type: ignore[arg-type]
+
+
+def test_values_must_come_in_a_list() -> None:
+    with pytest.raises(InvalidTypeError, match="An option has the values 'abc'; give a list of values"):
+        Categorical("abc")

@@ -1,0 +1,134 @@
+"""Pools: spaces whose only legal designs are listed in a table."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from flexibo.errors import InvalidTypeError, InvalidValueError
+from flexibo.space import Categorical, Ordinal, Space
+
+ROWS: list[dict[str, object]] = [
+    {"cores": 4, "kernel": "b", "gpu": True},
+    {"cores": 1, "kernel": "a", "gpu": True},
+    {"cores": 2, "kernel": "b", "gpu": False},
+    {"cores": 4, "kernel": "b", "gpu": True},
+]
+
+
+@pytest.fixture
+def pool() -> Space:
+    return Space.from_designs(ROWS)
+
+
+def test_options_are_inferred_from_the_values(pool: Space) -> None:
+    assert dict(pool.options) == {
+        "cores": Ordinal([1, 2, 4]),
+        "kernel": Categorical(["a", "b"]),
+        "gpu": Categorical([False, True]),
+    }
+
+
+def test_a_column_of_mixed_types_is_unordered() -> None:
+    space = Space.from_designs({"x": ["auto", 2, 1, 0.5]})
+    assert space.options["x"] == Categorical([0.5, 1, 2, "auto"])
+
+
+def test_repeated_rows_count_once(pool: Space) -> None:
+    assert pool.size == 3
+    assert list(pool.enumerate()) == ROWS[:3]
+
+
+def test_a_pool_can_be_read_from_columns(pool: Space) -> None:
+    columns = {name: [row[name] for row in ROWS] for name in ROWS[0]}
+    assert Space.from_designs(columns) == pool
+    assert Space.from_designs({name: np.array(column) for name, column in columns.items()}) == pool
+
+
+def test_a_pool_can_be_read_from_a_data_frame(pool: Space) -> None:
+    pandas = pytest.importorskip("pandas")
+    assert Space.from_designs(pandas.DataFrame(ROWS)) == pool
+
+
+def test_a_pool_can_be_read_from_designs(pool: Space) -> None:
+    assert Space.from_designs(pool.enumerate()) == pool
+
+
+def test_values_of_a_pool_are_plain() -> None:
+    space = Space.from_designs({"x": np.array([1, 2]), "y": np.array([0.5, 1.5])})
+    assert [type(value) for value in space.enumerate()[0].values()] == [int, float]
+
+
+def test_only_members_are_legal(pool: Space) -> None:
+    assert ROWS[0] in pool
+    assert {"cores": 1, "kernel": "b", "gpu": True} not in pool
+    sentence = "Design(cores=1, kernel='b', gpu=True) is not in the pool; it must be one of its 3 designs."
+    with pytest.raises(InvalidValueError, match=re.escape(sentence)):
+        pool.design({"cores": 1, "kernel": "b", "gpu": True})
+    with pytest.raises(InvalidValueError, match="is not in the pool"):
+        pool.designs([ROWS[0], {"cores": 1, "kernel": "b", "gpu": True}])
+
+
+def test_samples_are_distinct_members(pool: Space) -> None:
+    assert set(pool.sample(100, np.random.default_rng(0))) == set(pool.enumerate())
+    rng = np.random.default_rng(0)
+    first = [pool.sample(1, rng)[0]["cores"] for _ in range(900)]
+    assert all(250 < first.count(cores) < 350 for cores in (1, 2, 4))
+
+
+def test_neighbours_are_the_members_that_differ_least() -> None:
+    every = Space({name: [0, 1, 2, 3] for name in "abcd"}).enumerate()
+    pool = Space.from_designs(list(every))
+    start = pool.design({"a": 0, "b": 1, "c": 2, "d": 3})
+    around = pool.neighbours(start, np.random.default_rng(0))
+    differing = [sum(design[name] != start[name] for name in "abcd") for design in around]
+    assert differing == [1] * 12 + [2] * 8
+    assert len(set(around)) == 20
+
+
+def test_a_small_pool_has_fewer_neighbours(pool: Space) -> None:
+    around = list(pool.neighbours(pool.design(ROWS[0]), np.random.default_rng(0)))
+    assert set(around) == set(pool.enumerate()) - {pool.design(ROWS[0])}
+    alone = Space.from_designs(ROWS[:1])
+    assert len(alone.neighbours(alone.design(ROWS[0]), np.random.default_rng(0))) == 0
+
+
+def test_a_pool_survives_json(pool: Space) -> None:
+    copy = Space.from_dict(json.loads(json.dumps(pool.to_dict())))
+    assert copy == pool
+    assert list(copy.enumerate()) == list(pool.enumerate())
+    np.testing.assert_array_equal(copy.enumerate().keys(), pool.enumerate().keys())
+
+
+def test_pools_with_different_members_differ(pool: Space) -> None:
+    assert pool != Space.from_designs([*ROWS, {"cores": 1, "kernel": "b", "gpu": True}])
+
+
+def test_a_pool_shows_how_many_designs_it_has(pool: Space) -> None:
+    assert repr(pool) == "Space(3 options: cores, kernel, gpu; a pool of 3 designs)"
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "sentence"),
+    [
+        ([], InvalidValueError, "The pool has no designs; give at least one."),
+        ({}, InvalidValueError, "The pool has no designs; give at least one."),
+        ({"a": []}, InvalidValueError, "The pool has no designs; give at least one."),
+        (3, InvalidTypeError, "The pool is 3; give a list of designs, a mapping of columns or a data frame."),
+        ("abc", InvalidTypeError, "The pool is 'abc'; give a list of designs"),
+        ([{"a": 1}, 2], InvalidTypeError, "Row 1 of the pool is 2; it must be a mapping of options to values."),
+        ([{"a": 1, "b": 1}, {"a": 1}], InvalidValueError, "Row 1 of the pool and row 0 do not both have 'b'"),
+        ({"a": [1, 2], "b": [1]}, InvalidValueError, "The columns of the pool have lengths {'a': 2, 'b': 1}"),
+        ({"a": "xy"}, InvalidTypeError, "Column 'a' of the pool is 'xy'; it must be a list of values."),
+        ([{"a": 1}, {"a": None}], InvalidValueError, "Row 1 of the pool has None for option 'a'; it must be a string"),
+        ([{"a": 1.0}, {"a": np.nan}], InvalidValueError, "Row 1 of the pool has nan for option 'a'"),
+        ([{"a": [1]}], InvalidValueError, "Row 0 of the pool has [1] for option 'a'"),
+        ([{1: 1}], InvalidTypeError, "An option is named 1; names must be strings"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_refused(rows: object, error: type[Exception], sentence: str) -> None:
+    with pytest.raises(error, match=re.escape(sentence)):
+        Space.from_designs(rows)

@@ -1,0 +1,549 @@
+from __future__ import annotations
+
+import csv
+import logging
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flexibo import Design, Objective, Space, Study
+from flexibo.errors import InvalidTypeError, InvalidValueError, UnknownNameError
+from flexibo.history import Asked, BudgetSet, Created, Failed, ReferenceFixed, Released, Told
+
+Functions = Mapping[str, Callable[[Design], Any]]
+Make = Callable[..., Study]
+
+
+def answer(study: Study, functions: Functions, count: int) -> list[tuple[str, Design]]:
+    """Ask and tell so many times; the questions."""
+    asked = []
+    for _ in range(count):
+        evaluation = study.ask()
+        if evaluation is None:
+            break
+        value, cost = functions[evaluation.objective](evaluation.design)
+        study.tell(evaluation, value, cost=cost)
+        asked.append((evaluation.objective, evaluation.design))
+    return asked
+
+
+def test_the_front_of_a_small_problem_is_found_within_the_budget(make_study: Make, functions: Functions) -> None:
+    study = make_study()
+    study.run(functions)
+    assert study.spent <= 300
+    front = study.front()
+    assert len(front) >= 3
+    best = min(row.values["error"] for row in front)
+    assert best == pytest.approx(4 / 128)
+    summary = study.summary()
+    assert summary.evaluations["joules"] > summary.evaluations["error"]
+    assert "The budget is spent" in summary.stopped
+
+
+def test_asking_twice_without_telling_gives_two_different_evaluations(make_study: Make, functions: Functions) -> None:
+    study = make_study()
+    answer(study, functions, 24)
+    first, second = study.ask(), study.ask()
+    assert first is not None
+    assert second is not None
+    assert (first.design, first.objective) != (second.design, second.objective)
+    assert study.pending == (first, second)
+
+
+def test_an_evaluation_says_what_it_is_expected_to_gain_and_cost(make_study: Make, functions: Functions) -> None:
+    study = make_study()
+    answer(study, functions, 30)
+    evaluation = study.ask()
+    assert evaluation is not None
+    assert evaluation.gain is not None
+    assert evaluation.gain > 0
+    assert evaluation.cost == pytest.approx({"error": 10.0, "joules": 1.0}[evaluation.objective])
+    assert "of the Pareto region" in evaluation.why
+
+
+def test_the_same_seed_and_answers_give_the_same_questions(make_study: Make, functions: Functions) -> None:
+    assert answer(make_study(), functions, 40) == answer(make_study(), functions, 40)
+
+
+def test_another_seed_gives_other_questions(make_study: Make, functions: Functions) -> None:
+    assert answer(make_study(seed=1), functions, 5) != answer(make_study(seed=2), functions, 5)
+
+
+@pytest.mark.parametrize("method", ["flexibo", "flexibo-rf-log", "random", "random-coupled"])
+def test_a_study_rebuilt_from_its_storage_asks_the_same_next_questions(
+    make_study: Make, functions: Functions, tmp_path: Path, method: str
+) -> None:
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    live = make_study(storage=url, method=method)
+    answer(live, functions, 33)
+    again = make_study(storage=url, method=method, seed=None)
+    following = answer(again, functions, 6)
+    uninterrupted = make_study(method=method)
+    assert answer(uninterrupted, functions, 39)[33:] == following
+    assert again.events[: len(live.events)] == live.events
+
+
+def test_initial_designs_are_the_same_for_every_method(make_study: Make, functions: Functions) -> None:
+    designs = [
+        {design for _, design in answer(make_study(method=method), functions, 20)}
+        for method in ("flexibo", "random", "random-coupled")
+    ]
+    first = make_study().settings.initial_designs
+    assert set(first) >= designs[0] & designs[1] & designs[2]
+    assert len(designs[0] & designs[1] & designs[2]) >= 5
+
+
+def test_given_initial_designs_are_asked_first(make_study: Make) -> None:
+    design = {"filters": 64, "kernel": "3x3", "cpu_ghz": 1.0, "cores": 2}
+    evaluation = make_study(initial_designs=[design]).ask()
+    assert evaluation is not None
+    assert dict(evaluation.design) == design
+
+
+def test_no_equivalent_evaluation_is_paid_twice(make_study: Make, functions: Functions) -> None:
+    study = make_study(budget=2000, stop={"max_evaluations": 120})
+    questions = answer(study, functions, 120)
+    errors = [(d["filters"], d["kernel"]) for objective, d in questions if objective == "error"]
+    assert len(errors) == len(set(errors)) <= 12
+    joules = [d for objective, d in questions if objective == "joules"]
+    assert len(joules) == len(set(joules))
+
+
+def test_a_coupled_method_hands_out_its_bundle_one_after_the_other(make_study: Make, functions: Functions) -> None:
+    questions = answer(make_study(method="random-coupled", n_initial=2), functions, 40)
+    by_design: dict[Design, set[str]] = {}
+    for objective, design in questions:
+        by_design.setdefault(design, set()).add(objective)
+    fresh = [objectives for objectives in by_design.values() if "joules" in objectives]
+    assert len(fresh) == len(by_design)
+    for first, second in zip(questions, questions[1:], strict=False):
+        if first[0] == "error":
+            assert second == ("joules", first[1])
+
+
+def test_a_coupled_method_asks_only_if_the_budget_pays_for_the_whole_bundle(space: Space) -> None:
+    study = Study(space, ["a", "b"], method="random-coupled", budget=25, n_initial=2, seed=0)
+    questions = answer(study, {"a": lambda d: (0.5, 10.0), "b": lambda d: (0.5, 1.0)}, 100)
+    assert len(questions) == 4
+    assert study.spent == 22
+    assert "budget" in study.stopped
+
+
+def test_nothing_is_asked_that_the_budget_is_not_expected_to_pay(make_study: Make, functions: Functions) -> None:
+    study = make_study(budget=150.5)
+    study.run(functions)
+    assert study.spent <= 150.5
+    assert study.ask() is None
+
+
+def test_a_raised_budget_lets_the_study_go_on(make_study: Make, functions: Functions) -> None:
+    study = make_study(budget=150)
+    study.run(functions)
+    assert study.ask() is None
+    study.budget = 160
+    assert study.ask() is not None
+    assert study.stopped == ""
+
+
+def test_known_results_are_brought_in_and_not_asked_again(make_study: Make, functions: Functions) -> None:
+    study = make_study(n_initial=3)
+    designs = list(study.space.sample(3, __import__("numpy").random.default_rng(9)))
+    for design in designs:
+        values = {name: function(design)[0] for name, function in functions.items()}
+        study.add(design, values, cost={"error": 10.0, "joules": 1.0})
+    assert study.spent == 0
+    evaluation = study.ask()
+    assert evaluation is not None
+    assert evaluation.gain is not None, "the initial designs are known, so the method chooses at once"
+    assert evaluation.cost in (10.0, 1.0)
+
+
+def test_a_partly_known_design_is_completed_not_repeated(make_study: Make) -> None:
+    design = {"filters": 64, "kernel": "3x3", "cpu_ghz": 1.0, "cores": 2}
+    study = make_study(initial_designs=[design])
+    study.add(design, {"error": 0.2}, cost=7.0)
+    evaluation = study.ask()
+    assert evaluation is not None
+    assert evaluation.objective == "joules"
+
+
+def test_a_second_different_value_of_an_exact_objective_is_refused(make_study: Make) -> None:
+    study = make_study()
+    design = {"filters": 64, "kernel": "3x3", "cpu_ghz": 1.0, "cores": 2}
+    study.add(design, {"error": 0.2})
+    study.add(design | {"cores": 3}, {"error": 0.2})
+    with pytest.raises(InvalidValueError, match="is 0.2 already"):
+        study.add(design | {"cores": 3}, {"error": 0.3})
+
+
+def test_objectives_measured_together_are_bought_once(space: Space) -> None:
+    study = Study(space, ["joules", Objective("ms", measured_with="joules"), "error"], budget=80, seed=0, n_initial=4)
+    calls = []
+
+    def measure(design: Design) -> tuple[dict[str, float], float]:
+        calls.append(design)
+        return {"joules": float(design["filters"]), "ms": 300.0 / float(design["cpu_ghz"])}, 1.0  # type: ignore[arg-type]
+
+    study.run({"joules": measure, "error": lambda d: (1.0 / float(d["filters"]), 3.0)})  # type: ignore[arg-type]
+    assert len(calls) == study.summary().evaluations["joules"]
+    assert all(row.measured["ms"] == row.measured["joules"] for row in study.front())
+
+
+def test_the_median_of_repeats_is_told(space: Space) -> None:
+    readings = iter([5.0, 1.0, 3.0] * 100)
+    noisy = Objective("joules", noisy=True, repeats=3)
+    study = Study(space, [noisy, "error"], budget=20, n_initial=2, seed=0)
+    study.run({"joules": lambda d: (next(readings), 0.5), "error": lambda d: (0.1, 1.0)})
+    told = [row for row in study.trace() if row.objective == "joules"]
+    assert {row.value for row in told} == {3.0}
+    assert told[0].cost == 1.5
+
+
+def test_the_cost_of_a_function_is_its_wall_clock_time(space: Space) -> None:
+    study = Study(space, ["a", "b"], n_initial=2, seed=0, stop={"max_evaluations": 4})
+    study.run({"a": lambda d: time.sleep(0.02) or 1.0, "b": lambda d: 2.0})
+    costs = {row.objective: row.cost for row in study.trace()}
+    assert costs["a"] >= 0.02 > costs["b"]
+
+
+def test_a_maximised_objective_is_maximised(space: Space) -> None:
+    study = Study(space, [Objective("speed", "max"), "joules"], budget=60, seed=0)
+    study.run(
+        {
+            "speed": lambda d: (float(d["cpu_ghz"]) * float(d["cores"]), 1.0),  # type: ignore[arg-type]
+            "joules": lambda d: (float(d["cpu_ghz"]) ** 2, 1.0),  # type: ignore[arg-type]
+        }
+    )
+    assert max(row.values["speed"] for row in study.front()) > 10
+    assert study.reference is not None
+    assert study.reference["speed"] < 3
+
+
+def test_a_given_reference_is_kept(make_study: Make, functions: Functions) -> None:
+    study = make_study(reference={"error": 1.0, "joules": 2000.0})
+    answer(study, functions, 25)
+    assert study.reference == {"error": 1.0, "joules": 2000.0}
+    assert sum(isinstance(event, ReferenceFixed) for event in study.events) == 1
+
+
+def test_the_reference_is_fixed_after_the_initial_designs(make_study: Make, functions: Functions) -> None:
+    study = make_study(n_initial=3)
+    answer(study, functions, 12)
+    first = study.reference
+    assert first is not None
+    answer(study, functions, 12)
+    assert study.reference == first
+
+
+def test_the_trace_has_cost_hypervolume_and_region(make_study: Make, functions: Functions, tmp_path: Path) -> None:
+    study = make_study()
+    study.run(functions)
+    trace = study.trace()
+    assert trace[-1].cumulative_cost == pytest.approx(study.spent)
+    volumes = [row.hypervolume for row in trace]
+    assert volumes == sorted(volumes)
+    assert volumes[-1] > 0
+    assert trace[-1].region_volume is not None
+    trace.to_csv(tmp_path / "trace.csv")
+    with open(tmp_path / "trace.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(trace)
+    assert float(rows[-1]["cumulative_cost"]) == pytest.approx(study.spent)
+    assert rows[0]["option:kernel"] in ("1x1", "3x3", "5x5")
+    frame = trace.to_pandas()
+    assert list(frame["objective"]) == [row.objective for row in trace]
+
+
+def test_callbacks_see_every_event_and_cannot_break_the_study(
+    make_study: Make, functions: Functions, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: list[type] = []
+
+    def watch(study: Study, event: object) -> None:
+        seen.append(type(event))
+        if isinstance(event, Failed):
+            raise RuntimeError("a broken callback")
+
+    study = make_study(callbacks=watch)
+    answer(study, functions, 21)
+    evaluation = study.ask()
+    assert evaluation is not None
+    with caplog.at_level(logging.ERROR):
+        study.fail(evaluation, "out of memory")
+    assert seen[:2] == [Created, BudgetSet]
+    assert {Asked, Told, Failed, ReferenceFixed} <= set(seen)
+    assert len(seen) == len(study.events)
+    assert "a broken callback" in caplog.text
+
+
+def test_a_study_stops_after_so_many_evaluations(make_study: Make, functions: Functions) -> None:
+    study = make_study(stop={"max_evaluations": 7})
+    study.run(functions)
+    assert len(study.trace()) == 7
+    assert "7 evaluations" in study.stopped
+
+
+def test_a_study_stops_when_the_gain_per_cost_is_too_small(make_study: Make, functions: Functions) -> None:
+    study = make_study(stop={"gain_per_cost": 1e9})
+    study.run(functions)
+    assert "per unit of cost" in study.stopped
+    assert all(row.gain is None for row in study.trace())
+
+
+def test_a_callable_stops_a_study_and_gives_the_reason(make_study: Make, functions: Functions) -> None:
+    study = make_study(stop=lambda study: study.spent > 50 and "enough")
+    study.run(functions)
+    assert study.stopped == "enough"
+    assert 50 < study.spent <= 61
+
+
+def test_a_study_stops_when_no_region_is_left() -> None:
+    study = Study(Space({"x": [1, 2, 3, 4]}), ["a", "b"], n_initial=2, seed=0)
+    study.run({"a": lambda d: (d["x"], 1.0), "b": lambda d: (-d["x"], 1.0)})  # type: ignore[operator]
+    assert "left" in study.stopped or "measured" in study.stopped
+    assert len(study.trace()) <= 8
+
+
+def test_a_function_that_raises_fails_its_evaluation_and_is_retried_at_most_twice(
+    make_study: Make, functions: Functions
+) -> None:
+    attempts: dict[Design, int] = {}
+
+    def fragile(design: Design) -> tuple[float, float]:
+        if design["filters"] == 128:
+            attempts[design] = attempts.get(design, 0) + 1
+            raise MemoryError("out of memory")
+        return functions["joules"](design)  # type: ignore[no-any-return]
+
+    study = make_study(stop={"max_evaluations": 80}, budget=2000)
+    study.run({**functions, "joules": fragile})
+    failed = [row for row in study.trace() if row.value is None]
+    assert failed
+    assert failed[0].reason == "MemoryError: out of memory"
+    assert max(attempts.values()) == 3
+    assert study.summary().failures["joules"] == len(failed)
+    assert any(row.value is not None and row.number > failed[0].number for row in study.trace())
+
+
+def test_an_objective_that_always_fails_stops_the_study_and_says_so(make_study: Make, functions: Functions) -> None:
+    study = make_study()
+    study.run({**functions, "joules": lambda design: 1 / 0})
+    assert "'joules' failed in all of its 6 attempts" in study.stopped
+    assert "division by zero" in study.stopped
+    assert study.front() == []
+
+
+@pytest.mark.parametrize("value", [math.nan, "fast", None, (1.0, 2.0, 3.0), {"other": 1.0}, (1.0, -1.0)])
+def test_a_function_that_returns_no_number_fails_its_evaluation(
+    make_study: Make, functions: Functions, value: object
+) -> None:
+    study = make_study(stop={"max_evaluations": 1})
+    study.run({**functions, "error": lambda design: value})
+    (row,) = study.trace()
+    assert row.objective == "error"
+    assert row.value is None
+    assert "'error'" in row.reason
+    assert row.cost >= 0
+
+
+def test_a_function_that_takes_longer_than_its_timeout_fails(space: Space) -> None:
+    study = Study(space, [Objective("a", timeout=0.05), "b"], n_initial=1, seed=0, stop={"max_evaluations": 1})
+    begin = time.perf_counter()
+    study.run({"a": lambda d: time.sleep(5), "b": lambda d: 1.0})
+    assert time.perf_counter() - begin < 2
+    (row,) = study.trace()
+    assert "timeout of 0.05 s" in row.reason
+    assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
+
+
+def test_a_timeout_also_counts_where_it_cannot_interrupt(space: Space) -> None:
+    study = Study(space, [Objective("a", timeout=0.01), "b"], n_initial=1, seed=0, stop={"max_evaluations": 1})
+    functions = {"a": lambda d: time.sleep(0.03) or 1.0, "b": lambda d: 1.0}
+    thread = threading.Thread(target=study.run, args=(functions,))
+    thread.start()
+    thread.join()
+    (row,) = study.trace()
+    assert "timeout" in row.reason
+
+
+def test_an_interrupt_keeps_what_was_measured_and_prints_the_front(
+    make_study: Make, functions: Functions, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = make_study()
+
+    def interrupted(design: Design) -> tuple[float, float]:
+        if len(study.trace()) == 25:
+            raise KeyboardInterrupt
+        return functions["joules"](design)  # type: ignore[no-any-return]
+
+    study.run({**functions, "joules": interrupted})
+    assert "Interrupted" in study.stopped
+    assert len(study.trace()) == 25
+    assert study.pending == ()
+    assert isinstance(study.events[-1], Released)
+    assert "Pareto front" in capsys.readouterr().err
+    assert study.ask() is not None
+
+
+def test_telling_twice_is_refused_and_nothing_is_lost(make_study: Make) -> None:
+    study = make_study()
+    evaluation = study.ask()
+    assert evaluation is not None
+    study.tell(evaluation, 0.5, cost=1.0)
+    with pytest.raises(InvalidValueError, match="was answered already"):
+        study.tell(evaluation, 0.6, cost=1.0)
+    with pytest.raises(InvalidValueError, match="was answered already"):
+        study.fail(evaluation, "late")
+    assert [row.value for row in study.trace()] == [0.5]
+
+
+def test_an_evaluation_of_another_study_is_refused(make_study: Make) -> None:
+    evaluation = make_study(seed=5).ask()
+    study = make_study()
+    study.ask()
+    assert evaluation is not None
+    with pytest.raises(InvalidValueError, match="never asked by this study"):
+        study.tell(evaluation, 0.5)
+    with pytest.raises(InvalidTypeError, match="is no evaluation"):
+        study.tell("first", 0.5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("value", "cost"), [(math.nan, 1.0), (math.inf, 1.0), ("x", 1.0), (0.5, -1.0), (0.5, math.nan)])
+def test_a_bad_answer_is_refused_and_the_evaluation_stays_pending(make_study: Make, value: object, cost: float) -> None:
+    study = make_study()
+    evaluation = study.ask()
+    assert evaluation is not None
+    with pytest.raises((InvalidValueError, InvalidTypeError)):
+        study.tell(evaluation, value, cost=cost)
+    assert study.pending == (evaluation,)
+    study.tell(evaluation, 0.5, cost=0)
+    assert study.pending == ()
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"budget": 0}, "above zero"),
+        ({"budget": -3}, "above zero"),
+        ({"budget": math.nan}, "above zero"),
+        ({"budget": "many"}, "must be a number"),
+        ({"method": "flexbo"}, "did you mean 'flexibo'"),
+        ({"cost": "logg"}, "did you mean 'log'"),
+        ({"surrogate": "gpp"}, "did you mean 'gp'"),
+        ({"n_initial": 0}, "1 or more"),
+        ({"candidates": 0}, "1 or more"),
+        ({"candidates": -5}, "1 or more"),
+        ({"delta": 1.5}, "between 0 and 1"),
+        ({"seed": -1}, "0 or more"),
+        ({"stop": {"max_evals": 3}}, "did you mean 'max_evaluations'"),
+        ({"stop": 3}, "give a mapping"),
+        ({"reference": {"error": 1.0}}, "must name"),
+        ({"reference": [1.0]}, "need one each"),
+        ({"initial_designs": [{"filters": 17}]}, "filters"),
+        ({"storage": 3}, "storage is 3"),
+        ({"storage": "nonsense"}, "cannot be used"),
+    ],
+)
+def test_a_mistake_in_a_study_gets_one_sentence(make_study: Make, settings: dict[str, Any], sentence: str) -> None:
+    with pytest.raises((InvalidValueError, InvalidTypeError), match=sentence):
+        make_study(**settings)
+
+
+def test_an_unknown_method_lists_the_known_ones(make_study: Make) -> None:
+    with pytest.raises(UnknownNameError, match="random-coupled"):
+        make_study(method="magic")
+
+
+def test_a_budget_below_the_initial_designs_is_refused_when_costs_are_known(space: Space) -> None:
+    with pytest.raises(InvalidValueError, match="10 initial designs are expected to cost 110"):
+        Study(space, [Objective("a", cost=10), Objective("b", cost=1)], budget=100)
+
+
+def test_a_budget_that_runs_out_during_the_initial_designs_says_so(make_study: Make, functions: Functions) -> None:
+    study = make_study(budget=30)
+    study.run(functions)
+    assert "cannot pay for the initial designs" in study.stopped
+    assert study.spent <= 30
+
+
+def test_run_names_the_function_that_is_missing(make_study: Make, functions: Functions) -> None:
+    with pytest.raises(InvalidTypeError, match="'joules' has no function"):
+        make_study().run({"error": functions["error"]})
+    with pytest.raises(UnknownNameError, match="did you mean 'error'"):
+        make_study().run({**functions, "eror": functions["error"]})
+
+
+def test_a_free_objective_is_allowed(space: Space) -> None:
+    study = Study(space, ["a", "b"], budget=30, seed=0, n_initial=3, stop={"max_evaluations": 40})
+    functions = {"a": lambda d: (float(d["filters"]), 0.0), "b": lambda d: (-float(d["cpu_ghz"]), 1.0)}
+    study.run(functions)
+    assert study.summary().evaluations["a"] > 3
+
+
+@pytest.mark.parametrize("cost", ["log", "ratio", "sqrt", "constant", "learned", "paper-log"])
+def test_every_cost_function_runs(make_study: Make, functions: Functions, cost: str) -> None:
+    study = make_study(cost=cost, budget=150)
+    study.run(functions)
+    assert study.front()
+
+
+def test_a_callable_gives_expected_costs(make_study: Make, functions: Functions) -> None:
+    study = make_study(cost=lambda design, objective: 10.0 if objective == "error" else 1.0 + design["cores"] / 6)
+    answer(study, functions, 30)
+    evaluation = study.ask()
+    assert evaluation is not None
+    expected = 10.0 if evaluation.objective == "error" else 1.0 + float(evaluation.design["cores"]) / 6  # type: ignore[arg-type]
+    assert evaluation.cost == pytest.approx(expected)
+
+
+def test_a_remeasured_noisy_objective_may_be_asked_again(space: Space) -> None:
+    pool = Space({"x": [1, 2, 3]})
+    noisy = Objective("a", noisy=True, remeasure=True)
+    study = Study(pool, [noisy, "b"], n_initial=3, seed=0, stop={"max_evaluations": 12})
+    readings = iter([0.9, 1.1, 1.0, 1.05] * 10)
+    study.run({"a": lambda d: (d["x"] * next(readings), 1.0), "b": lambda d: (-d["x"], 1.0)})  # type: ignore[operator]
+    assert study.summary().evaluations["a"] > 3
+
+
+def test_a_study_of_three_objectives_runs(space: Space) -> None:
+    study = Study(space, ["a", "b", "c"], budget=60, seed=0, n_initial=5)
+    study.run(
+        {
+            "a": lambda d: (float(d["cpu_ghz"]), 1.0),  # type: ignore[arg-type]
+            "b": lambda d: (1.0 / float(d["cpu_ghz"]) + float(d["cores"]), 1.0),  # type: ignore[arg-type]
+            "c": lambda d: (1.0 / float(d["filters"]), 1.0),  # type: ignore[arg-type]
+        }
+    )
+    assert len(study.front()) > 3
+    assert study.spent == 60
+
+
+def test_other_settings_than_the_stored_ones_are_refused(make_study: Make, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    make_study(storage=url)
+    with pytest.raises(InvalidValueError, match="created with seed 0; 1 given"):
+        make_study(storage=url, seed=1)
+    with pytest.raises(InvalidValueError, match="created with method 'flexibo'; 'random' given"):
+        make_study(storage=url, method="random")
+
+
+def test_a_space_may_be_given_as_a_mapping() -> None:
+    assert Study({"x": (0.0, 1.0)}, ["a", "b"]).space.names == ("x",)
+
+
+def test_a_pool_of_recorded_designs_is_searched(functions: Functions) -> None:
+    rows = [{"x": x, "mode": mode} for x in range(30) for mode in ("a", "b")]
+    study = Study(Space.from_designs(rows), ["f", "g"], budget=60, seed=0, n_initial=5)
+    study.run(
+        {
+            "f": lambda d: ((float(d["x"]) - 20) ** 2, 2.0),  # type: ignore[arg-type]
+            "g": lambda d: (float(d["x"]) + 5 * (d["mode"] == "a"), 1.0),  # type: ignore[arg-type]
+        }
+    )
+    assert all(row.design["mode"] == "b" for row in study.front())
