@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from flexibo.catalogue import methods
     from flexibo.errors import FlexiBOError
     from flexibo.history import Evaluation
-    from flexibo.catalogue import methods
     from flexibo.objectives import Objective
     from flexibo.space import Categorical, Design, Integer, Ordinal, Real, Space
     from flexibo.study import Study

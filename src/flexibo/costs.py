@@ -34,7 +34,7 @@ def log_cost(prices: FloatArray, means: FloatArray) -> FloatArray:
 
 
 def ratio_cost(prices: FloatArray, means: FloatArray) -> FloatArray:
-    """t / min_k t_k (the paper's RC)."""
+    """T / min_k t_k (the paper's RC)."""
     least = _least(means)
     return np.maximum(prices / least, 1e-9)
 

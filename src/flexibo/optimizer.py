@@ -10,12 +10,13 @@ import numpy as np
 from flexibo.arrays import BoolArray, FloatArray
 from flexibo.belief import Belief, exploration, offers, predictions
 from flexibo.candidates import candidates
+from flexibo.catalogue import Method, find_surrogate
 from flexibo.costs import CostCallable, Costs
 from flexibo.history import MAX_ATTEMPTS, Evaluation, History
-from flexibo.catalogue import Method, find_surrogate
 from flexibo.pareto import Region, non_dominated, pareto_region
 from flexibo.space import Design, Designs
 from flexibo.surrogates import Refits, Surrogate
+from flexibo.threads import single_thread
 
 DRAWS = 3
 """How many fresh draws of candidates must show no region before the study ends."""
@@ -76,6 +77,10 @@ class Optimizer:
 
     def ask(self, history: History) -> Evaluation | Stop:
         """The next evaluation, or why there is none."""
+        with single_thread():
+            return self._ask(history)
+
+    def _ask(self, history: History) -> Evaluation | Stop:
         if hopeless := self._hopeless(history):
             return Stop(hopeless)
         if history.promised:
@@ -111,7 +116,8 @@ class Optimizer:
     def estimates(self, history: History) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Means, deviations and whether measured (m, n each), of every design in the history."""
         designs = history.designs
-        mu, sigma, keys = predictions(history, designs, self.models(history), pin_pending=False)
+        with single_thread():
+            mu, sigma, keys = predictions(history, designs, self.models(history), pin_pending=False)
         measured = np.zeros(mu.shape, dtype=bool)
         for j in range(len(history.objectives)):
             measured[:, j] = [key in history.known(j) for key in keys[:, j].tolist()]
@@ -133,8 +139,9 @@ class Optimizer:
     def corners(self, history: History) -> tuple[FloatArray, FloatArray]:
         """The optimistic and the pessimistic front (k, n each) that the next question would look at."""
         rng = np.random.default_rng((self.seed, 2, len(history.asked), 0))
-        designs = self._candidates(history, rng)
-        mu, sigma, _ = predictions(history, designs, self.models(history))
+        with single_thread():
+            designs = self._candidates(history, rng)
+            mu, sigma, _ = predictions(history, designs, self.models(history))
         half = np.sqrt(self._beta(history, len(designs))) * sigma
         region = pareto_region(mu - half, mu + half, self.reference(history))
         return (mu - half)[region.optimistic], (mu + half)[region.pessimistic]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's palette: told apart by colour-blind people, and the markers differ for print in black and white.
 INK, REGION, PREDICTED, OTHER = "#000000", "#56B4E9", "#D55E00", "#999999"
+WIDE = 15.0
+"""Positive values that span more than this factor are drawn on a logarithmic scale."""
 
 
 def front(study: Study, ax: Axes | None = None) -> Axes:
@@ -101,11 +103,16 @@ def _staircase(
 
 def _frame(ax: Axes, rows: list[FrontRow], other: FloatArray, first: Objective, second: Objective) -> None:
     """Show the front and the measured designs; the region may reach far beyond them."""
-    for axis, (index, objective) in zip((ax.set_xlim, ax.set_ylim), enumerate((first, second)), strict=True):
+    for index, objective in enumerate((first, second)):
         values = [row.values[objective.name] for row in rows] + other[:, index].tolist()
         low, high = min(values), max(values)
-        margin = 0.06 * ((high - low) or abs(high) or 1.0)
-        axis(low - margin, high + margin)
+        set_scale, set_limits = (ax.set_xscale, ax.set_xlim) if index == 0 else (ax.set_yscale, ax.set_ylim)
+        if low > 0 and high > WIDE * low:
+            set_scale("log", nonpositive="clip")
+            set_limits(low / 1.25, high * 1.25)
+        else:
+            margin = 0.06 * ((high - low) or abs(high) or 1.0)
+            set_limits(low - margin, high + margin)
 
 
 def _label(objective: Objective) -> str:

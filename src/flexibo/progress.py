@@ -91,27 +91,32 @@ def print_front(study: Watched, console: Console) -> None:
 
 
 def front_table(history: History, rows: list[FrontRow]) -> Table:
-    """The front as a table: what was predicted carries its deviation."""
+    """The front as a table: what was predicted carries its deviation; options that never vary stand in the caption."""
     from rich.table import Table
 
-    table = Table(title=f"Pareto front: {len(rows)} designs")
+    table = Table(title=f"Pareto front: {len(rows)} designs", caption_justify="left")
     for objective in history.objectives:
-        unit = f" [{objective.unit}]" if objective.unit else ""
+        unit = f" ({objective.unit})" if objective.unit else ""
         table.add_column(_escaped(objective.name + unit), justify="right", no_wrap=True)
-    for name in history.space.names:
-        table.add_column(_escaped(name), justify="right")
+    table.add_column("design")
+    same = {name for name in history.space.names if len(rows) > 1 and len({row.design[name] for row in rows}) == 1}
     for row in rows:
         cells = []
         for name in history.names:
             known = row.measured[name]
             cells.append(f"{row.values[name]:.4g}" if known else f"~{row.values[name]:.4g} ±{row.deviations[name]:.2g}")
-        options = [_escaped("-" if value is None else _short(value)) for value in row.design.values()]
-        table.add_row(*cells, *options)
+        table.add_row(*cells, _options(row, [name for name in history.space.names if name not in same]))
+    if same:
+        table.caption = "All of them: " + _options(rows[0], [name for name in history.space.names if name in same])
     return table
 
 
+def _options(row: FrontRow, names: list[str]) -> str:
+    return _escaped(", ".join(f"{name}={_short(row.design[name])}" for name in names))
+
+
 def _short(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    return f"{value:.3g}" if isinstance(value, float) else "-" if value is None else str(value)
 
 
 def _escaped(text: str) -> str:

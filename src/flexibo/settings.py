@@ -93,6 +93,8 @@ def checked_settings(
     seed = whole_number("seed", seed, least=0)
     if n_initial is None and initial_designs is None and stored:
         initial_designs = stored["initial_designs"]
+    if candidates is None:
+        candidates = stored.get("candidates", CANDIDATES)
     if delta is None:
         delta = stored.get("delta", DELTA)
     if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 < delta < 1:
@@ -103,7 +105,7 @@ def checked_settings(
         method=method,
         seed=seed,
         initial_designs=_initial(space, seed, n_initial, initial_designs),
-        candidates=whole_number("candidates", candidates or stored.get("candidates", CANDIDATES), least=1),
+        candidates=whole_number("candidates", candidates, least=1),
         delta=float(delta),
         cost=_name(cost) if cost is not None else stored.get("cost", ""),
         surrogate=_name(surrogate) if surrogate is not None else stored.get("surrogate", ""),

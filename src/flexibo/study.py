@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from flexibo.arrays import FloatArray
+from flexibo.catalogue import find_method
 from flexibo.costs import CostCallable
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.executors import Executor, InlineExecutor, Measure, Outcome
@@ -27,7 +28,6 @@ from flexibo.history import (
     event_from_dict,
     event_to_dict,
 )
-from flexibo.catalogue import find_method
 from flexibo.objectives import Objective, check_objectives
 from flexibo.optimizer import Optimizer, Stop
 from flexibo.progress import progress_bar

@@ -72,7 +72,7 @@ def gains(case):
 
 
 def random_case(rng, n, m):
-    """Boxes with some of: ties, shared options, identical boxes, measured values, designs behind the reference point."""
+    """Boxes with ties, shared options, identical boxes, measured values and designs behind the reference point."""
     on_grid = rng.random() < 0.5
     columns, keys = [], []
     for _ in range(n):

@@ -1,17 +1,17 @@
+import moocore
 import numpy as np
 import pytest
 
-from flexibo.pareto import non_dominated, pareto_region, pinned_gains
-from flexibo.pareto.hypervolume import hypervolume
+from flexibo.pareto import exclusive, pareto_region, pinned_gains
 
 from . import brute_force
 
 CASES_PER_BLOCK = 50
-BLOCKS = [(n, m, block) for n, m in [(2, 9), (3, 6), (4, 5)] for block in range(8)]
+BLOCKS = [(n, m, block) for n, m, blocks in [(2, 10, 10), (3, 7, 8), (4, 5, 6)] for block in range(blocks)]
 
 
 @pytest.mark.parametrize(("n", "m", "block"), BLOCKS)
-def test_region_and_gains_agree_with_brute_force(n, m, block):
+def test_the_region_and_all_gains_agree_with_brute_force(n, m, block):
     for seed in range(CASES_PER_BLOCK):
         rng = np.random.default_rng([n, block, seed])
         case = brute_force.random_case(rng, n, int(rng.integers(1, m + 1)))
@@ -23,3 +23,23 @@ def test_region_and_gains_agree_with_brute_force(n, m, block):
         assert region.volume == pytest.approx(volume, abs=1e-9)
         gains = pinned_gains(case.lower, case.mu, case.upper, case.reference, case.keys, case.bundles)
         np.testing.assert_allclose(gains, brute_force.gains(case), rtol=0, atol=1e-9, err_msg=f"{n=} {block=} {seed=}")
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("seed", range(4))
+def test_gains_among_many_boxes_agree_with_volumes_computed_anew(n, seed, monkeypatch):
+    # Many boxes reach code that few cannot: neighbours by the dozen, tables in several parts, batches.
+    monkeypatch.setattr(exclusive, "_TABLE_SIZE", 700)
+    monkeypatch.setattr(exclusive, "_BATCH", 16)
+    rng = np.random.default_rng([n, seed])
+    case = brute_force.random_case(rng, n, 60 if n < 6 else 40)
+
+    def volume(lower, upper):
+        return moocore.hypervolume(lower, ref=case.reference) - moocore.hypervolume(upper, ref=case.reference)
+
+    before = volume(case.lower, case.upper)
+    expected = [
+        [before - volume(*brute_force.pin(case, i, bundle)) for bundle in case.bundles] for i in range(len(case.lower))
+    ]
+    gains = pinned_gains(case.lower, case.mu, case.upper, case.reference, case.keys, case.bundles)
+    np.testing.assert_allclose(gains, expected, rtol=0, atol=1e-9 * max(1.0, before))

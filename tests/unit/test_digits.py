@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from flexibo.systems.digits import (
     Architecture,
     Deployment,
     Digits,
+    Images,
     Predictor,
     Training,
     digits_space,
@@ -40,6 +42,11 @@ SMALL: dict[str, Any] = {
     "precision": "float32",
     "layout": "row",
 }
+
+
+@cache
+def images() -> tuple[Images, Images]:
+    return load_images()
 
 
 class CountingTrainer:
@@ -74,12 +81,12 @@ def digits() -> Digits:
 
 @pytest.fixture(scope="module", params=["relu", "tanh", "logistic"])
 def classifier(request: pytest.FixtureRequest) -> Any:
-    training_images, _ = load_images()
+    training_images, _ = images()
     return train(Architecture(2, 12, request.param), Training(0.01, 1e-4, 2), training_images)
 
 
 def labels_of(classifier: Any, *, precision: str, layout: str = "row", batch: int = 100, threads: int = 1) -> Any:
-    _, test_images = load_images()
+    _, test_images = images()
     deployment = Deployment(batch=batch, threads=threads, precision=precision, layout=layout)
     predictor = Predictor(trained_weights(classifier), classifier.activation, deployment)
     with serving(predictor, threads) as labels:
@@ -132,7 +139,7 @@ def test_measuring_inference_trains_nothing() -> None:
 def test_double_precision_predicts_what_scikit_learn_predicts(
     classifier: Any, layout: str, batch: int, threads: int
 ) -> None:
-    _, test_images = load_images()
+    _, test_images = images()
     expected = classifier.predict(test_images.pixels / BRIGHTEST)
     labels = labels_of(classifier, precision="float64", layout=layout, batch=batch, threads=threads)
     np.testing.assert_array_equal(labels, expected)
@@ -142,6 +149,15 @@ def test_double_precision_predicts_what_scikit_learn_predicts(
 def test_lower_precision_agrees_with_double_precision_on_nearly_all_images(classifier: Any, precision: str) -> None:
     agreement = np.mean(labels_of(classifier, precision=precision) == labels_of(classifier, precision="float64"))
     assert agreement > 0.99
+
+
+def test_a_request_of_fewer_images_than_threads_is_served(classifier: Any) -> None:
+    _, test_images = images()
+    deployment = Deployment(batch=8, threads=4, precision="float64", layout="row")
+    with serving(Predictor(trained_weights(classifier), classifier.activation, deployment), 4) as labels:
+        np.testing.assert_array_equal(
+            labels(test_images.pixels[:3]), classifier.predict(test_images.pixels[:3] / BRIGHTEST)
+        )
 
 
 def test_inference_costs_more_in_the_largest_network_than_in_the_smallest(digits: Digits) -> None:
@@ -155,21 +171,21 @@ def test_inference_costs_more_in_small_batches_than_in_large_ones(digits: Digits
 
 
 def test_train_and_test_images_are_always_the_same_and_every_digit_is_equally_frequent() -> None:
-    (train_images, test_images), (_, test_again) = load_images(), load_images()
+    (train_images, test_images), (_, test_again) = images(), load_images()
     np.testing.assert_array_equal(test_images.pixels, test_again.pixels)
     assert len(train_images.labels) + len(test_images.labels) == 5 * 1797
-    for images in (train_images, test_images):
-        assert np.bincount(images.labels) / len(images.labels) == pytest.approx(np.full(10, 0.1), abs=0.005)
+    for part in (train_images, test_images):
+        assert np.bincount(part.labels) / len(part.labels) == pytest.approx(np.full(10, 0.1), abs=0.005)
 
 
 def test_no_test_image_is_a_moved_training_image() -> None:
-    train_images, test_images = load_images()
+    train_images, test_images = images()
     seen = {row.tobytes() for row in train_images.pixels}
     assert not any(row.tobytes() in seen for row in test_images.pixels)
 
 
 def test_a_moved_image_is_the_image_one_pixel_further() -> None:
-    train_images, _ = load_images()
+    train_images, _ = images()
     number = len(train_images.labels) // 5
     still = train_images.pixels[0].reshape(8, 8)
     moved = train_images.pixels[number].reshape(8, 8)

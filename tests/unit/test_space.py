@@ -219,6 +219,19 @@ def test_large_spaces_under_conditions_are_counted_without_listing_them() -> Non
     assert space.size == first * second * 1000**6
 
 
+def test_an_option_that_is_never_active_neither_counts_nor_hinders() -> None:
+    space = Space(
+        {"p": ["on", "off"], "q": [1, 2], "x": (1, 10**9)},
+        conditions={"q": {"p": "on"}, "x": {"q": [1], "p": "off"}},
+    )
+    assert space.size == 3
+    assert [tuple(design.values()) for design in space.enumerate()] == [
+        ("on", 1, None),
+        ("on", 2, None),
+        ("off", None, None),
+    ]
+
+
 def test_a_count_that_would_take_too_long_is_an_upper_bound() -> None:
     options: dict[str, object] = {f"p{i}": ["on", "off"] for i in range(20)} | {"x": (1, 3)}
     space = Space(options, conditions={"x": {f"p{i}": "on" for i in range(20)}})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
 import struct
 import subprocess
@@ -234,7 +235,7 @@ def test_keys_are_the_same_in_another_process_and_as_published() -> None:
         "s = Space({'a': [1, 2], 'b': ['x', 'y'], 'c': (0.0, 1.0)}); "
         "print(s.designs([{'a': 2, 'b': 'y', 'c': 0.25}]).keys()[0])"
     )
-    environment = {"PYTHONHASHSEED": "1"}
+    environment = os.environ | {"PYTHONHASHSEED": "1"}
     command = [sys.executable, "-c", program]
     run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     expected = sum(splitmix(name, code) for name, code in {"a": 1.0, "b": 1.0, "c": 0.25}.items()) % 2**64

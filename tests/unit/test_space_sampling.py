@@ -67,6 +67,13 @@ def test_a_small_space_with_a_rule_is_drawn_completely() -> None:
     assert len(space.sample(1000, np.random.default_rng(0))) == 50
 
 
+def test_a_large_part_of_a_space_too_large_to_list_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flexibo.space.space.ENUMERATION_LIMIT", 1000)
+    space = Space({"p": ["on", "off"], "x": (1, 40), "y": (1, 40)}, conditions={"x": {"p": "on"}})
+    assert space.size == 41 * 40
+    assert len(space.sample(800, np.random.default_rng(0))) == 800
+
+
 def test_a_small_space_with_conditions_is_drawn_completely() -> None:
     space = Space({"p": ["on", "off"], "x": (1, 300)}, conditions={"x": {"p": "on"}})
     assert set(space.sample(1000, np.random.default_rng(0))) == set(space.enumerate())

@@ -80,12 +80,13 @@ def test_a_study_rebuilt_from_its_storage_asks_the_same_next_questions(
     make_study: Make, functions: Functions, tmp_path: Path, method: str
 ) -> None:
     url = f"sqlite:///{tmp_path / 'study.db'}"
+    first, later = (33, 6) if method != "flexibo-rf-log" else (21, 2)  # forests are slow
     live = make_study(storage=url, method=method)
-    answer(live, functions, 33)
+    answer(live, functions, first)
     again = make_study(storage=url, method=method, seed=None)
-    following = answer(again, functions, 6)
+    following = answer(again, functions, later)
     uninterrupted = make_study(method=method)
-    assert answer(uninterrupted, functions, 39)[33:] == following
+    assert answer(uninterrupted, functions, first + later)[first:] == following
     assert again.events[: len(live.events)] == live.events
 
 
@@ -414,7 +415,9 @@ def test_an_evaluation_of_another_study_is_refused(make_study: Make) -> None:
         study.tell("first", 0.5)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("value", "cost"), [(math.nan, 1.0), (math.inf, 1.0), ("x", 1.0), (0.5, -1.0), (0.5, math.nan)])
+@pytest.mark.parametrize(
+    ("value", "cost"), [(math.nan, 1.0), (math.inf, 1.0), ("x", 1.0), (0.5, -1.0), (0.5, math.nan)]
+)
 def test_a_bad_answer_is_refused_and_the_evaluation_stays_pending(make_study: Make, value: object, cost: float) -> None:
     study = make_study()
     evaluation = study.ask()
@@ -546,4 +549,6 @@ def test_a_pool_of_recorded_designs_is_searched(functions: Functions) -> None:
             "g": lambda d: (float(d["x"]) + 5 * (d["mode"] == "a"), 1.0),  # type: ignore[arg-type]
         }
     )
-    assert all(row.design["mode"] == "b" for row in study.front())
+    front = study.front()
+    assert min(row.values["f"] for row in front) == 0
+    assert all({**row.design} in rows for row in front)

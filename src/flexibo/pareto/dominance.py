@@ -39,22 +39,6 @@ def non_dominated(Y: FloatArray) -> BoolArray:
     return result
 
 
-def weakly_dominated(Y: FloatArray, front: FloatArray) -> BoolArray:
-    """The rows of Y that some row of a front equals or dominates.
-
-    Args:
-        Y: Losses, shape (m, n).
-        front: Mutually non-dominated losses, shape (f, n).
-
-    Returns:
-        A mask, shape (m,).
-
-    >>> weakly_dominated(np.array([[1.0, 2.0], [2.0, 2.0], [0.0, 3.0]]), np.array([[1.0, 2.0]])).tolist()
-    [True, True, False]
-    """
-    return _dominators(Y, front) >= 0
-
-
 def strictly_dominated(Y: FloatArray, front: FloatArray) -> BoolArray:
     """The rows of Y that some row of a front dominates: at least as good everywhere, better somewhere.
 

@@ -15,9 +15,14 @@ import numpy as np
 from flexibo.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from flexibo.pareto.pins import ranges
 
-# Corners times points in one table: small enough for the cache, large enough to hide Python.
+# Corners times points in one table, and boxes in one batch: small enough for the cache, large enough to hide Python.
 _TABLE_SIZE = 1 << 17
-ABSENT = np.uint8(255)
+_BATCH = 1024
+# Up to so many points in a box, numpy over all boxes is faster than moocore box by box.
+_FEW = 4
+# Axes are bits of one byte, and all bits together mark a point that does not count.
+MOST_AXES = 7
+_ABSENT = np.uint8(255)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,29 +55,28 @@ def surroundings(
         reference: The top of all boxes before any point lowers it, shape (n,).
         absent: Pairs (index of a corner, ascending; index of a point) of points that do not count for a corner.
     """
-    c, s = len(corner), len(points)
-    if s == 0:
+    free = np.ones(len(corner), dtype=np.bool_)
+    if len(points) == 0:
         top = np.broadcast_to(reference, corner.shape)
-        return Surroundings(corner, np.ones(c, dtype=np.bool_), top, np.zeros(c, dtype=np.int64), points)
+        return Surroundings(corner, free, top, np.zeros(len(corner), dtype=np.int64), points)
     ranks = _Ranks.of(points, corner, reference)
-    free = np.empty(c, dtype=np.bool_)
-    ceiling = np.empty((c, len(reference)), dtype=np.int64)
-    hits = []
-    step = max(1, _TABLE_SIZE // s)
-    for start in range(0, c, step):
+    ceiling = np.empty(corner.shape, dtype=np.int64)
+    hits = [np.zeros(0, dtype=np.int64)]
+    step = max(1, _TABLE_SIZE // len(points))
+    for start in range(0, len(corner), step):
         part = slice(start, start + step)
         first, last = np.searchsorted(absent[0], [start, start + step])
         away = absent[1][first:last], absent[0][first:last] - start
         axes = ranks.exceeded_axes(part)
-        axes[away] = ABSENT
+        axes[away] = _ABSENT
         free[part] = ~(axes == 0).any(axis=0)
         ceiling[part] = ranks.lowered_ceilings(axes)
         near = ranks.below(np.where(free[part, None], ceiling[part], 0))
         near[away] = False
-        hits.append(np.flatnonzero(near.T) + start * s)
-    at, point = np.divmod(np.concatenate(hits), s) if hits else np.zeros((2, 0), dtype=np.int64)
-    top = np.minimum(ranks.values(ceiling), reference)
-    return Surroundings(corner, free, top, np.bincount(at, minlength=c), points[point])
+        hits.append(np.flatnonzero(near.T) + start * len(points))
+    at, point = np.divmod(np.concatenate(hits), len(points))
+    top = np.minimum(ranks.losses(ceiling), reference)
+    return Surroundings(corner, free, top, np.bincount(at, minlength=len(corner)), points[point])
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +143,7 @@ class _Ranks:
             below &= self.point[j] < limit[j]
         return np.asarray(below)
 
-    def values(self, rank: IntArray) -> FloatArray:
+    def losses(self, rank: IntArray) -> FloatArray:
         """The losses that have the given ranks, shape (c, n)."""
         return np.asarray(np.take_along_axis(self.ascending, rank.T, axis=1).T)
 
@@ -158,36 +162,41 @@ def exclusive_volumes(
     Returns:
         The exclusive volumes, shape (v,).
     """
-    low = around.corner[corner]
-    size = np.minimum(top, around.top[corner]) - low
-    volume = np.where(around.free[corner] & (size > 0.0).all(axis=1), size.prod(axis=1), 0.0)
-    size[volume == 0.0] = 1.0
-    count = np.where(volume > 0.0, around.count[corner], 0)
-    start = np.cumsum(around.count) - around.count
-    box = np.concatenate([np.repeat(np.arange(len(corner)), count), extra[0]])
-    point = np.concatenate([around.neighbour[ranges(start[corner], count)], extra[1]])
-    box, unit = _unit_points(box, point, low, size)
-    if len(extra[0]) > 0:
-        order = np.argsort(box, kind="stable")
-        box, unit = box[order], unit[order]
-    return volume * np.maximum(1.0 - _dominated_shares(box, unit, len(corner)), 0.0)
+    starts = np.cumsum(around.count) - around.count
+    parts = [np.zeros(0)]
+    for begin in range(0, len(corner), _BATCH):
+        here = corner[begin : begin + _BATCH]
+        first, last = np.searchsorted(extra[0], [begin, begin + _BATCH])
+        box = np.repeat(np.arange(len(here)), around.count[here])
+        point = around.neighbour[ranges(starts[here], around.count[here])]
+        if last > first:
+            box = np.concatenate([box, extra[0][first:last] - begin])
+            order = np.argsort(box, kind="stable")
+            box, point = box[order], np.concatenate([point, extra[1][first:last]])[order]
+        low = around.corner[here]
+        size = np.minimum(top[begin : begin + _BATCH], around.top[here]) - low
+        size[~around.free[here]] = 0.0
+        parts.append(_volumes(low, size, box, point))
+    return np.concatenate(parts)
 
 
-def _unit_points(box: IntArray, point: FloatArray, low: FloatArray, size: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Points in coordinates from 0 to 1 of their box; those that do not reach into it are left out.
+def _volumes(low: FloatArray, size: FloatArray, box: IntArray, point: FloatArray) -> FloatArray:
+    """The volume of each box that its points do not dominate, shape (v,).
 
     Args:
-        box: The box of each point, shape (p,).
-        point: The points, shape (p, n).
         low: The low corner of each box, shape (v, n).
-        size: The sizes of each box, shape (v, n).
+        size: The sizes of each box, shape (v, n); nothing is left of a box with a size of 0 or less.
+        box: The box of each point, ascending, shape (p,).
+        point: The points, shape (p, n).
     """
-    unit = point - low[box]
-    inside = np.ones(len(box), dtype=np.bool_)
-    sizes = size[box]
-    for j in range(point.shape[1]):
-        inside &= unit[:, j] < sizes[:, j]
-    return box[inside], np.maximum(unit[inside], 0.0) / sizes[inside]
+    volume = np.maximum(size, 0.0).prod(axis=1)
+    offset, sizes = point - low[box], size[box]
+    inside = volume[box] > 0.0
+    for j in range(size.shape[1]):
+        inside &= offset[:, j] < sizes[:, j]
+    unit = np.maximum(offset[inside], 0.0) / sizes[inside]
+    share = _dominated_shares(box[inside], unit, len(low))
+    return np.asarray(volume * np.maximum(1.0 - share, 0.0))
 
 
 def _dominated_shares(box: IntArray, unit: FloatArray, boxes: int) -> FloatArray:
@@ -195,17 +204,31 @@ def _dominated_shares(box: IntArray, unit: FloatArray, boxes: int) -> FloatArray
     count = np.bincount(box, minlength=boxes)
     end = np.cumsum(count)
     share = np.zeros(boxes)
-    one = count == 1
-    share[one] = (1.0 - unit[end[one] - 1]).prod(axis=1)
-    more = np.flatnonzero(count > 1)
-    bounds = zip((end - count)[more].tolist(), end[more].tolist(), strict=True)
+    for k in range(1, _FEW + 1):
+        alike = np.flatnonzero(count == k)
+        if len(alike) > 0:
+            share[alike] = _shares_of_few(unit[end[alike, None] - np.arange(1, k + 1)])
+    many = np.flatnonzero(count > _FEW)
+    bounds = zip((end - count)[many].tolist(), end[many].tolist(), strict=True)
     volume = moocore.Hypervolume(ref=np.ones(unit.shape[1]))
-    share[more] = [volume(_few(unit[start:stop])) for start, stop in bounds]
+    share[many] = [volume(_worth_counting(unit[start:stop])) for start, stop in bounds]
     return share
 
 
-def _few(points: FloatArray) -> FloatArray:
-    """The same points, without dominated ones where these would cost more than finding them."""
-    if points.shape[1] < 5 or len(points) <= 16:
+def _shares_of_few(points: FloatArray) -> FloatArray:
+    """The share of each unit box that k points dominate, by inclusion and exclusion: (v, k, n) to (v,)."""
+    share = np.zeros(len(points))
+    terms = [(np.zeros((len(points), points.shape[2])), -1.0)]
+    for k in range(points.shape[1]):
+        terms += [(np.maximum(corner, points[:, k]), -sign) for corner, sign in terms]
+    for corner, sign in terms[1:]:
+        share += sign * (1.0 - corner).prod(axis=1)
+    return share
+
+
+def _worth_counting(points: FloatArray) -> FloatArray:
+    """The same points, without dominated ones where these would take longer than finding them (as timed)."""
+    n = points.shape[1]
+    if n < 5 or len(points) <= (100 if n == 5 else 24):
         return points
     return np.asarray(points[moocore.is_nondominated(points)])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from flexibo.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from flexibo.errors import InvalidValueError
-from flexibo.pareto.pins import NOTHING, Boxes, Pins, distinct_rows, joint_pins, objective_pins, stacked_pins
+from flexibo.pareto.exclusive import MOST_AXES
+from flexibo.pareto.pins import Boxes, Pins, distinct_rows, joint_pins, objective_pins
 from flexibo.pareto.plane import plane_gains
 from flexibo.pareto.region import alive_and_fronts, check_boxes
 from flexibo.pareto.space import space_gains
@@ -50,6 +51,10 @@ def pinned_gains(
         raise InvalidValueError(
             f"The means have shape {mu.shape} and the keys {keys.shape}; both must be {lower.shape} as the corners."
         )
+    if not all(bundles):
+        raise InvalidValueError("A bundle names no objective; each must name at least one.")
+    if len(reference) > MOST_AXES:
+        raise InvalidValueError(f"There are {len(reference)} objectives; gains are exact for at most {MOST_AXES}.")
     gains = np.zeros((len(lower), len(bundles)))
     if len(lower) == 0:
         return gains
@@ -58,9 +63,8 @@ def pinned_gains(
     objectives = {j for bundle in bundles for j in bundle}
     single = {j: objective_pins(j, keys, alive, box, width) for j in objectives}
     pins = [single[bundle[0]] if len(bundle) == 1 else joint_pins([single[j] for j in bundle]) for bundle in bundles]
-    for b, volumes in enumerate(_question_gains(boxes, reference, pins, bundles)):
-        asks = pins[b].of_candidate != NOTHING
-        gains[asks, b] = volumes[pins[b].of_candidate[asks]]
+    for b, volumes in _question_gains(boxes, reference, pins, bundles):
+        gains[:, b] = np.append(volumes, 0.0)[pins[b].of_candidate]  # NOTHING is the last place
     return gains
 
 
@@ -75,9 +79,10 @@ def _living_boxes(lower: FloatArray, mu: FloatArray, upper: FloatArray) -> tuple
 
 def _question_gains(
     boxes: Boxes, reference: FloatArray, pins: Sequence[Pins], bundles: Sequence[tuple[int, ...]]
-) -> list[FloatArray]:
-    """The gain of each question of each bundle, shapes (questions,)."""
-    if len(reference) == 2 and all(len(bundle) == 1 for bundle in bundles):
-        return [plane_gains(boxes, reference, part, j) for part, (j,) in zip(pins, bundles, strict=True)]
-    volumes = space_gains(boxes, reference, stacked_pins(pins))
-    return np.split(volumes, np.cumsum([part.size for part in pins])[:-1])
+) -> Iterator[tuple[int, FloatArray]]:
+    """For each bundle its index and the gains of its questions, shape (questions,)."""
+    flat = [b for b, bundle in enumerate(bundles) if len(reference) == 2 and len(bundle) == 1]
+    rest = [b for b in range(len(bundles)) if b not in flat]
+    for some, volumes in (flat, plane_gains), (rest, space_gains):
+        if some:
+            yield from zip(some, volumes(boxes, reference, [pins[b] for b in some]), strict=True)

@@ -6,36 +6,41 @@ each front matters. The code is written for objective 0, called x here; the othe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from flexibo.arrays import FloatArray, IntArray
 from flexibo.pareto.pins import Boxes, Pins
 
 
-def plane_gains(boxes: Boxes, reference: FloatArray, pins: Pins, j: int) -> FloatArray:
+def plane_gains(boxes: Boxes, reference: FloatArray, pins: Sequence[Pins]) -> list[FloatArray]:
     """The volume that each question removes from the Pareto region.
 
     Args:
         boxes: The distinct living boxes.
         reference: The reference point, shape (2,).
-        pins: What each question pins.
-        j: The objective that all questions pin, 0 or 1.
+        pins: What the questions of each bundle pin, all in the bundle's one objective.
 
     Returns:
-        The gains, shape (questions,).
+        For each bundle the gains, shape (questions,).
     """
-    if pins.size == 0:
-        return np.zeros(0)
-    forward = slice(None, None, 1 - 2 * j)  # the pinned objective first
-    lower, upper, reference = boxes.lower[:, forward], boxes.upper[:, forward], reference[forward]
-    starts, worst = np.arange(pins.size), upper[pins.box, 1]
-    if len(worst) > pins.size:  # some question pins several boxes
-        starts = np.searchsorted(pins.question, starts)
-        worst = np.minimum.reduceat(worst, starts)
-    pinned = boxes.mu[pins.box[starts], j]
-    inner = _staircase(upper[boxes.pessimistic], reference)
-    outer = _staircase(lower[boxes.optimistic], reference)
-    return _improvements(pinned, worst, inner, reference) + _losses(lower, outer, reference, pinned, starts, pins.box)
+    inner = _staircase(boxes.upper[boxes.pessimistic], reference)
+    outer = _staircase(boxes.lower[boxes.optimistic], reference)
+    gains = []
+    for part in pins:
+        j = int(part.fixed[:, 1].any())
+        turn = slice(None, None, 1 - 2 * j)  # mirrored when objective 1 is pinned
+        box = part.box
+        starts, worst = np.arange(part.size), boxes.upper[box, 1 - j]
+        if len(worst) > part.size:  # some question pins several boxes
+            starts = np.searchsorted(part.question, starts)
+            worst = np.minimum.reduceat(worst, starts)
+        pinned = boxes.mu[box[starts], j]
+        grown = _improvements(pinned, worst, inner[turn, turn], reference[turn])
+        shrunk = _losses(boxes.lower[:, turn], outer[turn, turn], reference[turn], pinned, starts, box)
+        gains.append(grown + shrunk)
+    return gains
 
 
 def _staircase(front: FloatArray, reference: FloatArray) -> FloatArray:
@@ -49,9 +54,10 @@ def _staircase(front: FloatArray, reference: FloatArray) -> FloatArray:
 
 def _improvements(x: FloatArray, y: FloatArray, stairs: FloatArray, reference: FloatArray) -> FloatArray:
     """What each point (x, y) alone would add to the area that a staircase dominates, shape (g,)."""
-    edge = np.append(stairs[:, 0], reference[0])
-    depth = np.append(0.0, reference[1] - stairs[:, 1])  # of the dominated area left of each edge
-    area = np.append(0.0, np.cumsum((edge[1:] - edge[:-1]) * depth[1:]))
+    zero = np.zeros(1)
+    edge = np.concatenate([stairs[:, 0], reference[:1]])
+    depth = np.concatenate([zero, reference[1] - stairs[:, 1]])  # of the dominated area left of each edge
+    area = np.concatenate([zero, np.cumsum((edge[1:] - edge[:-1]) * depth[1:])])
     enter = np.searchsorted(stairs[:, 0], x, side="right")
     leave = np.searchsorted(-stairs[:, 1], -y)
     total = (reference[1] - y) * (edge[leave] - x)
@@ -69,10 +75,10 @@ def _losses(
     stair before at first, then whatever hidden corners come up on the way.
     """
     losses = np.zeros(len(starts))
-    if len(stairs) == 0:
+    if len(stairs) == 0 or len(box) == 0:
         return losses
-    before = np.append(reference[1], stairs[:-1, 1])
-    behind = np.append(stairs[1:, 0], reference[0])
+    before = np.concatenate([reference[1:], stairs[:-1, 1]])
+    behind = np.concatenate([stairs[1:, 0], reference[:1]])
     step = np.searchsorted(stairs[:, 0], lower[:, 0], side="right") - 1
     under = np.flatnonzero((lower[:, 1] < before[step]) & (lower[:, 0] < reference[0]))
     under = under[np.lexsort((lower[under, 1], lower[under, 0]))]

@@ -3,7 +3,7 @@
 Every candidate has a box that holds its losses with high probability. Its lower corner is its best case (the paper's
 max(R_t), for the paper maximises), its upper corner its worst case.
 
-Differences from the paper (Section 4.2):
+Differences from the paper:
     Equation ``pf`` and Algorithm 1 print the comparison that builds U the other way round; the intent is followed.
     The clipping rule, equation ``pess-2``, does not move corners. It only says which further designs may be measured.
 """

@@ -9,16 +9,30 @@ Taken in lexicographic order a corner comes after all that dominate it, so most 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from flexibo.arrays import FloatArray, IntArray
+from flexibo.arrays import BoolArray, FloatArray, IntArray
 from flexibo.pareto.exclusive import exclusive_volumes, surroundings
-from flexibo.pareto.pins import Boxes, Pins, ranges
+from flexibo.pareto.pins import Boxes, Pins, ranges, stacked_pins
 
 
-def space_gains(boxes: Boxes, reference: FloatArray, pins: Pins) -> FloatArray:
-    """The volume that each question removes from the Pareto region, shape (questions,)."""
-    return _pessimistic_gains(boxes, reference, pins) + _optimistic_gains(boxes, reference, pins)
+def space_gains(boxes: Boxes, reference: FloatArray, pins: Sequence[Pins]) -> list[FloatArray]:
+    """The volume that each question removes from the Pareto region.
+
+    Args:
+        boxes: The distinct living boxes.
+        reference: The reference point, shape (n,).
+        pins: What the questions of each bundle pin.
+
+    Returns:
+        For each bundle the gains, shape (questions,).
+    """
+    # All bundles at once: what a corner has around it is the same for all of them.
+    pin = stacked_pins(pins)
+    gains = _pessimistic_gains(boxes, reference, pin) + _optimistic_gains(boxes, reference, pin)
+    return np.split(gains, np.cumsum([part.size for part in pins])[:-1])
 
 
 def _pessimistic_gains(boxes: Boxes, reference: FloatArray, pins: Pins) -> FloatArray:
@@ -61,9 +75,9 @@ def _optimistic_gains(boxes: Boxes, reference: FloatArray, pins: Pins) -> FloatA
     around = surroundings(boxes.lower[box[here]], boxes.lower, reference, absent)
 
     # Moving along one axis uncovers at most the slab up to the mean; otherwise the new corners are further points.
-    slab = fixed[task].sum(axis=1) == 1
+    slab = _one_axis(question, fixed)[task]
     tops = np.where(slab[:, None] & fixed[task], np.minimum(moved[task], reference), reference)
-    peers = np.where(slab & alone, 0, behind[task] - first[task])
+    peers = np.where(slab, 0, behind[task] - first[task])
     extra = np.repeat(np.arange(len(task)), peers), moved[ranges(first[task], peers)]
     volumes = exclusive_volumes(around, corner.reshape(-1), tops, extra)
     return np.bincount(question[task], weights=volumes, minlength=pins.size).astype(np.float64)
@@ -72,3 +86,11 @@ def _optimistic_gains(boxes: Boxes, reference: FloatArray, pins: Pins) -> FloatA
 def _lexicographic(question: IntArray, Y: FloatArray) -> IntArray:
     """An order by question, then by the first loss, the second, and so on: shape (p,)."""
     return np.lexsort((*Y.T[::-1], question))
+
+
+def _one_axis(question: IntArray, fixed: BoolArray) -> BoolArray:
+    """The pins of questions that pin all their boxes along the same single axis, shape (p,)."""
+    axes = np.zeros((int(question.max(initial=-1)) + 1, fixed.shape[1]), dtype=np.bool_)
+    pin, axis = np.nonzero(fixed)
+    axes[question[pin], axis] = True
+    return np.asarray(axes.sum(axis=1)[question] == 1)

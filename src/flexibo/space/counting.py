@@ -39,9 +39,9 @@ def expanded(columns: Mapping[int, FloatArray], activity: Activity, k: int, limi
 
 def every_design(options: Sequence[Option], activity: Activity, limit: int) -> FloatArray | None:
     """The codes (m, k) of every design, in the order of the values; None if there are more than `limit`."""
-    if any(option.size > limit for option in options):
-        return None
-    columns = {i: levels(option, np.arange(option.size, dtype=np.float64)) for i, option in enumerate(options)}
+    # One value beyond the limit is enough to notice that there are too many, unless the option is never active.
+    digits = [np.arange(min(option.size, limit + 1), dtype=np.float64) for option in options]
+    columns = {i: levels(option, digits[i]) for i, option in enumerate(options)}
     return expanded(columns, activity, len(options), limit)
 
 

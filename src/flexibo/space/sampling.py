@@ -35,7 +35,7 @@ def sampled(space: Space, m: int, rng: np.random.Generator) -> Designs:
         return Designs(space, np.empty((0, len(space.names))))
     if _is_plain(space):
         return Designs(space, _indexed(space, m, rng))
-    if space._count <= max(4 * m, SMALL):
+    if space._can_enumerate and space._count <= max(4 * m, SMALL):
         return _chosen(space, m, rng)
     most = 20 * m + (DRAWS_BEFORE_LISTING if space._can_enumerate else DRAWS)
     found = _accepted(space, m, rng, most)

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import json
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flexibo import Objective, Space, Study
+from flexibo.history import History, event_from_dict, event_to_dict
+from flexibo.storage import MemoryStorage
+
+SPACE = Space({"x": (0.0, 1.0), "k": ["a", "b", "c"], "w": [1, 2, 4]})
+OBJECTIVES = [Objective("f", "max", options=["x", "k"]), Objective("g"), Objective("h", measured_with="g")]
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.lists(st.sampled_from(["tell", "tell", "tell", "fail", "release", "hold", "add"]), max_size=14),
+    st.integers(0, 99),
+)
+def test_a_replayed_study_equals_the_live_one(actions: list[str], seed: int) -> None:
+    storage = MemoryStorage()
+    live = Study(SPACE, OBJECTIVES, n_initial=2, seed=seed, budget=50, storage=storage, candidates=60)
+    for step, action in enumerate(actions):
+        if action == "add":
+            live.add({"x": step / 100, "k": "a", "w": 4}, {"f": float(step)}, cost=2.0)
+            continue
+        evaluation = live.ask()
+        if evaluation is None:
+            break
+        if action == "tell":
+            live.tell(evaluation, {name: 0.1 * step + len(name) for name in evaluation.yields}, cost=1.0)
+        elif action == "fail":
+            live.fail(evaluation, "broken", cost=0.5)
+        elif action == "release":
+            live.release(evaluation)
+    again = Study(SPACE, OBJECTIVES, n_initial=2, seed=seed, budget=50, storage=storage, candidates=60)
+    assert again.events == live.events
+    assert again.spent == live.spent
+    assert again.pending == live.pending
+    assert again.front() == live.front()
+    assert again.ask() == live.ask()
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 1000))
+def test_events_survive_json(seed: int) -> None:
+    study = Study(SPACE, OBJECTIVES, n_initial=2, seed=seed, budget=50)
+    evaluation = study.ask()
+    assert evaluation is not None
+    study.tell(evaluation, dict.fromkeys(evaluation.yields, 1.0 / 3.0), cost=0.1)
+    study.add({"x": 0.1 + 0.2, "k": "c", "w": 2}, {"f": 1e-17})
+    written = [json.dumps(event_to_dict(event), allow_nan=False) for event in study.events]
+    read = [event_from_dict(json.loads(text), SPACE) for text in written]
+    assert tuple(read) == study.events
+    history = History(SPACE, OBJECTIVES)
+    for event in read:
+        history.append(event)
+    assert history.spent == study.spent

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import numpy as np
+
+from flexibo import Space
+from flexibo.candidates import candidates, initial_designs
+
+
+def test_initial_designs_depend_on_the_seed_alone(space: Space) -> None:
+    assert initial_designs(space, 8, 3) == initial_designs(space, 8, 3)
+    assert initial_designs(space, 8, 3) != initial_designs(space, 8, 4)
+    assert len(set(initial_designs(space, 8, 3))) == 8
+
+
+def test_a_small_space_is_considered_whole() -> None:
+    space = Space({"x": [1, 2, 3], "y": ["a", "b"]})
+    known = space.designs([{"x": 2, "y": "b"}])
+    everything = candidates(space, 100, known, np.random.default_rng(0))
+    assert len(everything) == 6
+    assert everything[0] == known[0]
+
+
+def test_designs_asked_before_are_always_candidates(space: Space) -> None:
+    known = space.sample(15, np.random.default_rng(1))
+    drawn = candidates(space, 50, known, np.random.default_rng(2))
+    assert set(known) <= set(drawn)
+    assert len(drawn) == len(set(drawn)) >= 60
+
+
+def test_neighbours_of_parents_are_half_of_the_draw_at_most(space: Space) -> None:
+    parents = space.sample(3, np.random.default_rng(1))
+    drawn = candidates(space, 40, parents[:0], np.random.default_rng(2), parents=parents)
+    differing = [min(sum(d[k] != p[k] for k in space.names) for p in parents) for d in drawn]
+    assert 10 <= sum(number == 1 for number in differing) <= 25
+    assert len(drawn) == 40

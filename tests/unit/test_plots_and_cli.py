@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import builtins
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import flexibo
+from flexibo import Design, Objective, Space, Study, plots
+from flexibo.cli import app
+from flexibo.errors import InvalidValueError, MissingExtraError
+
+Functions = Mapping[str, Callable[[Design], Any]]
+
+
+def test_the_picture_tells_measured_from_predicted(make_study: Callable[..., Study], functions: Functions) -> None:
+    study = make_study(budget=170)
+    study.run(functions)
+    ax = plots.front(study)
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "Pareto region" in labels
+    assert "front, measured" in labels
+    assert ax.get_xlabel() == "error (lower is better)"
+    assert ax.get_ylabel() == "joules [J] (lower is better)"
+
+
+def test_a_maximised_objective_is_drawn_in_its_own_direction(space: Space, tmp_path: Path) -> None:
+    study = Study(space, [Objective("speed", "max"), Objective("score", "max")], budget=40, seed=0)
+    study.run(
+        {
+            "speed": lambda d: (float(d["cpu_ghz"]), 1.0),
+            "score": lambda d: (5.0 - float(d["cpu_ghz"]) + float(d["cores"]), 1.0),
+        }
+    )
+    ax = plots.front(study)
+    assert "higher is better" in ax.get_xlabel()
+    ax.figure.savefig(tmp_path / "front.png")
+    region = study.region()
+    assert (region.optimistic.max(axis=0) >= region.pessimistic.max(axis=0)).all()
+
+
+def test_three_objectives_are_refused_in_a_sentence(space: Space) -> None:
+    with pytest.raises(InvalidValueError, match="two objectives"):
+        plots.front(Study(space, ["a", "b", "c"]))
+
+
+def test_a_study_without_measurements_has_no_region(make_study: Callable[..., Study]) -> None:
+    with pytest.raises(InvalidValueError, match="no Pareto region yet"):
+        make_study().region()
+
+
+@pytest.mark.parametrize(("package", "extra"), [("matplotlib", "plot"), ("pandas", "pandas")])
+def test_a_missing_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+    make_study: Callable[..., Study],
+    functions: Functions,
+    package: str,
+    extra: str,
+) -> None:
+    study = make_study(stop={"max_evaluations": 22})
+    study.run(functions)
+    real_import = builtins.__import__
+
+    def blocked(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name.split(".")[0] == package:
+            raise ImportError(name)
+        return real_import(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", blocked)
+    with pytest.raises(MissingExtraError, match=rf"flexibo\[{extra}\]"):
+        plots.front(study) if package == "matplotlib" else study.trace().to_pandas()
+
+
+def test_the_command_line_lists_the_methods() -> None:
+    result = CliRunner().invoke(app, ["methods"], env={"COLUMNS": "200"})
+    assert result.exit_code == 0
+    for method in flexibo.methods():
+        assert method.name in result.output
+
+
+def test_the_command_line_says_its_version() -> None:
+    result = CliRunner().invoke(app, ["--version"])
+    assert result.output.strip() == f"flexibo {flexibo.__version__}"
+
+
+def test_a_mistake_on_the_command_line_is_one_sentence() -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "flexibo", "demo", "--method", "flexbo"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 2
+    assert "did you mean 'flexibo'?" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_importing_flexibo_imports_nothing_heavy() -> None:
+    code = "import sys, flexibo; print([m for m in ('sklearn', 'pandas', 'matplotlib', 'numpy') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+    code = (
+        "import sys; from flexibo import Study, Space, Objective, methods; methods();"
+        "print([m for m in ('sklearn', 'pandas', 'matplotlib', 'sqlalchemy', 'scipy.optimize', 'rich') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+@pytest.mark.slow
+def test_the_demo_prints_its_front_and_saves_a_picture(tmp_path: Path) -> None:
+    picture = tmp_path / "front.png"
+    command = [sys.executable, "-m", "flexibo", "demo", "--budget", "30", "--out", str(picture)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert result.returncode == 0, result.stderr
+    assert "Pareto front" in result.stdout
+    assert "What was measured" in result.stdout
+    assert picture.stat().st_size > 10_000
