@@ -117,11 +117,7 @@ def offers(
         return tuple(purchase.members for purchase in history.purchases), prices, thetas, is_open
     # A bundle is what is still missing of a design: nothing is paid for twice.
     everything = tuple(j for purchase in history.purchases for j in purchase.members)
-    missing = np.where(is_open, 1.0, 0.0)
-    total_theta = np.where(is_open, thetas, 0.0).sum(axis=1, keepdims=True)
-    return (
-        (everything,),
-        (prices * missing).sum(axis=1, keepdims=True),
-        np.where(total_theta > 0, total_theta, 1.0),
-        is_open.any(axis=1, keepdims=True),
-    )
+    price: FloatArray = np.where(is_open, prices, 0.0).sum(axis=1, keepdims=True)
+    theta: FloatArray = np.where(is_open, thetas, 0.0).sum(axis=1, keepdims=True)
+    any_open: BoolArray = np.asarray(is_open.any(axis=1, keepdims=True))
+    return (everything,), price, np.where(theta > 0, theta, 1.0), any_open

@@ -100,7 +100,8 @@ class Objective:
             raise InvalidTypeError(f"Objective {self.name!r} was told {value!r}; it must be a number, not text.")
         if not math.isfinite(number):
             raise InvalidValueError(
-                f"Objective {self.name!r} was told {number}; it must be finite. Report a failed measurement with fail()."
+                f"Objective {self.name!r} was told {number}; it must be finite. "
+                "Report a measurement that failed with fail()."
             )
         return number
 
@@ -174,7 +175,8 @@ def check_objectives(objectives: Iterable[Objective | str], options: Sequence[st
     names = [objective.name for objective in checked]
     if len(names) < 2:
         raise InvalidValueError(
-            f"A study needs at least two objectives; {len(names)} given. For one objective use a single-objective optimiser."
+            f"A study needs at least two objectives; {len(names)} given. "
+            "For one objective use a single-objective optimiser."
         )
     for name in names:
         if names.count(name) > 1:

@@ -11,8 +11,9 @@ from flexibo.arrays import BoolArray, FloatArray
 from flexibo.belief import Belief, exploration, offers, predictions
 from flexibo.candidates import candidates
 from flexibo.catalogue import Method, find_surrogate
+from flexibo.choice import choose, hopeless, missing_initial
 from flexibo.costs import CostCallable, Costs
-from flexibo.history import MAX_ATTEMPTS, Evaluation, History
+from flexibo.history import Evaluation, History
 from flexibo.pareto import Region, non_dominated, pareto_region
 from flexibo.space import Design, Designs
 from flexibo.surrogates import Refits, Surrogate
@@ -20,8 +21,6 @@ from flexibo.threads import single_thread
 
 DRAWS = 3
 """How many fresh draws of candidates must show no region before the study ends."""
-HOPELESS = 6
-"""An objective that failed this often and never gave a value stops the study."""
 NO_REGION = 1e-12
 """The region counts as gone below this share of the optimistic front's volume."""
 
@@ -31,15 +30,6 @@ class Stop:
     """There is nothing to ask, and why."""
 
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """One cell of the score table."""
-
-    i: int
-    b: int
-    why: str
 
 
 class Optimizer:
@@ -73,34 +63,43 @@ class Optimizer:
         self.delta = delta
         self.costs = Costs(method.cost if cost is None else cost, seed=seed)
         self._surrogate = find_surrogate(method.surrogate if surrogate is None else surrogate)
-        self._models: list[Refits] = []
+        self._models: dict[int, Refits] = {}
 
     def ask(self, history: History) -> Evaluation | Stop:
         """The next evaluation, or why there is none."""
-        with single_thread():
-            return self._ask(history)
-
-    def _ask(self, history: History) -> Evaluation | Stop:
-        if hopeless := self._hopeless(history):
-            return Stop(hopeless)
+        if reason := hopeless(history):
+            return Stop(reason)
         if history.promised:
             design, objectives, initial = history.promised
             return self._evaluation(history, design, objectives, initial=initial, why="the rest of its bundle")
-        if not history.chosen and (first := self._first(history)):
-            return first
-        if missing := [name for j, name in enumerate(history.names) if not history.count(j)]:
-            return self._blind(history, missing[0])
-        return self._best(history)
+        if not history.chosen and (tasks := missing_initial(history, self.initial, coupled=self.method.coupled)):
+            return self._first(history, tasks)
+        for j, name in enumerate(history.names):
+            if not history.count(j):
+                return Stop(f"No value of {name!r} is known; tell a pending evaluation first.")
+        with single_thread():
+            return self._best(history)
+
+    def believe(self, history: History, designs: Designs) -> Belief:
+        """Means, deviations, prices and what may be asked, for these candidates."""
+        bundles, prices, thetas, is_open = offers(history, designs, self.costs, coupled=self.method.coupled)
+        n = len(history.objectives)
+        mu, sigma, keys = (
+            np.zeros((len(designs), n)),
+            np.zeros((len(designs), n)),
+            np.zeros((len(designs), n), np.uint64),
+        )
+        if self.method.models:
+            mu, sigma, keys = predictions(history, designs, self.models(history))
+        beta = self._beta(history, len(designs))
+        return Belief(designs, mu, sigma, keys, beta, self.reference(history), bundles, prices, thetas, is_open)
 
     def models(self, history: History) -> list[Refits]:
         """The surrogates of the objectives, made on first use."""
-        if not self._models:
-            choice = self._surrogate
-            self._models = [
-                Refits(choice.settings, seed=(self.seed, 1, j), growth=choice.growth)
-                for j in range(len(history.objectives))
-            ]
-        return self._models
+        choice = self._surrogate
+        for j in range(len(history.objectives)):
+            self._models.setdefault(j, Refits(choice.settings, seed=(self.seed, 1, j), growth=choice.growth))
+        return [self._models[j] for j in range(len(history.objectives))]
 
     def reference(self, history: History) -> FloatArray:
         """The reference point (n,): fixed before, or the worst measurement so far plus 10 % of the range."""
@@ -115,26 +114,10 @@ class Optimizer:
 
     def estimates(self, history: History) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Means, deviations and whether measured (m, n each), of every design in the history."""
-        designs = history.designs
         with single_thread():
-            mu, sigma, keys = predictions(history, designs, self.models(history), pin_pending=False)
-        measured = np.zeros(mu.shape, dtype=bool)
-        for j in range(len(history.objectives)):
-            measured[:, j] = [key in history.known(j) for key in keys[:, j].tolist()]
-        return mu, sigma, measured
-
-    def believe(self, history: History, designs: Designs) -> Belief:
-        """Means, deviations, prices and what may be asked, for these candidates."""
-        bundles, prices, thetas, is_open = offers(history, designs, self.costs, coupled=self.method.coupled)
-        n = len(history.objectives)
-        if self.method.models:
-            mu, sigma, keys = predictions(history, designs, self.models(history))
-        else:
-            mu, sigma, keys = (np.zeros((len(designs), n)) for _ in range(3))
-        beta = self._beta(history, len(designs))
-        return Belief(
-            designs, mu, sigma, keys.astype(np.uint64), beta, self.reference(history), bundles, prices, thetas, is_open
-        )
+            mu, sigma, keys = predictions(history, history.designs, self.models(history), pin_pending=False)
+        measured = [[key in history.known(j) for key in keys[:, j].tolist()] for j in range(len(history.objectives))]
+        return mu, sigma, np.array(measured, dtype=bool).T
 
     def corners(self, history: History) -> tuple[FloatArray, FloatArray]:
         """The optimistic and the pessimistic front (k, n each) that the next question would look at."""
@@ -146,36 +129,17 @@ class Optimizer:
         region = pareto_region(mu - half, mu + half, self.reference(history))
         return (mu - half)[region.optimistic], (mu + half)[region.pessimistic]
 
-    def _beta(self, history: History, m: int) -> float:
-        t = max(1, len(self.initial) + history.chosen)
-        return exploration(len(history.objectives), m, t, self.delta)
-
-    def _first(self, history: History) -> Evaluation | Stop | None:
-        """The next evaluation of the initial designs, or None when they are done."""
-        tasks = [
-            (design, p)
-            for design in self.initial
-            for p in range(len(history.purchases))
-            if not history.is_measured(p, design)
-        ]
-        known = [
-            sum(m.number is None and o.objective in m.values for m in history.measurements) for o in history.purchases
-        ]
-        wanted = [max(0, len(self.initial) - number) for number in known]
-        tasks = [(d, p) for d, p in tasks if self.initial.index(d) < wanted[p]]
-        fresh = [(d, p) for d, p in tasks if not history.attempts(p, d) and not history.is_pending(p, d)]
-        again = [(d, p) for d, p in tasks if 0 < history.attempts(p, d) < MAX_ATTEMPTS and not history.is_pending(p, d)]
-        if not (fresh or again):
-            return None
-        design, p = (fresh or again)[0]
-        bundle = [q for d, q in fresh if d == design] if self.method.coupled and fresh else [p]
+    def _first(self, history: History, tasks: list[tuple[Design, list[int]]]) -> Evaluation | Stop:
+        """The next evaluation of the initial designs."""
+        design, bundle = tasks[0]
         prices = self.costs.prices(history, history.space.designs([design]))[0]
         if prices[bundle].sum() > history.remaining or history.remaining <= 0:
+            missing = sum(len(purchases) for _, purchases in tasks)
             return Stop(
-                f"The budget of {history.budget:g} cannot pay for the initial designs: {len(tasks)} evaluations are "
+                f"The budget of {history.budget:g} cannot pay for the initial designs: {missing} evaluations are "
                 "missing. Raise the budget or lower n_initial."
             )
-        objectives = tuple(history.purchases[q].objective for q in bundle)
+        objectives = tuple(history.purchases[p].objective for p in bundle)
         return self._evaluation(history, design, objectives, initial=True, why="initial design")
 
     def _best(self, history: History) -> Evaluation | Stop:
@@ -186,18 +150,17 @@ class Optimizer:
             belief = self.believe(history, self._candidates(history, rng))
             affordable = belief.open & (belief.prices <= history.remaining) & (history.remaining > 0)
             if not affordable.any():
-                stop = self._nothing_affordable(history, belief)
+                stop = _nothing_affordable(history, belief)
                 continue
             region = pareto_region(belief.lower, belief.upper, belief.reference) if self.method.models else None
             if region is not None and region.volume <= NO_REGION * region.optimistic_volume:
                 stop = Stop("No Pareto region is left: every design that may be on the front is known.")
                 continue
             scores = self.method.acquisition(belief, rng)
-            choice = self._choose(scores, belief, affordable, region, rng)
-            if choice is None:
-                stop = Stop("What is left of the Pareto region cannot be measured.")
-                continue
-            return self._chosen(history, belief, choice, scores, region)
+            cell = choose(scores, belief, affordable, region, rng)
+            if cell is not None:
+                return self._chosen(history, belief, cell, float(scores[cell]), region)
+            stop = Stop("What is left of the Pareto region cannot be measured.")
         return stop
 
     def _candidates(self, history: History, rng: np.random.Generator) -> Designs:
@@ -208,86 +171,26 @@ class Optimizer:
             parents = known[non_dominated(mu)]
         return candidates(history.space, self.m, known, rng, parents=parents)
 
-    def _choose(
-        self,
-        scores: FloatArray,
-        belief: Belief,
-        affordable: BoolArray,
-        region: Region | None,
-        rng: np.random.Generator,
-    ) -> _Choice | None:
-        """The best affordable cell. Ties: the lowest cost, then a seeded draw."""
-        per_cost = np.where(affordable, scores / belief.thetas, -np.inf)
-        if per_cost.max() > 0:
-            return _Choice(*self._pick(per_cost, belief, rng), "")
-        if region is None:
-            return None
-        # Tied corners: pinning one box changes nothing although a region is left.
-        width = np.stack([belief.sigma[:, list(bundle)].sum(axis=1) for bundle in belief.bundles], axis=1)
-        for among in (region.optimistic, region.alive):
-            per_cost = np.where(affordable & among[:, None], width / belief.thetas, -np.inf)
-            if per_cost.max() > 0:
-                return _Choice(*self._pick(per_cost, belief, rng), "the widest open interval on the front")
-        return None
-
-    @staticmethod
-    def _pick(per_cost: FloatArray, belief: Belief, rng: np.random.Generator) -> tuple[int, int]:
-        ties = np.argwhere(per_cost == per_cost.max())
-        prices = belief.prices[ties[:, 0], ties[:, 1]]
-        ties = ties[prices == prices.min()]
-        i, b = ties[rng.integers(len(ties))]
-        return int(i), int(b)
+    def _beta(self, history: History, m: int) -> float:
+        return exploration(len(history.objectives), m, max(1, len(self.initial) + history.chosen), self.delta)
 
     def _chosen(
-        self, history: History, belief: Belief, choice: _Choice, scores: FloatArray, region: Region | None
+        self, history: History, belief: Belief, cell: tuple[int, int], gain: float, region: Region | None
     ) -> Evaluation:
-        i, b = choice.i, choice.b
+        """The question that a cell of the score table stands for."""
+        i, b = cell
         design = belief.designs[i]
         objectives = tuple(
             purchase.objective
             for p, purchase in enumerate(history.purchases)
             if purchase.members[0] in belief.bundles[b] and not history.is_closed(p, design)
         )
-        volume = None if region is None else region.volume
-        gain = None if region is None else float(scores[i, b])
-        why = choice.why or self._why(history, gain, volume, float(belief.prices[i, b]))
-        return self._evaluation(history, design, objectives, initial=False, why=why, gain=gain, volume=volume)
-
-    @staticmethod
-    def _why(history: History, gain: float | None, volume: float | None, price: float) -> str:
-        if gain is None or not volume:
-            return "drawn at random"
-        share = f"is expected to remove {gain / volume:.1%} of the Pareto region"
-        if history.budget:
-            return f"{share} for {price / history.budget:.1%} of the budget"
-        return f"{share} for {price:.3g}"
-
-    @staticmethod
-    def _nothing_affordable(history: History, belief: Belief) -> Stop:
-        if not belief.open.any():
-            return Stop("Every candidate has been measured.")
-        cheapest = float(belief.prices[belief.open].min())
-        return Stop(
-            f"The budget is spent: {max(history.remaining, 0.0):.3g} of {history.budget:g} is left, "
-            f"and the cheapest evaluation is expected to cost {cheapest:.3g}."
-        )
-
-    @staticmethod
-    def _blind(history: History, missing: str) -> Stop:
-        if any(missing in evaluation.yields for evaluation in history.pending.values()):
-            return Stop(f"No value of {missing!r} is known yet; tell a pending evaluation first.")
-        return Stop(f"No value of {missing!r} was ever measured; the study cannot go on without one.")
-
-    @staticmethod
-    def _hopeless(history: History) -> str | None:
-        for purchase in history.purchases:
-            name = purchase.objective
-            if history.failed_attempts[name] >= HOPELESS and not history.count(purchase.members[0]):
-                return (
-                    f"Objective {name!r} failed in all of its {history.failed_attempts[name]} attempts; "
-                    f"the last reason was: {history.last_reason[name]}"
-                )
-        return None
+        if region is None:
+            return self._evaluation(history, design, objectives, initial=False, why="drawn at random")
+        price = float(belief.prices[cell])
+        share = "" if not history.budget else f" for {price / history.budget:.1%} of the budget"
+        why = f"expected to remove {gain / region.volume:.1%} of the Pareto region{share}"
+        return self._evaluation(history, design, objectives, initial=False, why=why, gain=gain, volume=region.volume)
 
     def _evaluation(
         self,
@@ -315,3 +218,13 @@ class Optimizer:
             then=objectives[1:],
             initial=initial,
         )
+
+
+def _nothing_affordable(history: History, belief: Belief) -> Stop:
+    if not belief.open.any():
+        return Stop("Every candidate has been measured.")
+    cheapest = float(belief.prices[belief.open].min())
+    return Stop(
+        f"The budget is spent: {max(history.remaining, 0.0):.3g} of {history.budget:g} is left, "
+        f"and the cheapest evaluation is expected to cost {cheapest:.3g}."
+    )

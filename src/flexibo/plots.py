@@ -37,7 +37,7 @@ def front(study: Study, ax: Axes | None = None) -> Axes:
     _shade(ax, region.optimistic, region.pessimistic, region.reference, study.objectives)
     dominated = _measured_values(study)
     if len(dominated):
-        ax.scatter(*dominated.T, s=14, color=OTHER, zorder=2, label="measured, dominated")
+        ax.scatter(dominated[:, 0], dominated[:, 1], s=14, color=OTHER, zorder=2, label="measured, dominated")
     for complete, marker, colour, label in (
         (True, "o", INK, "front, measured"),
         (False, "D", PREDICTED, "front, partly predicted"),
@@ -57,7 +57,7 @@ def _new_axes() -> Axes:
         from matplotlib.figure import Figure
     except ImportError:
         raise missing_extra("matplotlib", "plot") from None
-    return Figure(figsize=(7.0, 4.6), layout="constrained").add_subplot()  # type: ignore[no-any-return]
+    return Figure(figsize=(7.0, 4.6), layout="constrained").add_subplot()
 
 
 def _points(ax: Axes, rows: list[FrontRow], first: Objective, second: Objective, **style: Any) -> None:
@@ -86,7 +86,9 @@ def _shade(
     x = np.unique(np.concatenate([optimistic[:, 0], pessimistic[:, 0], reference[:1]]))
     edges = [_staircase(front, x, reference, objectives) for front in (optimistic, pessimistic)]
     step: Any = "post" if objectives[0].direction == "min" else "pre"
-    ax.fill_between(x, *edges, step=step, color=REGION, alpha=0.35, linewidth=0, zorder=1, label="Pareto region")
+    ax.fill_between(
+        x, edges[0], edges[1], step=step, color=REGION, alpha=0.35, linewidth=0, zorder=1, label="Pareto region"
+    )
     for edge, style in zip(edges, ("-", "--"), strict=True):
         ax.step(x, edge, where=step, color=REGION, linestyle=style, linewidth=1.2, zorder=1)
 
@@ -98,7 +100,7 @@ def _staircase(
     signs = np.array([objective.value(1.0) for objective in objectives])
     losses, at, worst = front * signs, x * signs[0], float(reference[1] * signs[1])
     best = [min([worst, *losses[losses[:, 0] <= point, 1].tolist()]) for point in at]
-    return np.array(best) * signs[1]
+    return np.asarray(np.array(best) * signs[1])
 
 
 def _frame(ax: Axes, rows: list[FrontRow], other: FloatArray, first: Objective, second: Objective) -> None:

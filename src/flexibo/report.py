@@ -210,7 +210,9 @@ def summarise(
             counts[evaluation.objective] += 1
             costs[evaluation.objective] += told[evaluation.number]
     volumes = [evaluation.volume for evaluation in history.asked if evaluation.volume is not None]
-    fixed = history.reference
+    fixed = None
+    if history.reference is not None:
+        fixed = {o.name: o.value(loss) for o, loss in zip(history.objectives, history.reference, strict=True)}
     return Summary(
         method=method,
         evaluations=counts,
@@ -222,7 +224,7 @@ def summarise(
         confirmed=sum(all(row.measured.values()) for row in front),
         hypervolume=known_volume(history, reference),
         region_volume=volumes[-1] if volumes else None,
-        reference=fixed and {o.name: o.value(loss) for o, loss in zip(history.objectives, fixed, strict=True)},
+        reference=fixed,
         stopped=stopped,
     )
 

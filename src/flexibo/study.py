@@ -334,10 +334,13 @@ class Study:
             self.history.append(event)
         for event in events:
             for callback in self._callbacks:
-                try:
-                    callback(self, event)
-                except Exception:
-                    logger.exception("A callback failed on %s; the study goes on.", type(event).__name__)
+                self._notify(callback, event)
+
+    def _notify(self, callback: Callable[[Study, Event], object], event: Event) -> None:
+        try:
+            callback(self, event)
+        except Exception:
+            logger.exception("A callback failed on %s; the study goes on.", type(event).__name__)
 
     def _reference_losses(self) -> FloatArray | None:
         if not all(self.history.count(j) for j in range(len(self.objectives))):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import logging
 import math
 import signal
@@ -123,7 +124,7 @@ def test_a_coupled_method_hands_out_its_bundle_one_after_the_other(make_study: M
         by_design.setdefault(design, set()).add(objective)
     fresh = [objectives for objectives in by_design.values() if "joules" in objectives]
     assert len(fresh) == len(by_design)
-    for first, second in zip(questions, questions[1:], strict=False):
+    for first, second in itertools.pairwise(questions):
         if first[0] == "error":
             assert second == ("joules", first[1])
 
@@ -179,7 +180,7 @@ def test_a_second_different_value_of_an_exact_objective_is_refused(make_study: M
     design = {"filters": 64, "kernel": "3x3", "cpu_ghz": 1.0, "cores": 2}
     study.add(design, {"error": 0.2})
     study.add(design | {"cores": 3}, {"error": 0.2})
-    with pytest.raises(InvalidValueError, match="is 0.2 already"):
+    with pytest.raises(InvalidValueError, match=r"is 0\.2 already"):
         study.add(design | {"cores": 3}, {"error": 0.3})
 
 

@@ -71,7 +71,8 @@ def _reading(result: Any, evaluation: Evaluation) -> tuple[Mapping[str, float], 
     if isinstance(result, tuple):
         if len(result) != 2:
             raise InvalidTypeError(
-                f"The function of {evaluation.objective!r} returned {len(result)} items; return a value, or value and cost."
+                f"The function of {evaluation.objective!r} returned {len(result)} items; "
+                "return a value, or a value and its cost."
             )
         result, cost = result
         if isinstance(cost, bool) or not isinstance(cost, Real) or not math.isfinite(cost) or cost < 0:

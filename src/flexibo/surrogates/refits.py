@@ -21,7 +21,7 @@ def refit_count(count: int, growth: float) -> int:
     """The number of first evaluations that the hyperparameters are learned from.
 
     >>> [refit_count(count, 1.1) for count in (1, 19, 21, 22, 23, 24, 200)]
-    [1, 19, 20, 22, 22, 24, 187]
+    [1, 19, 20, 22, 22, 24, 196]
     """
     if count <= EVERY_UNTIL or growth <= 1.0:
         return count
