@@ -17,7 +17,7 @@ from flexibo.space import Designs
 
 FILTERS = [16, 32, 64, 128, 256, 512, 1024]
 FILTER_SIZES = [1, 3, 5, 7, 9]
-NETWORK = [f"{what}_{layer}" for layer in (1, 2, 3, 4) for what in ("filters", "filter_size")]
+NETWORK = tuple(f"{what}_{layer}" for layer in (1, 2, 3, 4) for what in ("filters", "filter_size"))
 SCHEDULER = len(NETWORK)
 """The position of the only unordered option."""
 

@@ -58,7 +58,7 @@ def exploration(n: int, m: int, t: int, delta: float) -> float:
     """beta_t = (2/9) log(n m pi^2 t^2 / (6 delta)), below the paper's eq. `uncertainty`.
 
     >>> round(exploration(2, 1000, 20, 0.05), 3)
-    3.785
+    3.797
     """
     return max(0.0, 2.0 / 9.0 * math.log(n * m * math.pi**2 * t**2 / (6.0 * delta)))
 

@@ -101,7 +101,7 @@ def _show(study: Study, console: Console) -> None:
     console.print("~ predicted, with its standard deviation; all other values were measured.", style="dim")
     summary = study.summary()
     table = Table(title="What was measured")
-    for title in ("objective", "evaluations", "cost [s]", "mean cost [s]", "share of cost"):
+    for title in ("objective", "evaluations", "cost (s)", "mean cost (s)", "share of cost"):
         table.add_column(title, justify="left" if title == "objective" else "right")
     for name, number in summary.evaluations.items():
         cost = summary.costs[name]

@@ -89,6 +89,17 @@ def random_case(rng, n, m):
     return Case(*boxes, reference, table, _bundles(rng, n))
 
 
+def crowded_case(rng, n, m):
+    """Boxes along a curved front, so wide that most of them are on it; the first objective has shared options."""
+    mu = np.abs(rng.normal(size=(m, n)))
+    mu = 1.0 - mu / np.linalg.norm(mu, axis=1, keepdims=True)
+    width = rng.uniform(0.02, 0.25, size=(2, m, n))
+    keys = np.tile(np.arange(m)[:, None], n)
+    keys[:, 0] = rng.integers(m // 2, size=m)
+    mu[:, 0], width[:, :, 0] = mu[keys[:, 0], 0], width[:, keys[:, 0], 0]
+    return Case(mu - width[0], mu, mu + width[1], np.full(n, 1.1), keys, _bundles(rng, n))
+
+
 def _column(rng, m, on_grid):
     if on_grid:
         lower = rng.integers(0, 5, size=m).astype(float)
