@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from flexibo.errors import InvalidValueError
-from flexibo.pareto import pinned_gains
+from flexibo.pareto import pareto_region, pinned_gains
 from flexibo.pareto.pins import distinct_rows
 
 
@@ -130,12 +130,24 @@ def test_the_input_is_left_as_it_was():
         np.testing.assert_array_equal(array, copy)
 
 
-def test_a_hundred_thousand_candidates_with_two_objectives_are_no_burden():
-    rng = np.random.default_rng(1)
-    lower = rng.random((100_000, 2))
-    gains = pinned_gains(lower, lower + 0.1, lower + 0.2, np.array([1.5, 1.5]), own_keys(100_000, 2), [(0,), (1,)])
-    assert gains.shape == (100_000, 2)
-    assert 0 < np.count_nonzero(gains) < 1000
+@pytest.mark.parametrize(("m", "n"), [(100_000, 2), (40_000, 3)])
+def test_gains_stay_exact_among_very_many_candidates(m, n):
+    # More living boxes than a 16-bit rank can tell apart; only the first hundred are open in objective 0.
+    rng = np.random.default_rng(n)
+    mu = rng.random((m, n))
+    half = np.full((m, n), 0.9)
+    half[100:, 0] = 0.0
+    lower, upper, reference = mu - half, mu + half, np.full(n, 2.0)
+    region = pareto_region(lower, upper, reference)
+    assert region.alive.sum() > 2**15
+    gains = pinned_gains(lower, mu, upper, reference, own_keys(m, n), [(0,)])[:, 0]
+    assert (gains[100:] == 0).all()
+    for i in np.argsort(-gains)[:3]:
+        new_lower, new_upper = lower.copy(), upper.copy()
+        new_lower[i, 0] = new_upper[i, 0] = mu[i, 0]
+        after = pareto_region(new_lower, new_upper, reference).volume
+        assert gains[i] == pytest.approx(region.volume - after, abs=1e-9)
+        assert gains[i] > 1e-6
 
 
 def test_shapes_that_do_not_fit_are_refused():

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def python_blocks(path: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def test_every_python_block_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = python_blocks(ROOT / "docs" / "guide.md")
+    assert len(blocks) >= 6
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, "docs/guide.md", "exec"), names)
+    assert "The budget is spent" in capsys.readouterr().out
+
+
+def test_the_ten_lines_of_the_readme_run() -> None:
+    ten, by_hand = python_blocks(ROOT / "README.md")
+    functions = {"train_and_test": lambda d: (1 / d["filters"], 300.0), "measure": lambda d: (d["cpu_ghz"], 5.0)}
+    names: dict[str, object] = dict(functions)
+    exec(compile(ten, "README.md", "exec"), names)
+    names["study"].budget = 3700  # type: ignore[attr-defined]
+    exec(compile(by_hand, "README.md", "exec"), names | {"value": 1.0, "seconds": 50.0})
+
+
+def test_the_paper_map_names_files_that_exist() -> None:
+    text = (ROOT / "docs" / "paper-map.md").read_text(encoding="utf-8")
+    for name in re.findall(r"`((?:tests|benchmarks)/[\w/]+\.py)`", text):
+        assert (ROOT / name).is_file(), name
+    for name in re.findall(r"`([\w/]+\.py)[:`]", text):
+        assert any((ROOT / base / name).is_file() for base in ("src/flexibo", ".")), name

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from flexibo import Objective, Space
+from flexibo.belief import Belief
+from flexibo.choice import choose, missing_initial
+from flexibo.history import Added, Asked, Evaluation, Failed, History
+from flexibo.pareto import pareto_region
+
+SPACE = Space({"x": [0, 1, 2, 3]})
+
+
+def belief(prices: list[list[float]], sigma: list[list[float]] | None = None) -> Belief:
+    designs = SPACE.enumerate()[: len(prices)]
+    m = len(prices)
+    width = np.zeros((m, 2)) if sigma is None else np.array(sigma)
+    table = np.array(prices)
+    mu = np.stack([np.arange(m, dtype=float), m - np.arange(m, dtype=float)], axis=1)
+    keys = np.tile(np.arange(m, dtype=np.uint64)[:, None], (1, 2))
+    return Belief(
+        designs, mu, width, keys, 1.0, np.array([9.0, 9.0]), ((0,), (1,)), table, table, np.ones_like(table, dtype=bool)
+    )
+
+
+def test_the_best_score_per_cost_is_chosen() -> None:
+    believed = belief([[10.0, 1.0], [10.0, 1.0]])
+    scores = np.array([[5.0, 0.4], [3.0, 0.6]])
+    everything = np.ones((2, 2), dtype=bool)
+    assert choose(scores, believed, everything, None, np.random.default_rng(0)) == (1, 1)
+
+
+def test_only_the_affordable_is_chosen() -> None:
+    believed = belief([[10.0, 1.0], [10.0, 1.0]])
+    scores = np.array([[5.0, 0.4], [3.0, 0.6]])
+    affordable = np.array([[True, False], [True, False]])
+    assert choose(scores, believed, affordable, None, np.random.default_rng(0)) == (0, 0)
+
+
+def test_ties_go_to_the_lowest_cost() -> None:
+    believed = belief([[2.0, 4.0], [4.0, 1.0]])
+    scores = np.array([[2.0, 4.0], [4.0, 1.0]])
+    for seed in range(10):
+        assert choose(scores, believed, np.ones((2, 2), bool), None, np.random.default_rng(seed)) == (1, 1)
+
+
+def test_remaining_ties_are_drawn_by_the_seed() -> None:
+    believed = belief([[1.0, 1.0], [1.0, 1.0]])
+    scores = np.ones((2, 2))
+    everything = np.ones((2, 2), dtype=bool)
+    drawn = {choose(scores, believed, everything, None, np.random.default_rng(seed)) for seed in range(40)}
+    assert drawn == {(0, 0), (0, 1), (1, 0), (1, 1)}
+    again = [choose(scores, believed, everything, None, np.random.default_rng(7)) for _ in range(3)]
+    assert len(set(again)) == 1
+
+
+def test_without_any_gain_the_widest_open_interval_on_the_front_is_measured() -> None:
+    believed = belief([[1.0, 1.0], [1.0, 1.0]], sigma=[[0.1, 0.5], [0.3, 0.2]])
+    region = pareto_region(believed.lower, believed.upper, believed.reference)
+    nothing = np.zeros((2, 2))
+    assert choose(nothing, believed, np.ones((2, 2), bool), region, np.random.default_rng(0)) == (0, 1)
+
+
+def test_nothing_is_chosen_when_nothing_can_be_learned() -> None:
+    believed = belief([[1.0, 1.0], [1.0, 1.0]])
+    region = pareto_region(believed.lower, believed.upper, believed.reference)
+    assert choose(np.zeros((2, 2)), believed, np.ones((2, 2), bool), region, np.random.default_rng(0)) is None
+
+
+def asked(history: History, x: int, objective: str) -> int:
+    number = len(history.asked)
+    design = history.space.design({"x": x})
+    history.append(Asked(Evaluation(design, objective, None, 0.0, "", number, (objective,), initial=True)))
+    return number
+
+
+@pytest.fixture
+def history() -> History:
+    return History(SPACE, [Objective("a"), Objective("b")])
+
+
+def test_initial_designs_are_asked_design_by_design(history: History) -> None:
+    initial = [SPACE.design({"x": x}) for x in (2, 0)]
+    assert missing_initial(history, initial, coupled=False) == [
+        (initial[0], [0]),
+        (initial[0], [1]),
+        (initial[1], [0]),
+        (initial[1], [1]),
+    ]
+    assert missing_initial(history, initial, coupled=True) == [(initial[0], [0, 1]), (initial[1], [0, 1])]
+
+
+def test_a_failed_initial_evaluation_is_retried_after_the_others_and_then_given_up(history: History) -> None:
+    initial = [SPACE.design({"x": x}) for x in (2, 0)]
+    for attempt in range(3):
+        history.append(Failed(asked(history, 2, "a"), "broken", 0.0))
+        tasks = missing_initial(history, initial, coupled=False)
+        assert tasks[0] == (initial[0], [1])
+        assert ((initial[0], [0]) in tasks) == (attempt < 2)
+
+
+def test_what_is_pending_is_not_asked_again(history: History) -> None:
+    initial = [SPACE.design({"x": 2})]
+    asked(history, 2, "a")
+    assert missing_initial(history, initial, coupled=False) == [(initial[0], [1])]
+
+
+def test_a_result_brought_in_spares_an_initial_design(history: History) -> None:
+    initial = [SPACE.design({"x": x}) for x in (2, 0)]
+    history.append(Added(SPACE.design({"x": 3}), {"a": 1.0}, {}))
+    assert missing_initial(history, initial, coupled=False) == [(initial[0], [0]), (initial[0], [1]), (initial[1], [1])]
