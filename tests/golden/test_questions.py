@@ -1,0 +1,44 @@
+"""The first 20 questions of each method, so that a change of behaviour is a decision and never an accident.
+
+Rewrite the file after a change that is meant: ``FLEXIBO_REWRITE_GOLDEN=1 python -m pytest tests/golden``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import flexibo
+from flexibo import Design, Objective, Space, Study
+
+FILE = Path(__file__).with_name("questions.json")
+SPACE = Space.from_designs([{"width": w, "kind": k} for w in (1, 2, 3, 5, 8, 13) for k in ("a", "b", "c")])
+KIND = {"a": 0.0, "b": 1.7, "c": 4.1}
+
+
+def answer(objective: str, design: Design) -> tuple[float, float]:
+    width, kind = float(design["width"]), KIND[str(design["kind"])]
+    return (20.0 / width + kind, 7.0) if objective == "error" else (width * width + 3.0 * kind, 1.0)
+
+
+def questions(method: str) -> list[str]:
+    study = Study(SPACE, [Objective("error"), Objective("joules")], method=method, n_initial=4, seed=11)
+    asked = []
+    while len(asked) < 20 and (evaluation := study.ask()):
+        asked.append(f"{evaluation.objective} {evaluation.design['width']}{evaluation.design['kind']}")
+        value, cost = answer(evaluation.objective, evaluation.design)
+        study.tell(evaluation, value, cost=cost)
+    return asked
+
+
+@pytest.mark.parametrize("method", [method.name for method in flexibo.methods()])
+def test_a_method_asks_what_it_has_always_asked(method: str) -> None:
+    known = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    asked = questions(method)
+    if os.environ.get("FLEXIBO_REWRITE_GOLDEN"):
+        FILE.write_text(json.dumps(known | {method: asked}, indent=1) + "\n", encoding="utf-8")
+        return
+    assert asked == known[method]
