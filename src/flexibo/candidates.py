@@ -31,22 +31,17 @@ def candidates(
         Distinct designs, those asked about first.
     """
     if space.size <= m:
-        return distinct(space, [known, space.enumerate()])
-    near = neighbourhood(space, parents, m // 2, rng) if parents is not None and len(parents) else None
-    drawn = space.sample(m - (len(near) if near is not None else 0), rng)
-    return distinct(space, [known, *([near] if near is not None else []), drawn])
+        return (known + space.enumerate()).unique()
+    near = known[:0]
+    if parents is not None and len(parents):
+        near = neighbourhood(space, parents, m // 2, rng)
+    return (known + near + space.sample(m - len(near), rng)).unique()
 
 
 def neighbourhood(space: Space, parents: Designs, most: int, rng: np.random.Generator) -> Designs:
     """At most `most` designs that differ in one option from one of the parents."""
-    chosen = rng.permutation(len(parents))[:MOST_PARENTS]
-    near = distinct(space, [space.neighbours(parents[int(i)], rng) for i in chosen])
+    near = parents[:0]
+    for i in rng.permutation(len(parents))[:MOST_PARENTS]:
+        near += space.neighbours(parents[int(i)], rng)
+    near = near.unique()
     return near[np.sort(rng.permutation(len(near))[:most])]
-
-
-def distinct(space: Space, parts: list[Designs]) -> Designs:
-    """All designs of the parts, each once, in order of first appearance."""
-    codes = np.concatenate([part.codes for part in parts])
-    joined = Designs(space, codes)
-    _, first = np.unique(joined.keys(), return_index=True)
-    return joined[np.sort(first)]

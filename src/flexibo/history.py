@@ -213,6 +213,7 @@ class History:
         self._ledgers = tuple(_Ledger() for _ in self.purchases)
         self._data = tuple(_Data() for _ in self.objectives)
         self._rows: dict[int, FloatArray] = {}
+        self._keys: dict[tuple[int, Design], int] = {}
         self._purchase_of = {p.objective: index for index, p in enumerate(self.purchases)}
 
     def append(self, event: Event) -> None:
@@ -304,7 +305,10 @@ class History:
 
     def key(self, p: int, design: Design) -> int:
         """The key of a design for purchase p: equal where the design's outcome must be equal."""
-        return int(self.space.designs([design]).keys(self.purchases[p].options)[0])
+        # Remembered, because making one asks the space's rule.
+        if (p, design) not in self._keys:
+            self._keys[p, design] = int(self.space.designs([design]).keys(self.purchases[p].options)[0])
+        return self._keys[p, design]
 
     def _ledger(self, objective: str) -> _Ledger:
         return self._ledgers[self._purchase_of[objective]]
