@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from threadpoolctl import threadpool_info
 
@@ -122,7 +123,7 @@ def table(rows: Sequence[Row]) -> Table:
         section = row.section
         style = {"missed": "bold red", "not measured": "yellow"}.get(row.verdict)
         must, aim = (row.shown(bound, bound=bound is not None) for bound in (row.must, row.aim))
-        result.add_row(number, row.what, row.shown(row.measured), must, aim, row.verdict, row.note, style=style)
+        result.add_row(number, row.what, row.shown(row.measured), must, aim, row.verdict, escape(row.note), style=style)
     return result
 
 

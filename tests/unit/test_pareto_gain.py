@@ -38,8 +38,9 @@ def test_a_design_that_is_dominated_at_best_gains_exactly_nothing():
 
 
 def test_boxes_worse_than_the_reference_gain_nothing():
-    boxes = [[(5, 6, 7), (0, 1, 2)], [(0, 1, 2), (4, 5, 6)]]
-    assert (gains_of(boxes, [4, 4], bundles=[(0,), (1,), (0, 1)]) == 0).all()
+    boxes = [[(5, 6, 7), (0, 1, 2)], [(0, 1, 2), (4, 5, 6)], [(5, 6, 9), (4, 6, 9)]]
+    for some in (boxes, boxes[:1], boxes[1:2], boxes[2:]):
+        assert (gains_of(some, [4, 4], bundles=[(0,), (1,), (0, 1)]) == 0).all()
 
 
 def test_a_hidden_corner_comes_up_when_the_corner_before_it_moves_away():

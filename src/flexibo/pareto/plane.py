@@ -62,7 +62,7 @@ def _improvements(x: FloatArray, y: FloatArray, stairs: FloatArray, reference: F
     leave = np.searchsorted(-stairs[:, 1], -y)
     total = (reference[1] - y) * (edge[leave] - x)
     taken = (edge[enter] - x) * depth[enter] + area[leave] - area[enter]
-    adds = (enter <= leave) & (x < reference[0]) & (y < reference[1])
+    adds = (enter <= leave) & (x < reference[0])
     return np.where(adds, np.maximum(total - taken, 0.0), 0.0)
 
 
@@ -80,7 +80,7 @@ def _losses(
     before = np.concatenate([reference[1:], stairs[:-1, 1]])
     behind = np.concatenate([stairs[1:, 0], reference[:1]])
     step = np.searchsorted(stairs[:, 0], lower[:, 0], side="right") - 1
-    under = np.flatnonzero((lower[:, 1] < before[step]) & (lower[:, 0] < reference[0]))
+    under = np.flatnonzero(lower[:, 1] < before[step])
     under = under[np.lexsort((lower[under, 1], lower[under, 0]))]
     corner, step = lower[under], step[under]
     above = corner[:, 0] == stairs[step, 0]
