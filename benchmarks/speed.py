@@ -40,10 +40,10 @@ def sections(*, quick: bool) -> dict[int, Section]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the sections, print the table, and return the exit status."""
     given = _arguments(arguments)
-    facts = machine()
     rows: list[Row] = []
     begin = time.perf_counter(), time.process_time()
     with threadpool_limits(limits=1):
+        facts = machine()
         for number, section in sections(quick=given.quick).items():
             if given.only is None or number in given.only:
                 print(f"section {number} ...", file=sys.stderr, flush=True)

@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from flexibo.catalogue import methods
     from flexibo.errors import FlexiBOError
-    from flexibo.history import Evaluation
+    from flexibo.events import Evaluation
     from flexibo.objectives import Objective
     from flexibo.space import Categorical, Design, Integer, Ordinal, Real, Space
     from flexibo.study import Study
@@ -37,7 +37,7 @@ __all__ = [
 
 _HOMES = {
     "errors": ("FlexiBOError",),
-    "history": ("Evaluation",),
+    "events": ("Evaluation",),
     "catalogue": ("methods",),
     "objectives": ("Objective",),
     "space": ("Categorical", "Design", "Integer", "Ordinal", "Real", "Space"),

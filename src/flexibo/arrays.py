@@ -1,4 +1,4 @@
-"""The array types that annotations name."""
+"""The array types that annotations name, and the way back to plain numbers."""
 
 from __future__ import annotations
 
@@ -12,3 +12,12 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 KeyArray = npt.NDArray[np.uint64]
 AnyArray = npt.NDArray[Any]
+
+
+def plain(value: object) -> Any:
+    """The Python scalar behind a numpy scalar; anything else as it is.
+
+    >>> plain(np.int64(3))
+    3
+    """
+    return value.item() if isinstance(value, np.generic) else value

@@ -6,6 +6,8 @@ import numpy as np
 
 from flexibo.space import Design, Designs, Space
 
+DRAWS_PER_CANDIDATE = 50
+"""A rule that forbids nearly everything makes the draw smaller, not slow."""
 MOST_PARENTS = 12
 """At most this many designs of the front lend their neighbours to the candidates."""
 
@@ -35,7 +37,8 @@ def candidates(
     near = known[:0]
     if parents is not None and len(parents):
         near = neighbourhood(space, parents, m // 2, rng)
-    return (known + near + space.sample(m - len(near), rng)).unique()
+    drawn = space.sample(m - len(near), rng, draws=DRAWS_PER_CANDIDATE * m)
+    return (known + near + drawn).unique()
 
 
 def neighbourhood(space: Space, parents: Designs, most: int, rng: np.random.Generator) -> Designs:

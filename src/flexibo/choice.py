@@ -14,6 +14,8 @@ from flexibo.space import Design
 
 HOPELESS = 6
 """An objective that failed this often and never gave a value stops the study."""
+HOPELESS_AFTER_SUCCESS = 30
+"""So does one that gave values before, but failed this often in a row."""
 
 
 def choose(
@@ -46,22 +48,26 @@ def choose(
     return None
 
 
-def missing_initial(history: History, initial: Sequence[Design], *, coupled: bool) -> list[tuple[Design, list[int]]]:
+def missing_initial(
+    history: History, initial: Sequence[Design], n_given: int, *, coupled: bool
+) -> list[tuple[Design, list[int]]]:
     """The initial designs that are not measured yet, each with the purchases to ask together; retries come last.
 
-    A result that was brought in spares one initial design its measurement.
+    Args:
+        history: What happened so far.
+        initial: The designs.
+        n_given: How many of them the user gave. A result that was brought in spares one of the others, which were
+            drawn, its measurement.
+        coupled: Whether the purchases of a design are asked together.
     """
-    spared = [
-        sum(m.number is None and purchase.objective in m.values for m in history.measurements)
-        for purchase in history.purchases
-    ]
+    needed = [max(n_given, len(initial) - _spared(history, initial, p)) for p in range(len(history.purchases))]
     fresh: list[tuple[Design, list[int]]] = []
     again: list[tuple[Design, list[int]]] = []
     for index, design in enumerate(initial):
         wanted = [
             p
             for p in range(len(history.purchases))
-            if index < len(initial) - spared[p]
+            if index < needed[p]
             and not history.is_measured(p, design)
             and not history.is_pending(p, design)
             and history.attempts(p, design) < MAX_ATTEMPTS
@@ -72,13 +78,18 @@ def missing_initial(history: History, initial: Sequence[Design], *, coupled: boo
     return fresh + again
 
 
+def _spared(history: History, initial: Sequence[Design], p: int) -> int:
+    """How many other designs than the initial ones purchase p is known of, all of its objectives, from before."""
+    names = [history.names[j] for j in history.purchases[p].members]
+    known = {history.key(p, m.design) for m in history.measurements if m.number is None and m.values.keys() >= {*names}}
+    return len(known - {history.key(p, design) for design in initial})
+
+
 def hopeless(history: History) -> str:
-    """Why the study cannot go on: an objective that never gave a value. Empty if there is none."""
-    for purchase in history.purchases:
-        name = purchase.objective
-        if history.failed_attempts[name] >= HOPELESS and not history.count(purchase.members[0]):
-            return (
-                f"Objective {name!r} failed in all of its {history.failed_attempts[name]} attempts; "
-                f"the last reason was: {history.last_reason[name]}"
-            )
+    """Why the study cannot go on: an objective that fails and fails. Empty if there is none."""
+    for name in (purchase.objective for purchase in history.purchases):
+        in_a_row = history.failed_in_a_row[name]
+        if in_a_row >= (HOPELESS_AFTER_SUCCESS if history.told[name] else HOPELESS):
+            which = f"in {in_a_row} attempts in a row" if history.told[name] else f"in all of its {in_a_row} attempts"
+            return f"Objective {name!r} failed {which}; the last reason was: {history.last_reason[name]}"
     return ""

@@ -56,11 +56,12 @@ def methods() -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for title in ("method", "measures", "cost-aware", "what it is", "paper"):
-        table.add_column(title)
+    for title in ("method", "measures", "cost-aware", "what it is"):
+        table.add_column(title, no_wrap=title == "method")
     for method in flexibo.methods():
-        measures = "all objectives" if method.coupled else "one objective"
-        table.add_row(method.name, measures, "yes" if method.cost_aware else "no", method.summary, method.paper)
+        measures = "all at once" if method.coupled else "one at a time"
+        paper = f" {method.paper}." if method.paper else ""
+        table.add_row(method.name, measures, "yes" if method.cost_aware else "no", method.summary + paper)
     Console().print(table)
 
 
@@ -79,13 +80,14 @@ def demo(
 
     console = Console()
     system = digits_system()
+    study = Study(system.space, system.objectives, method=method, budget=budget, seed=seed, name="demo")
     console.print(f"[bold]{system.name}[/]: {len(system.space.names)} options, {_size(system.space.size)} designs.")
     for note in system.notes:
         console.print(note, highlight=False)
-    study = Study(system.space, system.objectives, method=method, budget=budget, seed=seed, name="demo")
     study.run(system.functions)
     _show(study, console)
-    _save_picture(study, out, console)
+    if study.front():
+        _save_picture(study, out, console)
 
 
 def _size(size: float) -> str:
@@ -97,8 +99,8 @@ def _show(study: Study, console: Console) -> None:
 
     from flexibo.progress import front_table
 
-    console.print(front_table(study.history, study.front()))
-    console.print("~ predicted, with its standard deviation; all other values were measured.", style="dim")
+    if front := study.front():
+        console.print(front_table(study.history, front))
     summary = study.summary()
     table = Table(title="What was measured")
     for title in ("objective", "evaluations", "cost (s)", "mean cost (s)", "share of cost"):

@@ -19,6 +19,8 @@ from flexibo.space import Design, Designs
 from flexibo.surrogates import GaussianProcess, Refits
 
 CostCallable: TypeAlias = Callable[[Design, str], float]
+FLOOR = 1e-4
+"""Nothing counts as cheaper than this share of the dearest mean cost."""
 FEWEST_TO_LEARN = 4
 """A cost model per design needs this many costs; before that the mean is used."""
 
@@ -36,7 +38,7 @@ def log_cost(prices: FloatArray, means: FloatArray) -> FloatArray:
 def ratio_cost(prices: FloatArray, means: FloatArray) -> FloatArray:
     """T / min_k t_k (the paper's RC)."""
     least = _least(means)
-    return np.maximum(prices / least, 1e-9)
+    return np.maximum(prices / least, FLOOR)
 
 
 def sqrt_cost(prices: FloatArray, means: FloatArray) -> FloatArray:
@@ -55,9 +57,9 @@ def paper_log_cost(prices: FloatArray, means: FloatArray) -> FloatArray:
 
 
 def _least(means: FloatArray) -> float:
-    """The cheapest purchase's mean; a free purchase counts as a billionth of the dearest."""
+    """The cheapest purchase's mean, but not below the floor, so that a free objective does not silence the others."""
     dearest = float(means.max(initial=0.0))
-    return max(float(means.min(initial=math.inf)), 1e-9 * dearest) if dearest > 0 else 1.0
+    return max(float(means.min(initial=math.inf)), FLOOR * dearest) if dearest > 0 else 1.0
 
 
 TRANSFORMS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
@@ -119,7 +121,7 @@ class Costs:
         """What scores are divided by (m, p)."""
         if callable(self.cost):
             dearest = float(prices.max(initial=0.0))
-            return np.maximum(prices, 1e-9 * dearest if dearest > 0 else 1.0)
+            return np.maximum(prices, FLOOR * dearest if dearest > 0 else 1.0)
         means = mean_costs(history)
         known = means[~np.isnan(means)]
         guess = float(known.mean()) if len(known) else 1.0

@@ -1,4 +1,4 @@
-"""Evaluations, events and the History they add up to: append-only memory.
+"""History: what the events of a study add up to. Append-only memory.
 
 A study is the replay of its events. Every state that decides the next question is derived from them here.
 """
@@ -7,49 +7,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from flexibo.arrays import FloatArray, KeyArray
 from flexibo.errors import InvalidValueError
+from flexibo.events import Added, Asked, BudgetSet, Evaluation, Event, Failed, ReferenceFixed, Released, Told
 from flexibo.objectives import Objective, purchases
 from flexibo.space import Design, Designs, Space
 
 MAX_ATTEMPTS = 3
 """An evaluation that failed is asked again at most twice."""
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """A question: measure this objective of this design.
-
-    Attributes:
-        design: The option values to use.
-        objective: The objective to measure.
-        gain: The volume that this is expected to remove from the Pareto region; None for an initial design.
-        cost: What it is expected to cost; 0 while nothing is known.
-        why: One line for people.
-        number: The how-manieth question of the study this is, from 0.
-        yields: All objectives that this one measurement gives, the asked one first.
-        attempt: 1, or more when earlier attempts failed.
-        volume: The volume of the Pareto region when this was asked; None for an initial design.
-        then: Objectives of the same design that are asked next, because the method measures them together.
-        initial: Whether it belongs to the initial designs.
-    """
-
-    design: Design
-    objective: str
-    gain: float | None
-    cost: float
-    why: str
-    number: int
-    yields: tuple[str, ...]
-    attempt: int = 1
-    volume: float | None = None
-    then: tuple[str, ...] = ()
-    initial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,109 +29,6 @@ class Measurement:
     values: Mapping[str, float]
     cost: float | None
     number: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Created:
-    """A study began, with these settings."""
-
-    settings: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """An evaluation was handed out."""
-
-    evaluation: Evaluation
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """An evaluation was answered."""
-
-    number: int
-    values: Mapping[str, float]
-    cost: float
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """An attempt at an evaluation gave no value."""
-
-    number: int
-    reason: str
-    cost: float
-
-
-@dataclass(frozen=True, slots=True)
-class Released:
-    """An evaluation was given back without an attempt."""
-
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Added:
-    """A result from before the study was brought in; it costs this study nothing."""
-
-    design: Design
-    values: Mapping[str, float]
-    costs: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class ReferenceFixed:
-    """The reference point was fixed, in the users' values."""
-
-    values: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetSet:
-    """The budget was set or raised; None is without limit."""
-
-    budget: float | None
-
-
-Event: TypeAlias = Created | Asked | Told | Failed | Released | Added | ReferenceFixed | BudgetSet
-EVENTS: dict[str, type[Event]] = {
-    "created": Created,
-    "asked": Asked,
-    "told": Told,
-    "failed": Failed,
-    "released": Released,
-    "added": Added,
-    "reference": ReferenceFixed,
-    "budget": BudgetSet,
-}
-
-
-def event_to_dict(event: Event) -> dict[str, Any]:
-    """The event as a dictionary ready for JSON."""
-    kind = next(name for name, cls in EVENTS.items() if isinstance(event, cls))
-    if isinstance(event, Asked):
-        content = {name: getattr(event.evaluation, name) for name in Evaluation.__dataclass_fields__}
-        content |= {"design": dict(event.evaluation.design)}
-        content |= {"yields": list(event.evaluation.yields), "then": list(event.evaluation.then)}
-    elif isinstance(event, Added):
-        content = {"design": dict(event.design), "values": dict(event.values), "costs": dict(event.costs)}
-    else:
-        content = asdict(event)
-    return {"event": kind, **content}
-
-
-def event_from_dict(content: Mapping[str, Any], space: Space) -> Event:
-    """The event that `event_to_dict` wrote down."""
-    fields = dict(content)
-    kind = fields.pop("event", None)
-    if kind not in EVENTS:
-        raise InvalidValueError(f"The event {kind!r} is unknown; it may come from a newer version of flexibo.")
-    if "design" in fields:
-        fields["design"] = space.design(fields["design"])
-    if kind == "asked":
-        fields |= {"yields": tuple(fields["yields"]), "then": tuple(fields["then"])}
-        return Asked(Evaluation(**fields))
-    return EVENTS[kind](**fields)
 
 
 @dataclass(slots=True)
@@ -182,7 +48,7 @@ class _Data:
 
     rows: list[FloatArray] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
-    moments: dict[int, int] = field(default_factory=dict)
+    first: dict[int, tuple[int, float]] = field(default_factory=dict)
     latest: dict[int, float] = field(default_factory=dict)
 
 
@@ -206,7 +72,10 @@ class History:
         self.spent = 0.0
         self.budget: float | None = None
         self.reference: tuple[float, ...] | None = None
+        self.answered: set[int] = set()
         self.failed_attempts: Counter[str] = Counter()
+        self.failed_in_a_row: Counter[str] = Counter()
+        self.told: Counter[str] = Counter()
         self.last_reason: dict[str, str] = {}
         self.promised: tuple[Design, tuple[str, ...], bool] | None = None
         self.chosen = 0
@@ -214,7 +83,7 @@ class History:
         self._data = tuple(_Data() for _ in self.objectives)
         self._rows: dict[int, FloatArray] = {}
         self._keys: dict[tuple[int, Design], int] = {}
-        self._purchase_of = {p.objective: index for index, p in enumerate(self.purchases)}
+        self._purchase_of = {self.names[j]: p for p, purchase in enumerate(self.purchases) for j in purchase.members}
 
     def append(self, event: Event) -> None:
         """Remember one event."""
@@ -225,8 +94,7 @@ class History:
         elif isinstance(event, Failed):
             self._fail(event)
         elif isinstance(event, Released):
-            evaluation = self.pending.pop(event.number)
-            self._ledger(evaluation.objective).pending[self._key(evaluation)] -= 1
+            self._close(event.number)
         elif isinstance(event, Added):
             self._add(event)
         elif isinstance(event, ReferenceFixed):
@@ -234,16 +102,6 @@ class History:
         elif isinstance(event, BudgetSet):
             self.budget = event.budget
         self.events.append(event)
-
-    @property
-    def reserved(self) -> float:
-        """The expected cost of what is pending."""
-        return sum(evaluation.cost for evaluation in self.pending.values())
-
-    @property
-    def remaining(self) -> float:
-        """What is left of the budget after what was spent and what is in flight."""
-        return float("inf") if self.budget is None else self.budget - self.spent - self.reserved
 
     @property
     def designs(self) -> Designs:
@@ -265,9 +123,9 @@ class History:
         """The latest loss of objective j by key."""
         return self._data[j].latest
 
-    def moments(self) -> tuple[dict[int, int], ...]:
-        """For each objective: after how many events each key was first measured."""
-        return tuple(data.moments for data in self._data)
+    def first(self, j: int) -> dict[int, tuple[int, float]]:
+        """By key: after how many events objective j was first measured, and the loss then."""
+        return self._data[j].first
 
     def costs(self, p: int) -> tuple[Designs, FloatArray]:
         """The designs and raw costs of what was paid for purchase p, in order."""
@@ -303,6 +161,10 @@ class History:
         """Whether purchase p of this design or an equivalent one is being measured."""
         return self._ledgers[p].pending[self.key(p, design)] > 0
 
+    def purchase_of(self, objective: str) -> int:
+        """The purchase that yields an objective."""
+        return self._purchase_of[objective]
+
     def key(self, p: int, design: Design) -> int:
         """The key of a design for purchase p: equal where the design's outcome must be equal."""
         # Remembered, because making one asks the space's rule.
@@ -330,35 +192,65 @@ class History:
         self.promised = (evaluation.design, evaluation.then, evaluation.initial) if evaluation.then else None
         self.chosen += not evaluation.initial
 
+    def is_answerable(self, evaluation: Evaluation) -> bool:
+        """Whether it was asked here and has no answer yet; one that was given back may still be answered, late."""
+        known = 0 <= evaluation.number < len(self.asked) and self.asked[evaluation.number] == evaluation
+        return known and evaluation.number not in self.answered
+
+    def check_agrees(self, design: Design, values: Mapping[str, float]) -> None:
+        """Refuse a second, different value of an exact objective."""
+        single = self.space.designs([design])
+        for j, objective in enumerate(self.objectives):
+            known = self.known(j).get(int(single.keys(objective.options)[0]))
+            if objective.noisy or known is None or objective.name not in values:
+                continue
+            if objective.value(known) != values[objective.name]:
+                raise InvalidValueError(
+                    f"Objective {objective.name!r} of this design is {objective.value(known):g} already; "
+                    f"{values[objective.name]:g} given. Make the objective noisy if readings differ."
+                )
+
+    def _close(self, number: int) -> None:
+        """The evaluation is no longer pending."""
+        evaluation = self.pending.pop(number, None)
+        if evaluation is not None:
+            self._ledger(evaluation.objective).pending[self._key(evaluation)] -= 1
+
+    def _answer(self, number: int, cost: float) -> Evaluation | None:
+        """The evaluation that is answered and its cost paid; None if it was answered before."""
+        if number in self.answered:
+            return None
+        self._close(number)
+        self.answered.add(number)
+        self.spent += cost
+        return self.asked[number]
+
     def _tell(self, event: Told) -> None:
-        evaluation = self.pending.pop(event.number)
+        evaluation = self._answer(event.number, event.cost)
+        if evaluation is None:
+            return
         ledger = self._ledger(evaluation.objective)
-        key = self._key(evaluation)
         row = self._row(evaluation.design)
-        ledger.pending[key] -= 1
         ledger.costs.append(event.cost)
         ledger.cost_rows.append(row)
-        ledger.measured.add(key)
-        self.spent += event.cost
+        self.told[evaluation.objective] += 1
+        self.failed_in_a_row[evaluation.objective] = 0
         self._learn(evaluation.design, row, event.values)
         self.measurements.append(Measurement(evaluation.design, event.values, event.cost, event.number))
 
     def _fail(self, event: Failed) -> None:
-        evaluation = self.pending.pop(event.number)
-        ledger = self._ledger(evaluation.objective)
-        key = self._key(evaluation)
-        ledger.pending[key] -= 1
-        ledger.failures[key] += 1
-        self.spent += event.cost
+        evaluation = self._answer(event.number, event.cost)
+        if evaluation is None:
+            return
+        self._ledger(evaluation.objective).failures[self._key(evaluation)] += 1
         self.failed_attempts[evaluation.objective] += 1
+        self.failed_in_a_row[evaluation.objective] += 1
         self.last_reason[evaluation.objective] = event.reason
 
     def _add(self, event: Added) -> None:
         row = self._row(event.design)
         self._learn(event.design, row, event.values)
         for p, purchase in enumerate(self.purchases):
-            if all(self.names[j] in event.values for j in purchase.members):
-                self._ledgers[p].measured.add(self.key(p, event.design))
             if purchase.objective in event.costs:
                 self._ledgers[p].costs.append(event.costs[purchase.objective])
                 self._ledgers[p].cost_rows.append(row)
@@ -366,6 +258,9 @@ class History:
 
     def _learn(self, design: Design, row: FloatArray, values: Mapping[str, float]) -> None:
         """Add values to the data of their objectives; an exact objective keeps its first value of a key."""
+        for p, purchase in enumerate(self.purchases):
+            if all(self.names[j] in values for j in purchase.members):
+                self._ledgers[p].measured.add(self.key(p, design))
         single = self.space.designs([design])
         for j, objective in enumerate(self.objectives):
             if objective.name not in values:
@@ -377,5 +272,5 @@ class History:
             loss = objective.loss(values[objective.name])
             data.rows.append(row)
             data.losses.append(loss)
-            data.moments.setdefault(key, len(self.events) + 1)
+            data.first.setdefault(key, (len(self.events) + 1, loss))
             data.latest[key] = loss

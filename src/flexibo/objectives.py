@@ -6,13 +6,16 @@ Users see values in their own direction; everything that decides works with loss
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, Literal
 
+from flexibo.arrays import plain
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 
 Direction = Literal["min", "max"]
+LARGEST = 1e100
+"""Greater values cannot be squared, multiplied and added without overflow; they are taken as failed measurements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,16 @@ class Objective:
             raise InvalidValueError(
                 f"Objective {self.name!r} has direction {self.direction!r}; it must be 'min' or 'max'."
             )
+        for field in ("noisy", "repeats", "remeasure", "cost", "timeout"):
+            object.__setattr__(self, field, plain(getattr(self, field)))
         object.__setattr__(self, "options", self._checked_options())
+        for field in ("noisy", "remeasure"):
+            if not isinstance(getattr(self, field), bool):
+                raise InvalidTypeError(
+                    f"Objective {self.name!r} has {field} {getattr(self, field)!r}; it must be True or False."
+                )
+        if not isinstance(self.unit, str):
+            raise InvalidTypeError(f"Objective {self.name!r} has unit {self.unit!r}; it must be a string.")
         if isinstance(self.repeats, bool) or not isinstance(self.repeats, int) or self.repeats < 1:
             raise InvalidValueError(f"Objective {self.name!r} has repeats {self.repeats!r}; it must be 1 or more.")
         if self.remeasure and not self.noisy:
@@ -66,7 +78,7 @@ class Objective:
             number = getattr(self, field)
             if number is None:
                 continue
-            good = isinstance(number, int | float) and math.isfinite(number) and number >= 0
+            good = isinstance(number, int | float) and not isinstance(number, bool) and 0 <= number <= LARGEST
             if not good or (field == "timeout" and number == 0):
                 raise InvalidValueError(f"Objective {self.name!r} has {field} {number!r}; it must be {least}.")
 
@@ -78,6 +90,10 @@ class Objective:
                 f"Objective {self.name!r} has options {self.options!r}; give a list of option names."
             )
         options = tuple(self.options)
+        if not all(isinstance(name, str) for name in options):
+            raise InvalidTypeError(
+                f"Objective {self.name!r} has options {list(options)!r}; give a list of option names."
+            )
         if len(set(options)) != len(options):
             raise InvalidValueError(f"Objective {self.name!r} names an option twice: {', '.join(map(str, options))}.")
         return options
@@ -98,9 +114,9 @@ class Objective:
             raise InvalidTypeError(f"Objective {self.name!r} was told {value!r}; it must be a number.") from None
         if isinstance(value, str | bytes):
             raise InvalidTypeError(f"Objective {self.name!r} was told {value!r}; it must be a number, not text.")
-        if not math.isfinite(number):
+        if not math.isfinite(number) or abs(number) > LARGEST:
             raise InvalidValueError(
-                f"Objective {self.name!r} was told {number}; it must be finite. "
+                f"Objective {self.name!r} was told {number}; it must be finite and at most {LARGEST:g} in size. "
                 "Report a measurement that failed with fail()."
             )
         return number
@@ -166,8 +182,10 @@ def _union(options: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:
 
 def check_objectives(objectives: Iterable[Objective | str], options: Sequence[str]) -> tuple[Objective, ...]:
     """The objectives of a study, after checking that they fit together and that their options exist."""
-    if isinstance(objectives, str | Objective):
-        raise InvalidTypeError(f"objectives is {objectives!r}; give a list of at least two objectives.")
+    if isinstance(objectives, str | Objective | Mapping) or not isinstance(objectives, Iterable):
+        raise InvalidTypeError(
+            f"objectives is {objectives!r}; give a list such as [Objective('error'), Objective('speed', 'max')]."
+        )
     checked = tuple(Objective(o) if isinstance(o, str) else o for o in objectives)
     for objective in checked:
         if not isinstance(objective, Objective):
@@ -187,5 +205,10 @@ def check_objectives(objectives: Iterable[Objective | str], options: Sequence[st
                 raise unknown_name(f"option of objective {objective.name!r}:", option, options)
         if objective.measured_with is not None and objective.measured_with not in names:
             raise unknown_name(f"objective in measured_with of {objective.name!r}:", objective.measured_with, names)
+    # In the order of the space, so that a set of options means the same in every process.
+    checked = tuple(
+        replace(o, options=tuple(name for name in options if name in o.options)) if o.options is not None else o
+        for o in checked
+    )
     purchases(checked)
     return checked

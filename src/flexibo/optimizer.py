@@ -13,7 +13,8 @@ from flexibo.candidates import candidates
 from flexibo.catalogue import Method, find_surrogate
 from flexibo.choice import choose, hopeless, missing_initial
 from flexibo.costs import CostCallable, Costs
-from flexibo.history import Evaluation, History
+from flexibo.events import Evaluation
+from flexibo.history import History
 from flexibo.pareto import Region, non_dominated, pareto_region
 from flexibo.space import Design, Designs
 from flexibo.surrogates import Refits, Surrogate
@@ -23,6 +24,8 @@ DRAWS = 3
 """How many fresh draws of candidates must show no region before the study ends."""
 NO_REGION = 1e-12
 """The region counts as gone below this share of the optimistic front's volume."""
+NOTHING_BETTER = "No candidate may be better than the reference point in every objective."
+NO_REGION_LEFT = "No Pareto region is left: every design that may be on the front is known."
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Optimizer:
     Args:
         method: How to choose.
         initial: The designs that are measured first, in all objectives.
+        n_given: How many of these were given by the user rather than drawn.
         seed: Decides every draw, together with the number of questions asked.
         m: How many candidates are drawn for each question.
         delta: The paper's confidence parameter.
@@ -50,6 +54,7 @@ class Optimizer:
         method: Method,
         initial: Sequence[Design],
         *,
+        n_given: int,
         seed: int,
         m: int,
         delta: float,
@@ -58,6 +63,7 @@ class Optimizer:
     ) -> None:
         self.method = method
         self.initial = tuple(initial)
+        self.n_given = n_given
         self.seed = seed
         self.m = m
         self.delta = delta
@@ -69,11 +75,12 @@ class Optimizer:
         """The next evaluation, or why there is none."""
         if reason := hopeless(history):
             return Stop(reason)
-        if history.promised:
-            design, objectives, initial = history.promised
-            return self._evaluation(history, design, objectives, initial=initial, why="the rest of its bundle")
-        if not history.chosen and (tasks := missing_initial(history, self.initial, coupled=self.method.coupled)):
-            return self._first(history, tasks)
+        if promised := self._promised(history):
+            return promised
+        if not history.chosen:
+            tasks = missing_initial(history, self.initial, self.n_given, coupled=self.method.coupled)
+            if tasks:
+                return self._first(history, tasks)
         for j, name in enumerate(history.names):
             if not history.count(j):
                 return Stop(f"No value of {name!r} is known; tell a pending evaluation first.")
@@ -129,11 +136,39 @@ class Optimizer:
         region = pareto_region(mu - half, mu + half, self.reference(history))
         return (mu - half)[region.optimistic], (mu + half)[region.pessimistic]
 
+    def remaining(self, history: History) -> float:
+        """What is left of the budget after what was spent and what the pending evaluations are expected to cost now."""
+        if history.budget is None:
+            return float("inf")
+        pending = list(history.pending.values())
+        if not pending:
+            return history.budget - history.spent
+        prices = self.costs.prices(history, history.space.designs([evaluation.design for evaluation in pending]))
+        reserved = sum(max(e.cost, prices[i, history.purchase_of(e.objective)]) for i, e in enumerate(pending))
+        return float(history.budget - history.spent - reserved)
+
+    def _affords(self, history: History, price: FloatArray) -> BoolArray:
+        """Which prices the budget is expected to pay; a billionth of it is rounding."""
+        left = self.remaining(history)
+        slack = 0.0 if history.budget is None else 1e-9 * history.budget
+        return np.asarray((price <= left + slack) & (left > slack))
+
+    def _promised(self, history: History) -> Evaluation | None:
+        """The rest of a bundle, as far as it is still wanted and paid for."""
+        if not history.promised:
+            return None
+        design, objectives, initial = history.promised
+        prices = self.costs.prices(history, history.space.designs([design]))[0]
+        wanted = [name for name in objectives if not history.is_closed(history.purchase_of(name), design)]
+        if not wanted or not self._affords(history, prices[history.purchase_of(wanted[0])]):
+            return None
+        return self._evaluation(history, design, tuple(wanted), initial=initial, why="the rest of its bundle")
+
     def _first(self, history: History, tasks: list[tuple[Design, list[int]]]) -> Evaluation | Stop:
         """The next evaluation of the initial designs."""
         design, bundle = tasks[0]
         prices = self.costs.prices(history, history.space.designs([design]))[0]
-        if prices[bundle].sum() > history.remaining or history.remaining <= 0:
+        if not self._affords(history, prices[bundle].sum()):
             missing = sum(len(purchases) for _, purchases in tasks)
             return Stop(
                 f"The budget of {history.budget:g} cannot pay for the initial designs: {missing} evaluations are "
@@ -148,13 +183,13 @@ class Optimizer:
         for draw in range(DRAWS):
             rng = np.random.default_rng((self.seed, 2, len(history.asked), draw))
             belief = self.believe(history, self._candidates(history, rng))
-            affordable = belief.open & (belief.prices <= history.remaining) & (history.remaining > 0)
-            if not affordable.any():
-                stop = _nothing_affordable(history, belief)
+            affordable = belief.open & self._affords(history, belief.prices)
+            if not _pays(affordable, belief):
+                stop = self._nothing_affordable(history, belief)
                 continue
             region = pareto_region(belief.lower, belief.upper, belief.reference) if self.method.models else None
             if region is not None and region.volume <= NO_REGION * region.optimistic_volume:
-                stop = Stop("No Pareto region is left: every design that may be on the front is known.")
+                stop = Stop(NO_REGION_LEFT if region.optimistic_volume > 0 else NOTHING_BETTER)
                 continue
             scores = self.method.acquisition(belief, rng)
             cell = choose(scores, belief, affordable, region, rng)
@@ -192,6 +227,17 @@ class Optimizer:
         why = f"expected to remove {gain / region.volume:.1%} of the Pareto region{share}"
         return self._evaluation(history, design, objectives, initial=False, why=why, gain=gain, volume=region.volume)
 
+    def _nothing_affordable(self, history: History, belief: Belief) -> Stop:
+        if not belief.open.any():
+            return Stop("Every candidate has been measured, is being measured or cannot be.")
+        priced = belief.prices[belief.open & (belief.prices > 0)]
+        cheapest = float(priced.min()) if len(priced) else 0.0
+        left = max(self.remaining(history), 0.0)
+        return Stop(
+            f"The budget is spent: {left:.3g} of {history.budget:g} is left, "
+            f"and the cheapest evaluation is expected to cost {cheapest:.3g}."
+        )
+
     def _evaluation(
         self,
         history: History,
@@ -204,7 +250,7 @@ class Optimizer:
         volume: float | None = None,
     ) -> Evaluation:
         """The question for the first of the objectives; the others are promised to follow."""
-        p = next(p for p, purchase in enumerate(history.purchases) if purchase.objective == objectives[0])
+        p = history.purchase_of(objectives[0])
         return Evaluation(
             design=design,
             objective=objectives[0],
@@ -220,11 +266,7 @@ class Optimizer:
         )
 
 
-def _nothing_affordable(history: History, belief: Belief) -> Stop:
-    if not belief.open.any():
-        return Stop("Every candidate has been measured.")
-    cheapest = float(belief.prices[belief.open].min())
-    return Stop(
-        f"The budget is spent: {max(history.remaining, 0.0):.3g} of {history.budget:g} is left, "
-        f"and the cheapest evaluation is expected to cost {cheapest:.3g}."
-    )
+def _pays(affordable: BoolArray, belief: Belief) -> bool:
+    """Whether the budget still buys something. What is free does not count beside what is not: it would never end."""
+    priced = belief.open & (belief.prices > 0)
+    return bool((affordable & priced).any() if priced.any() else affordable.any())

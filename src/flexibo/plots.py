@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,7 +61,7 @@ def _new_axes() -> Axes:
     return Figure(figsize=(7.0, 4.6), layout="constrained").add_subplot()
 
 
-def _points(ax: Axes, rows: list[FrontRow], first: Objective, second: Objective, **style: Any) -> None:
+def _points(ax: Axes, rows: Sequence[FrontRow], first: Objective, second: Objective, **style: Any) -> None:
     x, y = ([row.values[o.name] for row in rows] for o in (first, second))
     xerr, yerr = ([row.deviations[o.name] for row in rows] for o in (first, second))
     ax.errorbar(x, y, xerr=xerr, yerr=yerr, linestyle="none", markersize=6, linewidth=1, zorder=4, **style)
@@ -103,7 +104,7 @@ def _staircase(
     return np.asarray(np.array(best) * signs[1])
 
 
-def _frame(ax: Axes, rows: list[FrontRow], other: FloatArray, first: Objective, second: Objective) -> None:
+def _frame(ax: Axes, rows: Sequence[FrontRow], other: FloatArray, first: Objective, second: Objective) -> None:
     """Show the front and the measured designs; the region may reach far beyond them."""
     for index, objective in enumerate((first, second)):
         values = [row.values[objective.name] for row in rows] + other[:, index].tolist()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -23,7 +23,7 @@ class Watched(Protocol):
         """The events so far."""
         ...
 
-    def front(self) -> list[FrontRow]:
+    def front(self) -> Sequence[FrontRow]:
         """The front so far."""
         ...
 
@@ -31,30 +31,35 @@ class Watched(Protocol):
 class Bar:
     """A line that says how far a study is; without a console it shows nothing."""
 
-    def __init__(self, progress: Any = None) -> None:
+    def __init__(self, progress: Any = None, budget: float | None = None) -> None:
         self._progress = progress
-        self._task = None if progress is None else progress.add_task("", total=None)
+        self._task = None if progress is None else progress.add_task("initial designs", total=budget)
 
     def update(self, study: Watched) -> None:
         """Show what changed."""
         if self._progress is None:
             return
         history = study.history
-        self._progress.update(self._task, total=history.budget, completed=history.spent, description=_status(history))
+        self._progress.update(self._task, total=history.budget, completed=history.spent, description=_status(study))
 
     def interrupted(self, study: Watched) -> None:
-        """Print the front so far."""
+        """Say that the study was interrupted, and print the front so far."""
         from rich.console import Console
 
         console = Console(stderr=True) if self._progress is None else self._progress.console
+        console.print("Interrupted; what was measured is kept. The front so far:")
         print_front(study, console)
 
 
-def _status(history: History) -> str:
-    volumes = [evaluation.volume for evaluation in history.asked[-5:] if evaluation.volume is not None]
-    region = f"region {volumes[-1]:.3g}" if volumes else "initial designs"
-    counts = ", ".join(f"{name} {history.count(j)}" for j, name in enumerate(history.names))
-    return f"{region} | {counts}"
+def _status(study: Watched) -> str:
+    """Size of the front, what is left of the Pareto region, and the counts per objective."""
+    history = study.history
+    volumes = [evaluation.volume for evaluation in history.asked if evaluation.volume is not None]
+    if not volumes:
+        return "initial designs"
+    region = f"region {volumes[-1] / volumes[0]:.0%}" if volumes[0] else "region 0%"
+    counts = " ".join(f"{name} {history.count(j)}" for j, name in enumerate(history.names))
+    return f"front {len(study.front())} | {region} | {_escaped(counts)}"
 
 
 @contextmanager
@@ -65,20 +70,17 @@ def progress_bar(study: Watched, wanted: bool | None) -> Iterator[Bar]:
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.table import Column
 
+    total = "" if study.history.budget is None else "/{task.total:.4g}"
     columns = (
-        BarColumn(bar_width=24),
-        TextColumn(_spent_text(study)),
-        TextColumn("{task.description}"),
+        BarColumn(bar_width=14),
+        TextColumn("{task.completed:.4g}" + total, table_column=Column(no_wrap=True)),
         TimeElapsedColumn(),
+        TextColumn("{task.description}", table_column=Column(no_wrap=True, ratio=1)),
     )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        yield Bar(progress)
-
-
-def _spent_text(study: Watched) -> str:
-    total = "" if study.history.budget is None else " / {task.total:.4g}"
-    return "spent {task.completed:.4g}" + total
+    with Progress(*columns, console=Console(stderr=True), expand=True) as progress:
+        yield Bar(progress, study.history.budget)
 
 
 def print_front(study: Watched, console: Console) -> None:
@@ -90,25 +92,36 @@ def print_front(study: Watched, console: Console) -> None:
         console.print("No front yet: not every objective has been measured.")
 
 
-def front_table(history: History, rows: list[FrontRow]) -> Table:
+def front_table(history: History, rows: Sequence[FrontRow]) -> Table:
     """The front as a table: what was predicted carries its deviation; options that never vary stand in the caption."""
     from rich.table import Table
 
-    table = Table(title=f"Pareto front: {len(rows)} designs", caption_justify="left")
+    many = "1 design" if len(rows) == 1 else f"{len(rows)} designs"
+    table = Table(title=f"Pareto front: {many}", caption_justify="left")
     for objective in history.objectives:
         unit = f" ({objective.unit})" if objective.unit else ""
         table.add_column(_escaped(objective.name + unit), justify="right", no_wrap=True)
     table.add_column("design")
     same = {name for name in history.space.names if len(rows) > 1 and len({row.design[name] for row in rows}) == 1}
     for row in rows:
-        cells = []
-        for name in history.names:
-            known = row.measured[name]
-            cells.append(f"{row.values[name]:.4g}" if known else f"~{row.values[name]:.4g} ±{row.deviations[name]:.2g}")
-        table.add_row(*cells, _options(row, [name for name in history.space.names if name not in same]))
+        table.add_row(
+            *(_value(row, name) for name in history.names),
+            _options(row, [name for name in history.space.names if name not in same]),
+        )
+    notes = []
     if same:
-        table.caption = "All of them: " + _options(rows[0], [name for name in history.space.names if name in same])
+        notes.append("All of them: " + _options(rows[0], [name for name in history.space.names if name in same]))
+    if not all(all(row.measured.values()) for row in rows):
+        notes.append("~ predicted, not measured; ± its standard deviation")
+    table.caption = "\n".join(notes) or None
     return table
+
+
+def _value(row: FrontRow, name: str) -> str:
+    """A value, with a mark if it is predicted and its deviation if it is not exact."""
+    mark = "" if row.measured[name] else "~"
+    deviation = f" ±{row.deviations[name]:.2g}" if row.deviations[name] > 0 else ""
+    return f"{mark}{row.values[name]:.4g}{deviation}"
 
 
 def _options(row: FrontRow, names: list[str]) -> str:

@@ -13,7 +13,8 @@ import numpy as np
 
 from flexibo.arrays import BoolArray, FloatArray
 from flexibo.errors import missing_extra
-from flexibo.history import Failed, History, Told
+from flexibo.events import Failed, Told
+from flexibo.history import History
 from flexibo.pareto import hypervolume, non_dominated
 from flexibo.space import Design
 
@@ -59,6 +60,7 @@ class TraceRow:
         design: The design that was measured.
         objective: What was measured.
         value: The value; None when the attempt failed.
+        values: The values of all objectives that the evaluation gave; empty when it failed.
         cost: What it cost.
         cumulative_cost: All that was spent up to and with it.
         hypervolume: Of the designs whose objectives were all measured by then.
@@ -71,12 +73,37 @@ class TraceRow:
     design: Design
     objective: str
     value: float | None
+    values: Mapping[str, float]
     cost: float
     cumulative_cost: float
     hypervolume: float
     region_volume: float | None
     gain: float | None
     reason: str = ""
+
+
+class Front(tuple[FrontRow, ...]):
+    """The designs that no other dominates, ordered by the first objective."""
+
+    __slots__ = ()
+
+    def records(self) -> list[dict[str, Any]]:
+        """One flat dictionary per design: values, then ``measured:``, ``deviation:`` and ``option:`` columns."""
+        return [
+            dict(row.values)
+            | {f"measured:{name}": known for name, known in row.measured.items()}
+            | {f"deviation:{name}": deviation for name, deviation in row.deviations.items()}
+            | {f"option:{name}": value for name, value in row.design.items()}
+            for row in self
+        ]
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the designs as CSV."""
+        _write_csv(path, self.records(), [])
+
+    def to_pandas(self) -> Any:
+        """The designs as a pandas DataFrame (extra ``pandas``)."""
+        return _data_frame(self.records())
 
 
 class Trace(Sequence[TraceRow]):
@@ -102,29 +129,38 @@ class Trace(Sequence[TraceRow]):
         return f"Trace of {len(self)} evaluations"
 
     def records(self) -> list[dict[str, Any]]:
-        """One flat dictionary per row; options are prefixed with ``option:``."""
-        plain = [name for name in TraceRow.__dataclass_fields__ if name != "design"]
+        """One flat dictionary per row: ``value:`` columns hold every objective, ``option:`` columns the design."""
+        plain = [name for name in TraceRow.__dataclass_fields__ if name not in ("design", "values")]
+        objectives = list(dict.fromkeys(name for row in self._rows for name in row.values))
         return [
-            {name: getattr(row, name) for name in plain} | {f"option:{name}": v for name, v in row.design.items()}
+            {name: getattr(row, name) for name in plain}
+            | {f"value:{name}": row.values.get(name) for name in objectives}
+            | {f"option:{name}": value for name, value in row.design.items()}
             for row in self._rows
         ]
 
     def to_csv(self, path: str | Path) -> None:
         """Write the rows as CSV."""
-        records = self.records()
-        names = list(records[0]) if records else [n for n in TraceRow.__dataclass_fields__ if n != "design"]
-        with open(path, "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, names)
-            writer.writeheader()
-            writer.writerows(records)
+        _write_csv(path, self.records(), [n for n in TraceRow.__dataclass_fields__ if n not in ("design", "values")])
 
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame (extra ``pandas``)."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise missing_extra("pandas", "pandas") from None
-        return pd.DataFrame.from_records(self.records())
+        return _data_frame(self.records())
+
+
+def _write_csv(path: str | Path, records: list[dict[str, Any]], names: list[str]) -> None:
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(records[0]) if records else names)
+        writer.writeheader()
+        writer.writerows(records)
+
+
+def _data_frame(records: list[dict[str, Any]]) -> Any:
+    try:
+        import pandas as pd
+    except ImportError:
+        raise missing_extra("pandas", "pandas") from None
+    return pd.DataFrame.from_records(records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +169,8 @@ class Summary:
 
     Attributes:
         method: The method's name.
-        evaluations: Measured evaluations by objective.
-        costs: What they cost, by objective.
+        evaluations: Measurements by objective, known results not counted.
+        costs: What they cost, by objective; nothing for one that is measured with another.
         failures: Failed attempts by objective.
         spent: All that was spent, failures included.
         budget: The budget; None is without limit.
@@ -160,11 +196,12 @@ class Summary:
     stopped: str
 
     def __str__(self) -> str:
-        budget = "without limit" if self.budget is None else f"{self.budget:.4g}"
+        budget = "" if self.budget is None else f" of {self.budget:.4g}"
+        designs = "1 design" if self.front == 1 else f"{self.front} designs"
         lines = [
             f"method       {self.method}",
-            f"spent        {self.spent:.4g} of {budget}",
-            f"front        {self.front} designs, {self.confirmed} of them measured in every objective",
+            f"spent        {self.spent:.4g}{budget}",
+            f"front        {designs}, {self.confirmed} of them measured in every objective",
             f"hypervolume  {self.hypervolume:.6g}",
         ]
         if self.region_volume is not None:
@@ -177,7 +214,7 @@ class Summary:
         return "\n".join(lines)
 
 
-def front_rows(history: History, mu: FloatArray, sigma: FloatArray, measured: BoolArray) -> list[FrontRow]:
+def front_rows(history: History, mu: FloatArray, sigma: FloatArray, measured: BoolArray, *, complete: bool) -> Front:
     """The non-dominated designs among those with at least one measurement, ordered by the first objective.
 
     Args:
@@ -185,8 +222,9 @@ def front_rows(history: History, mu: FloatArray, sigma: FloatArray, measured: Bo
         mu: Means of the losses (m, n).
         sigma: Their deviations (m, n).
         measured: Which were measured (m, n).
+        complete: Whether to look only at designs that were measured in every objective.
     """
-    touched = np.flatnonzero(measured.any(axis=1))
+    touched = np.flatnonzero(measured.all(axis=1) if complete else measured.any(axis=1))
     on_front = touched[non_dominated(mu[touched])]
     designs = history.designs
     rows = []
@@ -195,20 +233,25 @@ def front_rows(history: History, mu: FloatArray, sigma: FloatArray, measured: Bo
         was_measured = dict(zip(history.names, measured[i].tolist(), strict=True))
         deviations = dict(zip(history.names, sigma[i].tolist(), strict=True))
         rows.append(FrontRow(designs[int(i)], values, was_measured, deviations))
-    return rows
+    return Front(rows)
 
 
 def summarise(
-    history: History, front: Sequence[FrontRow], reference: FloatArray | None, *, method: str, stopped: str
+    history: History,
+    front: Sequence[FrontRow],
+    reference: FloatArray | None,
+    *,
+    method: str,
+    stopped: str,
+    region_left: bool,
 ) -> Summary:
     """A history and its front in a few numbers."""
-    names = [purchase.objective for purchase in history.purchases]
-    told = {event.number: event.cost for event in history.events if isinstance(event, Told)}
-    counts, costs = dict.fromkeys(names, 0), dict.fromkeys(names, 0.0)
-    for evaluation in history.asked:
-        if evaluation.number in told:
-            counts[evaluation.objective] += 1
-            costs[evaluation.objective] += told[evaluation.number]
+    counts, costs = dict.fromkeys(history.names, 0), dict.fromkeys(history.names, 0.0)
+    for event in history.events:
+        if isinstance(event, Told):
+            costs[history.asked[event.number].objective] += event.cost
+            for name in event.values:
+                counts[name] += 1
     volumes = [evaluation.volume for evaluation in history.asked if evaluation.volume is not None]
     fixed = None
     if history.reference is not None:
@@ -217,13 +260,13 @@ def summarise(
         method=method,
         evaluations=counts,
         costs=costs,
-        failures={name: history.failed_attempts[name] for name in names},
+        failures={name: history.failed_attempts[name] for name in history.names},
         spent=history.spent,
         budget=history.budget,
         front=len(front),
         confirmed=sum(all(row.measured.values()) for row in front),
         hypervolume=known_volume(history, reference),
-        region_volume=volumes[-1] if volumes else None,
+        region_volume=(volumes[-1] if volumes else None) if region_left else 0.0,
         reference=fixed,
         stopped=stopped,
     )
@@ -251,6 +294,7 @@ def trace(history: History, reference: FloatArray | None) -> Trace:
                 evaluation.design,
                 evaluation.objective,
                 value,
+                event.values if isinstance(event, Told) else {},
                 event.cost,
                 spent,
                 volume,
@@ -275,11 +319,10 @@ def _known_volumes(history: History, reference: FloatArray | None) -> dict[int, 
     n = len(history.objectives)
     when = np.full((len(designs), n), math.inf)
     losses = np.full((len(designs), n), math.nan)
-    moments = history.moments()
     for j, objective in enumerate(history.objectives):
         for i, key in enumerate(designs.keys(objective.options).tolist()):
-            if key in history.known(j):
-                losses[i, j], when[i, j] = history.known(j)[key], moments[j][key]
+            if key in history.first(j):
+                when[i, j], losses[i, j] = history.first(j)[key]
     complete = when.max(axis=1)
     volumes: dict[int, float] = {}
     front = np.empty((0, n))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flexibo.arrays import plain
 from flexibo.candidates import initial_designs as drawn_designs
 from flexibo.costs import CostCallable
-from flexibo.errors import InvalidTypeError, InvalidValueError
-from flexibo.objectives import Objective
+from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
+from flexibo.objectives import LARGEST, Objective
 from flexibo.space import Design, Space
 from flexibo.surrogates import Surrogate
 
@@ -30,6 +30,7 @@ class Settings:
         method: Name of the method.
         seed: Decides every draw.
         initial_designs: Measured first, in all objectives.
+        n_given: How many of these the user gave; the others were drawn.
         candidates: How many designs are drawn for each question.
         delta: The paper's confidence parameter.
         cost: Name of the cost function, "callable", or "" for the method's own.
@@ -41,6 +42,7 @@ class Settings:
     method: str
     seed: int
     initial_designs: tuple[Design, ...]
+    n_given: int
     candidates: int
     delta: float
     cost: str
@@ -54,6 +56,7 @@ class Settings:
             "method": self.method,
             "seed": self.seed,
             "initial_designs": [dict(design) for design in self.initial_designs],
+            "n_given": self.n_given,
             "candidates": self.candidates,
             "delta": self.delta,
             "cost": self.cost,
@@ -63,14 +66,31 @@ class Settings:
     def check_against(self, stored: Mapping[str, Any], study: str) -> None:
         """Refuse to go on with a stored study under other settings."""
         mine = self.to_dict()
-        for key in mine:
-            if mine[key] != stored.get(key):
-                shown = "" if key in ("space", "objectives", "initial_designs") else f" {stored.get(key)!r}"
-                given = "others" if not shown else repr(mine[key])
+        for key, given in mine.items():
+            if given != stored.get(key):
                 raise InvalidValueError(
-                    f"The stored study {study!r} was created with {key}{shown}; {given} given. "
+                    f"The stored study {study!r} was created with {_difference(key, stored.get(key), given)}. "
                     "Open it with the same settings, or choose another name."
                 )
+
+
+def _difference(key: str, stored: Any, given: Any) -> str:
+    """What differs, in words."""
+    if key == "initial_designs":
+        return f"{len(stored)} other initial designs (n_initial, initial_designs)"
+    if key == "objectives":
+        names = [[objective["name"] for objective in part] for part in (stored, given)]
+        other = "other properties" if names[0] == names[1] else ", ".join(names[0])
+        return f"other objectives ({other})"
+    if key == "space":
+        options = [part.get("options", {}) for part in (stored, given)]
+        differing = [str(name) for name in dict.fromkeys([*options[0], *options[1]]) if not _same(options, name)]
+        return f"another space ({', '.join(differing[:3]) or 'its rule, conditions or pool'} differ)"
+    return f"{key} {stored!r}; {given!r} given"
+
+
+def _same(options: list[Any], name: Any) -> bool:
+    return all(isinstance(part, Mapping) for part in options) and options[0].get(name) == options[1].get(name)
 
 
 def checked_settings(
@@ -91,12 +111,14 @@ def checked_settings(
     if seed is None:
         seed = stored.get("seed", secrets.randbelow(2**31))
     seed = whole_number("seed", seed, least=0)
+    first, n_given = _initial(space, seed, n_initial, initial_designs)
     if n_initial is None and initial_designs is None and stored:
-        initial_designs = stored["initial_designs"]
+        first, n_given = _initial(space, seed, None, stored["initial_designs"])[0], stored["n_given"]
     if candidates is None:
         candidates = stored.get("candidates", CANDIDATES)
     if delta is None:
         delta = stored.get("delta", DELTA)
+    delta = plain(delta)
     if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 < delta < 1:
         raise InvalidValueError(f"delta is {delta!r}; it must lie between 0 and 1.")
     return Settings(
@@ -104,7 +126,8 @@ def checked_settings(
         objectives=objectives,
         method=method,
         seed=seed,
-        initial_designs=_initial(space, seed, n_initial, initial_designs),
+        initial_designs=first,
+        n_given=n_given,
         candidates=whole_number("candidates", candidates, least=1),
         delta=float(delta),
         cost=_name(cost) if cost is not None else stored.get("cost", ""),
@@ -115,24 +138,31 @@ def checked_settings(
 def _name(choice: object) -> str:
     if isinstance(choice, str):
         return choice
-    return "callable" if callable(choice) else repr(choice)
+    if callable(choice):
+        return "callable"
+    kind = type(choice)
+    # The default repr holds an address, which differs in the next process.
+    return f"{kind.__module__}.{kind.__qualname__}" if kind.__repr__ is object.__repr__ else repr(choice)
 
 
 def _initial(
     space: Space, seed: int, n_initial: int | None, given: Iterable[Mapping[str, Any]] | None
-) -> tuple[Design, ...]:
-    """The given designs first, then drawn ones up to n_initial."""
+) -> tuple[tuple[Design, ...], int]:
+    """The given designs first, then drawn ones up to n_initial; and how many were given."""
+    if given is not None and (isinstance(given, str | Mapping) or not isinstance(given, Iterable)):
+        raise InvalidTypeError(f"initial_designs is {given!r}; give a list of mappings.")
     first = () if given is None else tuple(dict.fromkeys(space.design(design) for design in given))
     count = (N_INITIAL if given is None else max(1, len(first))) if n_initial is None else n_initial
     count = whole_number("n_initial", count, least=1)
     if count <= len(first):
-        return first
+        return first, len(first)
     drawn = [design for design in drawn_designs(space, count, seed) if design not in first]
-    return (*first, *drawn[: count - len(first)])
+    return (*first, *drawn[: count - len(first)]), len(first)
 
 
 def whole_number(name: str, number: object, *, least: int) -> int:
     """The number as an int that is not below `least`."""
+    number = plain(number)
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise InvalidValueError(f"{name} is {number!r}; it must be a whole number, {least} or more.")
     return number
@@ -142,10 +172,11 @@ def checked_budget(budget: object) -> float | None:
     """The budget as a positive float, or None for no limit."""
     if budget is None:
         return None
+    budget = plain(budget)
     if isinstance(budget, bool) or not isinstance(budget, int | float):
         raise InvalidTypeError(f"budget is {budget!r}; it must be a number, or None for no limit.")
-    if not math.isfinite(budget) or budget <= 0:
-        raise InvalidValueError(f"budget is {budget!r}; it must be above zero, or None for no limit.")
+    if not 0 < budget <= LARGEST:
+        raise InvalidValueError(f"budget is {budget!r}; it must be above zero and finite, or None for no limit.")
     return float(budget)
 
 
@@ -166,9 +197,9 @@ def checked_cost(cost: object) -> float:
     """The cost of an evaluation as a finite float, zero or more."""
     try:
         number = float(cost)  # type: ignore[arg-type]  # anything float() takes is a number here
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidTypeError(f"cost is {cost!r}; it must be a number, zero or more.") from None
-    if isinstance(cost, str) or not math.isfinite(number) or number < 0:
+    if isinstance(cost, str) or not 0 <= number <= LARGEST:
         raise InvalidValueError(f"cost is {cost!r}; it must be a number, zero or more.")
     return number
 
@@ -190,4 +221,33 @@ def checked_reference(
         reference = dict(zip(names, values, strict=True))
     if set(reference) != set(names):
         raise InvalidValueError(f"reference names {', '.join(map(str, reference))}; it must name {', '.join(names)}.")
-    return {objective.name: objective.checked_value(reference[objective.name]) for objective in objectives}
+    point = {}
+    for objective in objectives:
+        try:
+            point[objective.name] = objective.checked_value(reference[objective.name])
+        except (InvalidTypeError, InvalidValueError):
+            raise InvalidValueError(
+                f"reference has {reference[objective.name]!r} for {objective.name!r}; it must be a finite number."
+            ) from None
+    return point
+
+
+def check_functions(functions: object, names: Sequence[str], leads: Sequence[str]) -> None:
+    """Refuse functions that do not fit the objectives: one callable for each that is asked for, and no others."""
+    if not isinstance(functions, Mapping):
+        raise InvalidTypeError(f"run() was given {functions!r}; give a mapping from objective to function.")
+    for name in functions:
+        if name not in names:
+            raise unknown_name("objective", name, names)
+        if name not in leads:
+            raise InvalidValueError(
+                f"Objective {name!r} is measured with another, whose function returns both; "
+                f"give functions for {', '.join(leads)} only."
+            )
+    for name in leads:
+        if name not in functions:
+            raise InvalidTypeError(
+                f"Objective {name!r} has no function; run() needs one for each of {', '.join(leads)}."
+            )
+        if not callable(functions[name]):
+            raise InvalidTypeError(f"The function of {name!r} is {functions[name]!r}; it must be callable.")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from flexibo.arrays import plain
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
-from flexibo.history import Evaluation, History
+from flexibo.events import Evaluation
+from flexibo.history import History
 
 Predicate: TypeAlias = Callable[[Any], object]
 """Takes the study; returns True or a reason to stop."""
@@ -39,8 +42,29 @@ class GainPerCost:
         return f"The best evaluation gains {per_cost:.3g} per unit of cost, less than {self.limit:g}."
 
 
-StopRule: TypeAlias = MaxEvaluations | GainPerCost
-RULES: dict[str, type[StopRule]] = {"max_evaluations": MaxEvaluations, "gain_per_cost": GainPerCost}
+@dataclass(frozen=True, slots=True)
+class MaxSeconds:
+    """Stop after so much time on the wall, thinking included, since the study was opened."""
+
+    limit: float
+    clock: Callable[[], float] = time.monotonic
+    start: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "start", self.clock())
+
+    def reason(self, history: History, evaluation: Evaluation) -> str:
+        """Why to stop rather than ask this evaluation, or an empty string."""
+        elapsed = self.clock() - self.start
+        return f"{elapsed:.0f} s have passed; {self.limit:g} are allowed." if elapsed >= self.limit else ""
+
+
+StopRule: TypeAlias = MaxEvaluations | GainPerCost | MaxSeconds
+RULES: dict[str, type[StopRule]] = {
+    "max_evaluations": MaxEvaluations,
+    "gain_per_cost": GainPerCost,
+    "max_seconds": MaxSeconds,
+}
 
 
 def stop_rules(stop: object) -> tuple[StopRule | Predicate, ...]:
@@ -67,6 +91,7 @@ def stop_rules(stop: object) -> tuple[StopRule | Predicate, ...]:
 def _named(name: str, limit: object) -> StopRule:
     if name not in RULES:
         raise unknown_name("stop rule", name, RULES)
+    limit = plain(limit)
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not math.isfinite(limit) or limit < 0:
         raise InvalidValueError(f"Stop rule {name!r} has the limit {limit!r}; it must be a number, zero or more.")
     return RULES[name](limit)
@@ -75,7 +100,7 @@ def _named(name: str, limit: object) -> StopRule:
 def stop_reason(rules: Sequence[StopRule | Predicate], study: object, history: History, evaluation: Evaluation) -> str:
     """The first rule's reason to stop rather than ask this evaluation, or an empty string."""
     for rule in rules:
-        if isinstance(rule, MaxEvaluations | GainPerCost):
+        if isinstance(rule, MaxEvaluations | GainPerCost | MaxSeconds):
             answer: object = rule.reason(history, evaluation)
         else:
             answer = rule(study)

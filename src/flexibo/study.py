@@ -12,8 +12,7 @@ from flexibo.arrays import FloatArray
 from flexibo.catalogue import find_method
 from flexibo.costs import CostCallable
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
-from flexibo.executors import Executor, InlineExecutor, Measure, Outcome
-from flexibo.history import (
+from flexibo.events import (
     Added,
     Asked,
     BudgetSet,
@@ -21,25 +20,28 @@ from flexibo.history import (
     Evaluation,
     Event,
     Failed,
-    History,
     ReferenceFixed,
     Released,
     Told,
     event_from_dict,
     event_to_dict,
 )
+from flexibo.executors import Executor, InlineExecutor, Measure, Outcome
+from flexibo.history import History
+from flexibo.interrupts import deferred_interrupts
 from flexibo.objectives import Objective, check_objectives
-from flexibo.optimizer import Optimizer, Stop
+from flexibo.optimizer import NO_REGION_LEFT, Optimizer, Stop
 from flexibo.progress import progress_bar
-from flexibo.report import FrontRow, ParetoRegion, Summary, Trace, front_rows, summarise, trace
+from flexibo.report import Front, ParetoRegion, Summary, Trace, front_rows, summarise, trace
 from flexibo.settings import (
     check_budget_covers_initial,
+    check_functions,
     checked_budget,
     checked_cost,
     checked_reference,
     checked_settings,
 )
-from flexibo.space import Design, Space
+from flexibo.space import Space
 from flexibo.stopping import stop_reason, stop_rules
 from flexibo.storage import Storage, open_storage
 from flexibo.surrogates import Surrogate
@@ -99,12 +101,18 @@ class Study:
         self.space = space if isinstance(space, Space) else Space(space)
         self.objectives = check_objectives(objectives, self.space.names)
         self.method = find_method(method)
+        if not isinstance(name, str) or not name:
+            raise InvalidTypeError(f"name is {name!r}; it must be a string that is not empty.")
         self.name = name
         self.stopped = ""
         self.history = History(self.space, self.objectives)
+        self._inherited: list[Evaluation] = []
         self._by_name = {objective.name: objective for objective in self.objectives}
         self._stop_rules = stop_rules(stop)
-        self._callbacks = (callbacks,) if callable(callbacks) else tuple(callbacks)
+        self._callbacks = (callbacks,) if callable(callbacks) else tuple(callbacks or ())
+        for callback in self._callbacks:
+            if not callable(callback):
+                raise InvalidTypeError(f"A callback is {callback!r}; it must be callable with the study and an event.")
         budget = checked_budget(budget)
         self._storage = open_storage(storage, name)
         stored = self._storage.read()
@@ -124,6 +132,7 @@ class Study:
         self._optimizer = Optimizer(
             self.method,
             self.settings.initial_designs,
+            n_given=self.settings.n_given,
             seed=self.settings.seed,
             m=self.settings.candidates,
             delta=self.settings.delta,
@@ -131,8 +140,8 @@ class Study:
             cost=cost,
         )
         self._open(stored, budget)
-        if reference is not None and self.history.reference is None:
-            self._record(ReferenceFixed(checked_reference(reference, self.objectives)))
+        if reference is not None:
+            self._fix_reference(checked_reference(reference, self.objectives))
 
     @property
     def budget(self) -> float | None:
@@ -184,17 +193,23 @@ class Study:
 
         Args:
             evaluation: What `ask` returned.
-            value: The value, or a mapping of values where several objectives are measured together.
+            value: The value, or a mapping of values where several objectives are measured together. Values of other
+                objectives that came with them are learned too.
             cost: What it cost, in the budget's units.
+
+        An evaluation that was released may still be answered, once.
         """
         self._check_pending(evaluation)
         given = value if isinstance(value, Mapping) else {evaluation.objective: value}
+        for name in given:
+            if name not in self._by_name:
+                raise unknown_name("objective", name, self._by_name)
         for name in evaluation.yields:
             if name not in given:
                 raise InvalidValueError(
                     f"The answer has no value of {name!r}; tell a mapping with {_list(evaluation.yields)}."
                 )
-        values = {name: self._by_name[name].checked_value(given[name]) for name in evaluation.yields}
+        values = {name: self._by_name[name].checked_value(given[name]) for name in given}
         self._record(Told(evaluation.number, values, checked_cost(cost)))
 
     def fail(self, evaluation: Evaluation, reason: object = "", *, cost: float = 0.0) -> None:
@@ -205,7 +220,8 @@ class Study:
     def release(self, evaluation: Evaluation) -> None:
         """Give an evaluation back that was not attempted; it may be asked again."""
         self._check_pending(evaluation)
-        self._record(Released(evaluation.number))
+        if evaluation.number in self.history.pending:
+            self._record(Released(evaluation.number))
 
     def add(
         self, design: Mapping[str, Any], values: Mapping[str, float], *, cost: float | Mapping[str, float] | None = None
@@ -229,8 +245,9 @@ class Study:
             if name not in self._by_name:
                 raise unknown_name("objective", name, self._by_name)
         checked = {name: self._by_name[name].checked_value(value) for name, value in values.items()}
-        self._check_agrees(legal, checked)
-        self._record(Added(legal, checked, {name: checked_cost(c) for name, c in (cost or {}).items()}))
+        self.history.check_agrees(legal, checked)
+        leads = {n: self.history.purchases[self.history.purchase_of(n)].objective for n in self._by_name}
+        self._record(Added(legal, checked, {leads[name]: checked_cost(c) for name, c in (cost or {}).items()}))
 
     def run(
         self, objectives: Mapping[str, Measure], *, executor: Executor | None = None, progress: bool | None = None
@@ -238,7 +255,8 @@ class Study:
         """Ask, measure and tell until there is nothing more to ask.
 
         A function that raises, or returns what is not a finite number, fails that evaluation and the study goes on.
-        Ctrl-C keeps what was measured, prints the front so far and returns.
+        Ctrl-C keeps what was measured, prints the front so far and returns. What was pending when a stored study was
+        opened, because the process that asked it died, is measured first.
 
         Args:
             objectives: For each objective a function of a design. It returns the value (a mapping where objectives
@@ -246,26 +264,34 @@ class Study:
             executor: Where to measure; here by default.
             progress: Whether to show a progress bar; by default in a terminal only.
         """
-        self._check_functions(objectives)
+        check_functions(objectives, self.history.names, [purchase.objective for purchase in self.history.purchases])
         executor = InlineExecutor() if executor is None else executor
+        if not all(hasattr(executor, name) for name in ("has_room", "submit", "is_busy", "finished")):
+            raise InvalidTypeError(f"executor is {executor!r}; it must be an executor of flexibo.executors.")
+        begin, inherited = len(self.history.asked), set(self.history.pending) & {e.number for e in self._inherited}
         with progress_bar(self, progress) as bar:
             try:
                 self._loop(objectives, executor, bar.update)
             except KeyboardInterrupt:
-                for evaluation in self.pending:
-                    self.release(evaluation)
                 self.stopped = "Interrupted; what was measured is kept."
                 bar.interrupted(self)
+            finally:
+                for evaluation in self.pending:  # what this run asked or took over, and nobody else's
+                    if evaluation.number >= begin or evaluation.number in inherited:
+                        self.release(evaluation)
         logger.info("Study %r stopped: %s", self.name, self.stopped)
 
-    def front(self) -> list[FrontRow]:
+    def front(self, *, measured: bool = False) -> Front:
         """The designs that no other dominates, among those measured in at least one objective.
 
         What was not measured is predicted; `measured` and `deviations` of each row say which and how surely.
+
+        Args:
+            measured: Look only at designs that were measured in every objective.
         """
         if not all(self.history.count(j) for j in range(len(self.objectives))):
-            return []
-        return front_rows(self.history, *self._optimizer.estimates(self.history))
+            return Front()
+        return front_rows(self.history, *self._optimizer.estimates(self.history), complete=measured)
 
     def region(self) -> ParetoRegion:
         """The region between the optimistic and the pessimistic front, as the next question would see it."""
@@ -282,7 +308,12 @@ class Study:
     def summary(self) -> Summary:
         """The study in a few numbers; print it."""
         return summarise(
-            self.history, self.front(), self._reference_losses(), method=self.method.name, stopped=self.stopped
+            self.history,
+            self.front(),
+            self._reference_losses(),
+            method=self.method.name,
+            stopped=self.stopped,
+            region_left=self.stopped != NO_REGION_LEFT,
         )
 
     def __repr__(self) -> str:
@@ -290,13 +321,21 @@ class Study:
 
     def _loop(self, measures: Mapping[str, Measure], executor: Executor, update: Callable[[Study], None]) -> None:
         while True:
-            while executor.has_room() and (evaluation := self.ask()):
+            while executor.has_room() and (evaluation := self._inherited_or_asked()):
                 executor.submit(evaluation, self._by_name[evaluation.objective], measures[evaluation.objective])
             if not executor.is_busy():
                 return
             for outcome in executor.finished():
                 self._take(outcome)
                 update(self)
+
+    def _inherited_or_asked(self) -> Evaluation | None:
+        """What a dead process left pending, then what is asked."""
+        while self._inherited:
+            evaluation = self._inherited.pop(0)
+            if evaluation.number in self.history.pending:
+                return evaluation
+        return self.ask()
 
     def _take(self, outcome: Outcome) -> None:
         """Tell what was measured; a value that cannot be told is a failure."""
@@ -324,14 +363,16 @@ class Study:
         self.settings.check_against(stored[0]["settings"], self.name)
         for content in stored:
             self.history.append(event_from_dict(content, self.space))
+        self._inherited = list(self.pending)
         if budget is not None and budget != self.history.budget:
             self.budget = budget
 
     def _record(self, *events: Event) -> None:
         """Store events, remember them, and show them to the callbacks."""
-        self._storage.append([event_to_dict(event) for event in events])
-        for event in events:
-            self.history.append(event)
+        with deferred_interrupts():  # what is stored and what is remembered must not part
+            self._storage.append([event_to_dict(event) for event in events])
+            for event in events:
+                self.history.append(event)
         for event in events:
             for callback in self._callbacks:
                 self._notify(callback, event)
@@ -342,6 +383,15 @@ class Study:
         except Exception:
             logger.exception("A callback failed on %s; the study goes on.", type(event).__name__)
 
+    def _fix_reference(self, reference: dict[str, float]) -> None:
+        if self.reference is None:
+            self._record(ReferenceFixed(reference))
+        elif self.reference != reference:
+            raise InvalidValueError(
+                f"The stored study {self.name!r} has the reference {self.reference}; {reference} given. A reference "
+                "point is fixed once."
+            )
+
     def _reference_losses(self) -> FloatArray | None:
         if not all(self.history.count(j) for j in range(len(self.objectives))):
             return None
@@ -350,40 +400,12 @@ class Study:
     def _check_pending(self, evaluation: Evaluation) -> None:
         if not isinstance(evaluation, Evaluation):
             raise InvalidTypeError(f"{evaluation!r} is no evaluation; give what ask() returned.")
-        pending = self.history.pending.get(evaluation.number)
-        if pending == evaluation:
+        if self.history.is_answerable(evaluation):
             return
-        asked = self.history.asked[evaluation.number] if 0 <= evaluation.number < len(self.history.asked) else None
-        what = "was answered already" if asked == evaluation else "was never asked by this study"
+        what = "was answered already" if evaluation in self.history.asked else "was never asked by this study"
         raise InvalidValueError(
             f"Evaluation {evaluation.number} ({evaluation.objective!r}) {what}; tell each evaluation of ask() once."
         )
-
-    def _check_agrees(self, design: Design, values: Mapping[str, float]) -> None:
-        """Refuse a second, different value of an exact objective."""
-        single = self.space.designs([design])
-        for j, objective in enumerate(self.objectives):
-            known = self.history.known(j).get(int(single.keys(objective.options)[0]))
-            if objective.noisy or known is None or objective.name not in values:
-                continue
-            if objective.value(known) != values[objective.name]:
-                raise InvalidValueError(
-                    f"Objective {objective.name!r} of this design is {objective.value(known):g} already; "
-                    f"{values[objective.name]:g} given. Make the objective noisy if readings differ."
-                )
-
-    def _check_functions(self, objectives: Mapping[str, Measure]) -> None:
-        leads = [purchase.objective for purchase in self.history.purchases]
-        if not isinstance(objectives, Mapping):
-            raise InvalidTypeError(f"run() was given {objectives!r}; give a mapping from objective to function.")
-        for name in objectives:
-            if name not in self._by_name:
-                raise unknown_name("objective", name, self._by_name)
-        for name in leads:
-            if not callable(objectives.get(name)):
-                raise InvalidTypeError(
-                    f"Objective {name!r} has no function; run() needs one for each of {_list(leads)}."
-                )
 
 
 def _list(names: Iterable[str]) -> str:

@@ -6,7 +6,8 @@ import pytest
 from flexibo import Objective, Space
 from flexibo.belief import Belief
 from flexibo.choice import choose, missing_initial
-from flexibo.history import Added, Asked, Evaluation, Failed, History
+from flexibo.events import Added, Asked, Evaluation, Failed
+from flexibo.history import History
 from flexibo.pareto import pareto_region
 
 SPACE = Space({"x": [0, 1, 2, 3]})
@@ -82,20 +83,20 @@ def history() -> History:
 
 def test_initial_designs_are_asked_design_by_design(history: History) -> None:
     initial = [SPACE.design({"x": x}) for x in (2, 0)]
-    assert missing_initial(history, initial, coupled=False) == [
+    assert missing_initial(history, initial, 0, coupled=False) == [
         (initial[0], [0]),
         (initial[0], [1]),
         (initial[1], [0]),
         (initial[1], [1]),
     ]
-    assert missing_initial(history, initial, coupled=True) == [(initial[0], [0, 1]), (initial[1], [0, 1])]
+    assert missing_initial(history, initial, 0, coupled=True) == [(initial[0], [0, 1]), (initial[1], [0, 1])]
 
 
 def test_a_failed_initial_evaluation_is_retried_after_the_others_and_then_given_up(history: History) -> None:
     initial = [SPACE.design({"x": x}) for x in (2, 0)]
     for attempt in range(3):
         history.append(Failed(asked(history, 2, "a"), "broken", 0.0))
-        tasks = missing_initial(history, initial, coupled=False)
+        tasks = missing_initial(history, initial, 0, coupled=False)
         assert tasks[0] == (initial[0], [1])
         assert ((initial[0], [0]) in tasks) == (attempt < 2)
 
@@ -103,10 +104,14 @@ def test_a_failed_initial_evaluation_is_retried_after_the_others_and_then_given_
 def test_what_is_pending_is_not_asked_again(history: History) -> None:
     initial = [SPACE.design({"x": 2})]
     asked(history, 2, "a")
-    assert missing_initial(history, initial, coupled=False) == [(initial[0], [1])]
+    assert missing_initial(history, initial, 0, coupled=False) == [(initial[0], [1])]
 
 
 def test_a_result_brought_in_spares_an_initial_design(history: History) -> None:
     initial = [SPACE.design({"x": x}) for x in (2, 0)]
     history.append(Added(SPACE.design({"x": 3}), {"a": 1.0}, {}))
-    assert missing_initial(history, initial, coupled=False) == [(initial[0], [0]), (initial[0], [1]), (initial[1], [1])]
+    assert missing_initial(history, initial, 0, coupled=False) == [
+        (initial[0], [0]),
+        (initial[0], [1]),
+        (initial[1], [1]),
+    ]

@@ -8,7 +8,8 @@ import pytest
 from flexibo import Objective, Space
 from flexibo.costs import Costs, constant_cost, log_cost, mean_costs, paper_log_cost, ratio_cost, sqrt_cost
 from flexibo.errors import InvalidValueError
-from flexibo.history import Added, History
+from flexibo.events import Added
+from flexibo.history import History
 
 MEANS = np.array([100.0, 10.0])
 

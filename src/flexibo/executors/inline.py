@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import statistics
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Real
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError
+from flexibo.events import Evaluation
 from flexibo.executors.base import Measure, Outcome
-from flexibo.history import Evaluation
-from flexibo.objectives import Objective
+from flexibo.objectives import LARGEST, Objective
 
 
 class InlineExecutor:
@@ -50,44 +51,63 @@ class InlineExecutor:
 
     def _outcome(self, evaluation: Evaluation, objective: Objective, measure: Measure) -> Outcome:
         start = self._clock()
+        readings: list[Mapping[str, float]] = []
+        given: list[float] = []
+        reason = ""
         try:
             with _time_limit(objective.timeout):
-                readings = [_reading(measure(evaluation.design), evaluation) for _ in range(objective.repeats)]
+                for _ in range(objective.repeats):
+                    result, cost = _split(measure(evaluation.design), evaluation)
+                    given += [] if cost is None else [cost]
+                    readings.append(_values(result, evaluation))
         except Exception as error:
-            message = str(error) if isinstance(error, FlexiBOError) else f"{type(error).__name__}: {error}"
-            return Outcome(evaluation, None, self._clock() - start, message)
+            reason = _reason(error)
         elapsed = self._clock() - start
-        if objective.timeout is not None and elapsed > objective.timeout:
-            return Outcome(evaluation, None, elapsed, _too_long(objective.timeout))
-        given = [cost for _, cost in readings]
-        cost = elapsed if any(cost is None for cost in given) else sum(c for c in given if c is not None)
-        values = {name: statistics.median(values[name] for values, _ in readings) for name in evaluation.yields}
-        return Outcome(evaluation, values, cost)
+        if not reason and objective.timeout is not None and elapsed > objective.timeout:
+            reason = _too_long(objective.timeout)
+        cost = sum(given) if given else elapsed
+        if reason:
+            return Outcome(evaluation, None, cost, reason)
+        names = [name for name in readings[0] if all(name in values for values in readings)]
+        return Outcome(evaluation, {n: statistics.median(values[n] for values in readings) for n in names}, cost)
 
 
-def _reading(result: Any, evaluation: Evaluation) -> tuple[Mapping[str, float], float | None]:
-    """The values by objective and the cost, if the function gave one."""
-    cost = None
-    if isinstance(result, tuple):
-        if len(result) != 2:
-            raise InvalidTypeError(
-                f"The function of {evaluation.objective!r} returned {len(result)} items; "
-                "return a value, or a value and its cost."
-            )
-        result, cost = result
-        if isinstance(cost, bool) or not isinstance(cost, Real) or not math.isfinite(cost) or cost < 0:
-            raise InvalidValueError(
-                f"The function of {evaluation.objective!r} gave the cost {cost!r}; it must be a number, zero or more."
-            )
-        cost = float(cost)
-    values = result if isinstance(result, Mapping) else {evaluation.objective: result}
+def _reason(error: Exception) -> str:
+    """What went wrong in a function, and where."""
+    if isinstance(error, FlexiBOError | TimeoutError):
+        return str(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if len(frames) > 1 else ""
+    return f"{type(error).__name__}: {error}{where}"
+
+
+def _split(result: Any, evaluation: Evaluation) -> tuple[Any, float | None]:
+    """What a function returned, and the cost if it gave one."""
+    if not isinstance(result, tuple):
+        return result, None
+    if len(result) != 2:
+        raise InvalidTypeError(
+            f"The function of {evaluation.objective!r} returned {len(result)} items; "
+            "return a value, or a value and its cost."
+        )
+    value, cost = result
+    if isinstance(cost, bool) or not isinstance(cost, Real) or not 0 <= float(cost) <= LARGEST:
+        raise InvalidValueError(
+            f"The function of {evaluation.objective!r} gave the cost {cost!r}; it must be a number, zero or more."
+        )
+    return value, float(cost)
+
+
+def _values(result: Any, evaluation: Evaluation) -> Mapping[str, float]:
+    """The values by objective: those that were asked for, and any others that came with them."""
+    given = result if isinstance(result, Mapping) else {evaluation.objective: result}
     for name in evaluation.yields:
-        if name not in values:
+        if name not in given:
             raise InvalidTypeError(
-                f"The function of {evaluation.objective!r} gave no value of {name!r}, which is measured with it; "
-                "return a dict of both."
+                f"The function of {evaluation.objective!r} gave no value of {name!r}; "
+                f"return a mapping with {', '.join(evaluation.yields)}."
             )
-    return {name: Objective(name).checked_value(values[name]) for name in evaluation.yields}, cost
+    return {str(name): Objective(str(name)).checked_value(value) for name, value in given.items()}
 
 
 def _too_long(limit: float) -> str:

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from flexibo.arrays import plain
 from flexibo.errors import InvalidTypeError, InvalidValueError, missing_extra
 from flexibo.space.design import Design
 from flexibo.space.encoding import levels, value_of, values_of
-from flexibo.space.options import Categorical, Integer, Level, Option, Ordinal, Real, Value, named, plain
+from flexibo.space.options import Categorical, Integer, Level, Option, Ordinal, Real, Value, named
 from flexibo.space.space import Space
 
 # A condition is translated by asking it about every value of its parent.

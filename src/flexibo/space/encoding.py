@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from flexibo.arrays import FloatArray, IntArray
-from flexibo.space.options import Categorical, Integer, Option, Ordinal, Real, Value, is_number, is_whole, plain
+from flexibo.arrays import FloatArray, IntArray, plain
+from flexibo.space.options import Categorical, Integer, Option, Ordinal, Real, Value, is_number, is_whole
 
 # Two different categories are then at squared distance 1, like the two ends of an ordered option.
 ONE_HOT = math.sqrt(0.5)

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def legal(space: Space, designs: Designs) -> BoolArray:
     """Whether each design (m,) is in the pool, if there is one, and obeys the rule, if there is one."""
     if space._pool_keys is not None:
-        return np.isin(designs.keys(), space._pool_keys)
+        keys = designs.keys()
+        at = np.minimum(np.searchsorted(space._pool_keys, keys), len(space._pool_keys) - 1)
+        return np.asarray(space._pool_keys[at] == keys)
     rule = space.valid
     if rule is None:
         return np.ones(len(designs), dtype=np.bool_)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 
+from flexibo.arrays import plain
 from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError
 
 Level: TypeAlias = str | int | float | bool
@@ -185,15 +186,6 @@ def option_of(levels: Sequence[Level]) -> Categorical | Ordinal:
     if levels and all(is_number(plain(level)) for level in levels):
         return Ordinal(levels)
     return Categorical(levels)
-
-
-def plain(value: object) -> Any:
-    """The Python scalar behind a numpy scalar; anything else as it is.
-
-    >>> plain(np.int64(3))
-    3
-    """
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def is_number(value: object) -> bool:

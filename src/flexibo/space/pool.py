@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from flexibo.arrays import FloatArray
+from flexibo.arrays import FloatArray, plain
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.space.encoding import codes_of
-from flexibo.space.options import Level, Option, is_number, option_of, plain
+from flexibo.space.options import Level, Option, is_number, option_of
 
 
 def read_pool(rows: object) -> tuple[dict[str, Option], FloatArray]:

@@ -27,7 +27,7 @@ DRAWS_BEFORE_LISTING = 10_000
 BATCH = 100_000
 
 
-def sampled(space: Space, m: int, rng: np.random.Generator) -> Designs:
+def sampled(space: Space, m: int, rng: np.random.Generator, draws: int | None = None) -> Designs:
     """Random designs, as `Space.sample` describes them."""
     if space.pool is not None:
         return space.pool[rng.choice(len(space.pool), size=min(m, len(space.pool)), replace=False)]
@@ -38,6 +38,8 @@ def sampled(space: Space, m: int, rng: np.random.Generator) -> Designs:
     if space._can_enumerate and space._count <= max(4 * m, SMALL):
         return _chosen(space, m, rng)
     most = 20 * m + (DRAWS_BEFORE_LISTING if space._can_enumerate else DRAWS)
+    if draws is not None:
+        return _accepted(space, m, rng, min(most, draws))
     found = _accepted(space, m, rng, most)
     if len(found) < m and space._can_enumerate:
         return _chosen(space, m, rng)

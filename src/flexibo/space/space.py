@@ -146,8 +146,13 @@ class Space:
         require_legal(self, designs)
         return designs
 
-    def sample(self, m: int, rng: np.random.Generator) -> Designs:
+    def sample(self, m: int, rng: np.random.Generator, *, draws: int | None = None) -> Designs:
         """Random legal designs, m of them and all distinct; fewer only if the space has fewer.
+
+        Args:
+            m: How many are wanted.
+            rng: Source of the draws.
+            draws: Give up after so many draws, even without a legal design, where a rule forbids most of them.
 
         Every legal design is equally likely, with two exceptions: an option with a logarithmic scale is drawn uniformly
         on that scale, and under conditions each active option is drawn on its own, so a design with more inactive
@@ -156,7 +161,9 @@ class Space:
         """
         if isinstance(m, bool) or not isinstance(m, (int, np.integer)) or m < 0:
             raise InvalidValueError(f"The number of designs is {m!r}; it must be a whole number of at least 0.")
-        return sampled(self, int(m), rng)
+        if not isinstance(rng, np.random.Generator):
+            raise InvalidTypeError(f"rng is {rng!r}; give a generator such as np.random.default_rng(0).")
+        return sampled(self, int(m), rng, draws)
 
     def enumerate(self) -> Designs:
         """Every legal design; an error if there are more than 1,000,000 combinations of values."""

@@ -9,10 +9,11 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError, IntegrityError, SQLAlchemyError
 
-from flexibo.errors import FlexiBOError, InvalidValueError
+from flexibo.errors import FlexiBOError, InvalidValueError, MissingExtraError
 
 SCHEMA = 1
 """Version of the tables; written into the database when it is made."""
+TRIES = 5
 _metadata = sa.MetaData()
 _info = sa.Table("flexibo", _metadata, sa.Column("schema", sa.Integer, nullable=False))
 _events = sa.Table(
@@ -39,9 +40,11 @@ class SQLStorage:
     def __init__(self, url: str, study: str) -> None:
         try:
             self._engine = sa.create_engine(url)
-        except (SQLAlchemyError, ImportError) as error:
+        except ImportError as error:
+            raise MissingExtraError(f"The storage needs a package that is not installed: {error.name}.") from None
+        except SQLAlchemyError:
             raise InvalidValueError(
-                f"The storage URL cannot be used ({type(error).__name__}); give one like sqlite:///study.db."
+                "The storage is no database URL that can be used; give one like sqlite:///study.db."
             ) from None
         self._shown = self._engine.url.render_as_string(hide_password=True)
         self._study = study
@@ -75,16 +78,25 @@ class SQLStorage:
         self._known = len(contents)
         return [json.loads(content) for content in contents]
 
+    def _schema(self) -> int | None:
+        """The version of the tables, after making them if there are none; None if they are new."""
+        for attempt in range(TRIES):
+            try:
+                with self._engine.begin() as connection:
+                    _metadata.create_all(connection)
+                    schema: int | None = connection.execute(sa.select(_info.c.schema)).scalar()
+                    if schema is None:
+                        connection.execute(_info.insert(), {"schema": SCHEMA})
+                    return schema
+            except DatabaseError as error:
+                # Another process may have made the tables between our look and our making.
+                if attempt == TRIES - 1 or "already exists" not in str(error.orig):
+                    raise StorageError(f"{self._shown} cannot be used: {error.orig}.") from None
+        return None
+
     def _prepare(self) -> None:
         """Make the tables where there are none; refuse those of a newer version."""
-        try:
-            with self._engine.begin() as connection:
-                _metadata.create_all(connection)
-                schema = connection.execute(sa.select(_info.c.schema)).scalar()
-                if schema is None:
-                    connection.execute(_info.insert(), {"schema": SCHEMA})
-        except DatabaseError as error:
-            raise StorageError(f"{self._shown} cannot be used: {error.orig}.") from None
+        schema = self._schema()
         if schema is not None and schema > SCHEMA:
             raise StorageError(
                 f"{self._shown} was written by a newer version of flexibo (schema {schema}, this one knows {SCHEMA}); "

@@ -97,10 +97,12 @@ def location_and_scale(y: FloatArray) -> tuple[float, float]:
     >>> location_and_scale(np.array([5.0, 5.0]))
     (5.0, 5.0)
     """
-    mean, deviation = float(y.mean()), float(y.std())
+    largest = float(np.abs(y).max(initial=0.0)) or 1.0
+    shrunk = y / largest  # so that squares neither overflow nor vanish
+    mean = largest * float(shrunk.mean())
     if is_constant(y):
         return mean, abs(mean) or 1.0
-    return mean, deviation
+    return mean, largest * float(shrunk.std())
 
 
 def is_constant(y: FloatArray) -> bool:

@@ -1,0 +1,361 @@
+"""What real use does to a study: interrupts, dead processes, broken devices, odd numbers, late answers."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flexibo import Design, Objective, Space, Study
+from flexibo.errors import InvalidTypeError, InvalidValueError
+from flexibo.events import Released, Told
+from flexibo.storage import MemoryStorage
+from flexibo.surrogates import GaussianProcess
+
+Functions = Mapping[str, Callable[[Design], Any]]
+Make = Callable[..., Study]
+LINE = {"a": lambda d: (d["x"], 1.0), "b": lambda d: (1.0 - d["x"], 1.0)}
+
+
+def line(**settings: Any) -> Study:
+    return Study({"x": (0.0, 1.0)}, ["a", "b"], **({"seed": 0, "n_initial": 3, "candidates": 60} | settings))
+
+
+class InterruptedStorage(MemoryStorage):
+    """Gets Ctrl-C right after it has stored one kind of event."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind: str | None = kind
+
+    def append(self, events: Any) -> None:
+        super().append(events)
+        if any(event["event"] == self.kind for event in events):
+            self.kind = None
+            os.kill(os.getpid(), 2)
+
+
+@pytest.mark.parametrize("kind", ["told", "asked"])
+def test_an_interrupt_during_a_write_leaves_file_and_memory_in_step(kind: str) -> None:
+    storage = InterruptedStorage(kind)
+    study = line(storage=storage, budget=12)
+    study.run(LINE)
+    assert "Interrupted" in study.stopped
+    assert study.pending == ()
+    again = line(storage=storage, budget=12)
+    assert again.events == study.events
+    again.run(LINE)
+    assert again.spent == 12
+
+
+def test_what_a_dead_process_left_pending_is_measured_first() -> None:
+    storage = MemoryStorage()
+    first = line(storage=storage, budget=20)
+    lost = [first.ask(), first.ask()]
+    measured: list[Design] = []
+
+    def watch(design: Design) -> tuple[float, float]:
+        measured.append(design)
+        return LINE["a"](design)
+
+    again = line(storage=storage, budget=20)
+    assert again.pending == tuple(lost)
+    again.run({**LINE, "a": watch})
+    assert measured[0] == lost[0].design  # type: ignore[union-attr]
+    assert again.spent == 20
+    assert again.pending == ()
+
+
+def test_an_interrupt_gives_back_only_what_the_run_itself_asked() -> None:
+    study = line()
+    mine = study.ask()
+    assert mine is not None
+
+    def interrupted(design: Design) -> float:
+        raise KeyboardInterrupt
+
+    study.run({**LINE, "b": interrupted})
+    assert study.pending == (mine,)
+    study.tell(mine, 0.5, cost=1.0)
+
+
+def test_a_function_that_leaves_the_program_gives_its_evaluation_back() -> None:
+    study = line()
+    with pytest.raises(SystemExit):
+        study.run({**LINE, "a": lambda design: sys.exit(3)})
+    assert study.pending == ()
+    assert isinstance(study.events[-1], Released)
+
+
+def test_a_late_answer_to_a_released_evaluation_counts_once() -> None:
+    study = line()
+    evaluation = study.ask()
+    assert evaluation is not None
+    study.release(evaluation)
+    study.tell(evaluation, 0.5, cost=2.0)
+    assert study.spent == 2.0
+    with pytest.raises(InvalidValueError, match="answered already"):
+        study.tell(evaluation, 0.6, cost=2.0)
+    assert sum(isinstance(event, Told) for event in study.events) == 1
+
+
+def test_a_device_that_dies_after_some_successes_stops_the_study() -> None:
+    study = line(budget=1000)
+    calls = []
+
+    def dying(design: Design) -> tuple[float, float]:
+        calls.append(design)
+        if len(calls) > 4:
+            raise OSError("device not found")
+        return LINE["b"](design)
+
+    study.run({**LINE, "b": dying})
+    assert "failed in 30 attempts in a row" in study.stopped
+    assert "device not found" in study.stopped
+
+
+def test_a_set_of_options_means_the_same_as_a_list(space: Space) -> None:
+    as_set = Study(space, [Objective("a", options={"kernel", "filters"}), "b"])  # type: ignore[arg-type]
+    as_list = Study(space, [Objective("a", options=["filters", "kernel"]), "b"])
+    assert as_set.objectives == as_list.objectives
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-90, 1e90])
+def test_the_scale_of_an_objective_does_not_matter(scale: float) -> None:
+    study = line(budget=16)
+    study.run({"a": lambda d: (scale * d["x"], 1.0), "b": lambda d: (1.0 - d["x"], 1.0)})
+    assert study.spent == 16
+    assert study.front()
+
+
+def test_a_diverged_value_is_a_failed_measurement() -> None:
+    study = line(budget=16)
+    study.run({"a": lambda d: (1e200 if d["x"] > 0.5 else d["x"], 1.0), "b": LINE["b"]})
+    failed = [row for row in study.trace() if row.value is None]
+    assert failed
+    assert "at most 1e+100" in failed[0].reason
+    assert study.front()
+
+
+def test_a_failed_reading_is_charged_what_the_function_said() -> None:
+    readings = iter([1.0, 2.0, float("nan")] * 9)
+    study = Study({"x": (0.0, 1.0)}, [Objective("a", repeats=3), "b"], seed=0, stop={"max_evaluations": 1})
+    study.run({"a": lambda d: (next(readings), 5.0), "b": LINE["b"]})
+    (row,) = study.trace()
+    assert row.value is None
+    assert row.cost == 15.0
+
+
+def test_values_that_come_along_are_learned() -> None:
+    study = line(stop={"max_evaluations": 3})
+    study.run({"a": lambda d: ({"a": d["x"], "b": 1.0 - d["x"]}, 1.0), "b": LINE["b"]})
+    assert [row.objective for row in study.trace()] == ["a", "a", "a"]
+    assert len(study.front(measured=True)) == 3
+
+
+def test_an_unknown_objective_in_an_answer_is_refused() -> None:
+    study = line()
+    evaluation = study.ask()
+    assert evaluation is not None
+    with pytest.raises(InvalidValueError, match="Unknown objective 'latency'"):
+        study.tell(evaluation, {"a": 1.0, "latency": 2.0})
+
+
+def test_adding_part_of_a_purchase_does_not_spare_an_initial_design() -> None:
+    objectives = [Objective("a"), Objective("b"), Objective("c", measured_with="b")]
+    study = Study({"x": (0.0, 1.0)}, objectives, seed=0, n_initial=2, budget=10)
+    for x in (0.1, 0.2, 0.3):
+        study.add({"x": x}, {"b": x})
+    study.run({"a": LINE["a"], "b": lambda d: ({"b": d["x"], "c": 1.0 - d["x"]}, 1.0)})
+    assert study.spent == 10
+
+
+def test_adding_the_same_result_again_spares_nothing_more() -> None:
+    study = line(n_initial=4, budget=20)
+    for _ in range(4):
+        study.add({"x": 0.25}, {"a": 0.25, "b": 0.75})
+    study.run(LINE)
+    assert sum(evaluation.initial for evaluation in study.history.asked) == 6
+
+
+def test_designs_that_the_user_gave_are_always_measured() -> None:
+    study = line(initial_designs=[{"x": 0.1}, {"x": 0.9}], n_initial=3, budget=20)
+    study.add({"x": 0.5}, {"a": 0.5, "b": 0.5})
+    study.add({"x": 0.6}, {"a": 0.6, "b": 0.4})
+    study.run(LINE)
+    initial = {evaluation.design["x"] for evaluation in study.history.asked if evaluation.initial}
+    assert initial == {0.1, 0.9}
+
+
+def test_a_rule_that_forbids_nearly_everything_leaves_a_study_of_neighbours() -> None:
+    space = Space({"x": (0.0, 1.0), "y": (0.0, 1.0)}, valid=lambda d: abs(d["x"] - d["y"]) < 1e-7 or d["y"] == 0.25)
+    given = [{"x": 0.1, "y": 0.1}, {"x": 0.7, "y": 0.25}, {"x": 0.3, "y": 0.25}]
+    study = Study(space, ["a", "b"], seed=0, initial_designs=given, budget=12, candidates=50)
+    study.run({"a": lambda d: (d["x"], 1.0), "b": lambda d: (d["y"] - d["x"], 1.0)})
+    assert study.spent == 12
+
+
+def test_pending_evaluations_are_reserved_at_what_is_known_now() -> None:
+    study = line(budget=20)
+    first = study.ask()
+    assert first is not None
+    second = study.ask()
+    third = study.ask()
+    assert second is not None
+    assert third is not None
+    assert first.objective == third.objective
+    study.tell(first, 0.5, cost=9.0)
+    study.tell(second, 0.5, cost=9.0)
+    assert study.ask() is None, "9 + 9 are spent and the pending one is expected to cost 9"
+
+
+def test_a_promised_objective_that_became_known_is_not_asked() -> None:
+    study = line(method="random-coupled", n_initial=2)
+    evaluation = study.ask()
+    assert evaluation is not None
+    study.add(evaluation.design, {"b": 0.5})
+    following = study.ask()
+    assert following is not None
+    assert (following.objective, following.design) != ("b", evaluation.design)
+
+
+def test_the_last_cent_of_a_budget_can_be_spent() -> None:
+    study = line(budget=0.3, n_initial=1, stop={"max_evaluations": 5})
+    study.run({"a": lambda d: (d["x"], 0.1), "b": lambda d: (1 - d["x"], 0.1)})
+    assert len(study.trace()) == 3
+
+
+def test_a_free_objective_does_not_keep_a_study_going_for_ever() -> None:
+    study = Study({"x": (0.0, 1.0), "y": (0.0, 1.0)}, ["a", "b"], budget=6, n_initial=3, seed=0, candidates=60)
+    study.run({"a": lambda d: (d["x"], 1.0), "b": lambda d: (d["y"] - d["x"], 0.0)})
+    assert "The budget is spent" in study.stopped
+    assert study.summary().evaluations["a"] == 6
+
+
+def test_numpy_numbers_are_numbers() -> None:
+    study = line(
+        budget=np.int64(8), seed=np.int32(3), n_initial=np.int8(2), candidates=np.uint16(50), delta=np.float32(0.1)
+    )
+    study.run(LINE)
+    assert study.spent == 8
+    assert Objective("a", repeats=np.int64(2), cost=np.float32(1.5), noisy=np.bool_(True)).cost == 1.5
+
+
+def test_a_reference_that_nothing_reaches_is_named() -> None:
+    study = line(reference=[-5.0, -5.0])
+    study.run(LINE)
+    assert "better than the reference point" in study.stopped
+
+
+def test_another_reference_than_the_stored_one_is_refused() -> None:
+    storage = MemoryStorage()
+    line(storage=storage, reference=[5.0, 5.0])
+    line(storage=storage, reference=[5.0, 5.0])
+    with pytest.raises(InvalidValueError, match="reference"):
+        line(storage=storage, reference=[1.0, 1.0])
+
+
+def test_a_study_with_a_surrogate_object_can_be_opened_again() -> None:
+    class Own:
+        def fit(self, *args: Any, **settings: Any) -> GaussianProcess:
+            return GaussianProcess().fit(*args, **settings)
+
+    storage = MemoryStorage()
+    line(storage=storage, surrogate=Own(), budget=10).run(LINE)
+    again = line(storage=storage, surrogate=Own())
+    assert again.spent == 10
+
+
+def test_the_hypervolume_of_the_past_does_not_change_when_a_design_is_measured_again() -> None:
+    noisy = Objective("a", noisy=True, remeasure=True)
+    study = Study(Space({"x": [1, 2, 3]}), [noisy, "b"], n_initial=3, seed=0, reference=[9.0, 9.0])
+    seen: list[float] = []
+    readings = iter([1.0, 1.2, 0.9, 0.4, 1.6, 0.7, 1.1] * 3)
+    for _ in range(10):
+        evaluation = study.ask()
+        if evaluation is None:
+            break
+        x = evaluation.design["x"]
+        study.tell(evaluation, x * next(readings) if evaluation.objective == "a" else 4 - x, cost=1.0)
+        seen.append(study.trace()[-1].hypervolume)
+    assert len(seen) == 10
+    assert [row.hypervolume for row in study.trace()] == seen
+
+
+def test_a_mapping_of_objectives_is_refused() -> None:
+    with pytest.raises(InvalidTypeError, match="give a list"):
+        Study({"x": (0.0, 1.0)}, {"a": "max", "b": "min"})  # type: ignore[arg-type]
+
+
+def test_a_function_for_an_objective_that_is_measured_with_another_is_refused() -> None:
+    study = Study({"x": (0.0, 1.0)}, ["a", Objective("b", measured_with="a")])
+    with pytest.raises(InvalidValueError, match="measured with another"):
+        study.run(LINE)
+
+
+def test_a_study_stops_after_so_many_seconds() -> None:
+    study = line(stop={"max_seconds": 0.0})
+    study.run(LINE)
+    assert "s have passed" in study.stopped
+
+
+def test_the_trace_holds_every_value_of_a_purchase(tmp_path: Path) -> None:
+    study = Study({"x": (0.0, 1.0)}, ["a", Objective("b", measured_with="a")], n_initial=2, seed=0, budget=4)
+    study.run({"a": lambda d: ({"a": d["x"], "b": 1 - d["x"]}, 1.0)})
+    frame = study.trace().to_pandas()
+    assert np.allclose(frame["value:a"] + frame["value:b"], 1.0)
+    assert study.summary().evaluations == {"a": 4, "b": 4}
+    study.front().to_csv(tmp_path / "front.csv")
+    assert (tmp_path / "front.csv").read_text().startswith("a,b,measured:a")
+    assert len(study.front().to_pandas()) == len(study.front())
+
+
+def test_a_front_of_measured_designs_only_can_be_had(make_study: Make, functions: Functions) -> None:
+    study = make_study(budget=170)
+    study.run(functions)
+    sure = study.front(measured=True)
+    assert sure
+    assert all(all(row.measured.values()) for row in sure)
+
+
+def test_the_progress_bar_shows_hostile_names_and_any_budget() -> None:
+    for budget in (8, None):
+        study = Study(
+            {"x[/b]": (0.0, 1.0)}, ["a[/b]", "b[red]"], budget=budget, n_initial=2, seed=0, stop={"max_evaluations": 8}
+        )
+        functions = {"a[/b]": lambda d: (d["x[/b]"], 1.0), "b[red]": lambda d: (1 - d["x[/b]"], 1.0)}
+        study.run(functions, progress=True)
+        assert study.spent == 8
+
+
+def test_a_study_runs_in_a_terminal() -> None:
+    code = (
+        "from flexibo import Study\n"
+        "study = Study({'x': (0.0, 1.0)}, ['a', 'b'], budget=12, n_initial=3, seed=0)\n"
+        "study.run({'a': lambda d: (d['x'], 1.0), 'b': lambda d: (1 - d['x'], 1.0)})\n"
+        "print('spent', study.spent)\n"
+    )
+    parent, child = pty.openpty()
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=child, stderr=child, close_fds=True)
+    os.close(child)
+    shown = b""
+    while True:
+        try:
+            part = os.read(parent, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        shown += part
+    os.close(parent)
+    assert process.wait(timeout=60) == 0, shown.decode()
+    assert b"spent 12.0" in shown
+    assert b"front" in shown
+    assert b"12/12" in shown
