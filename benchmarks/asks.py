@@ -18,7 +18,7 @@ from flexibo.costs import log_cost
 
 M = 1_000
 DELTA = 0.05
-PATIENCE_SECONDS = 100.0
+PATIENCE_SECONDS = 60.0
 """No further iteration of BoTorch is begun after so long."""
 
 

@@ -12,7 +12,7 @@ from flexibo.arrays import BoolArray, FloatArray, KeyArray
 from flexibo.costs import Costs
 from flexibo.history import History
 from flexibo.space import Designs
-from flexibo.surrogates import Refits
+from flexibo.surrogates import Refits, interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,9 @@ class Belief:
         designs: The candidates (m).
         mu: Means of the losses (m, n).
         sigma: Deviations of the losses (m, n); 0 where measured exactly or being measured.
+        lower: The optimistic corners (m, n): the best that each candidate may be.
+        upper: The pessimistic corners (m, n).
         keys: Equal where two candidates must have the same value of an objective (m, n).
-        beta: Square of the boxes' half width in deviations.
         reference: The reference point (n,).
         bundles: Objectives of each column that can be asked.
         prices: Expected real cost (m, b).
@@ -35,23 +36,14 @@ class Belief:
     designs: Designs
     mu: FloatArray
     sigma: FloatArray
+    lower: FloatArray
+    upper: FloatArray
     keys: KeyArray
-    beta: float
     reference: FloatArray
     bundles: tuple[tuple[int, ...], ...]
     prices: FloatArray
     thetas: FloatArray
     open: BoolArray
-
-    @property
-    def lower(self) -> FloatArray:
-        """The optimistic corners (m, n): the best that each candidate may be."""
-        return self.mu - math.sqrt(self.beta) * self.sigma
-
-    @property
-    def upper(self) -> FloatArray:
-        """The pessimistic corners (m, n)."""
-        return self.mu + math.sqrt(self.beta) * self.sigma
 
 
 def exploration(n: int, m: int, t: int, delta: float) -> float:
@@ -63,43 +55,66 @@ def exploration(n: int, m: int, t: int, delta: float) -> float:
     return max(0.0, 2.0 / 9.0 * math.log(n * m * math.pi**2 * t**2 / (6.0 * delta)))
 
 
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """Boxes of candidates: middle, deviation, corners and keys (m, n each); see `Belief`."""
+
+    mu: FloatArray
+    sigma: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    keys: KeyArray
+
+
 def predictions(
-    history: History, designs: Designs, models: Sequence[Refits], *, pin_pending: bool = True
-) -> tuple[FloatArray, FloatArray, KeyArray]:
-    """Means, deviations and keys (m, n each) of the candidates' losses.
+    history: History, designs: Designs, models: Sequence[Refits], *, beta: float = 1.0, pin_pending: bool = True
+) -> Predictions:
+    """What is thought of the candidates' losses.
 
     An exact objective that was measured has its value and deviation 0; one that is being measured is pinned to its
-    mean, so that the next question looks elsewhere (unless `pin_pending` is off).
+    mean, so that the next question looks elsewhere.
+
+    Args:
+        history: What was measured.
+        designs: The candidates (m).
+        models: One for each objective.
+        beta: Square of the boxes' half width in deviations.
+        pin_pending: Whether to pin what is being measured.
     """
     shape = (len(designs), len(history.objectives))
-    mu, sigma, keys = np.zeros(shape), np.zeros(shape), np.zeros(shape, dtype=np.uint64)
+    mu, sigma, lower, upper = (np.zeros(shape) for _ in range(4))
+    keys = np.zeros(shape, dtype=np.uint64)
+    half = math.sqrt(beta)
     for j, objective in enumerate(history.objectives):
-        keys[:, j] = designs.keys(objective.options)
+        keys[:, j] = designs.keys(objective.depends_on)
         # One prediction per distinct key: equal keys then have bit-equal boxes, which the geometry relies on.
         distinct, first, inverse = np.unique(keys[:, j], return_index=True, return_inverse=True)
-        seen, y = history.data(j)
-        groups = history.space.groups(objective.options)
-        model = models[j].model(seen.encoded(objective.options), y, groups=groups)
-        mean, deviation = model.predict(designs[first].encoded(objective.options))
-        if not objective.noisy:
-            _pin_known(distinct, mean, deviation, history.known(j))
+        middle, pinned = _known(distinct, {} if objective.noisy else history.known(j))
+        low, high = middle.copy(), middle.copy()
+        if not pinned.all():
+            seen, y = history.data(j)
+            groups = history.space.groups(objective.depends_on)
+            model = models[j].model(seen.encoded(objective.depends_on), y, groups=groups)
+            X = designs[first[~pinned]].encoded(objective.depends_on)
+            low[~pinned], middle[~pinned], high[~pinned] = interval(model, X, half)
         pending = [e.design for e in history.pending.values() if objective.name in e.yields]
         if pending and pin_pending:
-            deviation[np.isin(distinct, history.space.designs(pending).keys(objective.options))] = 0.0
-        mu[:, j], sigma[:, j] = mean[inverse], deviation[inverse]
-    return mu, sigma, keys
+            pinned |= np.isin(distinct, history.space.designs(pending).keys(objective.depends_on))
+        low, high = np.where(pinned, middle, low), np.where(pinned, middle, high)
+        mu[:, j], lower[:, j], upper[:, j] = middle[inverse], low[inverse], high[inverse]
+        sigma[:, j] = ((high - low) / (2.0 * half))[inverse] if half else 0.0
+    return Predictions(mu, sigma, lower, upper, keys)
 
 
-def _pin_known(distinct: KeyArray, mean: FloatArray, deviation: FloatArray, known: Mapping[int, float]) -> None:
-    """Set mean and deviation where the loss is known; `distinct` is sorted."""
-    if not known:
-        return
+def _known(distinct: KeyArray, known: Mapping[int, float]) -> tuple[FloatArray, BoolArray]:
+    """The known losses (k,) of the sorted keys (k,), and where there are any."""
+    losses, found = np.zeros(len(distinct)), np.zeros(len(distinct), dtype=bool)
     keys = np.fromiter(known.keys(), dtype=np.uint64, count=len(known))
-    losses = np.fromiter(known.values(), dtype=float, count=len(known))
     at = np.minimum(np.searchsorted(distinct, keys), len(distinct) - 1)
-    found = distinct[at] == keys
-    mean[at[found]] = losses[found]
-    deviation[at[found]] = 0.0
+    here = distinct[at] == keys
+    losses[at[here]] = np.fromiter(known.values(), dtype=float, count=len(known))[here]
+    found[at[here]] = True
+    return losses, found
 
 
 def offers(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from flexibo.acquisition import Acquisition, random_score, region_gain
 from flexibo.errors import InvalidTypeError, unknown_name
-from flexibo.surrogates import PAPER_GP, PAPER_RF, GaussianProcess, Surrogate
+from flexibo.surrogates import PAPER_GP, PAPER_RF, GaussianProcess, Surrogate, Warped
 
 FLEXIBO = "Iqbal et al. 2023 (JAIR 77)"
 
@@ -54,7 +54,7 @@ class SurrogateChoice:
 
 
 SURROGATES: dict[str, SurrogateChoice] = {
-    "gp": SurrogateChoice(GaussianProcess()),
+    "gp": SurrogateChoice(Warped(GaussianProcess())),
     "gp-paper": SurrogateChoice(PAPER_GP),
     "rf": SurrogateChoice(PAPER_RF, growth=1.0),
 }

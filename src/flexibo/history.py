@@ -201,7 +201,7 @@ class History:
         """Refuse a second, different value of an exact objective."""
         single = self.space.designs([design])
         for j, objective in enumerate(self.objectives):
-            known = self.known(j).get(int(single.keys(objective.options)[0]))
+            known = self.known(j).get(int(single.keys(objective.depends_on)[0]))
             if objective.noisy or known is None or objective.name not in values:
                 continue
             if objective.value(known) != values[objective.name]:
@@ -266,7 +266,7 @@ class History:
             if objective.name not in values:
                 continue
             data = self._data[j]
-            key = int(single.keys(objective.options)[0])
+            key = int(single.keys(objective.depends_on)[0])
             if key in data.latest and not objective.noisy:
                 continue
             loss = objective.loss(values[objective.name])

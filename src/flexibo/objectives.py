@@ -6,7 +6,7 @@ Users see values in their own direction; everything that decides works with loss
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, Literal
 
@@ -42,7 +42,7 @@ class Objective:
     direction: Direction = "min"
     _: KW_ONLY
     unit: str = ""
-    options: tuple[str, ...] | None = None
+    options: Collection[str] | None = None
     noisy: bool = False
     repeats: int = 1
     remeasure: bool = False
@@ -97,6 +97,11 @@ class Objective:
         if len(set(options)) != len(options):
             raise InvalidValueError(f"Objective {self.name!r} names an option twice: {', '.join(map(str, options))}.")
         return options
+
+    @property
+    def depends_on(self) -> tuple[str, ...] | None:
+        """The options it depends on, in order; None means all."""
+        return None if self.options is None else tuple(self.options)
 
     def loss(self, value: float) -> float:
         """The value as a loss: lower is better."""
@@ -158,7 +163,7 @@ def purchases(objectives: Sequence[Objective]) -> tuple[Purchase, ...]:
         if leads[index] != objective.name:
             continue
         members = (index, *(i for i, lead in enumerate(leads) if lead == objective.name and i != index))
-        bought.append(Purchase(names[index], members, _union([objectives[i].options for i in members])))
+        bought.append(Purchase(names[index], members, _union([objectives[i].depends_on for i in members])))
     return tuple(bought)
 
 

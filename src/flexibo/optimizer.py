@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexibo.arrays import BoolArray, FloatArray
-from flexibo.belief import Belief, exploration, offers, predictions
+from flexibo.belief import Belief, Predictions, exploration, offers, predictions
 from flexibo.candidates import candidates
 from flexibo.catalogue import Method, find_surrogate
 from flexibo.choice import choose, hopeless, missing_initial
@@ -90,16 +90,25 @@ class Optimizer:
     def believe(self, history: History, designs: Designs) -> Belief:
         """Means, deviations, prices and what may be asked, for these candidates."""
         bundles, prices, thetas, is_open = offers(history, designs, self.costs, coupled=self.method.coupled)
-        n = len(history.objectives)
-        mu, sigma, keys = (
-            np.zeros((len(designs), n)),
-            np.zeros((len(designs), n)),
-            np.zeros((len(designs), n), np.uint64),
-        )
         if self.method.models:
-            mu, sigma, keys = predictions(history, designs, self.models(history))
-        beta = self._beta(history, len(designs))
-        return Belief(designs, mu, sigma, keys, beta, self.reference(history), bundles, prices, thetas, is_open)
+            beta = self._beta(history, len(designs))
+            boxes = predictions(history, designs, self.models(history), beta=beta)
+        else:
+            nothing = np.zeros((len(designs), len(history.objectives)))
+            boxes = Predictions(nothing, nothing, nothing, nothing, nothing.astype(np.uint64))
+        return Belief(
+            designs,
+            boxes.mu,
+            boxes.sigma,
+            boxes.lower,
+            boxes.upper,
+            boxes.keys,
+            self.reference(history),
+            bundles,
+            prices,
+            thetas,
+            is_open,
+        )
 
     def models(self, history: History) -> list[Refits]:
         """The surrogates of the objectives, made on first use."""
@@ -122,19 +131,19 @@ class Optimizer:
     def estimates(self, history: History) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Means, deviations and whether measured (m, n each), of every design in the history."""
         with single_thread():
-            mu, sigma, keys = predictions(history, history.designs, self.models(history), pin_pending=False)
-        measured = [[key in history.known(j) for key in keys[:, j].tolist()] for j in range(len(history.objectives))]
-        return mu, sigma, np.array(measured, dtype=bool).T
+            boxes = predictions(history, history.designs, self.models(history), pin_pending=False)
+        n = len(history.objectives)
+        measured = [[key in history.known(j) for key in boxes.keys[:, j].tolist()] for j in range(n)]
+        return boxes.mu, boxes.sigma, np.array(measured, dtype=bool).T
 
     def corners(self, history: History) -> tuple[FloatArray, FloatArray]:
         """The optimistic and the pessimistic front (k, n each) that the next question would look at."""
         rng = np.random.default_rng((self.seed, 2, len(history.asked), 0))
         with single_thread():
             designs = self._candidates(history, rng)
-            mu, sigma, _ = predictions(history, designs, self.models(history))
-        half = np.sqrt(self._beta(history, len(designs))) * sigma
-        region = pareto_region(mu - half, mu + half, self.reference(history))
-        return (mu - half)[region.optimistic], (mu + half)[region.pessimistic]
+            boxes = predictions(history, designs, self.models(history), beta=self._beta(history, len(designs)))
+        region = pareto_region(boxes.lower, boxes.upper, self.reference(history))
+        return boxes.lower[region.optimistic], boxes.upper[region.pessimistic]
 
     def remaining(self, history: History) -> float:
         """What is left of the budget after what was spent and what the pending evaluations are expected to cost now."""
@@ -202,8 +211,7 @@ class Optimizer:
         known = history.designs
         parents = None
         if self.method.neighbours and history.space.size > self.m:
-            mu, _, _ = predictions(history, known, self.models(history))
-            parents = known[non_dominated(mu)]
+            parents = known[non_dominated(predictions(history, known, self.models(history)).mu)]
         return candidates(history.space, self.m, known, rng, parents=parents)
 
     def _beta(self, history: History, m: int) -> float:

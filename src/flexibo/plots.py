@@ -71,7 +71,7 @@ def _measured_values(study: Study) -> FloatArray:
     """Values (k, 2) of the designs that were measured in both objectives."""
     history = study.history
     designs = history.designs
-    keys = [designs.keys(objective.options).tolist() for objective in study.objectives]
+    keys = [designs.keys(objective.depends_on).tolist() for objective in study.objectives]
     rows = [
         [objective.value(history.known(j)[keys[j][i]]) for j, objective in enumerate(study.objectives)]
         for i in range(len(designs))

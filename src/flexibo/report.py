@@ -320,7 +320,7 @@ def _known_volumes(history: History, reference: FloatArray | None) -> dict[int, 
     when = np.full((len(designs), n), math.inf)
     losses = np.full((len(designs), n), math.nan)
     for j, objective in enumerate(history.objectives):
-        for i, key in enumerate(designs.keys(objective.options).tolist()):
+        for i, key in enumerate(designs.keys(objective.depends_on).tolist()):
             if key in history.first(j):
                 when[i, j], losses[i, j] = history.first(j)[key]
     complete = when.max(axis=1)

@@ -21,7 +21,17 @@ def belief(prices: list[list[float]], sigma: list[list[float]] | None = None) ->
     mu = np.stack([np.arange(m, dtype=float), m - np.arange(m, dtype=float)], axis=1)
     keys = np.tile(np.arange(m, dtype=np.uint64)[:, None], (1, 2))
     return Belief(
-        designs, mu, width, keys, 1.0, np.array([9.0, 9.0]), ((0,), (1,)), table, table, np.ones_like(table, dtype=bool)
+        designs,
+        mu,
+        width,
+        mu - width,
+        mu + width,
+        keys,
+        np.array([9.0, 9.0]),
+        ((0,), (1,)),
+        table,
+        table,
+        np.ones_like(table, dtype=bool),
     )
 
 

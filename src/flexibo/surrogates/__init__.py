@@ -1,9 +1,20 @@
 """Models of one objective each: losses as a function of encoded designs."""
 
-from flexibo.surrogates.base import Surrogate
+from flexibo.surrogates.base import Surrogate, interval
 from flexibo.surrogates.gaussian_process import PAPER_GP, GaussianProcess
 from flexibo.surrogates.posterior import Hyperparameters
 from flexibo.surrogates.random_forest import PAPER_RF, RandomForest
 from flexibo.surrogates.refits import Refits
+from flexibo.surrogates.warp import Warped
 
-__all__ = ["PAPER_GP", "PAPER_RF", "GaussianProcess", "Hyperparameters", "RandomForest", "Refits", "Surrogate"]
+__all__ = [
+    "PAPER_GP",
+    "PAPER_RF",
+    "GaussianProcess",
+    "Hyperparameters",
+    "RandomForest",
+    "Refits",
+    "Surrogate",
+    "Warped",
+    "interval",
+]

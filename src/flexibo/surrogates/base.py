@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,23 @@ class Surrogate(Protocol):
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The mean (m,) and the standard deviation (m,) of the noise-free loss at the designs X (m, d)."""
         ...
+
+
+@runtime_checkable
+class Skewed(Protocol):
+    """A surrogate whose belief is not symmetric about its middle."""
+
+    def interval(self, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The losses (m,) that lie `half` deviations below the middle, at it, and above it, at the designs X (m, d)."""
+        ...
+
+
+def interval(model: Surrogate, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The interval (m,) of a surrogate's belief: below, middle, above; symmetric unless the surrogate is `Skewed`."""
+    if isinstance(model, Skewed):
+        return model.interval(X, half)
+    mean, deviation = model.predict(X)
+    return mean - half * deviation, mean, mean + half * deviation
 
 
 def training_data(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -97,12 +114,14 @@ def location_and_scale(y: FloatArray) -> tuple[float, float]:
     >>> location_and_scale(np.array([5.0, 5.0]))
     (5.0, 5.0)
     """
-    largest = float(np.abs(y).max(initial=0.0)) or 1.0
-    shrunk = y / largest  # so that squares neither overflow nor vanish
-    mean = largest * float(shrunk.mean())
+    largest = float(np.abs(y).max())
+    if not 1e-100 < largest < 1e100 and largest > 0:  # squares would vanish or overflow
+        mean, deviation = location_and_scale(y / largest)
+        return largest * mean, largest * deviation
+    mean, deviation = float(y.mean()), float(y.std())
     if is_constant(y):
         return mean, abs(mean) or 1.0
-    return mean, largest * float(shrunk.std())
+    return mean, deviation
 
 
 def is_constant(y: FloatArray) -> bool:

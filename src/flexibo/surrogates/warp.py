@@ -1,0 +1,136 @@
+"""A monotone warp of losses, so that a heavy tail does not decide how the rest is modelled.
+
+Positive losses (energy, time, error), and negative ones (a positive quantity that is maximised), are warped by Box and
+Cox's power transformation (An Analysis of Transformations, 1964), which cannot lead back to an impossible sign; others
+by that of Yeo and Johnson (A New Family of Power Transformations, 2000) after standardising. The power maximises the
+likelihood of the warped losses as a normal sample. It stays between 0, a logarithm, and 2, where the inverse is defined
+everywhere.
+
+A box in warped losses is a box in losses: the warp is monotone in each objective. So the belief is asymmetric, with its
+median in the middle, and the volumes of the Pareto region are still those of the losses themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexibo.arrays import FloatArray, IntArray
+from flexibo.surrogates.base import Surrogate, interval, is_constant, location_and_scale, training_data, unfitted
+
+POWERS = np.linspace(0.0, 2.0, 21)
+FEWEST = 5
+"""With fewer losses their shape cannot be told, and nothing is warped."""
+LEAST = 0.1
+"""A positive loss below this share of the least one seen is taken as that share; zero has no logarithm."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warp:
+    """A monotone function of losses.
+
+    Attributes:
+        sign: 1 if losses are positive, -1 if negative, 0 if they are both.
+        location: What is subtracted from losses of both signs.
+        scale: What the rest is divided by.
+        power: 1 leaves losses straight.
+        floor: The least size of a loss of one sign, after dividing.
+    """
+
+    sign: int
+    location: float
+    scale: float
+    power: float
+    floor: float = 0.0
+
+    def __call__(self, y: FloatArray) -> FloatArray:
+        """The warped losses (s,)."""
+        x = (y - self.location) / self.scale
+        if self.sign:
+            return self.sign * _power(np.maximum(self.sign * x, self.floor) - 1.0, self.power)
+        return _power(np.maximum(x, 0.0), self.power) - _power(np.maximum(-x, 0.0), 2.0 - self.power)
+
+    def inverse(self, z: FloatArray) -> FloatArray:
+        """The losses (s,) whose warp is z (s,)."""
+        if self.sign:
+            x = self.sign * (1.0 + _root(self.sign * z, self.power))
+        else:
+            x = _root(np.maximum(z, 0.0), self.power) - _root(np.maximum(-z, 0.0), 2.0 - self.power)
+        return np.asarray(self.location + self.scale * x)
+
+
+def learned_warp(y: FloatArray) -> Warp:
+    """The warp that makes the losses y (s,) look most like a normal sample.
+
+    >>> learned_warp(np.exp(np.linspace(-3.0, 3.0, 50))).power
+    0.0
+    """
+    location, scale = location_and_scale(y)
+    if len(y) < FEWEST or is_constant(y):
+        return Warp(sign=0, location=location, scale=scale, power=1.0)
+    sign = int(np.sign(y[0])) if (y > 0).all() or (y < 0).all() else 0
+    if sign:
+        location, scale = 0.0, float(np.median(np.abs(y)))
+    floor = LEAST * float(np.abs(y).min()) / scale
+    x = (y - location) / scale
+    # The logarithm of the derivative of the warp, but for the factor power - 1.
+    slope = np.log(np.abs(x)) if sign else np.sign(x) * np.log1p(np.abs(x))
+    warps = [Warp(sign=sign, location=location, scale=scale, power=float(p), floor=floor) for p in POWERS]
+    fits = [(w.power - 1.0) * float(slope.sum()) - 0.5 * len(y) * float(np.log(w(y).var())) for w in warps]
+    return warps[int(np.argmax(fits))]
+
+
+def _power(x: FloatArray, power: float) -> FloatArray:
+    """((x + 1)^power - 1) / power, and its limit log(x + 1)."""
+    return np.log1p(x) if power < 1e-9 else np.asarray(((x + 1.0) ** power - 1.0) / power)
+
+
+def _root(z: FloatArray, power: float) -> FloatArray:
+    """The inverse of `_power`; never below -1."""
+    if power < 1e-9:
+        return np.expm1(np.minimum(z, 200.0))
+    return np.asarray(np.maximum(z * power + 1.0, 0.0) ** (1.0 / power) - 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Warped:
+    """A surrogate that models warped losses and answers in losses.
+
+    Its mean is the median of its belief, its deviation half the width of the interval one deviation around it.
+
+    Attributes:
+        model: The surrogate of the warped losses.
+        warp: How losses are warped; None before `fit`.
+    """
+
+    model: Surrogate
+    warp: Warp | None = None
+
+    def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> Warped:
+        """This surrogate with warp and model learned from the losses y (s,) of X (s, d)."""
+        X, y = training_data(X, y)
+        warp = learned_warp(y)
+        return Warped(self.model.fit(X, warp(y), groups=groups, rng=rng), warp)
+
+    def extend(self, X: FloatArray, y: FloatArray) -> Warped:
+        """This surrogate with rows appended; the warp is kept."""
+        warp = self._fitted()
+        X, y = training_data(X, y)
+        return Warped(self.model.extend(X, warp(y)), warp)
+
+    def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Median (m,) and deviation (m,) of the loss."""
+        lower, median, upper = self.interval(X, 1.0)
+        return median, (upper - lower) / 2.0
+
+    def interval(self, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The losses (m,) that lie `half` deviations below the median, at it, and above it."""
+        warp = self._fitted()
+        lower, median, upper = (warp.inverse(z) for z in interval(self.model, X, half))
+        return lower, median, upper
+
+    def _fitted(self) -> Warp:
+        if self.warp is None:
+            raise unfitted("Warped")
+        return self.warp

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flexibo.surrogates import GaussianProcess, Warped
+from flexibo.surrogates.warp import POWERS, Warp, learned_warp
+
+SIGNS = {"positive": 1, "negative": -1, "both": 0}
+
+
+def losses(kind: str) -> np.ndarray:
+    tail = np.exp(np.random.default_rng(0).normal(size=200))
+    return {"positive": tail, "negative": -tail, "both": tail - 1.0}[kind]
+
+
+@pytest.mark.parametrize("kind", SIGNS)
+def test_a_warp_is_chosen_by_the_signs_of_the_losses(kind: str) -> None:
+    assert learned_warp(losses(kind)).sign == SIGNS[kind]
+
+
+def test_a_logarithm_is_found_for_a_lognormal_sample() -> None:
+    assert learned_warp(losses("positive")).power <= 0.1
+
+
+def test_a_normal_sample_is_left_nearly_straight() -> None:
+    y = 100.0 + np.random.default_rng(1).normal(size=300)
+    z = learned_warp(y)(y)
+    assert np.corrcoef(y, z)[0, 1] > 0.999
+
+
+def test_scipys_box_cox_power_is_found() -> None:
+    from scipy.stats import boxcox
+
+    y = np.random.default_rng(3).gamma(2.0, size=400)
+    _, power = boxcox(y)
+    assert learned_warp(y).power == pytest.approx(power, abs=0.06)
+
+
+@given(
+    st.sampled_from([-1, 0, 1]),
+    st.sampled_from(POWERS.tolist()),
+    st.lists(st.floats(0.01, 50.0), min_size=2, max_size=20, unique=True),
+)
+def test_a_warp_is_monotone_and_its_inverse_undoes_it(sign: int, power: float, sizes: list[float]) -> None:
+    y = np.sort(np.array(sizes)) * (sign or 1) - (10.0 if sign == 0 else 0.0)
+    y.sort()
+    warp = Warp(sign=sign, location=0.0, scale=3.0, power=power)
+    z = warp(y)
+    assert (np.diff(z) >= 0).all()
+    np.testing.assert_allclose(warp.inverse(z), y, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["positive", "negative"])
+def test_no_interval_leaves_the_sign_of_the_losses(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((30, 2))
+    y = np.exp(3.0 * X[:, 0] + rng.normal(size=30)) * SIGNS[kind]
+    model = Warped(GaussianProcess()).fit(X, y, groups=np.array([0, 1]), rng=rng)
+    lower, median, upper = model.interval(rng.random((200, 2)), 3.0)
+    assert (lower <= median).all()
+    assert (median <= upper).all()
+    assert (SIGNS[kind] * lower >= 0).all()
+    assert (SIGNS[kind] * upper >= 0).all()
+
+
+def test_a_loss_of_zero_after_positive_ones_does_no_harm() -> None:
+    X = np.linspace(0.0, 1.0, 12)[:, None]
+    model = Warped(GaussianProcess()).fit(X, np.exp(3 * X[:, 0]), groups=np.array([0]), rng=np.random.default_rng(0))
+    mean, deviation = model.extend(np.array([[0.5]]), np.array([0.0])).predict(X)
+    assert np.isfinite(mean).all()
+    assert np.isfinite(deviation).all()
