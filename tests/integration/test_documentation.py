@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from flexibo import Study
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -23,11 +25,15 @@ def test_every_python_block_of_the_guide_runs(capsys: pytest.CaptureFixture[str]
 
 def test_the_ten_lines_of_the_readme_run() -> None:
     ten, by_hand = python_blocks(ROOT / "README.md")
-    functions = {"train_and_test": lambda d: (1 / d["filters"], 300.0), "measure": lambda d: (d["cpu_ghz"], 5.0)}
-    names: dict[str, object] = dict(functions)
+    names: dict[str, object] = {}
     exec(compile(ten, "README.md", "exec"), names)
-    names["study"].budget = 3700  # type: ignore[attr-defined]
-    exec(compile(by_hand, "README.md", "exec"), names | {"value": 1.0, "seconds": 50.0})
+    study = names["study"]
+    assert isinstance(study, Study)
+    assert 20 < len(study.trace()) <= 60
+    assert study.front()
+    fresh = Study(study.space, study.objectives, budget=1200, seed=0)
+    exec(compile(by_hand, "README.md", "exec"), names | {"study": fresh, "value": 1.0, "seconds": 50.0})
+    assert 500 <= fresh.spent <= 1200
 
 
 def test_the_paper_map_names_files_that_exist() -> None:
