@@ -13,18 +13,16 @@ import pytest
 
 from flexibo.errors import InvalidValueError
 from flexibo.systems import System, digits_system
-from flexibo.systems.digits import (
+from flexibo.systems.digits import Digits, digits_space, median_rise
+from flexibo.systems.digits_network import (
     BRIGHTEST,
     Architecture,
     Deployment,
-    Digits,
     Images,
     Predictor,
     Training,
-    digits_space,
     fresh_weights,
     load_images,
-    median_rise,
     serving,
     train,
     trained_weights,

@@ -12,7 +12,7 @@ from flexibo.pareto.exclusive import MOST_AXES
 from flexibo.pareto.pins import Boxes, Pins, distinct_rows, joint_pins, objective_pins
 from flexibo.pareto.plane import plane_gains
 from flexibo.pareto.region import alive_and_fronts, check_boxes
-from flexibo.pareto.space import space_gains
+from flexibo.pareto.solid import solid_gains
 
 
 def pinned_gains(
@@ -83,6 +83,6 @@ def _question_gains(
     """For each bundle its index and the gains of its questions, shape (questions,)."""
     flat = [b for b, bundle in enumerate(bundles) if len(reference) == 2 and len(bundle) == 1]
     rest = [b for b in range(len(bundles)) if b not in flat]
-    for some, volumes in (flat, plane_gains), (rest, space_gains):
+    for some, volumes in (flat, plane_gains), (rest, solid_gains):
         if some:
             yield from zip(some, volumes(boxes, reference, [pins[b] for b in some]), strict=True)

@@ -18,7 +18,7 @@ from flexibo.pareto.exclusive import exclusive_volumes, surroundings
 from flexibo.pareto.pins import Boxes, Pins, ranges, stacked_pins
 
 
-def space_gains(boxes: Boxes, reference: FloatArray, pins: Sequence[Pins]) -> list[FloatArray]:
+def solid_gains(boxes: Boxes, reference: FloatArray, pins: Sequence[Pins]) -> list[FloatArray]:
     """The volume that each question removes from the Pareto region.
 
     Args:
