@@ -66,6 +66,11 @@ def test_no_interval_leaves_the_sign_of_the_losses(kind: str) -> None:
     assert (SIGNS[kind] * upper >= 0).all()
 
 
+def test_losses_next_to_zero_are_warped_to_finite_numbers() -> None:
+    y = np.array([6e-17, 0.1, 0.5, 0.7, 0.9, 1.0, 1.1, 1e-300])
+    assert np.isfinite(learned_warp(y)(y)).all()
+
+
 def test_a_loss_of_zero_after_positive_ones_does_no_harm() -> None:
     X = np.linspace(0.0, 1.0, 12)[:, None]
     model = Warped(GaussianProcess()).fit(X, np.exp(3 * X[:, 0]), groups=np.array([0]), rng=np.random.default_rng(0))

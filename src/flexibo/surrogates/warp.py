@@ -22,8 +22,8 @@ from flexibo.surrogates.base import Surrogate, interval, is_constant, location_a
 POWERS = np.linspace(0.0, 2.0, 21)
 FEWEST = 5
 """With fewer losses their shape cannot be told, and nothing is warped."""
-LEAST = 0.1
-"""A positive loss below this share of the least one seen is taken as that share; zero has no logarithm."""
+LEAST = 1e-4
+"""A loss of one sign below this share of the median is taken as that share: zero has no logarithm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,20 +35,18 @@ class Warp:
         location: What is subtracted from losses of both signs.
         scale: What the rest is divided by.
         power: 1 leaves losses straight.
-        floor: The least size of a loss of one sign, after dividing.
     """
 
     sign: int
     location: float
     scale: float
     power: float
-    floor: float = 0.0
 
     def __call__(self, y: FloatArray) -> FloatArray:
         """The warped losses (s,)."""
         x = (y - self.location) / self.scale
         if self.sign:
-            return self.sign * _power(np.maximum(self.sign * x, self.floor) - 1.0, self.power)
+            return self.sign * _power(np.maximum(self.sign * x, LEAST) - 1.0, self.power)
         return _power(np.maximum(x, 0.0), self.power) - _power(np.maximum(-x, 0.0), 2.0 - self.power)
 
     def inverse(self, z: FloatArray) -> FloatArray:
@@ -72,11 +70,10 @@ def learned_warp(y: FloatArray) -> Warp:
     sign = int(np.sign(y[0])) if (y > 0).all() or (y < 0).all() else 0
     if sign:
         location, scale = 0.0, float(np.median(np.abs(y)))
-    floor = LEAST * float(np.abs(y).min()) / scale
     x = (y - location) / scale
     # The logarithm of the derivative of the warp, but for the factor power - 1.
-    slope = np.log(np.abs(x)) if sign else np.sign(x) * np.log1p(np.abs(x))
-    warps = [Warp(sign=sign, location=location, scale=scale, power=float(p), floor=floor) for p in POWERS]
+    slope = np.log(np.maximum(np.abs(x), LEAST)) if sign else np.sign(x) * np.log1p(np.abs(x))
+    warps = [Warp(sign=sign, location=location, scale=scale, power=float(p)) for p in POWERS]
     fits = [(w.power - 1.0) * float(slope.sum()) - 0.5 * len(y) * float(np.log(w(y).var())) for w in warps]
     return warps[int(np.argmax(fits))]
 
