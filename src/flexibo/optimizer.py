@@ -9,6 +9,7 @@ import numpy as np
 
 from flexibo.arrays import BoolArray, FloatArray
 from flexibo.belief import Belief, Predictions, exploration, offers, predictions
+from flexibo.budget import affords, buys_something, why_nothing
 from flexibo.candidates import candidates
 from flexibo.catalogue import Method, find_surrogate
 from flexibo.choice import choose, hopeless, missing_initial
@@ -83,7 +84,9 @@ class Optimizer:
                 return self._first(history, tasks)
         for j, name in enumerate(history.names):
             if not history.count(j):
-                return Stop(f"No value of {name!r} is known; tell a pending evaluation first.")
+                awaited = any(name in evaluation.yields for evaluation in history.pending.values())
+                what = "is known yet; tell a pending evaluation first" if awaited else "was ever measured"
+                return Stop(f"No value of {name!r} {what}.")
         with single_thread():
             return self._best(history)
 
@@ -145,23 +148,6 @@ class Optimizer:
         region = pareto_region(boxes.lower, boxes.upper, self.reference(history))
         return boxes.lower[region.optimistic], boxes.upper[region.pessimistic]
 
-    def remaining(self, history: History) -> float:
-        """What is left of the budget after what was spent and what the pending evaluations are expected to cost now."""
-        if history.budget is None:
-            return float("inf")
-        pending = list(history.pending.values())
-        if not pending:
-            return history.budget - history.spent
-        prices = self.costs.prices(history, history.space.designs([evaluation.design for evaluation in pending]))
-        reserved = sum(max(e.cost, prices[i, history.purchase_of(e.objective)]) for i, e in enumerate(pending))
-        return float(history.budget - history.spent - reserved)
-
-    def _affords(self, history: History, price: FloatArray) -> BoolArray:
-        """Which prices the budget is expected to pay; a billionth of it is rounding."""
-        left = self.remaining(history)
-        slack = 0.0 if history.budget is None else 1e-9 * history.budget
-        return np.asarray((price <= left + slack) & (left > slack))
-
     def _promised(self, history: History) -> Evaluation | None:
         """The rest of a bundle, as far as it is still wanted and paid for."""
         if not history.promised:
@@ -169,7 +155,7 @@ class Optimizer:
         design, objectives, initial = history.promised
         prices = self.costs.prices(history, history.space.designs([design]))[0]
         wanted = [name for name in objectives if not history.is_closed(history.purchase_of(name), design)]
-        if not wanted or not self._affords(history, prices[history.purchase_of(wanted[0])]):
+        if not wanted or not affords(history, self.costs, prices[history.purchase_of(wanted[0])]):
             return None
         return self._evaluation(history, design, tuple(wanted), initial=initial, why="the rest of its bundle")
 
@@ -177,7 +163,7 @@ class Optimizer:
         """The next evaluation of the initial designs."""
         design, bundle = tasks[0]
         prices = self.costs.prices(history, history.space.designs([design]))[0]
-        if not self._affords(history, prices[bundle].sum()):
+        if not affords(history, self.costs, prices[bundle].sum()):
             missing = sum(len(purchases) for _, purchases in tasks)
             return Stop(
                 f"The budget of {history.budget:g} cannot pay for the initial designs: {missing} evaluations are "
@@ -192,9 +178,9 @@ class Optimizer:
         for draw in range(DRAWS):
             rng = np.random.default_rng((self.seed, 2, len(history.asked), draw))
             belief = self.believe(history, self._candidates(history, rng))
-            affordable = belief.open & self._affords(history, belief.prices)
-            if not _pays(affordable, belief):
-                stop = self._nothing_affordable(history, belief)
+            affordable = belief.open & affords(history, self.costs, belief.prices)
+            if not buys_something(affordable, belief):
+                stop = Stop(why_nothing(history, self.costs, belief))
                 continue
             region = pareto_region(belief.lower, belief.upper, belief.reference) if self.method.models else None
             if region is not None and region.volume <= NO_REGION * region.optimistic_volume:
@@ -235,17 +221,6 @@ class Optimizer:
         why = f"expected to remove {gain / region.volume:.1%} of the Pareto region{share}"
         return self._evaluation(history, design, objectives, initial=False, why=why, gain=gain, volume=region.volume)
 
-    def _nothing_affordable(self, history: History, belief: Belief) -> Stop:
-        if not belief.open.any():
-            return Stop("Every candidate has been measured, is being measured or cannot be.")
-        priced = belief.prices[belief.open & (belief.prices > 0)]
-        cheapest = float(priced.min()) if len(priced) else 0.0
-        left = max(self.remaining(history), 0.0)
-        return Stop(
-            f"The budget is spent: {left:.3g} of {history.budget:g} is left, "
-            f"and the cheapest evaluation is expected to cost {cheapest:.3g}."
-        )
-
     def _evaluation(
         self,
         history: History,
@@ -272,9 +247,3 @@ class Optimizer:
             then=objectives[1:],
             initial=initial,
         )
-
-
-def _pays(affordable: BoolArray, belief: Belief) -> bool:
-    """Whether the budget still buys something. What is free does not count beside what is not: it would never end."""
-    priced = belief.open & (belief.prices > 0)
-    return bool((affordable & priced).any() if priced.any() else affordable.any())

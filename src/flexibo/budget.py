@@ -1,0 +1,50 @@
+"""What the budget is expected to pay."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexibo.arrays import BoolArray, FloatArray
+from flexibo.belief import Belief
+from flexibo.costs import Costs
+from flexibo.history import History
+
+ROUNDING = 1e-9
+"""This share of the budget is rounding: ten tenths pay for one."""
+
+
+def remaining(history: History, costs: Costs) -> float:
+    """What is left of the budget after what was spent and what the pending evaluations are expected to cost now."""
+    if history.budget is None:
+        return float("inf")
+    pending = list(history.pending.values())
+    if not pending:
+        return history.budget - history.spent
+    prices = costs.prices(history, history.space.designs([evaluation.design for evaluation in pending]))
+    reserved = sum(max(e.cost, prices[i, history.purchase_of(e.objective)]) for i, e in enumerate(pending))
+    return float(history.budget - history.spent - reserved)
+
+
+def affords(history: History, costs: Costs, prices: FloatArray) -> BoolArray:
+    """Which of the prices the rest of the budget is expected to pay."""
+    left = remaining(history, costs)
+    slack = 0.0 if history.budget is None else ROUNDING * history.budget
+    return np.asarray((prices <= left + slack) & (left > slack))
+
+
+def buys_something(affordable: BoolArray, belief: Belief) -> bool:
+    """Whether anything can be bought. What is free does not count beside what is not, or a study would never end."""
+    priced = belief.open & (belief.prices > 0)
+    return bool((affordable & priced).any() if priced.any() else affordable.any())
+
+
+def why_nothing(history: History, costs: Costs, belief: Belief) -> str:
+    """Why nothing can be bought."""
+    if not belief.open.any():
+        return "Every candidate has been measured, is being measured or cannot be."
+    priced = belief.prices[belief.open & (belief.prices > 0)]
+    cheapest = float(priced.min()) if len(priced) else 0.0
+    return (
+        f"The budget is spent: {max(remaining(history, costs), 0.0):.3g} of {history.budget:g} is left, "
+        f"and the cheapest evaluation is expected to cost {cheapest:.3g}."
+    )
