@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,6 +47,7 @@ class SQLStorage:
             raise InvalidValueError(
                 "The storage is no database URL that can be used; give one like sqlite:///study.db."
             ) from None
+        weakref.finalize(self, self._engine.dispose)  # close the file when the storage is forgotten
         self._shown = self._engine.url.render_as_string(hide_password=True)
         self._study = study
         self._known = 0
