@@ -7,6 +7,7 @@ import numpy as np
 from flexibo.arrays import BoolArray, FloatArray
 from flexibo.belief import Belief
 from flexibo.costs import Costs
+from flexibo.events import Evaluation
 from flexibo.history import History
 
 ROUNDING = 1e-9
@@ -30,6 +31,16 @@ def affords(history: History, costs: Costs, prices: FloatArray) -> BoolArray:
     left = remaining(history, costs)
     slack = 0.0 if history.budget is None else ROUNDING * history.budget
     return np.asarray((prices <= left + slack) & (left > slack))
+
+
+def still_wanted(history: History, costs: Costs, evaluation: Evaluation) -> bool:
+    """Whether an evaluation that was left pending is worth its price now: not known from elsewhere, and affordable."""
+    p = history.purchase_of(evaluation.objective)
+    remeasure = any(history.objectives[j].remeasure for j in history.purchases[p].members)
+    if history.is_measured(p, evaluation.design) and not remeasure:
+        return False
+    price = costs.prices(history, history.space.designs([evaluation.design]))[0, p]
+    return history.budget is None or price <= history.budget * (1.0 + ROUNDING) - history.spent
 
 
 def buys_something(affordable: BoolArray, belief: Belief) -> bool:

@@ -30,10 +30,10 @@ def choose(
         scores: What the method says (m, b).
         belief: What is thought of the candidates.
         affordable: What may be asked and paid (m, b).
-        region: The Pareto region; None for a method without models.
+        region: The Pareto region; None for a method without models, which draws at random whatever things cost.
         rng: Breaks ties, after the lowest cost.
     """
-    tables = [np.where(affordable, scores / belief.thetas, -np.inf)]
+    tables = [np.where(affordable, scores if region is None else scores / belief.thetas, -np.inf)]
     if region is not None:
         width = np.stack([belief.sigma[:, list(bundle)].sum(axis=1) for bundle in belief.bundles], axis=1)
         fallbacks = (region.optimistic, region.alive)

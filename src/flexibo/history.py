@@ -76,6 +76,7 @@ class History:
         self.failed_attempts: Counter[str] = Counter()
         self.failed_in_a_row: Counter[str] = Counter()
         self.told: Counter[str] = Counter()
+        self.free_in_a_row = 0
         self.last_reason: dict[str, str] = {}
         self.promised: tuple[Design, tuple[str, ...], bool] | None = None
         self.chosen = 0
@@ -223,6 +224,7 @@ class History:
         self._close(number)
         self.answered.add(number)
         self.spent += cost
+        self.free_in_a_row = 0 if cost > 0 else self.free_in_a_row + 1
         return self.asked[number]
 
     def _tell(self, event: Told) -> None:

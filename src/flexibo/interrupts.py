@@ -22,5 +22,5 @@ def deferred_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-    if waiting and callable(before):
-        before(signal.SIGINT, waiting[-1])
+    if waiting:
+        signal.raise_signal(signal.SIGINT)

@@ -9,7 +9,7 @@ import numpy as np
 
 from flexibo.arrays import BoolArray, FloatArray
 from flexibo.belief import Belief, Predictions, exploration, offers, predictions
-from flexibo.budget import affords, buys_something, why_nothing
+from flexibo.budget import affords, buys_something, still_wanted, why_nothing
 from flexibo.candidates import candidates
 from flexibo.catalogue import Method, find_surrogate
 from flexibo.choice import choose, hopeless, missing_initial
@@ -23,6 +23,8 @@ from flexibo.threads import single_thread
 
 DRAWS = 3
 """How many fresh draws of candidates must show no region before the study ends."""
+MOST_FREE = 1000
+"""After so many evaluations in a row that cost nothing a budget is taken for a mistake."""
 NO_REGION = 1e-12
 """The region counts as gone below this share of the optimistic front's volume."""
 NOTHING_BETTER = "No candidate may be better than the reference point in every objective."
@@ -76,6 +78,11 @@ class Optimizer:
         """The next evaluation, or why there is none."""
         if reason := hopeless(history):
             return Stop(reason)
+        if history.budget is not None and history.free_in_a_row >= MOST_FREE:
+            return Stop(
+                f"The last {MOST_FREE:,} evaluations cost nothing, so the budget never ends; tell what they cost, or "
+                "stop by max_evaluations instead of a budget."
+            )
         if promised := self._promised(history):
             return promised
         if not history.chosen:
@@ -89,6 +96,10 @@ class Optimizer:
                 return Stop(f"No value of {name!r} {what}.")
         with single_thread():
             return self._best(history)
+
+    def still_wants(self, history: History, evaluation: Evaluation) -> bool:
+        """Whether an evaluation that another process left pending should be measured after all."""
+        return still_wanted(history, self.costs, evaluation)
 
     def believe(self, history: History, designs: Designs) -> Belief:
         """Means, deviations, prices and what may be asked, for these candidates."""

@@ -88,9 +88,9 @@ class Front(tuple[FrontRow, ...]):
     __slots__ = ()
 
     def records(self) -> list[dict[str, Any]]:
-        """One flat dictionary per design: values, then ``measured:``, ``deviation:`` and ``option:`` columns."""
+        """One flat dictionary per design: ``value:``, ``measured:``, ``deviation:`` and ``option:`` columns."""
         return [
-            dict(row.values)
+            {f"value:{name}": value for name, value in row.values.items()}
             | {f"measured:{name}": known for name, known in row.measured.items()}
             | {f"deviation:{name}": deviation for name, deviation in row.deviations.items()}
             | {f"option:{name}": value for name, value in row.design.items()}
@@ -177,7 +177,8 @@ class Summary:
         front: How many designs the front has.
         confirmed: How many of them are measured in every objective.
         hypervolume: Of the designs that were measured in every objective.
-        region_volume: Of the Pareto region at the last question; None if it was never known.
+        region_volume: Of the Pareto region at the last question, 0 if the study just stopped because none is left;
+            None if it was never known.
         reference: The reference point by objective, or None before it is fixed.
         stopped: Why there was nothing more to ask, or an empty string.
     """

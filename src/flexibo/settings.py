@@ -83,14 +83,10 @@ def _difference(key: str, stored: Any, given: Any) -> str:
         other = "other properties" if names[0] == names[1] else ", ".join(names[0])
         return f"other objectives ({other})"
     if key == "space":
-        options = [part.get("options", {}) for part in (stored, given)]
-        differing = [str(name) for name in dict.fromkeys([*options[0], *options[1]]) if not _same(options, name)]
+        old, new = ({option["name"]: option for option in part["options"]} for part in (stored, given))
+        differing = [name for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)]
         return f"another space ({', '.join(differing[:3]) or 'its rule, conditions or pool'} differ)"
     return f"{key} {stored!r}; {given!r} given"
-
-
-def _same(options: list[Any], name: Any) -> bool:
-    return all(isinstance(part, Mapping) for part in options) and options[0].get(name) == options[1].get(name)
 
 
 def checked_settings(

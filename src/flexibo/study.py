@@ -330,11 +330,14 @@ class Study:
                 update(self)
 
     def _inherited_or_asked(self) -> Evaluation | None:
-        """What a dead process left pending, then what is asked."""
+        """What a dead process left pending, as far as it is still wanted, then what is asked."""
         while self._inherited:
             evaluation = self._inherited.pop(0)
-            if evaluation.number in self.history.pending:
+            if evaluation.number not in self.history.pending:
+                continue
+            if self._optimizer.still_wants(self.history, evaluation) and not self._stop_reason(evaluation):
                 return evaluation
+            self.release(evaluation)
         return self.ask()
 
     def _take(self, outcome: Outcome) -> None:

@@ -8,7 +8,7 @@ from flexibo.belief import Belief
 from flexibo.choice import choose, missing_initial
 from flexibo.events import Added, Asked, Evaluation, Failed
 from flexibo.history import History
-from flexibo.pareto import pareto_region
+from flexibo.pareto import Region, pareto_region
 
 SPACE = Space({"x": [0, 1, 2, 3]})
 
@@ -35,11 +35,21 @@ def belief(prices: list[list[float]], sigma: list[list[float]] | None = None) ->
     )
 
 
+def region_of(believed: Belief) -> Region:
+    return pareto_region(believed.lower, believed.upper, believed.reference)
+
+
 def test_the_best_score_per_cost_is_chosen() -> None:
     believed = belief([[10.0, 1.0], [10.0, 1.0]])
     scores = np.array([[5.0, 0.4], [3.0, 0.6]])
     everything = np.ones((2, 2), dtype=bool)
-    assert choose(scores, believed, everything, None, np.random.default_rng(0)) == (1, 1)
+    assert choose(scores, believed, everything, region_of(believed), np.random.default_rng(0)) == (1, 1)
+
+
+def test_a_method_without_models_does_not_look_at_costs() -> None:
+    believed = belief([[10.0, 1.0], [10.0, 1.0]])
+    scores = np.array([[5.0, 0.4], [3.0, 0.6]])
+    assert choose(scores, believed, np.ones((2, 2), bool), None, np.random.default_rng(0)) == (0, 0)
 
 
 def test_only_the_affordable_is_chosen() -> None:
@@ -53,7 +63,8 @@ def test_ties_go_to_the_lowest_cost() -> None:
     believed = belief([[2.0, 4.0], [4.0, 1.0]])
     scores = np.array([[2.0, 4.0], [4.0, 1.0]])
     for seed in range(10):
-        assert choose(scores, believed, np.ones((2, 2), bool), None, np.random.default_rng(seed)) == (1, 1)
+        rng = np.random.default_rng(seed)
+        assert choose(scores, believed, np.ones((2, 2), bool), region_of(believed), rng) == (1, 1)
 
 
 def test_remaining_ties_are_drawn_by_the_seed() -> None:
@@ -68,14 +79,14 @@ def test_remaining_ties_are_drawn_by_the_seed() -> None:
 
 def test_without_any_gain_the_widest_open_interval_on_the_front_is_measured() -> None:
     believed = belief([[1.0, 1.0], [1.0, 1.0]], sigma=[[0.1, 0.5], [0.3, 0.2]])
-    region = pareto_region(believed.lower, believed.upper, believed.reference)
+    region = region_of(believed)
     nothing = np.zeros((2, 2))
     assert choose(nothing, believed, np.ones((2, 2), bool), region, np.random.default_rng(0)) == (0, 1)
 
 
 def test_nothing_is_chosen_when_nothing_can_be_learned() -> None:
     believed = belief([[1.0, 1.0], [1.0, 1.0]])
-    region = pareto_region(believed.lower, believed.upper, believed.reference)
+    region = region_of(believed)
     assert choose(np.zeros((2, 2)), believed, np.ones((2, 2), bool), region, np.random.default_rng(0)) is None
 
 

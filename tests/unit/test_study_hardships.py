@@ -313,7 +313,7 @@ def test_the_trace_holds_every_value_of_a_purchase(tmp_path: Path) -> None:
     assert np.allclose(frame["value:a"] + frame["value:b"], 1.0)
     assert study.summary().evaluations == {"a": 4, "b": 4}
     study.front().to_csv(tmp_path / "front.csv")
-    assert (tmp_path / "front.csv").read_text().startswith("a,b,measured:a")
+    assert (tmp_path / "front.csv").read_text().startswith("value:a,value:b,measured:a")
     assert len(study.front().to_pandas()) == len(study.front())
 
 
@@ -359,3 +359,56 @@ def test_a_study_runs_in_a_terminal() -> None:
     assert b"spent 12.0" in shown
     assert b"front" in shown
     assert b"12/12" in shown
+
+
+def test_random_search_stays_random_whatever_things_cost() -> None:
+    study = line(method="random", cost="ratio", n_initial=2, stop={"max_evaluations": 60})
+    study.run({"a": lambda d: (d["x"], 10.0), "b": lambda d: (1.0 - d["x"], 1.0)})
+    assert study.summary().evaluations["a"] > 15
+
+
+def test_opening_a_study_with_another_space_names_the_option() -> None:
+    storage = MemoryStorage()
+    line(storage=storage)
+    with pytest.raises(InvalidValueError, match=r"another space \(x differ\)"):
+        Study({"x": (0.0, 2.0)}, ["a", "b"], seed=0, n_initial=3, candidates=60, storage=storage)
+
+
+def test_what_was_left_pending_is_given_back_when_it_is_known_or_too_dear() -> None:
+    storage = MemoryStorage()
+    first = line(storage=storage, n_initial=4)
+    for _ in range(4):
+        evaluation = first.ask()
+        assert evaluation is not None
+        first.tell(evaluation, 0.5, cost=5.0)
+    lost = [first.ask() for _ in range(4)]
+    again = line(storage=storage, n_initial=4, budget=26)
+    assert lost[0] is not None
+    again.add(lost[0].design, {"a": 0.4})
+    again.run({"a": lambda d: (d["x"], 5.0), "b": lambda d: (1.0 - d["x"], 5.0)})
+    assert again.spent == 25
+    assert again.pending == ()
+
+
+def test_a_negative_reading_after_many_positive_ones_is_believed() -> None:
+    noisy = Objective("a", noisy=True)
+    study = Study({"x": (0.0, 1.0)}, [noisy, "b"], seed=0, n_initial=1)
+    for i in range(30):
+        study.add({"x": (i + 1) / 31}, {"a": 0.5 + (i + 1) / 31, "b": 1.0 - i / 31})
+    study.add({"x": 0.0}, {"a": -5.0, "b": 1.5})
+    row = min(study.front(), key=lambda row: row.values["a"])
+    assert row.design["x"] == 0.0
+    assert row.values["a"] < 0.3
+
+
+def test_a_budget_that_nothing_is_charged_to_ends_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flexibo.optimizer.MOST_FREE", 12)
+    study = line(budget=10)
+    study.run({"a": lambda d: (d["x"] ** 2, 0.0), "b": lambda d: (1.0 - d["x"], 0.0)})
+    assert "cost nothing" in study.stopped
+    assert len(study.trace()) == 12
+
+
+def test_a_pool_without_columns_is_refused() -> None:
+    with pytest.raises(InvalidValueError, match="no columns"):
+        Space.from_designs([{}])

@@ -31,6 +31,8 @@ def read_pool(rows: object) -> tuple[dict[str, Option], FloatArray]:
         # Sorted, so that the order of the rows does not decide the order of the categories.
         options[name] = option_of(sorted(distinct, key=_place))
         codes.append(codes_of(options[name], column))
+    if not options:
+        raise InvalidValueError("The rows of the pool have no columns; give each design at least one option.")
     return options, np.stack(codes, axis=1)
 
 

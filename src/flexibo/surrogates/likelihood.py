@@ -20,6 +20,7 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from flexibo.arrays import FloatArray, IntArray
+from flexibo.interrupts import deferred_interrupts
 from flexibo.surrogates.kernels import KERNELS, grouped_distances
 from flexibo.surrogates.posterior import Hyperparameters, factorised
 
@@ -153,7 +154,8 @@ def prior_mode(entries: list[Parameter]) -> FloatArray:
 
 def minimum(loss: Loss, begin: FloatArray) -> FloatArray:
     """The best theta that L-BFGS-B finds from any row of `begin`."""
-    from scipy.optimize import minimize  # half a second to import
+    with deferred_interrupts():  # an interrupted import would leave half a module behind
+        from scipy.optimize import minimize  # half a second to import
 
     bounds = np.log([parameter.bounds for parameter in loss.parameters])
     # 1e-5 of the loss and a slope of 1e-3 are differences that no prediction shows.

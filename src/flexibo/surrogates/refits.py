@@ -31,6 +31,21 @@ def refit_count(count: int, growth: float) -> int:
     return last
 
 
+def _start(y: FloatArray, growth: float) -> int:
+    """The number of first losses to learn from: also the first of a sign that those before it did not have.
+
+    A warp that was learned from positive losses cannot hold a negative one.
+
+    >>> _start(np.array([1.0] * 24 + [-1.0, 1.0]), 1.1), _start(np.array([1.0] * 26), 1.1)
+    (25, 26)
+    """
+    start = refit_count(len(y), growth)
+    for wrong in (np.flatnonzero(y <= 0), np.flatnonzero(y >= 0)):
+        if len(wrong) and wrong[0] >= start:
+            start = int(wrong[0]) + 1
+    return start
+
+
 class Refits:
     """The model of one series of evaluations, kept up to date.
 
@@ -57,7 +72,7 @@ class Refits:
             y: Losses (s,).
             groups: Which option each column belongs to (d,).
         """
-        start = refit_count(len(y), self._growth)
+        start = _start(y, self._growth)
         if start == self._start and self._continues(X, y):
             model, done = self._model, len(self._y)
         else:

@@ -22,6 +22,7 @@ from flexibo.surrogates.base import Surrogate, interval, is_constant, location_a
 POWERS = np.linspace(0.0, 2.0, 21)
 FEWEST = 5
 """With fewer losses their shape cannot be told, and nothing is warped."""
+HUGE = 1e100
 LEAST = 1e-4
 """A loss of one sign below this share of the median is taken as that share: zero has no logarithm."""
 
@@ -44,7 +45,8 @@ class Warp:
 
     def __call__(self, y: FloatArray) -> FloatArray:
         """The warped losses (s,)."""
-        x = (y - self.location) / self.scale
+        with np.errstate(over="ignore"):
+            x = np.clip((y - self.location) / self.scale, -HUGE, HUGE)
         if self.sign:
             return self.sign * _power(np.maximum(self.sign * x, LEAST) - 1.0, self.power)
         return _power(np.maximum(x, 0.0), self.power) - _power(np.maximum(-x, 0.0), 2.0 - self.power)
