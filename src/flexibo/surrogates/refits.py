@@ -36,8 +36,8 @@ def _start(y: FloatArray, growth: float) -> int:
 
     A warp that was learned from positive losses cannot hold a negative one.
 
-    >>> _start(np.array([1.0] * 24 + [-1.0, 1.0]), 1.1), _start(np.array([1.0] * 26), 1.1)
-    (25, 26)
+    >>> _start(np.array([1.0] * 24 + [-1.0]), 1.1), _start(np.array([1.0] * 25), 1.1)
+    (25, 24)
     """
     start = refit_count(len(y), growth)
     for wrong in (np.flatnonzero(y <= 0), np.flatnonzero(y >= 0)):
