@@ -170,7 +170,7 @@ def test_inference_costs_more_in_small_batches_than_in_large_ones(digits: Digits
     # The best of several readings: other work on the machine only ever makes one slower.
     readings = [[digits.inference_ms(SMALL | {"batch": batch}) for batch in (8, 128)] for _ in range(6)]
     small, large = (min(column) for column in zip(*readings, strict=True))
-    assert small > 1.2 * large
+    assert small > 1.5 * large
 
 
 def test_train_and_test_images_are_always_the_same_and_every_digit_is_equally_frequent() -> None:

@@ -199,6 +199,6 @@ def digits_space(cores: int | None = None) -> Space:
 
 def _usable_cores() -> int:
     # Unlike os.cpu_count, joblib (which scikit-learn brings) knows of affinity and of a container's limits.
-    from joblib import cpu_count  # type: ignore[import-untyped]
+    from joblib import cpu_count  # type: ignore[import-untyped]  # scikit-learn brings it; it has no type hints
 
     return int(cpu_count())
