@@ -6,9 +6,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from flexibo import Design, Objective, Space, Study
+from flexibo.belief import Belief, Joint
 
 FILTERS = [16, 32, 64, 128]
 
@@ -43,6 +45,40 @@ def functions() -> dict[str, Callable[[Design], tuple[float, float]]]:
 def make_study(space: Space, objectives: list[Objective]) -> Callable[..., Study]:
     def make(**settings: object) -> Study:
         return Study(space, objectives, **({"budget": 300, "seed": 0} | settings))  # type: ignore[arg-type]
+
+    return make
+
+
+@pytest.fixture
+def make_belief() -> Callable[..., Belief]:
+    """Builds a belief from means and deviations (m, n); candidate i is the design with x = i / m."""
+
+    def make(mu: object, sigma: object, **fields: object) -> Belief:
+        mean, deviation = np.array(mu, dtype=float), np.array(sigma, dtype=float)
+        m, n = mean.shape
+        line = Space({"x": (0.0, 1.0)})
+        designs = line.designs([{"x": i / m} for i in range(m)])
+        keys = np.tile(designs.keys()[:, None], (1, n))
+        optimised = tuple(fields.get("optimised", range(n)))  # type: ignore[arg-type, call-overload]
+        ones = np.ones((m, len(fields.get("bundles", [0]))))  # type: ignore[arg-type]
+        at = np.arange(m)
+        joints = tuple(Joint(None, np.zeros((m, 1)), at, mean[:, j], deviation[:, j] == 0) for j in range(n))
+        default = {
+            "lower": mean - deviation,
+            "upper": mean + deviation,
+            "known": deviation == 0,
+            "limits": np.full(n, np.inf),
+            "reference": (mean + 3 * deviation).max(axis=0)[list(optimised)] + 1.0,
+            "tolerances": np.zeros(n),
+            "left": np.inf,
+            "bundles": (tuple(range(n)),),
+            "optimised": optimised,
+            "prices": ones,
+            "thetas": ones,
+            "open": np.ones(ones.shape, dtype=bool),
+            "joints": joints,
+        }
+        return Belief(designs=designs, mu=mean, sigma=deviation, keys=keys, **(default | fields))  # type: ignore[arg-type]
 
     return make
 

@@ -7,17 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtr
 
-from flexibo.arrays import BoolArray, FloatArray, KeyArray
+from flexibo.arrays import BoolArray, FloatArray, IntArray, KeyArray
 from flexibo.costs import Costs
 from flexibo.history import History
+from flexibo.pareto import Region, non_dominated
 from flexibo.space import Designs
-from flexibo.surrogates import Refits, interval
+from flexibo.surrogates import Refits, Surrogate, interval, joint
 
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """What is thought of m candidates and n objectives. A bundle is a set of objectives that is measured together.
+    """What is thought of m candidates and n quantities, of which k are optimised.
+
+    A quantity is an objective, a constraint, or both; a bundle is a set of quantities that is measured together.
 
     Attributes:
         designs: The candidates (m).
@@ -25,12 +29,20 @@ class Belief:
         sigma: Deviations of the losses (m, n); 0 where measured exactly or being measured.
         lower: The optimistic corners (m, n): the best that each candidate may be.
         upper: The pessimistic corners (m, n).
-        keys: Equal where two candidates must have the same value of an objective (m, n).
-        reference: The reference point (n,).
-        bundles: Objectives of each column that can be asked.
+        keys: Equal where two candidates must have the same value of a quantity (m, n).
+        known: What was measured, or is being measured and pinned to its mean (m, n).
+        optimised: The k columns that are optimised.
+        limits: The greatest loss that is feasible (n,); infinite where there is none.
+        reference: The reference point of the optimised columns (k,).
+        tolerances: Differences that do not matter (n,).
+        left: How many more designs the budget is expected to pay completely; infinite without a budget.
+        bundles: Quantities of each column that can be asked.
         prices: Expected real cost (m, b).
         thetas: What a score is divided by (m, b).
         open: Whether it may be asked (m, b).
+        joints: How the losses of the candidates hang together, for each quantity (n); empty without models.
+        region: The Pareto region; None for methods that are not about it.
+        kept: What the method carries from question to question; None for most.
     """
 
     designs: Designs
@@ -39,31 +51,115 @@ class Belief:
     lower: FloatArray
     upper: FloatArray
     keys: KeyArray
+    known: BoolArray
+    optimised: tuple[int, ...]
+    limits: FloatArray
     reference: FloatArray
+    tolerances: FloatArray
+    left: float
     bundles: tuple[tuple[int, ...], ...]
     prices: FloatArray
     thetas: FloatArray
     open: BoolArray
+    joints: tuple[Joint, ...] = ()
+    region: Region | None = None
+    kept: object = None
+
+    def feasible(self) -> FloatArray:
+        """The probability (m,) that all constraints hold."""
+        return feasibility(self.mu, self.sigma, self.limits)
+
+    def incumbents(self) -> BoolArray:
+        """The candidates (m,) that are known in every quantity and within every limit."""
+        return np.asarray(self.known.all(axis=1) & (self.mu <= self.limits).all(axis=1))
+
+    def front(self) -> FloatArray:
+        """The distinct non-dominated losses (f, k) of the incumbents."""
+        losses = self.mu[self.incumbents()][:, list(self.optimised)]
+        return np.unique(losses[non_dominated(losses)], axis=0)
 
 
-def exploration(n: int, m: int, t: int, delta: float) -> float:
+def feasibility(mu: FloatArray, sigma: FloatArray, limits: FloatArray) -> FloatArray:
+    """The probability (m,) that losses with these means and deviations (m, n) are within the limits (n,).
+
+    >>> feasibility(np.array([[1.0, 5.0], [3.0, 5.0]]), np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([2.0, np.inf]))
+    array([1., 0.])
+    """
+    probability = np.ones(len(mu))
+    for j in np.flatnonzero(np.isfinite(limits)):
+        margin = limits[j] - mu[:, j]
+        deviation = np.where(sigma[:, j] > 0, sigma[:, j], 1.0)
+        probability *= np.where(sigma[:, j] > 0, ndtr(margin / deviation), margin >= 0)
+    return probability
+
+
+def exploration(n: int, m: int, t: int, delta: float, *, factor: float = 2.0 / 9.0) -> float:
     """beta_t = (2/9) log(n m pi^2 t^2 / (6 delta)), below the paper's eq. `uncertainty`.
 
     >>> round(exploration(2, 1000, 20, 0.05), 3)
     3.797
     """
-    return max(0.0, 2.0 / 9.0 * math.log(n * m * math.pi**2 * t**2 / (6.0 * delta)))
+    return max(0.0, factor * math.log(n * m * math.pi**2 * t**2 / (6.0 * delta)))
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """The joint belief of one quantity over all candidates.
+
+    Attributes:
+        model: The fitted surrogate; None where nothing is left to predict.
+        X: The distinct candidates as the surrogate sees them (u, d).
+        place: Where each candidate is among these (m,).
+        mean: The mean of each distinct candidate (u,).
+        pinned: Which of these are exactly their mean (u,).
+    """
+
+    model: Surrogate | None
+    X: FloatArray
+    place: IntArray
+    mean: FloatArray
+    pinned: BoolArray
+
+    def draws(self, count: int, rng: np.random.Generator, *, rows: IntArray | None = None) -> FloatArray:
+        """Joint draws (count, m) of the losses of all candidates, or (count, r) of some rows (r,)."""
+        place = self.place if rows is None else self.place[rows]
+        wanted, inverse = np.unique(place, return_inverse=True)
+        drawn = np.tile(self.mean[wanted], (count, 1))
+        free = ~self.pinned[wanted]
+        if free.any() and self.model is not None:
+            drawn[:, free] = joint(self.model).draws(self.X[wanted[free]], count, rng)
+        return np.asarray(drawn[:, inverse.reshape(-1)])
+
+    def covariance(self, rows: IntArray, others: IntArray) -> FloatArray:
+        """The covariance (r, o) between candidates; 0 where one of them is known exactly."""
+        here, there = self.place[rows], self.place[others]
+        if self.model is None:
+            return np.zeros((len(here), len(there)))
+        covariance = joint(self.model).covariance(self.X[here], self.X[there])
+        covariance[self.pinned[here]] = 0.0
+        covariance[:, self.pinned[there]] = 0.0
+        return covariance
 
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """Boxes of candidates: middle, deviation, corners and keys (m, n each); see `Belief`."""
+    """Boxes of candidates: middle, deviation, corners, keys and what is known (m, n each); see `Belief`."""
 
     mu: FloatArray
     sigma: FloatArray
     lower: FloatArray
     upper: FloatArray
     keys: KeyArray
+    known: BoolArray
+    joints: tuple[Joint, ...]
+
+
+def no_predictions(history: History, designs: Designs) -> Predictions:
+    """The predictions of a method without models: nothing is known."""
+    nothing = np.zeros((len(designs), len(history.objectives)))
+    return Predictions(
+        nothing, nothing, nothing, nothing, nothing.astype(np.uint64), np.zeros(nothing.shape, dtype=bool), ()
+    )
 
 
 def predictions(
@@ -71,43 +167,48 @@ def predictions(
 ) -> Predictions:
     """What is thought of the candidates' losses.
 
-    An exact objective that was measured has its value and deviation 0; one that is being measured is pinned to its
+    An exact quantity that was measured has its value and deviation 0; one that is being measured is pinned to its
     mean, so that the next question looks elsewhere.
 
     Args:
         history: What was measured.
         designs: The candidates (m).
-        models: One for each objective.
+        models: One for each quantity.
         beta: Square of the boxes' half width in deviations.
         pin_pending: Whether to pin what is being measured.
     """
     shape = (len(designs), len(history.objectives))
     mu, sigma, lower, upper = (np.zeros(shape) for _ in range(4))
-    keys = np.zeros(shape, dtype=np.uint64)
+    keys, known = np.zeros(shape, dtype=np.uint64), np.zeros(shape, dtype=bool)
     half = math.sqrt(beta)
+    joints = []
     for j, objective in enumerate(history.objectives):
         keys[:, j] = designs.keys(objective.depends_on)
         # One prediction per distinct key: equal keys then have bit-equal boxes, which the geometry relies on.
         distinct, first, inverse = np.unique(keys[:, j], return_index=True, return_inverse=True)
-        middle, pinned = _known(distinct, {} if objective.noisy else history.known(j))
+        middle, measured = _known(distinct, history.known(j))
+        pinned = measured & (not objective.noisy)
         low, high = middle.copy(), middle.copy()
+        model, X = None, designs[first].encoded(objective.depends_on)
         if not pinned.all():
             seen, y = history.data(j)
             groups = history.space.groups(objective.depends_on)
             model = models[j].model(seen.encoded(objective.depends_on), y, groups=groups)
-            X = designs[first[~pinned]].encoded(objective.depends_on)
-            low[~pinned], middle[~pinned], high[~pinned] = interval(model, X, half)
+            low[~pinned], middle[~pinned], high[~pinned] = interval(model, X[~pinned], half)
         pending = [e.design for e in history.pending.values() if objective.name in e.yields]
         if pending and pin_pending:
-            pinned |= np.isin(distinct, history.space.designs(pending).keys(objective.depends_on))
+            waiting = np.isin(distinct, history.space.designs(pending).keys(objective.depends_on))
+            pinned, measured = pinned | waiting, measured | waiting
         low, high = np.where(pinned, middle, low), np.where(pinned, middle, high)
         mu[:, j], lower[:, j], upper[:, j] = middle[inverse], low[inverse], high[inverse]
         sigma[:, j] = ((high - low) / (2.0 * half))[inverse] if half else 0.0
-    return Predictions(mu, sigma, lower, upper, keys)
+        known[:, j] = measured[inverse]
+        joints.append(Joint(model, X, inverse.reshape(-1), middle, pinned))
+    return Predictions(mu, sigma, lower, upper, keys, known, tuple(joints))
 
 
 def _known(distinct: KeyArray, known: Mapping[int, float]) -> tuple[FloatArray, BoolArray]:
-    """The known losses (k,) of the sorted keys (k,), and where there are any."""
+    """The known losses (u,) of the sorted keys (u,), and where there are any."""
     losses, found = np.zeros(len(distinct)), np.zeros(len(distinct), dtype=bool)
     keys = np.fromiter(known.keys(), dtype=np.uint64, count=len(known))
     at = np.minimum(np.searchsorted(distinct, keys), len(distinct) - 1)
@@ -122,17 +223,16 @@ def offers(
 ) -> tuple[tuple[tuple[int, ...], ...], FloatArray, FloatArray, BoolArray]:
     """What can be asked of the candidates: bundles, prices, thetas and whether each is open (m, b each)."""
     prices = costs.prices(history, designs)
-    thetas = costs.thetas(history, prices)
     is_open = np.ones(prices.shape, dtype=bool)
     for p, purchase in enumerate(history.purchases):
         closed = history.closed(p)
         if len(closed):
             is_open[:, p] = ~np.isin(designs.keys(purchase.options), closed)
     if not coupled:
-        return tuple(purchase.members for purchase in history.purchases), prices, thetas, is_open
+        bundles = tuple(purchase.members for purchase in history.purchases)
+        return bundles, prices, costs.thetas(history, prices), is_open
     # A bundle is what is still missing of a design: nothing is paid for twice.
     everything = tuple(j for purchase in history.purchases for j in purchase.members)
     price: FloatArray = np.where(is_open, prices, 0.0).sum(axis=1, keepdims=True)
-    theta: FloatArray = np.where(is_open, thetas, 0.0).sum(axis=1, keepdims=True)
     any_open: BoolArray = np.asarray(is_open.any(axis=1, keepdims=True))
-    return (everything,), price, np.where(theta > 0, theta, 1.0), any_open
+    return (everything,), price, costs.thetas(history, price), any_open

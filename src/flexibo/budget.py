@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from flexibo.arrays import BoolArray, FloatArray
 from flexibo.belief import Belief
-from flexibo.costs import Costs
+from flexibo.costs import Costs, mean_costs
 from flexibo.events import Evaluation
 from flexibo.history import History
 
@@ -24,6 +26,12 @@ def remaining(history: History, costs: Costs) -> float:
     prices = costs.prices(history, history.space.designs([evaluation.design for evaluation in pending]))
     reserved = sum(max(e.cost, prices[i, history.purchase_of(e.objective)]) for i, e in enumerate(pending))
     return float(history.budget - history.spent - reserved)
+
+
+def designs_left(history: History, costs: Costs) -> float:
+    """How many more designs the rest of the budget is expected to pay in all objectives; infinite without a limit."""
+    price = float(np.nan_to_num(mean_costs(history)).sum())
+    return max(0.0, remaining(history, costs)) / price if price > 0 else math.inf
 
 
 def affords(history: History, costs: Costs, prices: FloatArray) -> BoolArray:

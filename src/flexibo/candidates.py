@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from flexibo.space import Design, Designs, Space
@@ -39,6 +41,11 @@ def candidates(
         near = neighbourhood(space, parents, m // 2, rng)
     drawn = space.sample(m - len(near), rng, draws=DRAWS_PER_CANDIDATE * m)
     return (known + near + drawn).unique()
+
+
+def fixed_candidates(space: Space, m: int, initial: Sequence[Design], rng: np.random.Generator) -> Designs:
+    """Candidates that stay the same throughout a study: the initial designs, and a draw that only the seed decides."""
+    return candidates(space, m, space.designs(initial), rng)
 
 
 def neighbourhood(space: Space, parents: Designs, most: int, rng: np.random.Generator) -> Designs:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import Literal
 
-from flexibo.acquisition import Acquisition, random_score, region_gain
-from flexibo.errors import InvalidTypeError, unknown_name
+from flexibo.acquisition import Acquisition, no_score, random_score, region_gain
+from flexibo.errors import InvalidTypeError, InvalidValueError, missing_extra, unknown_name
+from flexibo.objectives import Objective
+from flexibo.proposals import Proposal
+from flexibo.replay import Step
 from flexibo.surrogates import PAPER_GP, PAPER_RF, GaussianProcess, Surrogate, Warped
 
 FLEXIBO = "Iqbal et al. 2023 (JAIR 77)"
+ANY_NUMBER = 1000
+COST_SUFFIX = "/cost"
+"""A scoring method with this suffix divides its scores by what each evaluation is expected to cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,29 +29,64 @@ class Method:
         summary: One line.
         paper: Where it comes from.
         acquisition: Scores what could be measured.
+        proposal: Names designs instead of scoring them; None for most.
+        step: What it carries from question to question; its candidates then stay the same throughout a study.
         surrogate: A name in `SURROGATES`.
         cost: A name in `flexibo.costs.TRANSFORMS`.
         coupled: Whether all objectives of a design are measured together.
         models: Whether it looks at predictions at all.
+        region: Whether it is about the Pareto region, and ends when none is left.
         neighbours: Whether neighbours of the front are among its candidates.
-        limits: What it cannot do.
+        confidence: The factor of the logarithm in beta_t.
+        feasibility: How it treats constraints: by a rule of its own, by the probability of feasibility, or not at all.
+        measure: What its score is, for people.
+        most: The greatest number of objectives.
+        extra: The package that it needs, and the extra that installs it.
+        finished: Why the study ends when nothing scores.
     """
 
     name: str
     summary: str
     paper: str
-    acquisition: Acquisition
+    acquisition: Acquisition = no_score
+    proposal: Proposal | None = None
+    step: Step | None = None
     surrogate: str = "gp"
     cost: str = "constant"
     coupled: bool = False
     models: bool = True
+    region: bool = False
     neighbours: bool = False
-    limits: str = "2 to 6 objectives"
+    confidence: float = 2.0 / 9.0
+    feasibility: Literal["own", "probability", "none"] = "own"
+    measure: str = "scored"
+    most: int = 6
+    extra: tuple[str, str] | None = None
+    finished: str = "Nothing that is left can be measured."
 
     @property
     def cost_aware(self) -> bool:
         """Whether scores are divided by costs."""
         return self.cost != "constant"
+
+    @property
+    def limits(self) -> str:
+        """What it cannot do, in a few words."""
+        objectives = "any number of objectives" if self.most >= ANY_NUMBER else f"at most {self.most} objectives"
+        constraints = {"own": "", "probability": "", "none": ", blind to constraints"}[self.feasibility]
+        return objectives + constraints + (f", needs the extra {self.extra[1]!r}" if self.extra else "")
+
+    def check(self, objectives: Sequence[Objective]) -> None:
+        """Refuse a study that the method cannot do."""
+        k = sum(bool(objective.optimise) for objective in objectives)
+        if k > self.most:
+            able = [method.name for method in METHODS.values() if method.most >= k]
+            raise InvalidValueError(
+                f"The method {self.name!r} takes at most {self.most} objectives; {k} given. "
+                f"Use one of {', '.join(able)}, or make some of them constraints."
+            )
+        if self.extra is not None and find_spec(self.extra[0]) is None:
+            raise missing_extra(*self.extra)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +99,7 @@ class SurrogateChoice:
 
 SURROGATES: dict[str, SurrogateChoice] = {
     "gp": SurrogateChoice(Warped(GaussianProcess())),
+    "gp-plain": SurrogateChoice(GaussianProcess()),
     "gp-paper": SurrogateChoice(PAPER_GP),
     "rf": SurrogateChoice(PAPER_RF, growth=1.0),
 }
@@ -63,7 +108,9 @@ SURROGATES: dict[str, SurrogateChoice] = {
 def _paper(kind: str, cost: str, transform: str) -> Method:
     surrogate, long = {"gp": ("gp-paper", "Gaussian processes"), "rf": ("rf", "random forests")}[kind]
     summary = f"The paper's FlexiBO with {long} and its {cost} cost function."
-    return Method(f"flexibo-{kind}-{cost}", summary, FLEXIBO, region_gain, surrogate=surrogate, cost=transform)
+    return Method(
+        f"flexibo-{kind}-{cost}", summary, FLEXIBO, region_gain, surrogate=surrogate, cost=transform, region=True
+    )
 
 
 METHODS: dict[str, Method] = {
@@ -75,6 +122,7 @@ METHODS: dict[str, Method] = {
             FLEXIBO,
             region_gain,
             cost="log",
+            region=True,
             neighbours=True,
         ),
         _paper("gp", "log", "paper-log"),
@@ -83,19 +131,49 @@ METHODS: dict[str, Method] = {
         _paper("rf", "log", "paper-log"),
         _paper("rf", "ratio", "ratio"),
         _paper("rf", "constant", "constant"),
-        Method("random", "One objective of one design at a time, at random.", "", random_score, models=False),
-        Method("random-coupled", "All objectives of a random design.", "", random_score, models=False, coupled=True),
+        Method(
+            "random",
+            "One objective of one design at a time, at random.",
+            "",
+            random_score,
+            models=False,
+            feasibility="none",
+            most=ANY_NUMBER,
+        ),
+        Method(
+            "random-coupled",
+            "All objectives of a random design.",
+            "",
+            random_score,
+            models=False,
+            coupled=True,
+            feasibility="none",
+            most=ANY_NUMBER,
+        ),
     )
 }
 
 
 def find_method(method: str) -> Method:
-    """The method of this name."""
+    """The method of this name; with the suffix ``/cost``, the same with its scores divided by costs.
+
+    >>> find_method("ehvi/cost").cost_aware
+    True
+    """
     if not isinstance(method, str):
         raise InvalidTypeError(f"method is {method!r}; give one of the names that flexibo.methods() lists.")
-    if method not in METHODS:
+    base = method.removesuffix(COST_SUFFIX)
+    if base not in METHODS:
         raise unknown_name("method", method, METHODS)
-    return METHODS[method]
+    if base == method:
+        return METHODS[base]
+    found = METHODS[base]
+    if not found.models:
+        raise InvalidValueError(
+            f"The method {base!r} has no scores to divide by costs; use it without {COST_SUFFIX!r}."
+        )
+    summary = f"{found.summary.rstrip('.')}; divided by the expected cost of each design."
+    return replace(found, name=method, summary=summary, cost="learned-ratio")
 
 
 def find_surrogate(surrogate: str | Surrogate) -> SurrogateChoice:

@@ -9,7 +9,6 @@ import numpy as np
 from flexibo.arrays import BoolArray, FloatArray
 from flexibo.belief import Belief
 from flexibo.history import MAX_ATTEMPTS, History
-from flexibo.pareto import Region
 from flexibo.space import Design
 
 HOPELESS = 6
@@ -19,24 +18,29 @@ HOPELESS_AFTER_SUCCESS = 30
 
 
 def choose(
-    scores: FloatArray, belief: Belief, affordable: BoolArray, region: Region | None, rng: np.random.Generator
+    scores: FloatArray,
+    belief: Belief,
+    affordable: BoolArray,
+    rng: np.random.Generator,
+    *,
+    fallbacks: Sequence[BoolArray] = (),
 ) -> tuple[int, int] | None:
-    """The candidate and the bundle with the best score per cost, among the affordable.
+    """The candidate and the bundle with the best score, among the affordable; None if nothing scores.
 
-    If pinning any one box changes nothing although a region is left (tied corners), it is the widest open interval per
-    cost, on the optimistic front if there is one.
+    If no score is above 0, it is the widest open interval per cost among the first fallback that has one.
 
     Args:
-        scores: What the method says (m, b).
+        scores: What the method says (m, b), divided by what things cost if it is cost-aware.
         belief: What is thought of the candidates.
         affordable: What may be asked and paid (m, b).
-        region: The Pareto region; None for a method without models, which draws at random whatever things cost.
         rng: Breaks ties, after the lowest cost.
+        fallbacks: Sets of candidates (m,).
     """
-    tables = [np.where(affordable, scores if region is None else scores / belief.thetas, -np.inf)]
-    if region is not None:
-        width = np.stack([belief.sigma[:, list(bundle)].sum(axis=1) for bundle in belief.bundles], axis=1)
-        fallbacks = (region.optimistic, region.alive)
+    tables = [np.where(affordable, scores, -np.inf)]
+    if fallbacks:
+        # The quantities have units of their own; the widest of each counts as one.
+        spread = belief.sigma / np.where(belief.sigma.max(axis=0) > 0, belief.sigma.max(axis=0), 1.0)
+        width = np.stack([spread[:, list(bundle)].sum(axis=1) for bundle in belief.bundles], axis=1)
         tables += [np.where(affordable & among[:, None], width / belief.thetas, -np.inf) for among in fallbacks]
     for table in tables:
         if table.max() > 0:

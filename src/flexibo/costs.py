@@ -69,6 +69,7 @@ TRANSFORMS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "constant": constant_cost,
     "paper-log": paper_log_cost,
     "learned": log_cost,
+    "learned-ratio": ratio_cost,
 }
 
 
@@ -112,7 +113,7 @@ class Costs:
                 len(designs), len(names)
             )
         prices = np.tile(np.nan_to_num(mean_costs(history)), (len(designs), 1))
-        if self.cost == "learned":
+        if self.cost in ("learned", "learned-ratio"):
             for p in range(len(history.purchases)):
                 prices[:, p] = self._learned(history, p, designs, prices[:, p])
         return prices

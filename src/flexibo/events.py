@@ -17,13 +17,15 @@ class Evaluation:
     Attributes:
         design: The option values to use.
         objective: The objective to measure.
-        gain: The volume that this is expected to remove from the Pareto region; None for an initial design.
+        gain: The volume that this is expected to remove from the Pareto region, or the score of a method that is not
+            about the region; None for an initial design and where nothing is scored.
         cost: What it is expected to cost; 0 while nothing is known.
         why: One line for people.
         number: The how-manieth question of the study this is, from 0.
         yields: All objectives that this one measurement gives, the asked one first.
         attempt: 1, or more when earlier attempts failed.
-        volume: The volume of the Pareto region when this was asked; None for an initial design.
+        volume: The volume of the Pareto region when this was asked; None for an initial design and for methods that are
+            not about the region.
         then: Objectives of the same design that are asked next, because the method measures them together.
         initial: Whether it belongs to the initial designs.
     """

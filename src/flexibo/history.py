@@ -65,6 +65,8 @@ class History:
         self.objectives = tuple(objectives)
         self.purchases = purchases(self.objectives)
         self.names = tuple(objective.name for objective in self.objectives)
+        self.optimised = tuple(j for j, objective in enumerate(self.objectives) if objective.optimise)
+        self.limits: FloatArray = np.array([objective.limit for objective in self.objectives])
         self.events: list[Event] = []
         self.measurements: list[Measurement] = []
         self.pending: dict[int, Evaluation] = {}
@@ -80,6 +82,7 @@ class History:
         self.last_reason: dict[str, str] = {}
         self.promised: tuple[Design, tuple[str, ...], bool] | None = None
         self.chosen = 0
+        self.scored: list[int] = []
         self._ledgers = tuple(_Ledger() for _ in self.purchases)
         self._data = tuple(_Data() for _ in self.objectives)
         self._rows: dict[int, FloatArray] = {}
@@ -99,7 +102,8 @@ class History:
         elif isinstance(event, Added):
             self._add(event)
         elif isinstance(event, ReferenceFixed):
-            self.reference = tuple(o.loss(event.values[o.name]) for o in self.objectives)
+            optimised = [self.objectives[j] for j in self.optimised]
+            self.reference = tuple(o.loss(event.values[o.name]) for o in optimised)
         elif isinstance(event, BudgetSet):
             self.budget = event.budget
         self.events.append(event)
@@ -187,11 +191,18 @@ class History:
 
     def _ask(self, evaluation: Evaluation) -> None:
         self._row(evaluation.design)
+        if self.is_scored(evaluation):
+            self.scored.append(evaluation.number)
         self.pending[evaluation.number] = evaluation
         self.asked.append(evaluation)
         self._ledger(evaluation.objective).pending[self._key(evaluation)] += 1
         self.promised = (evaluation.design, evaluation.then, evaluation.initial) if evaluation.then else None
         self.chosen += not evaluation.initial
+
+    def is_scored(self, evaluation: Evaluation) -> bool:
+        """Whether this next question was chosen by its score: no initial design, and not the rest of a bundle."""
+        promised = self.promised is not None and self.promised[0] == evaluation.design
+        return not evaluation.initial and not promised
 
     def is_answerable(self, evaluation: Evaluation) -> bool:
         """Whether it was asked here and has no answer yet; one that was given back may still be answered, late."""

@@ -17,14 +17,20 @@ Direction = Literal["min", "max"]
 LARGEST = 1e100
 """Greater values cannot be squared, multiplied and added without overflow; they are taken as failed measurements."""
 
+PLAIN = ("noisy", "repeats", "remeasure", "cost", "timeout", "at_most", "at_least", "optimise", "tolerance")
+"""The fields that may be given as numpy's numbers."""
+
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """One property of a design that is measured and optimised.
+    """One property of a design that is measured: an objective, a constraint, or both.
+
+    With a bound (`at_most` or `at_least`) it is a constraint: measured and modelled, but not optimised unless
+    ``optimise=True``.
 
     Attributes:
         name: What users and callables call it.
-        direction: ``"min"`` or ``"max"``.
+        direction: ``"min"`` or ``"max"``; a constraint's own bound decides it.
         unit: Shown beside values, e.g. ``"J"``.
         options: The options it depends on; ``None`` means all of them. Designs that agree in these share one value.
         noisy: Whether two readings of one design differ. A noisy objective is believed, never taken as exact.
@@ -33,9 +39,15 @@ class Objective:
         measured_with: The objective whose evaluation yields this one too.
         cost: What one evaluation is expected to cost before any was made.
         timeout: Seconds after which an evaluation counts as failed.
+        at_most: Designs with a greater value are not feasible.
+        at_least: Designs with a smaller value are not feasible.
+        optimise: Whether it is optimised; by default it is unless it has a bound.
+        tolerance: A difference that does not matter, for methods that classify designs (`epsilon-pal`).
 
     >>> Objective("images_per_second", "max").loss(30.0)
     -30.0
+    >>> Objective("latency_ms", at_most=50).is_constraint, Objective("latency_ms", at_most=50).optimise
+    (True, False)
     """
 
     name: str
@@ -49,6 +61,10 @@ class Objective:
     measured_with: str | None = None
     cost: float | None = None
     timeout: float | None = None
+    at_most: float | None = None
+    at_least: float | None = None
+    optimise: bool | None = None
+    tolerance: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -57,7 +73,17 @@ class Objective:
             raise InvalidValueError(
                 f"Objective {self.name!r} has direction {self.direction!r}; it must be 'min' or 'max'."
             )
-        for field in ("noisy", "repeats", "remeasure", "cost", "timeout"):
+        for field in (
+            "noisy",
+            "repeats",
+            "remeasure",
+            "cost",
+            "timeout",
+            "at_most",
+            "at_least",
+            "optimise",
+            "tolerance",
+        ):
             object.__setattr__(self, field, plain(getattr(self, field)))
         object.__setattr__(self, "options", self._checked_options())
         for field in ("noisy", "remeasure"):
@@ -74,13 +100,53 @@ class Objective:
                 f"Objective {self.name!r} has remeasure=True but is exact; a second reading would tell nothing new. "
                 "Set noisy=True."
             )
-        for field, least in (("cost", "zero or more"), ("timeout", "above zero")):
+        self._check_bound()
+        for field, least in (("cost", "zero or more"), ("timeout", "above zero"), ("tolerance", "zero or more")):
             number = getattr(self, field)
             if number is None:
                 continue
             good = isinstance(number, int | float) and not isinstance(number, bool) and 0 <= number <= LARGEST
             if not good or (field == "timeout" and number == 0):
                 raise InvalidValueError(f"Objective {self.name!r} has {field} {number!r}; it must be {least}.")
+
+    def _check_bound(self) -> None:
+        """Check the bound, and let it decide what was left open: the direction, and whether to optimise."""
+        bounds = [field for field in ("at_most", "at_least") if getattr(self, field) is not None]
+        if len(bounds) == 2:
+            raise InvalidValueError(
+                f"Objective {self.name!r} has at_most and at_least; give one of them, and a second objective "
+                "measured_with the first for the other."
+            )
+        if self.optimise not in (None, True, False):
+            raise InvalidTypeError(f"Objective {self.name!r} has optimise {self.optimise!r}; it must be True or False.")
+        if not bounds and self.optimise is False:
+            raise InvalidValueError(
+                f"Objective {self.name!r} has optimise=False and no bound; give at_most or at_least, or leave it out."
+            )
+        optimise = bool(self.optimise) if self.optimise is not None else not bounds
+        object.__setattr__(self, "optimise", optimise)
+        for field in bounds:
+            bound, direction = getattr(self, field), "min" if field == "at_most" else "max"
+            good = isinstance(bound, int | float) and not isinstance(bound, bool) and abs(bound) <= LARGEST
+            if not good:
+                raise InvalidValueError(f"Objective {self.name!r} has {field} {bound!r}; it must be a finite number.")
+            if direction != self.direction and (optimise or self.direction == "max"):
+                raise InvalidValueError(
+                    f"Objective {self.name!r} has direction {self.direction!r} and {field}; a bound limits how bad a "
+                    f"value may be, so {field} goes with direction {direction!r}."
+                )
+            object.__setattr__(self, "direction", direction)
+
+    @property
+    def is_constraint(self) -> bool:
+        """Whether it has a bound."""
+        return self.at_most is not None or self.at_least is not None
+
+    @property
+    def limit(self) -> float:
+        """The greatest loss that is feasible; infinite without a bound."""
+        bound = self.at_most if self.at_most is not None else self.at_least
+        return math.inf if bound is None else self.loss(float(bound))
 
     def _checked_options(self) -> tuple[str, ...] | None:
         if self.options is None:
@@ -129,6 +195,8 @@ class Objective:
     def to_dict(self) -> dict[str, Any]:
         """The fields that differ from their defaults, ready for JSON."""
         shown = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        if shown["optimise"] is not self.is_constraint:
+            del shown["optimise"]  # it follows from the bound
         if "options" in shown:
             shown["options"] = list(shown["options"])
         return shown
@@ -198,8 +266,13 @@ def check_objectives(objectives: Iterable[Objective | str], options: Sequence[st
     names = [objective.name for objective in checked]
     if len(names) < 2:
         raise InvalidValueError(
-            f"A study needs at least two objectives; {len(names)} given. "
-            "For one objective use a single-objective optimiser."
+            f"A study needs at least two objectives, or one and a constraint; {len(names)} given. "
+            "For one objective alone use a single-objective optimiser."
+        )
+    if not any(objective.optimise for objective in checked):
+        raise InvalidValueError(
+            f"Every objective is a constraint only ({', '.join(names)}); leave the bound of one away, or give it "
+            "optimise=True."
         )
     for name in names:
         if names.count(name) > 1:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from flexibo.arrays import BoolArray, FloatArray
-from flexibo.belief import Belief, Predictions, exploration, offers, predictions
-from flexibo.budget import affords, buys_something, still_wanted, why_nothing
-from flexibo.candidates import candidates
+from flexibo.belief import Belief, exploration, feasibility, no_predictions, offers, predictions
+from flexibo.budget import affords, buys_something, designs_left, remaining, still_wanted, why_nothing
+from flexibo.candidates import candidates, fixed_candidates
 from flexibo.catalogue import Method, find_surrogate
 from flexibo.choice import choose, hopeless, missing_initial
 from flexibo.costs import CostCallable, Costs
 from flexibo.events import Evaluation
 from flexibo.history import History
 from flexibo.pareto import Region, non_dominated, pareto_region
+from flexibo.replay import Kept
 from flexibo.space import Design, Designs
 from flexibo.surrogates import Refits, Surrogate
 from flexibo.threads import single_thread
@@ -27,7 +28,7 @@ MOST_FREE = 1000
 """After so many evaluations in a row that cost nothing a budget is taken for a mistake."""
 NO_REGION = 1e-12
 """The region counts as gone below this share of the optimistic front's volume."""
-NOTHING_BETTER = "No candidate may be better than the reference point in every objective."
+NOTHING_BETTER = "No candidate may be feasible and better than the reference point in every objective."
 NO_REGION_LEFT = "No Pareto region is left: every design that may be on the front is known."
 
 
@@ -73,6 +74,7 @@ class Optimizer:
         self.costs = Costs(method.cost if cost is None else cost, seed=seed)
         self._surrogate = find_surrogate(method.surrogate if surrogate is None else surrogate)
         self._models: dict[int, Refits] = {}
+        self._kept = Kept(method.step, self._belief_in_pool) if method.step is not None else None
 
     def ask(self, history: History) -> Evaluation | Stop:
         """The next evaluation, or why there is none."""
@@ -95,7 +97,7 @@ class Optimizer:
                 what = "is known yet; tell a pending evaluation first" if awaited else "was ever measured"
                 return Stop(f"No value of {name!r} {what}.")
         with single_thread():
-            return self._best(history)
+            return self._proposed(history) if self.method.proposal is not None else self._best(history)
 
     def still_wants(self, history: History, evaluation: Evaluation) -> bool:
         """Whether an evaluation that another process left pending should be measured after all."""
@@ -108,20 +110,25 @@ class Optimizer:
             beta = self._beta(history, len(designs))
             boxes = predictions(history, designs, self.models(history), beta=beta)
         else:
-            nothing = np.zeros((len(designs), len(history.objectives)))
-            boxes = Predictions(nothing, nothing, nothing, nothing, nothing.astype(np.uint64))
+            boxes = no_predictions(history, designs)
         return Belief(
-            designs,
-            boxes.mu,
-            boxes.sigma,
-            boxes.lower,
-            boxes.upper,
-            boxes.keys,
-            self.reference(history),
-            bundles,
-            prices,
-            thetas,
-            is_open,
+            designs=designs,
+            mu=boxes.mu,
+            sigma=boxes.sigma,
+            lower=boxes.lower,
+            upper=boxes.upper,
+            keys=boxes.keys,
+            known=boxes.known,
+            optimised=history.optimised,
+            limits=history.limits,
+            reference=self.reference(history),
+            tolerances=self._tolerances(history),
+            left=designs_left(history, self.costs),
+            bundles=bundles,
+            prices=prices,
+            thetas=thetas,
+            open=is_open,
+            joints=boxes.joints,
         )
 
     def models(self, history: History) -> list[Refits]:
@@ -132,15 +139,20 @@ class Optimizer:
         return [self._models[j] for j in range(len(history.objectives))]
 
     def reference(self, history: History) -> FloatArray:
-        """The reference point (n,): fixed before, or the worst measurement so far plus 10 % of the range."""
+        """The reference point (k,): fixed before, or the worst measurement so far plus 10 % of the range."""
         if history.reference is not None:
             return np.array(history.reference)
         point = []
-        for j in range(len(history.objectives)):
+        for j in history.optimised:
             _, y = history.data(j)
-            span = float(np.ptp(y)) or abs(float(y.max())) or 1.0
-            point.append(float(y.max()) + 0.1 * span)
+            point.append(float(y.max()) + 0.1 * _span(y))
         return np.array(point)
+
+    def _tolerances(self, history: History) -> FloatArray:
+        """What does not matter (n,): as the objectives say, or 1 % of the range of the first measurements."""
+        given = [objective.tolerance for objective in history.objectives]
+        spans = [_span(history.data(j)[1][: max(2, len(self.initial))]) for j in range(len(given))]
+        return np.array([0.01 * span if own is None else own for own, span in zip(given, spans, strict=True)])
 
     def estimates(self, history: History) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Means, deviations and whether measured (m, n each), of every design in the history."""
@@ -151,13 +163,16 @@ class Optimizer:
         return boxes.mu, boxes.sigma, np.array(measured, dtype=bool).T
 
     def corners(self, history: History) -> tuple[FloatArray, FloatArray]:
-        """The optimistic and the pessimistic front (k, n each) that the next question would look at."""
+        """The optimistic and the pessimistic front (f, k each) that the next question would look at."""
         rng = np.random.default_rng((self.seed, 2, len(history.asked), 0))
         with single_thread():
             designs = self._candidates(history, rng)
             boxes = predictions(history, designs, self.models(history), beta=self._beta(history, len(designs)))
-        region = pareto_region(boxes.lower, boxes.upper, self.reference(history))
-        return boxes.lower[region.optimistic], boxes.upper[region.pessimistic]
+        columns = list(history.optimised)
+        region = pareto_region(
+            boxes.lower, boxes.upper, self.reference(history), optimised=columns, limits=history.limits
+        )
+        return boxes.lower[region.optimistic][:, columns], boxes.upper[region.pessimistic][:, columns]
 
     def _promised(self, history: History) -> Evaluation | None:
         """The rest of a bundle, as far as it is still wanted and paid for."""
@@ -188,31 +203,80 @@ class Optimizer:
         stop = Stop("Nothing is left to measure.")
         for draw in range(DRAWS):
             rng = np.random.default_rng((self.seed, 2, len(history.asked), draw))
-            belief = self.believe(history, self._candidates(history, rng))
+            belief = self._belief(history, rng)
             affordable = belief.open & affords(history, self.costs, belief.prices)
             if not buys_something(affordable, belief):
                 stop = Stop(why_nothing(history, self.costs, belief))
                 continue
-            region = pareto_region(belief.lower, belief.upper, belief.reference) if self.method.models else None
+            region = belief.region
             if region is not None and region.volume <= NO_REGION * region.optimistic_volume:
                 stop = Stop(NO_REGION_LEFT if region.optimistic_volume > 0 else NOTHING_BETTER)
                 continue
-            scores = self.method.acquisition(belief, rng)
-            cell = choose(scores, belief, affordable, region, rng)
+            scores = self._scores(belief, rng)
+            per_cost = scores / belief.thetas if self.method.models else scores
+            cell = choose(per_cost, belief, affordable, rng, fallbacks=self._fallbacks(region, belief))
             if cell is not None:
                 return self._chosen(history, belief, cell, float(scores[cell]), region)
-            stop = Stop("What is left of the Pareto region cannot be measured.")
+            stop = Stop(self.method.finished)
         return stop
+
+    def _proposed(self, history: History) -> Evaluation | Stop:
+        """The first design that the method proposes and that is not measured yet."""
+        if self.method.proposal is None:
+            return Stop(f"The method {self.method.name!r} proposes nothing.")
+        for design in self.method.proposal(history, self.initial, self.seed):
+            missing = [p for p in range(len(history.purchases)) if not history.is_closed(p, design)]
+            if not missing:
+                continue
+            prices = self.costs.prices(history, history.space.designs([design]))[0, missing]
+            if not affords(history, self.costs, prices.sum()):
+                return Stop(
+                    f"The budget cannot pay the next design: it is expected to cost {prices.sum():.3g}, and "
+                    f"{max(remaining(history, self.costs), 0.0):.3g} is left."
+                )
+            objectives = tuple(history.purchases[p].objective for p in missing)
+            return self._evaluation(history, design, objectives, initial=False, why="proposed by the method")
+        return Stop(self.method.finished)
+
+    def _belief(self, history: History, rng: np.random.Generator) -> Belief:
+        """The belief that the method scores."""
+        if self._kept is not None:
+            belief = self._belief_in_pool(history)
+            return replace(belief, kept=self._kept.after(history, belief))
+        belief = self.believe(history, self._candidates(history, rng))
+        return replace(belief, region=_region(belief)) if self.method.region else belief
+
+    def _belief_in_pool(self, history: History) -> Belief:
+        """The belief in the candidates that are the same at every question of the study."""
+        pool = fixed_candidates(history.space, self.m, self.initial, np.random.default_rng((self.seed, 5)))
+        return self.believe(history, pool)
+
+    def _scores(self, belief: Belief, rng: np.random.Generator) -> FloatArray:
+        """What the method says (m, b), weighted by the probability of feasibility if it has no rule of its own."""
+        scores = self.method.acquisition(belief, rng)
+        if self.method.feasibility == "probability" and np.isfinite(belief.limits).any():
+            scores = scores * belief.feasible()[:, None]
+        return scores
+
+    def _fallbacks(self, region: Region | None, belief: Belief) -> list[BoolArray]:
+        """Where to look if nothing scores: where the region is, or anywhere; a method that classifies has finished."""
+        if region is not None:
+            return [region.optimistic, region.alive]
+        return [np.ones(len(belief.designs), dtype=bool)] if self.method.models and self._kept is None else []
 
     def _candidates(self, history: History, rng: np.random.Generator) -> Designs:
         known = history.designs
         parents = None
         if self.method.neighbours and history.space.size > self.m:
-            parents = known[non_dominated(predictions(history, known, self.models(history)).mu)]
+            boxes = predictions(history, known, self.models(history))
+            feasible = feasibility(boxes.mu, boxes.sigma, history.limits)
+            likely = feasible >= min(0.5, float(feasible.max()))
+            parents = known[likely][non_dominated(boxes.mu[likely][:, list(history.optimised)])]
         return candidates(history.space, self.m, known, rng, parents=parents)
 
     def _beta(self, history: History, m: int) -> float:
-        return exploration(len(history.objectives), m, max(1, len(self.initial) + history.chosen), self.delta)
+        t = max(1, len(self.initial) + history.chosen)
+        return exploration(len(history.objectives), m, t, self.delta, factor=self.method.confidence)
 
     def _chosen(
         self, history: History, belief: Belief, cell: tuple[int, int], gain: float, region: Region | None
@@ -225,10 +289,13 @@ class Optimizer:
             for p, purchase in enumerate(history.purchases)
             if purchase.members[0] in belief.bundles[b] and not history.is_closed(p, design)
         )
-        if region is None:
+        if not self.method.models:
             return self._evaluation(history, design, objectives, initial=False, why="drawn at random")
         price = float(belief.prices[cell])
         share = "" if not history.budget else f" for {price / history.budget:.1%} of the budget"
+        if region is None:
+            why = f"{self.method.measure} {gain:.3g}{share}"
+            return self._evaluation(history, design, objectives, initial=False, why=why, gain=gain)
         why = f"expected to remove {gain / region.volume:.1%} of the Pareto region{share}"
         return self._evaluation(history, design, objectives, initial=False, why=why, gain=gain, volume=region.volume)
 
@@ -258,3 +325,12 @@ class Optimizer:
             then=objectives[1:],
             initial=initial,
         )
+
+
+def _region(belief: Belief) -> Region:
+    return pareto_region(belief.lower, belief.upper, belief.reference, optimised=belief.optimised, limits=belief.limits)
+
+
+def _span(y: FloatArray) -> float:
+    """The range of the losses y (s,), or what stands in for it where they are all equal."""
+    return float(np.ptp(y)) or abs(float(y.max())) or 1.0

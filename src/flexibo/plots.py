@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexibo.arrays import FloatArray
+from flexibo.arrays import BoolArray, FloatArray
 from flexibo.errors import InvalidValueError, missing_extra
 from flexibo.objectives import Objective
 from flexibo.report import FrontRow
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Okabe and Ito's palette: told apart by colour-blind people, and the markers differ for print in black and white.
-INK, REGION, PREDICTED, OTHER = "#000000", "#56B4E9", "#D55E00", "#999999"
+INK, REGION, PREDICTED, DOUBTFUL, OTHER = "#000000", "#56B4E9", "#D55E00", "#CC79A7", "#999999"
 WIDE = 15.0
 """Positive values that span more than this factor are drawn on a logarithmic scale."""
 
@@ -25,32 +25,62 @@ WIDE = 15.0
 def front(study: Study, ax: Axes | None = None) -> Axes:
     """Draw the front of a study with two objectives, and the Pareto region around it.
 
+    A study with one objective is drawn against its first constraint.
+
     Args:
         study: A study in which every objective was measured.
         ax: Where to draw; a new figure by default.
     """
-    if len(study.objectives) != 2:
-        raise InvalidValueError(f"This picture shows two objectives; the study has {len(study.objectives)}.")
+    first, second = _shown(study.objectives)
     ax = ax or _new_axes()
-    first, second = study.objectives
-    region = study.region()
     rows = study.front()
-    _shade(ax, region.optimistic, region.pessimistic, region.reference, study.objectives)
-    dominated = _measured_values(study)
-    if len(dominated):
-        ax.scatter(dominated[:, 0], dominated[:, 1], s=14, color=OTHER, zorder=2, label="measured, dominated")
-    for complete, marker, colour, label in (
-        (True, "o", INK, "front, measured"),
-        (False, "D", PREDICTED, "front, partly predicted"),
+    if first.optimise and second.optimise:
+        region = study.region()
+        _shade(ax, region.optimistic, region.pessimistic, region.reference, (first, second))
+    values, feasible = _measured_values(study, first, second)
+    for kept, marker, label in ((True, "o", "measured, dominated"), (False, "x", "measured, violates a constraint")):
+        if (feasible == kept).any():
+            chosen = values[feasible == kept]
+            ax.scatter(chosen[:, 0], chosen[:, 1], s=14, color=OTHER, marker=marker, linewidth=1, zorder=2, label=label)
+    for kind, marker, colour, label in (
+        ("measured", "o", INK, "front, measured"),
+        ("predicted", "D", PREDICTED, "front, partly predicted"),
+        ("doubtful", "s", DOUBTFUL, "front, perhaps not feasible"),
     ):
-        chosen = [row for row in rows if all(row.measured.values()) == complete]
-        if chosen:
-            _points(ax, chosen, first, second, marker=marker, color=colour, label=label)
+        shown = [row for row in rows if _kind(row) == kind]
+        if shown:
+            _points(ax, shown, first, second, marker=marker, color=colour, label=label)
     ax.set_xlabel(_label(first))
     ax.set_ylabel(_label(second))
-    _frame(ax, rows, dominated, first, second)
+    _frame(ax, rows, values, first, second)
+    _limits(ax, first, second)
     ax.legend(frameon=False, fontsize="small")
     return ax
+
+
+def _shown(objectives: Sequence[Objective]) -> tuple[Objective, Objective]:
+    """The two objectives to draw: the optimised ones, or the only one and its first constraint."""
+    optimised = [objective for objective in objectives if objective.optimise]
+    if len(optimised) > 2:
+        raise InvalidValueError(f"This picture shows two objectives; the study has {len(optimised)}.")
+    constraints = [objective for objective in objectives if not objective.optimise]
+    first, second = (*optimised, *constraints)[:2]
+    return first, second
+
+
+def _kind(row: FrontRow) -> str:
+    if row.feasibility != "feasible":
+        return "doubtful"
+    return "measured" if all(row.measured.values()) else "predicted"
+
+
+def _limits(ax: Axes, first: Objective, second: Objective) -> None:
+    """Draw the bounds of the objectives that have one."""
+    for objective, line in ((first, ax.axvline), (second, ax.axhline)):
+        if objective.is_constraint:
+            word = "at most" if objective.at_most is not None else "at least"
+            bound = objective.value(objective.limit)
+            line(bound, color=DOUBTFUL, linestyle=":", linewidth=1.2, label=f"{objective.name} {word} {bound:g}")
 
 
 def _new_axes() -> Axes:
@@ -67,17 +97,18 @@ def _points(ax: Axes, rows: Sequence[FrontRow], first: Objective, second: Object
     ax.errorbar(x, y, xerr=xerr, yerr=yerr, linestyle="none", markersize=6, linewidth=1, zorder=4, **style)
 
 
-def _measured_values(study: Study) -> FloatArray:
-    """Values (k, 2) of the designs that were measured in both objectives."""
+def _measured_values(study: Study, first: Objective, second: Objective) -> tuple[FloatArray, BoolArray]:
+    """Values (r, 2) of the designs that were measured in both, and which violate no constraint as far as measured."""
     history = study.history
     designs = history.designs
-    keys = [designs.keys(objective.depends_on).tolist() for objective in study.objectives]
-    rows = [
-        [objective.value(history.known(j)[keys[j][i]]) for j, objective in enumerate(study.objectives)]
-        for i in range(len(designs))
-        if all(keys[j][i] in history.known(j) for j in range(2))
-    ]
-    return np.array(rows).reshape(len(rows), 2)
+    losses = np.full((len(designs), len(history.objectives)), np.nan)
+    for j, objective in enumerate(history.objectives):
+        known = history.known(j)
+        losses[:, j] = [known.get(key, np.nan) for key in designs.keys(objective.depends_on).tolist()]
+    columns = [history.names.index(objective.name) for objective in (first, second)]
+    measured = np.isfinite(losses[:, columns]).all(axis=1)
+    signs = np.array([first.value(1.0), second.value(1.0)])
+    return losses[measured][:, columns] * signs, ~(losses[measured] > history.limits).any(axis=1)
 
 
 def _shade(

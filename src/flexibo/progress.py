@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from flexibo.history import History
+    from flexibo.objectives import Objective
     from flexibo.report import FrontRow
 
 
@@ -99,13 +100,16 @@ def front_table(history: History, rows: Sequence[FrontRow]) -> Table:
     many = "1 design" if len(rows) == 1 else f"{len(rows)} designs"
     table = Table(title=f"Pareto front: {many}", caption_justify="left")
     for objective in history.objectives:
-        unit = f" ({objective.unit})" if objective.unit else ""
-        table.add_column(_escaped(objective.name + unit), justify="right", no_wrap=True)
+        table.add_column(_escaped(_heading(objective)), justify="right", no_wrap=True)
+    constrained = any(objective.is_constraint for objective in history.objectives)
+    if constrained:
+        table.add_column("feasible", justify="right")
     table.add_column("design")
     same = {name for name in history.space.names if len(rows) > 1 and len({row.design[name] for row in rows}) == 1}
     for row in rows:
         table.add_row(
             *(_value(row, name) for name in history.names),
+            *([_feasible(row)] if constrained else []),
             _options(row, [name for name in history.space.names if name not in same]),
         )
     notes = []
@@ -115,6 +119,19 @@ def front_table(history: History, rows: Sequence[FrontRow]) -> Table:
         notes.append("~ predicted, not measured; ± its standard deviation")
     table.caption = "\n".join(notes) or None
     return table
+
+
+def _heading(objective: Objective) -> str:
+    """The name with its unit and its bound."""
+    bound = ""
+    if objective.is_constraint:
+        bound = f" <= {objective.at_most:g}" if objective.at_most is not None else f" >= {objective.at_least:g}"
+    return objective.name + bound + (f" ({objective.unit})" if objective.unit else "")
+
+
+def _feasible(row: FrontRow) -> str:
+    """Whether the constraints are kept; the probability where that is not sure."""
+    return {"feasible": "yes", "violating": "no"}.get(row.feasibility, f"maybe, {row.probability:.0%}")
 
 
 def _value(row: FrontRow, name: str) -> str:

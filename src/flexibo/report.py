@@ -7,16 +7,22 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 
 from flexibo.arrays import BoolArray, FloatArray
+from flexibo.belief import feasibility
 from flexibo.errors import missing_extra
 from flexibo.events import Failed, Told
 from flexibo.history import History
 from flexibo.pareto import hypervolume, non_dominated
+from flexibo.pareto.dominance import strictly_dominated
 from flexibo.space import Design
+
+Feasibility: TypeAlias = Literal["feasible", "violating", "unsure"]
+SURE = 0.975
+"""A design is called feasible from this probability on, and violating up to its complement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +34,21 @@ class FrontRow:
         values: Its objectives, measured or predicted, by name.
         measured: Whether each value was measured.
         deviations: The standard deviation of each value; 0 where it is known exactly.
+        probability: The probability that it keeps every constraint; 1 where there is none.
     """
 
     design: Design
     values: Mapping[str, float]
     measured: Mapping[str, bool]
     deviations: Mapping[str, float]
+    probability: float = 1.0
+
+    @property
+    def feasibility(self) -> Feasibility:
+        """Whether it keeps every constraint: "feasible", "violating", or "unsure" within `SURE` of either."""
+        if self.probability >= SURE:
+            return "feasible"
+        return "violating" if self.probability <= 1.0 - SURE else "unsure"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +78,9 @@ class TraceRow:
         values: The values of all objectives that the evaluation gave; empty when it failed.
         cost: What it cost.
         cumulative_cost: All that was spent up to and with it.
-        hypervolume: Of the designs whose objectives were all measured by then.
-        region_volume: Of the Pareto region when it was asked; None for initial designs and methods without models.
-        gain: The volume it was expected to remove; None likewise.
+        hypervolume: Of the feasible designs whose objectives were all measured by then.
+        region_volume: Of the Pareto region when it was asked; None for initial designs and methods that do not use it.
+        gain: The volume it was expected to remove, or the score of another method; None where there was none.
         reason: Why the attempt failed.
     """
 
@@ -88,11 +103,15 @@ class Front(tuple[FrontRow, ...]):
     __slots__ = ()
 
     def records(self) -> list[dict[str, Any]]:
-        """One flat dictionary per design: ``value:``, ``measured:``, ``deviation:`` and ``option:`` columns."""
+        """One flat dictionary per design: ``value:``, ``measured:``, ``deviation:`` and ``option:`` columns, and more.
+
+        ``probability`` and ``feasibility`` say whether the design keeps every constraint.
+        """
         return [
             {f"value:{name}": value for name, value in row.values.items()}
             | {f"measured:{name}": known for name, known in row.measured.items()}
             | {f"deviation:{name}": deviation for name, deviation in row.deviations.items()}
+            | {"probability": row.probability, "feasibility": row.feasibility}
             | {f"option:{name}": value for name, value in row.design.items()}
             for row in self
         ]
@@ -176,7 +195,8 @@ class Summary:
         budget: The budget; None is without limit.
         front: How many designs the front has.
         confirmed: How many of them are measured in every objective.
-        hypervolume: Of the designs that were measured in every objective.
+        feasible: How many of them keep every constraint for sure, and how many may; None without constraints.
+        hypervolume: Of the feasible designs that were measured in every objective.
         region_volume: Of the Pareto region at the last question, 0 if the study just stopped because none is left;
             None if it was never known.
         reference: The reference point by objective, or None before it is fixed.
@@ -191,6 +211,7 @@ class Summary:
     budget: float | None
     front: int
     confirmed: int
+    feasible: tuple[int, int] | None
     hypervolume: float
     region_volume: float | None
     reference: Mapping[str, float] | None
@@ -205,6 +226,8 @@ class Summary:
             f"front        {designs}, {self.confirmed} of them measured in every objective",
             f"hypervolume  {self.hypervolume:.6g}",
         ]
+        if self.feasible is not None:
+            lines.append(f"constraints  kept by {self.feasible[0]} of the front, unsure for {self.feasible[1]}")
         if self.region_volume is not None:
             lines.append(f"region       {self.region_volume:.6g}")
         for name, number in self.evaluations.items():
@@ -218,6 +241,9 @@ class Summary:
 def front_rows(history: History, mu: FloatArray, sigma: FloatArray, measured: BoolArray, *, complete: bool) -> Front:
     """The non-dominated designs among those with at least one measurement, ordered by the first objective.
 
+    Under constraints, designs that are more likely feasible than not are compared with each other; one that is unsure
+    is shown too if none of these dominates it. Designs that violate a constraint are shown only if there are no others.
+
     Args:
         history: Its designs (m) are meant.
         mu: Means of the losses (m, n).
@@ -226,15 +252,32 @@ def front_rows(history: History, mu: FloatArray, sigma: FloatArray, measured: Bo
         complete: Whether to look only at designs that were measured in every objective.
     """
     touched = np.flatnonzero(measured.all(axis=1) if complete else measured.any(axis=1))
-    on_front = touched[non_dominated(mu[touched])]
+    probability = feasibility(mu, sigma, history.limits)
+    losses = mu[:, list(history.optimised)]
+    on_front = touched[_feasible_front(losses[touched], probability[touched])]
     designs = history.designs
     rows = []
-    for i in on_front[np.argsort(mu[on_front, 0], kind="stable")]:
+    for i in on_front[np.argsort(losses[on_front, 0], kind="stable")]:
         values = {o.name: o.value(float(mu[i, j])) for j, o in enumerate(history.objectives)}
         was_measured = dict(zip(history.names, measured[i].tolist(), strict=True))
         deviations = dict(zip(history.names, sigma[i].tolist(), strict=True))
-        rows.append(FrontRow(designs[int(i)], values, was_measured, deviations))
+        rows.append(FrontRow(designs[int(i)], values, was_measured, deviations, float(probability[i])))
     return Front(rows)
+
+
+def _feasible_front(losses: FloatArray, probability: FloatArray) -> BoolArray:
+    """Which of the designs (m,) are shown, given their losses (m, k) and probabilities of feasibility (m,)."""
+    for enough in (0.5, 1.0 - SURE, -1.0):
+        likely = probability > enough
+        if not likely.any():
+            continue
+        best = np.flatnonzero(likely)[non_dominated(losses[likely])]
+        shown = np.zeros(len(losses), dtype=bool)
+        shown[best] = True
+        unsure = np.flatnonzero(~likely & (probability > 1.0 - SURE))
+        shown[unsure] = ~strictly_dominated(losses[unsure], losses[best])
+        return shown
+    return np.zeros(len(losses), dtype=bool)
 
 
 def summarise(
@@ -256,7 +299,8 @@ def summarise(
     volumes = [evaluation.volume for evaluation in history.asked if evaluation.volume is not None]
     fixed = None
     if history.reference is not None:
-        fixed = {o.name: o.value(loss) for o, loss in zip(history.objectives, history.reference, strict=True)}
+        optimised = [history.objectives[j] for j in history.optimised]
+        fixed = {o.name: o.value(loss) for o, loss in zip(optimised, history.reference, strict=True)}
     return Summary(
         method=method,
         evaluations=counts,
@@ -266,11 +310,17 @@ def summarise(
         budget=history.budget,
         front=len(front),
         confirmed=sum(all(row.measured.values()) for row in front),
+        feasible=_feasible(front) if np.isfinite(history.limits).any() else None,
         hypervolume=known_volume(history, reference),
         region_volume=(volumes[-1] if volumes else None) if region_left else 0.0,
         reference=fixed,
         stopped=stopped,
     )
+
+
+def _feasible(front: Sequence[FrontRow]) -> tuple[int, int]:
+    marks = [row.feasibility for row in front]
+    return marks.count("feasible"), marks.count("unsure")
 
 
 def trace(history: History, reference: FloatArray | None) -> Trace:
@@ -308,7 +358,7 @@ def trace(history: History, reference: FloatArray | None) -> Trace:
 
 
 def known_volume(history: History, reference: FloatArray | None) -> float:
-    """The hypervolume of the designs whose objectives were all measured."""
+    """The hypervolume of the feasible designs whose objectives were all measured."""
     return max(_known_volumes(history, reference).values(), default=0.0)
 
 
@@ -324,9 +374,10 @@ def _known_volumes(history: History, reference: FloatArray | None) -> dict[int, 
         for i, key in enumerate(designs.keys(objective.depends_on).tolist()):
             if key in history.first(j):
                 when[i, j], losses[i, j] = history.first(j)[key]
-    complete = when.max(axis=1)
+    complete = np.where((losses > history.limits).any(axis=1), math.inf, when.max(axis=1))
+    losses = losses[:, list(history.optimised)]
     volumes: dict[int, float] = {}
-    front = np.empty((0, n))
+    front = np.empty((0, losses.shape[1]))
     for moment in sorted(set(complete[np.isfinite(complete)].tolist())):
         front = np.concatenate([front, losses[complete == moment]])
         front = front[non_dominated(front)]

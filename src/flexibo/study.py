@@ -54,12 +54,12 @@ class Study:
 
     Args:
         space: The designs; a mapping is turned into a `Space`.
-        objectives: At least two; a string is an objective to minimise.
+        objectives: At least two, or one and a constraint; a string is an objective to minimise.
         method: One of the names that `flexibo.methods()` lists.
         budget: What may be spent, in the units of the costs (seconds unless you say otherwise); None is without limit.
         cost: What scores are divided by: "log", "ratio", "sqrt", "constant", "learned", or a callable
             ``(design, objective) -> expected cost``. The default is the method's own.
-        reference: The worst value of interest of each objective, by name or in order.
+        reference: The worst value of interest of each optimised objective, by name or in order.
         n_initial: How many designs are measured in all objectives before the method chooses (10).
         initial_designs: These designs are measured first.
         candidates: How many designs are drawn for each question (1,000).
@@ -101,6 +101,7 @@ class Study:
         self.space = space if isinstance(space, Space) else Space(space)
         self.objectives = check_objectives(objectives, self.space.names)
         self.method = find_method(method)
+        self.method.check(self.objectives)
         if not isinstance(name, str) or not name:
             raise InvalidTypeError(f"name is {name!r}; it must be a string that is not empty.")
         self.name = name
@@ -108,6 +109,7 @@ class Study:
         self.history = History(self.space, self.objectives)
         self._inherited: list[Evaluation] = []
         self._by_name = {objective.name: objective for objective in self.objectives}
+        self._optimised = [self.objectives[j] for j in self.history.optimised]
         self._stop_rules = stop_rules(stop)
         self._callbacks = (callbacks,) if callable(callbacks) else tuple(callbacks or ())
         for callback in self._callbacks:
@@ -141,7 +143,7 @@ class Study:
         )
         self._open(stored, budget)
         if reference is not None:
-            self._fix_reference(checked_reference(reference, self.objectives))
+            self._fix_reference(checked_reference(reference, self._optimised))
 
     @property
     def budget(self) -> float | None:
@@ -172,7 +174,7 @@ class Study:
         """The reference point by objective, in the users' values; None until it is fixed after the initial designs."""
         if self.history.reference is None:
             return None
-        return {o.name: o.value(loss) for o, loss in zip(self.objectives, self.history.reference, strict=True)}
+        return {o.name: o.value(loss) for o, loss in zip(self._optimised, self.history.reference, strict=True)}
 
     def ask(self) -> Evaluation | None:
         """The next evaluation, or None when there is nothing to ask; `stopped` then says why."""
@@ -182,7 +184,7 @@ class Study:
             return None
         if not answer.initial and self.history.reference is None:
             losses = self._optimizer.reference(self.history)
-            fixed = {o.name: o.value(float(loss)) for o, loss in zip(self.objectives, losses, strict=True)}
+            fixed = {o.name: o.value(float(loss)) for o, loss in zip(self._optimised, losses, strict=True)}
             self._record(ReferenceFixed(fixed), Asked(answer))
         else:
             self._record(Asked(answer))
@@ -297,7 +299,7 @@ class Study:
         """The region between the optimistic and the pessimistic front, as the next question would see it."""
         if not all(self.history.count(j) for j in range(len(self.objectives))):
             raise InvalidValueError("There is no Pareto region yet; every objective needs at least one measurement.")
-        signs = np.array([objective.value(1.0) for objective in self.objectives])
+        signs = np.array([objective.value(1.0) for objective in self._optimised])
         optimistic, pessimistic = self._optimizer.corners(self.history)
         return ParetoRegion(optimistic * signs, pessimistic * signs, self._optimizer.reference(self.history) * signs)
 

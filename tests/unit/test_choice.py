@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -8,86 +10,80 @@ from flexibo.belief import Belief
 from flexibo.choice import choose, missing_initial
 from flexibo.events import Added, Asked, Evaluation, Failed
 from flexibo.history import History
-from flexibo.pareto import Region, pareto_region
+from flexibo.pareto import pareto_region
 
 SPACE = Space({"x": [0, 1, 2, 3]})
 
 
-def belief(prices: list[list[float]], sigma: list[list[float]] | None = None) -> Belief:
-    designs = SPACE.enumerate()[: len(prices)]
-    m = len(prices)
-    width = np.zeros((m, 2)) if sigma is None else np.array(sigma)
-    table = np.array(prices)
-    mu = np.stack([np.arange(m, dtype=float), m - np.arange(m, dtype=float)], axis=1)
-    keys = np.tile(np.arange(m, dtype=np.uint64)[:, None], (1, 2))
-    return Belief(
-        designs,
-        mu,
-        width,
-        mu - width,
-        mu + width,
-        keys,
-        np.array([9.0, 9.0]),
-        ((0,), (1,)),
-        table,
-        table,
-        np.ones_like(table, dtype=bool),
-    )
+@pytest.fixture
+def belief(make_belief: Callable[..., Belief]) -> Callable[..., Belief]:
+    def make(prices: list[list[float]], sigma: list[list[float]] | None = None) -> Belief:
+        m = len(prices)
+        mu = np.stack([np.arange(m, dtype=float), m - np.arange(m, dtype=float)], axis=1)
+        table = np.array(prices)
+        return make_belief(
+            mu,
+            np.zeros((m, 2)) if sigma is None else sigma,
+            reference=np.array([9.0, 9.0]),
+            bundles=((0,), (1,)),
+            prices=table,
+            thetas=table,
+        )
+
+    return make
 
 
-def region_of(believed: Belief) -> Region:
-    return pareto_region(believed.lower, believed.upper, believed.reference)
+EVERYTHING = np.ones((2, 2), dtype=bool)
+SCORES = np.array([[5.0, 0.4], [3.0, 0.6]])
+Make = Callable[..., Belief]
 
 
-def test_the_best_score_per_cost_is_chosen() -> None:
+def on_front(believed: Belief) -> list[np.ndarray]:
+    region = pareto_region(believed.lower, believed.upper, believed.reference)
+    return [region.optimistic, region.alive]
+
+
+def test_the_best_score_is_chosen(belief: Make) -> None:
     believed = belief([[10.0, 1.0], [10.0, 1.0]])
-    scores = np.array([[5.0, 0.4], [3.0, 0.6]])
-    everything = np.ones((2, 2), dtype=bool)
-    assert choose(scores, believed, everything, region_of(believed), np.random.default_rng(0)) == (1, 1)
+    assert choose(SCORES, believed, EVERYTHING, np.random.default_rng(0)) == (0, 0)
 
 
-def test_a_method_without_models_does_not_look_at_costs() -> None:
-    believed = belief([[10.0, 1.0], [10.0, 1.0]])
-    scores = np.array([[5.0, 0.4], [3.0, 0.6]])
-    assert choose(scores, believed, np.ones((2, 2), bool), None, np.random.default_rng(0)) == (0, 0)
+def test_only_the_affordable_is_chosen(belief: Make) -> None:
+    affordable = np.array([[False, True], [False, True]])
+    assert choose(SCORES, belief([[10.0, 1.0]] * 2), affordable, np.random.default_rng(0)) == (1, 1)
 
 
-def test_only_the_affordable_is_chosen() -> None:
-    believed = belief([[10.0, 1.0], [10.0, 1.0]])
-    scores = np.array([[5.0, 0.4], [3.0, 0.6]])
-    affordable = np.array([[True, False], [True, False]])
-    assert choose(scores, believed, affordable, None, np.random.default_rng(0)) == (0, 0)
-
-
-def test_ties_go_to_the_lowest_cost() -> None:
-    believed = belief([[2.0, 4.0], [4.0, 1.0]])
-    scores = np.array([[2.0, 4.0], [4.0, 1.0]])
+def test_ties_go_to_the_lowest_cost(belief: Make) -> None:
     for seed in range(10):
         rng = np.random.default_rng(seed)
-        assert choose(scores, believed, np.ones((2, 2), bool), region_of(believed), rng) == (1, 1)
+        assert choose(np.ones((2, 2)), belief([[2.0, 4.0], [4.0, 1.0]]), EVERYTHING, rng) == (1, 1)
 
 
-def test_remaining_ties_are_drawn_by_the_seed() -> None:
+def test_remaining_ties_are_drawn_by_the_seed(belief: Make) -> None:
     believed = belief([[1.0, 1.0], [1.0, 1.0]])
-    scores = np.ones((2, 2))
-    everything = np.ones((2, 2), dtype=bool)
-    drawn = {choose(scores, believed, everything, None, np.random.default_rng(seed)) for seed in range(40)}
+    drawn = {choose(np.ones((2, 2)), believed, EVERYTHING, np.random.default_rng(seed)) for seed in range(40)}
     assert drawn == {(0, 0), (0, 1), (1, 0), (1, 1)}
-    again = [choose(scores, believed, everything, None, np.random.default_rng(7)) for _ in range(3)]
+    again = [choose(np.ones((2, 2)), believed, EVERYTHING, np.random.default_rng(7)) for _ in range(3)]
     assert len(set(again)) == 1
 
 
-def test_without_any_gain_the_widest_open_interval_on_the_front_is_measured() -> None:
-    believed = belief([[1.0, 1.0], [1.0, 1.0]], sigma=[[0.1, 0.5], [0.3, 0.2]])
-    region = region_of(believed)
-    nothing = np.zeros((2, 2))
-    assert choose(nothing, believed, np.ones((2, 2), bool), region, np.random.default_rng(0)) == (0, 1)
+def test_without_any_gain_the_widest_interval_of_the_cheapest_on_the_front_is_measured(belief: Make) -> None:
+    believed = belief([[1.0, 2.0], [1.0, 2.0]], sigma=[[0.1, 0.5], [0.3, 0.2]])
+    cell = choose(np.zeros((2, 2)), believed, EVERYTHING, np.random.default_rng(0), fallbacks=on_front(believed))
+    assert cell == (1, 0)
 
 
-def test_nothing_is_chosen_when_nothing_can_be_learned() -> None:
+def test_the_width_of_an_interval_does_not_depend_on_units(belief: Make) -> None:
+    believed = belief([[1.0, 2.0], [1.0, 2.0]], sigma=[[1e-9, 0.5], [3e-9, 0.2]])
+    cell = choose(np.zeros((2, 2)), believed, EVERYTHING, np.random.default_rng(0), fallbacks=on_front(believed))
+    assert cell == (1, 0)
+
+
+def test_nothing_is_chosen_when_nothing_can_be_learned(belief: Make) -> None:
     believed = belief([[1.0, 1.0], [1.0, 1.0]])
-    region = region_of(believed)
-    assert choose(np.zeros((2, 2)), believed, np.ones((2, 2), bool), region, np.random.default_rng(0)) is None
+    nothing = np.zeros((2, 2))
+    assert choose(nothing, believed, EVERYTHING, np.random.default_rng(0), fallbacks=on_front(believed)) is None
+    assert choose(nothing, believed, EVERYTHING, np.random.default_rng(0)) is None
 
 
 def asked(history: History, x: int, objective: str) -> int:

@@ -2,6 +2,6 @@
 
 from flexibo.acquisition.base import Acquisition
 from flexibo.acquisition.flexibo import region_gain
-from flexibo.acquisition.random import random_score
+from flexibo.acquisition.random import no_score, random_score
 
-__all__ = ["Acquisition", "random_score", "region_gain"]
+__all__ = ["Acquisition", "no_score", "random_score", "region_gain"]

@@ -14,5 +14,5 @@ class Acquisition(Protocol):
     """Scores every candidate and bundle of a belief; higher is better, before any division by cost."""
 
     def __call__(self, belief: Belief, rng: np.random.Generator) -> FloatArray:
-        """Scores (m, b), at least 0."""
+        """Scores (m, b), at least 0; nothing is worth measuring where all are 0."""
         ...

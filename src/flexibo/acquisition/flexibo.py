@@ -10,6 +10,8 @@ Differences from the paper:
 - The clipping rule `pess-2` only widens the set of designs that may be measured. Read as an update of corners it would
   enlarge the pessimistic front and could make the region grow.
 - Designs that agree in the options an objective depends on are pinned together.
+- Constraints are pinned like objectives. The optimistic front is that of designs that may be feasible, the pessimistic
+  front that of designs that surely are.
 """
 
 from __future__ import annotations
@@ -23,4 +25,14 @@ from flexibo.pareto import pinned_gains
 
 def region_gain(belief: Belief, rng: np.random.Generator) -> FloatArray:
     """V - V' for every candidate and bundle (m, b), eq. 7 without its denominator."""
-    return pinned_gains(belief.lower, belief.mu, belief.upper, belief.reference, belief.keys, belief.bundles)
+    return pinned_gains(
+        belief.lower,
+        belief.mu,
+        belief.upper,
+        belief.reference,
+        belief.keys,
+        belief.bundles,
+        optimised=belief.optimised,
+        limits=belief.limits,
+        region=belief.region,
+    )

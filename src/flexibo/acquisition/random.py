@@ -11,3 +11,8 @@ from flexibo.belief import Belief
 def random_score(belief: Belief, rng: np.random.Generator) -> FloatArray:
     """Uniform scores (m, b): every open evaluation is equally likely."""
     return rng.random((len(belief.designs), len(belief.bundles)))
+
+
+def no_score(belief: Belief, rng: np.random.Generator) -> FloatArray:
+    """Zeros (m, b), for a method that does not score."""
+    return np.zeros((len(belief.designs), len(belief.bundles)))

@@ -9,9 +9,10 @@ import numpy as np
 from flexibo.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from flexibo.errors import InvalidValueError
 from flexibo.pareto.exclusive import MOST_AXES
-from flexibo.pareto.pins import Boxes, Pins, distinct_rows, joint_pins, objective_pins
+from flexibo.pareto.goals import Goals
+from flexibo.pareto.pins import Boxes, Pins, distinct_rows, joint_pins, quantity_pins
 from flexibo.pareto.plane import plane_gains
-from flexibo.pareto.region import alive_and_fronts, check_boxes
+from flexibo.pareto.region import Region, alive_and_fronts, checked_goals
 from flexibo.pareto.solid import solid_gains
 
 
@@ -22,20 +23,29 @@ def pinned_gains(
     reference: FloatArray,
     keys: AnyArray,
     bundles: Sequence[tuple[int, ...]],
+    *,
+    optimised: Sequence[int] | None = None,
+    limits: FloatArray | None = None,
+    region: Region | None = None,
 ) -> FloatArray:
-    """The volume V - V' that leaves the Pareto region when a bundle of objectives is pinned to its means.
+    """The volume V - V' that leaves the Pareto region when a bundle of quantities is pinned to its means.
 
-    To pin objective j of candidate i means that both corners take the value mu in objective j, for i, for every
-    candidate with the same key in j, and for every candidate whose box is identical to one of these. Both fronts are
-    rebuilt: a corner that was hidden behind another may come to the front.
+    To pin quantity j of candidate i means that both corners take the value mu in column j, for i, for every candidate
+    with the same key in j, and for every candidate whose box is identical to one of these. That moves the corners if j
+    is an objective, and decides a constraint if j has a limit. Both fronts are rebuilt: a corner that was hidden behind
+    another may come to the front.
 
     Args:
         lower: Best corners, shape (m, n).
         mu: Means, shape (m, n), between the corners.
         upper: Worst corners, shape (m, n).
-        reference: The reference point, shape (n,).
+        reference: The reference point, shape (k,).
         keys: Integers, shape (m, n). Candidates with equal keys in a column have equal boxes in that column.
-        bundles: The objectives that are measured together, for each column of the result.
+        bundles: The quantities that are measured together, for each column of the result.
+        optimised: The k columns that are objectives, in the order of `reference`; all n if not given.
+        limits: The greatest legal loss of each quantity, infinity where there is none, shape (n,); no limits if not
+            given.
+        region: The Pareto region of these boxes, where it is known already; it saves finding the fronts again.
 
     Returns:
         The gains, shape (m, len(bundles)), nowhere below 0, and exactly 0 where nothing can be gained.
@@ -45,8 +55,17 @@ def pinned_gains(
     >>> pinned_gains(lower, (lower + upper) / 2, upper, np.array([4.0, 4.0]), keys, [(0,), (1,)])
     array([[1.5, 2. ],
            [2. , 1.5]])
+
+    With a limit of 2.7 for the second quantity, to know it makes the first design feasible for sure:
+
+    >>> pinned_gains(
+    ...     lower, (lower + upper) / 2, upper, np.array([4.0]), keys, [(0,), (1,)],
+    ...     optimised=[0], limits=np.array([np.inf, 2.7]),
+    ... )
+    array([[0.5, 2. ],
+           [0.5, 0. ]])
     """
-    check_boxes(lower, upper, reference)
+    goals = checked_goals(lower, upper, reference, optimised, limits)
     if mu.shape != lower.shape or keys.shape != lower.shape:
         raise InvalidValueError(
             f"The means have shape {mu.shape} and the keys {keys.shape}; both must be {lower.shape} as the corners."
@@ -58,30 +77,41 @@ def pinned_gains(
     gains = np.zeros((len(lower), len(bundles)))
     if len(lower) == 0:
         return gains
-    alive, boxes, box = _living_boxes(lower, mu, upper)
-    width = boxes.upper - boxes.lower
-    objectives = {j for bundle in bundles for j in bundle}
-    single = {j: objective_pins(j, keys, alive, box, width) for j in objectives}
+    if len(reference) == 1:  # a length is an area of width 1
+        goals, reference = goals.in_the_plane(), np.append(reference, 1.0)
+        lower, mu, upper = (np.pad(Y, ((0, 0), (0, 1))) for Y in (lower, mu, upper))
+    alive, boxes, box = _living_boxes(goals, lower, mu, upper, region)
+    undecided = goals.undecided(boxes.lower, boxes.upper)
+    quantities = {j for bundle in bundles for j in bundle}
+    single = {j: quantity_pins(j, keys, alive, box, undecided) for j in quantities}
     pins = [single[bundle[0]] if len(bundle) == 1 else joint_pins([single[j] for j in bundle]) for bundle in bundles]
     for b, volumes in _question_gains(boxes, reference, pins, bundles):
         gains[:, b] = np.append(volumes, 0.0)[pins[b].of_candidate]  # NOTHING is the last place
     return gains
 
 
-def _living_boxes(lower: FloatArray, mu: FloatArray, upper: FloatArray) -> tuple[BoolArray, Boxes, IntArray]:
+def _living_boxes(
+    goals: Goals, lower: FloatArray, mu: FloatArray, upper: FloatArray, region: Region | None
+) -> tuple[BoolArray, Boxes, IntArray]:
     """Who is in U, the distinct boxes of U, and the box of each candidate in U."""
-    alive, optimistic, pessimistic = alive_and_fronts(lower, upper)
-    everybody = Boxes(lower, mu, upper, optimistic, pessimistic)
-    boxes = everybody if alive.all() else everybody.take(np.flatnonzero(alive))
-    first, box = distinct_rows(boxes.lower, boxes.mu, boxes.upper)
-    return alive, boxes if len(first) == len(box) else boxes.take(first), box
+    if region is None:
+        alive, optimistic, pessimistic = alive_and_fronts(goals.corners(lower), goals.corners(upper))
+    else:
+        alive, optimistic, pessimistic = region.alive, region.optimistic, region.pessimistic
+    living = np.flatnonzero(alive)
+    lower, mu, upper = (Y.take(living, axis=0) for Y in (lower, mu, upper))
+    first, box = distinct_rows(lower, mu, upper)
+    lower, mu, upper = (Y.take(first, axis=0) for Y in (lower, mu, upper))
+    best, worst = goals.corners(lower), goals.corners(upper)
+    return alive, Boxes(goals, lower, mu, upper, best, worst, optimistic[living][first], pessimistic[living][first]), box
 
 
 def _question_gains(
     boxes: Boxes, reference: FloatArray, pins: Sequence[Pins], bundles: Sequence[tuple[int, ...]]
 ) -> Iterator[tuple[int, FloatArray]]:
     """For each bundle its index and the gains of its questions, shape (questions,)."""
-    flat = [b for b, bundle in enumerate(bundles) if len(reference) == 2 and len(bundle) == 1]
+    objectives = [(j,) for j in boxes.goals.optimised]
+    flat = [b for b, bundle in enumerate(bundles) if len(objectives) == 2 and bundle in objectives]
     rest = [b for b in range(len(bundles)) if b not in flat]
     for some, volumes in (flat, plane_gains), (rest, solid_gains):
         if some:

@@ -6,6 +6,11 @@ import moocore
 import numpy as np
 
 from flexibo.arrays import FloatArray
+from flexibo.pareto.cells import non_dominated_cells
+from flexibo.pareto.exclusive import exclusive_volumes, surroundings
+
+# Cells times rows in one table: small enough for the cache, large enough to hide Python.
+_TABLE_SIZE = 1 << 17
 
 
 def hypervolume(Y: FloatArray, reference: FloatArray) -> float:
@@ -27,3 +32,46 @@ def hypervolume(Y: FloatArray, reference: FloatArray) -> float:
     if Y.shape[1] == 1:
         return float(reference[0] - inside.min())
     return float(moocore.hypervolume(inside, ref=reference))
+
+
+def improvements(Y: FloatArray, front: FloatArray, reference: FloatArray) -> FloatArray:
+    """What each row of Y alone would add to the hypervolume of a front.
+
+    Args:
+        Y: Losses, shape (m, n), n at most 7.
+        front: Losses, shape (f, n).
+        reference: The reference point, shape (n,).
+
+    Returns:
+        The added volumes, shape (m,), exactly 0 where a row of the front dominates or equals a row of Y.
+
+    >>> front, reference = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([3.0, 3.0])
+    >>> improvements(np.array([[1.5, 1.5], [0.0, 2.5], [2.0, 1.0]]), front, reference)
+    array([0.25, 2.5 , 0.  ])
+    """
+    result = np.zeros(len(Y))
+    some = np.flatnonzero((reference > Y).all(axis=1))
+    front = front[(front < reference).all(axis=1)]
+    if len(reference) <= 2:
+        result[some] = _improvements_in_cells(Y[some], front, reference)
+        return result
+    nobody = np.zeros(0, dtype=np.int64)
+    around = surroundings(Y[some], front, reference, (nobody, nobody))
+    corner = np.flatnonzero(around.free)
+    tops = np.broadcast_to(reference, (len(corner), len(reference)))
+    result[some[corner]] = exclusive_volumes(around, corner, tops, (nobody, np.zeros((0, len(reference)))))
+    return result
+
+
+def _improvements_in_cells(Y: FloatArray, front: FloatArray, reference: FloatArray) -> FloatArray:
+    """The same as a sum over the cells that a front leaves, of which there are few in the plane."""
+    lower, upper = non_dominated_cells(front, reference)
+    parts = [np.zeros(0)]
+    step = max(1, _TABLE_SIZE // len(lower))
+    for start in range(0, len(Y), step):
+        volume = np.ones(1)
+        for j, low in enumerate(lower.T):
+            sizes = upper[:, j, None] - np.maximum(low[:, None], Y[start : start + step, j])
+            volume = volume * np.maximum(sizes, 0.0)
+        parts.append(volume.sum(axis=0))
+    return np.concatenate(parts)

@@ -1,7 +1,8 @@
 """The gains of pinning one of two objectives, in O(m log m).
 
 All boxes that a question pins share both corners' coordinate along the pinned objective, so after the pin one point on
-each front matters. The code is written for objective 0, called x here; the other objective is y.
+each front matters. Where the mean breaks a limit of that objective, both corners go to infinity instead. The code is
+written for objective 0, called x here; the other objective is y.
 """
 
 from __future__ import annotations
@@ -25,20 +26,19 @@ def plane_gains(boxes: Boxes, reference: FloatArray, pins: Sequence[Pins]) -> li
     Returns:
         For each bundle the gains, shape (questions,).
     """
-    inner = _staircase(boxes.upper[boxes.pessimistic], reference)
-    outer = _staircase(boxes.lower[boxes.optimistic], reference)
+    inner = _staircase(boxes.worst[boxes.pessimistic], reference)
+    outer = _staircase(boxes.best[boxes.optimistic], reference)
     gains = []
     for part in pins:
-        j = int(part.fixed[:, 1].any())
+        j = int(part.fixed[:, boxes.goals.optimised[1]].any())
         turn = slice(None, None, 1 - 2 * j)  # mirrored when objective 1 is pinned
-        box = part.box
-        starts, worst = np.arange(part.size), boxes.upper[box, 1 - j]
+        starts, worst = np.arange(part.size), boxes.moved_worst(part)
         if len(worst) > part.size:  # some question pins several boxes
             starts = np.searchsorted(part.question, starts)
             worst = np.minimum.reduceat(worst, starts)
-        pinned = boxes.mu[box[starts], j]
-        grown = _improvements(pinned, worst, inner[turn, turn], reference[turn])
-        shrunk = _losses(boxes.lower[:, turn], outer[turn, turn], reference[turn], pinned, starts, box)
+        pinned = boxes.moved_best(part)[starts, j]
+        grown = _improvements(np.minimum(worst, reference)[:, turn], inner[turn, turn], reference[turn])
+        shrunk = _losses(boxes.best[:, turn], outer[turn, turn], reference[turn], pinned, starts, part.box)
         gains.append(grown + shrunk)
     return gains
 
@@ -52,8 +52,9 @@ def _staircase(front: FloatArray, reference: FloatArray) -> FloatArray:
     return front[distinct]
 
 
-def _improvements(x: FloatArray, y: FloatArray, stairs: FloatArray, reference: FloatArray) -> FloatArray:
-    """What each point (x, y) alone would add to the area that a staircase dominates, shape (g,)."""
+def _improvements(points: FloatArray, stairs: FloatArray, reference: FloatArray) -> FloatArray:
+    """What each point, none beyond the reference, would add alone to the area that a staircase dominates, shape (g,)."""
+    x, y = points.T
     zero = np.zeros(1)
     edge = np.concatenate([stairs[:, 0], reference[:1]])
     depth = np.concatenate([zero, reference[1] - stairs[:, 1]])  # of the dominated area left of each edge
@@ -67,11 +68,11 @@ def _improvements(x: FloatArray, y: FloatArray, stairs: FloatArray, reference: F
 
 
 def _losses(
-    lower: FloatArray, stairs: FloatArray, reference: FloatArray, pinned: FloatArray, starts: IntArray, box: IntArray
+    best: FloatArray, stairs: FloatArray, reference: FloatArray, pinned: FloatArray, starts: IntArray, box: IntArray
 ) -> FloatArray:
-    """What F_opt loses when the lower corners of each question move along x to the mean, shape (g,).
+    """What F_opt loses when the best corners of each question move along x to where they are pinned, shape (g,).
 
-    Only a question that owns a stair (x, y) can lose. It loses the area above y from x to the mean, under a *roof*: the
+    Only a question that owns a stair (x, y) can lose. It loses the area above y from x to there, under a *roof*: the
     stair before at first, then whatever hidden corners come up on the way.
     """
     losses = np.zeros(len(starts))
@@ -79,13 +80,15 @@ def _losses(
         return losses
     before = np.concatenate([reference[1:], stairs[:-1, 1]])
     behind = np.concatenate([stairs[1:, 0], reference[:1]])
-    step = np.searchsorted(stairs[:, 0], lower[:, 0], side="right") - 1
-    under = np.flatnonzero(lower[:, 1] < before[step])
-    under = under[np.lexsort((lower[under, 1], lower[under, 0]))]
-    corner, step = lower[under], step[under]
+    step = np.searchsorted(stairs[:, 0], best[:, 0], side="right") - 1
+    under = np.flatnonzero(best[:, 1] < before[step])
+    corner = best.take(under, axis=0)
+    order = np.lexsort((corner[:, 1], corner[:, 0]))
+    under, corner = under[order], corner.take(order, axis=0)
+    step = step[under]
     above = corner[:, 0] == stairs[step, 0]
 
-    place = np.full(len(lower), -1)
+    place = np.full(len(best), -1)
     place[under[above]] = np.arange(np.count_nonzero(above))
     owner, stair, roof = _owners(place[box], corner[above, 1], step[above], before, starts)
     strip = np.column_stack([stairs[stair], np.minimum(pinned[owner], behind[stair]), roof])

@@ -37,15 +37,17 @@ def solid_gains(boxes: Boxes, reference: FloatArray, pins: Sequence[Pins]) -> li
 
 def _pessimistic_gains(boxes: Boxes, reference: FloatArray, pins: Pins) -> FloatArray:
     """How much HV(F_pess) grows with each question, shape (questions,)."""
-    front = boxes.upper[boxes.pessimistic]
+    front = boxes.worst[boxes.pessimistic]
     front = front[(front < reference).all(axis=1)]
-    moved = np.where(pins.fixed, boxes.mu[pins.box], boxes.upper[pins.box])
+    moved = boxes.moved_worst(pins)
+    some = np.flatnonzero((moved < reference).all(axis=1))
+    some = some[_lexicographic(pins.question[some], moved[some])]
+    question, moved = pins.question[some], moved[some]
     nobody = np.zeros(0, dtype=np.int64)
     around = surroundings(moved, front, reference, (nobody, nobody))
 
-    corner = np.flatnonzero(around.free & (moved < reference).all(axis=1))
-    corner = corner[_lexicographic(pins.question[corner], moved[corner])]
-    question = pins.question[corner]
+    corner = np.flatnonzero(around.free)
+    question = question[corner]
     first = np.searchsorted(question, question)
     before = np.arange(len(question)) - first
     extra = np.repeat(np.arange(len(question)), before), moved[corner[ranges(first, before)]]
@@ -56,27 +58,28 @@ def _pessimistic_gains(boxes: Boxes, reference: FloatArray, pins: Pins) -> Float
 
 def _optimistic_gains(boxes: Boxes, reference: FloatArray, pins: Pins) -> FloatArray:
     """How much HV(F_opt) shrinks with each question, shape (questions,)."""
-    order = _lexicographic(pins.question, boxes.lower[pins.box])
-    question, box, fixed = pins.question[order], pins.box[order], pins.fixed[order]
-    moved = np.where(fixed, boxes.mu[box], boxes.lower[box])
+    moved = boxes.moved_best(pins)
+    moves = np.flatnonzero((moved != boxes.best[pins.box]).any(axis=1))
+    moves = moves[_lexicographic(pins.question[moves], boxes.best[pins.box[moves]])]
+    question, box, moved = pins.question[moves], pins.box[moves], moved[moves]
     first = np.searchsorted(question, question, side="left")
     behind = np.searchsorted(question, question, side="right")
 
-    # Only corners of F_opt that move can lose.
-    loses = boxes.optimistic[box] & (boxes.lower[box] < reference).all(axis=1) & (moved != boxes.lower[box]).any(axis=1)
-    task = np.flatnonzero(loses)
+    # Only corners of F_opt can lose.
+    task = np.flatnonzero(boxes.optimistic[box] & (boxes.best[box] < reference).all(axis=1))
     # A corner that is pinned alone has the same surroundings in every question.
     alone = behind[task] - first[task] == 1
-    place = np.where(alone, box[task], len(boxes.lower) + task)
+    place = np.where(alone, box[task], len(boxes.best) + task)
     _, here, corner = np.unique(place, return_index=True, return_inverse=True)
     here = task[here]
     later = behind[here] - here
     absent = np.repeat(np.arange(len(here)), later), box[ranges(here, later)]
-    around = surroundings(boxes.lower[box[here]], boxes.lower, reference, absent)
+    around = surroundings(boxes.best[box[here]], boxes.best, reference, absent)
 
     # Moving along one axis uncovers at most the slab up to the mean; otherwise the new corners are further points.
-    slab = _one_axis(question, fixed)[task]
-    tops = np.where(slab[:, None] & fixed[task], np.minimum(moved[task], reference), reference)
+    axes = moved != boxes.best[box]
+    slab = _one_axis(question, axes)[task]
+    tops = np.where(slab[:, None] & axes[task], np.minimum(moved[task], reference), reference)
     peers = np.where(slab, 0, behind[task] - first[task])
     extra = np.repeat(np.arange(len(task)), peers), moved[ranges(first[task], peers)]
     volumes = exclusive_volumes(around, corner.reshape(-1), tops, extra)
@@ -88,9 +91,9 @@ def _lexicographic(question: IntArray, Y: FloatArray) -> IntArray:
     return np.lexsort((*Y.T[::-1], question))
 
 
-def _one_axis(question: IntArray, fixed: BoolArray) -> BoolArray:
-    """The pins of questions that pin all their boxes along the same single axis, shape (p,)."""
-    axes = np.zeros((int(question.max(initial=-1)) + 1, fixed.shape[1]), dtype=np.bool_)
-    pin, axis = np.nonzero(fixed)
+def _one_axis(question: IntArray, moves: BoolArray) -> BoolArray:
+    """The pins of questions whose corners all move along the same single axis, shape (p,)."""
+    axes = np.zeros((int(question.max(initial=-1)) + 1, moves.shape[1]), dtype=np.bool_)
+    pin, axis = np.nonzero(moves)
     axes[question[pin], axis] = True
     return np.asarray(axes.sum(axis=1)[question] == 1)

@@ -1,6 +1,6 @@
 """Models of one objective each: losses as a function of encoded designs."""
 
-from flexibo.surrogates.base import Surrogate, interval
+from flexibo.surrogates.base import Joint, Surrogate, interval, joint
 from flexibo.surrogates.gaussian_process import PAPER_GP, GaussianProcess
 from flexibo.surrogates.posterior import Hyperparameters
 from flexibo.surrogates.random_forest import PAPER_RF, RandomForest
@@ -12,9 +12,11 @@ __all__ = [
     "PAPER_RF",
     "GaussianProcess",
     "Hyperparameters",
+    "Joint",
     "RandomForest",
     "Refits",
     "Surrogate",
     "Warped",
     "interval",
+    "joint",
 ]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flexibo.arrays import FloatArray, IntArray
-from flexibo.errors import InvalidValueError
+from flexibo.errors import InvalidTypeError, InvalidValueError
 
 
 class Surrogate(Protocol):
@@ -44,6 +44,29 @@ class Skewed(Protocol):
     def interval(self, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The losses (m,) that lie `half` deviations below the middle, at it, and above it, at the designs X (m, d)."""
         ...
+
+
+@runtime_checkable
+class Joint(Protocol):
+    """A surrogate that knows how losses of different designs hang together."""
+
+    def draws(self, X: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+        """Joint draws (count, m) of the noise-free losses at the designs X (m, d)."""
+        ...
+
+    def covariance(self, X: FloatArray, others: FloatArray) -> FloatArray:
+        """The covariance (m, o) of the noise-free losses at the designs X (m, d) and others (o, d)."""
+        ...
+
+
+def joint(model: Surrogate) -> Joint:
+    """The surrogate as one that draws jointly, or a sentence that it cannot."""
+    if not isinstance(model, Joint):
+        raise InvalidTypeError(
+            f"The surrogate {type(model).__name__} has no draws() and covariance(), which this method needs; "
+            "use 'gp' or 'rf', or another method."
+        )
+    return model
 
 
 def interval(model: Surrogate, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -118,6 +118,17 @@ class GaussianProcess:
         posterior = self._fitted()
         return posterior.predict(designs(X, len(posterior.groups)))
 
+    def draws(self, X: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+        """Joint draws (count, m) of the noise-free losses at the designs X (m, d)."""
+        posterior = self._fitted()
+        return posterior.draws(designs(X, len(posterior.groups)), count, rng)
+
+    def covariance(self, X: FloatArray, others: FloatArray) -> FloatArray:
+        """The covariance (m, o) of the noise-free losses at the designs X (m, d) and others (o, d)."""
+        posterior = self._fitted()
+        columns = len(posterior.groups)
+        return posterior.covariance(designs(X, columns), designs(others, columns))
+
     def _fitted(self) -> Posterior:
         if self.posterior is None:
             raise unfitted("GaussianProcess")

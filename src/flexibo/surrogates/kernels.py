@@ -20,10 +20,12 @@ class Kernel(NamedTuple):
     Attributes:
         correlation: r2 of any shape to k(r2); may overwrite its argument.
         with_slope: r2 of any shape to k(r2) and dk/dr2; may overwrite its argument.
+        frequencies: Draws (count, d) from the kernel's spectral density in scaled distances.
     """
 
     correlation: Callable[[FloatArray], FloatArray]
     with_slope: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+    frequencies: Callable[[int, int, np.random.Generator], FloatArray]
 
 
 def _matern52(r2: FloatArray) -> FloatArray:
@@ -65,9 +67,19 @@ def _squared_exponential_with_slope(r2: FloatArray) -> tuple[FloatArray, FloatAr
     return k, -0.5 * k
 
 
+def _normal_frequencies(count: int, d: int, rng: np.random.Generator) -> FloatArray:
+    """The spectral density of the squared exponential: a standard normal."""
+    return rng.standard_normal((count, d))
+
+
+def _student_frequencies(count: int, d: int, rng: np.random.Generator) -> FloatArray:
+    """The spectral density of Matern 5/2: a multivariate t with five degrees of freedom."""
+    return np.asarray(rng.standard_normal((count, d)) / np.sqrt(rng.chisquare(5.0, (count, 1)) / 5.0))
+
+
 KERNELS = {
-    "matern52": Kernel(_matern52, _matern52_with_slope),
-    "squared-exponential": Kernel(_squared_exponential, _squared_exponential_with_slope),
+    "matern52": Kernel(_matern52, _matern52_with_slope, _student_frequencies),
+    "squared-exponential": Kernel(_squared_exponential, _squared_exponential_with_slope, _normal_frequencies),
 }
 
 

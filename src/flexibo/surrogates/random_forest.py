@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -93,14 +94,28 @@ class RandomForest:
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The mean (m,) and the standard deviation (m,) of the trees' predictions at the designs X (m, d)."""
         forest = self._fitted()
-        columns = _columns(designs(X, forest.X.shape[1]))
-        mean, deviation = np.empty(len(columns)), np.empty(len(columns))
-        for start in range(0, len(columns), CHUNK_ROWS):
+        X = designs(X, forest.X.shape[1])
+        mean, deviation = np.empty(len(X)), np.empty(len(X))
+        for start in range(0, len(X), CHUNK_ROWS):
             block = slice(start, start + CHUNK_ROWS)
-            # The compiled trees: the estimators around them would check the same input again for every tree.
-            values = np.stack([tree.predict(columns[block]).ravel() for tree in forest.trees])
+            values = _values(forest.trees, X[block])
             mean[block], deviation[block] = values.mean(axis=0), values.std(axis=0)
         return forest.location + forest.scale * mean, forest.scale * deviation
+
+    def draws(self, X: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+        """Joint draws (count, m) at the designs X (m, d): each is what one tree, drawn at random, predicts."""
+        forest = self._fitted()
+        X = designs(X, forest.X.shape[1])
+        trees = [forest.trees[i] for i in rng.integers(len(forest.trees), size=count)]
+        return forest.location + forest.scale * _values(trees, X)
+
+    def covariance(self, X: FloatArray, others: FloatArray) -> FloatArray:
+        """The covariance (m, o) over the trees of their predictions at the designs X (m, d) and others (o, d)."""
+        forest = self._fitted()
+        columns = forest.X.shape[1]
+        here, there = (_values(forest.trees, designs(D, columns)) for D in (X, others))
+        centred = here - here.mean(axis=0)
+        return np.asarray(forest.scale**2 * centred.T @ (there - there.mean(axis=0)) / len(forest.trees))
 
     def _fitted(self) -> Forest:
         if self.forest is None:
@@ -121,6 +136,15 @@ class RandomForest:
         regressor.fit(_columns(X), (y - location) / scale)
         trees = tuple(estimator.tree_ for estimator in regressor.estimators_)
         return replace(self, forest=Forest(X=X, y=y, seed=seed, location=location, scale=scale, trees=trees))
+
+
+def _values(trees: Sequence[Any], X: FloatArray) -> FloatArray:
+    """What each tree predicts (t, m) at the designs X (m, d).
+
+    The compiled trees are asked: the estimators around them would check the same input again for every tree.
+    """
+    columns = _columns(X)
+    return np.stack([tree.predict(columns).ravel() for tree in trees])
 
 
 def _columns(X: FloatArray) -> npt.NDArray[np.float32]:

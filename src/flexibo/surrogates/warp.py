@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexibo.arrays import FloatArray, IntArray
-from flexibo.surrogates.base import Surrogate, interval, is_constant, location_and_scale, training_data, unfitted
+from flexibo.surrogates.base import Surrogate, interval, is_constant, joint, location_and_scale, training_data, unfitted
 
 POWERS = np.linspace(0.0, 2.0, 21)
 FEWEST = 5
@@ -128,6 +128,19 @@ class Warped:
         warp = self._fitted()
         lower, median, upper = (warp.inverse(z) for z in interval(self.model, X, half))
         return lower, median, upper
+
+    def draws(self, X: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+        """Joint draws (count, m) of the loss at the designs X (m, d)."""
+        return self._fitted().inverse(joint(self.model).draws(X, count, rng))
+
+    def covariance(self, X: FloatArray, others: FloatArray) -> FloatArray:
+        """The covariance (m, o): the correlation of the warped losses, times the deviations that `predict` gives."""
+        covariance = joint(self.model).covariance(X, others)
+        for axis, D in enumerate((X, others)):
+            warped, deviation = self.model.predict(D)[1], self.predict(D)[1]
+            ratio = np.divide(deviation, warped, out=np.zeros_like(warped), where=warped > 0)
+            covariance = covariance * (ratio[:, None] if axis == 0 else ratio)
+        return covariance
 
     def _fitted(self) -> Warp:
         if self.warp is None:
