@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import Literal
+from typing import Any, Literal
 
-from flexibo.acquisition import Acquisition, no_score, random_score, region_gain
+from flexibo.acquisition import Acquisition
+from flexibo.acquisition.camobo import cost_ordered_improvement
+from flexibo.acquisition.ehvi import expected_hypervolume_improvement
+from flexibo.acquisition.epsilon_pal import epsilon_pal_step
+from flexibo.acquisition.flexibo import region_gain
+from flexibo.acquisition.mesmo import mesmo
+from flexibo.acquisition.mesmoc import mesmoc
+from flexibo.acquisition.pal import pal_step, widest_region
+from flexibo.acquisition.parego import expected_scalarised_improvement
+from flexibo.acquisition.pesmo import pesmo
+from flexibo.acquisition.random import no_score, random_score
+from flexibo.acquisition.smsego import optimistic_hypervolume_gain
 from flexibo.errors import InvalidTypeError, InvalidValueError, missing_extra, unknown_name
 from flexibo.objectives import Objective
-from flexibo.proposals import Proposal
+from flexibo.proposals import Nsga2, Proposal, SobolSequence
 from flexibo.replay import Step
 from flexibo.surrogates import PAPER_GP, PAPER_RF, GaussianProcess, Surrogate, Warped
 
@@ -33,6 +44,7 @@ class Method:
         step: What it carries from question to question; its candidates then stay the same throughout a study.
         surrogate: A name in `SURROGATES`.
         cost: A name in `flexibo.costs.TRANSFORMS`.
+        looks_at_prices: Whether its own rule depends on what designs cost.
         coupled: Whether all objectives of a design are measured together.
         models: Whether it looks at predictions at all.
         region: Whether it is about the Pareto region, and ends when none is left.
@@ -49,10 +61,11 @@ class Method:
     summary: str
     paper: str
     acquisition: Acquisition = no_score
-    proposal: Proposal | None = None
+    proposal: Callable[[], Proposal] | None = None
     step: Step | None = None
     surrogate: str = "gp"
     cost: str = "constant"
+    looks_at_prices: bool = False
     coupled: bool = False
     models: bool = True
     region: bool = False
@@ -66,8 +79,8 @@ class Method:
 
     @property
     def cost_aware(self) -> bool:
-        """Whether scores are divided by costs."""
-        return self.cost != "constant"
+        """Whether costs decide what it measures."""
+        return self.cost not in ("constant", "learned-constant") or self.looks_at_prices
 
     @property
     def limits(self) -> str:
@@ -113,6 +126,137 @@ def _paper(kind: str, cost: str, transform: str) -> Method:
     )
 
 
+def _rival(name: str, paper: str, acquisition: Acquisition, measure: str, summary: str, **fields: Any) -> Method:
+    """A method of others: Gaussian processes of the losses as they are, all objectives of a design at once."""
+    settings: dict[str, Any] = {
+        "surrogate": "gp-plain",
+        "coupled": True,
+        "neighbours": True,
+        "feasibility": "probability",
+        "most": ANY_NUMBER,
+    }
+    return Method(name, summary, paper, acquisition, measure=measure, **(settings | fields))
+
+
+PAL = {
+    "neighbours": False,
+    "finished": "Every design of the pool is classified: it is on the front, or it is not.",
+}
+_RIVALS = (
+    _rival(
+        "pal",
+        "Zuluaga et al. 2013",
+        widest_region,
+        "width of its region",
+        "Classifies the designs of a fixed pool by confidence boxes, and measures the widest.",
+        step=pal_step,
+        **PAL,
+    ),
+    _rival(
+        "epsilon-pal",
+        "Zuluaga et al. 2016",
+        widest_region,
+        "width of its region",
+        "PAL with a tolerance for each objective.",
+        step=epsilon_pal_step,
+        **PAL,
+    ),
+    _rival(
+        "parego",
+        "Knowles 2006",
+        expected_scalarised_improvement,
+        "expected improvement",
+        "Expected improvement of a random augmented Chebyshev scalarisation.",
+    ),
+    _rival(
+        "smsego",
+        "Ponweiser et al. 2008",
+        optimistic_hypervolume_gain,
+        "optimistic hypervolume gain",
+        "Hypervolume gained by the optimistic estimate, with a penalty for what is nearly dominated.",
+        feasibility="own",
+        most=6,
+    ),
+    _rival(
+        "pesmo",
+        "Hernandez-Lobato et al. 2016",
+        pesmo,
+        "information about the Pareto set",
+        "Predictive entropy search for the Pareto set, by expectation propagation.",
+    ),
+    _rival(
+        "pesmo-dec",
+        "Hernandez-Lobato et al. 2016",
+        pesmo,
+        "information about the Pareto set",
+        "PESMO, one objective at a time.",
+        coupled=False,
+    ),
+    _rival(
+        "mesmo",
+        "Belakaria et al. 2019",
+        mesmo,
+        "information about the front",
+        "Max-value entropy search: how much is learned about the best values in the front.",
+    ),
+    _rival(
+        "mesmo-dec",
+        "Belakaria et al. 2019",
+        mesmo,
+        "information about the front",
+        "MESMO, one objective at a time.",
+        coupled=False,
+    ),
+    _rival(
+        "mesmoc",
+        "Belakaria et al. 2020",
+        mesmoc,
+        "information about the front",
+        "MESMO under constraints that are measured and learned too.",
+        feasibility="own",
+    ),
+    _rival(
+        "ca-mobo",
+        "Abdolshah et al. 2019",
+        cost_ordered_improvement,
+        "cost-ordered improvement",
+        "Chebyshev scalarisation that explores cheap options before dear ones.",
+        cost="learned-constant",
+        looks_at_prices=True,
+    ),
+    _rival(
+        "ehvi",
+        "Emmerich et al. 2006, 2011",
+        expected_hypervolume_improvement,
+        "expected hypervolume improvement",
+        "Exact expected hypervolume improvement.",
+        feasibility="own",
+        most=6,
+    ),
+    Method(
+        "nsga2",
+        "Evolutionary search through pymoo, as NEMO uses it.",
+        "Deb et al. 2002; Kim et al. 2017",
+        proposal=Nsga2,
+        coupled=True,
+        models=False,
+        most=ANY_NUMBER,
+        extra=("pymoo", "evolution"),
+        finished="The generation is complete once its pending evaluations are told; or no further design can be bred.",
+    ),
+    Method(
+        "sobol",
+        "A quasi-random sequence that fills the space evenly: a second floor.",
+        "Sobol 1967",
+        proposal=SobolSequence,
+        coupled=True,
+        models=False,
+        feasibility="none",
+        most=ANY_NUMBER,
+        finished="Every design of the space has been measured or is being measured.",
+    ),
+)
+
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
@@ -131,6 +275,7 @@ METHODS: dict[str, Method] = {
         _paper("rf", "log", "paper-log"),
         _paper("rf", "ratio", "ratio"),
         _paper("rf", "constant", "constant"),
+        *_RIVALS,
         Method(
             "random",
             "One objective of one design at a time, at random.",

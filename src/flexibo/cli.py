@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from flexibo.errors import FlexiBOError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from flexibo.catalogue import Method
     from flexibo.study import Study
 
 app = typer.Typer(
@@ -50,19 +52,36 @@ def options(
 
 
 @app.command()
-def methods() -> None:
+def methods(
+    json: Annotated[bool, typer.Option("--json", help="Print a list of objects instead.")] = False,
+) -> None:
     """List the methods that a study can use."""
+    if json:
+        typer.echo(dumps([_described(method) for method in flexibo.methods()], indent=2))
+        return
     from rich.console import Console
-    from rich.table import Table
+    from rich.padding import Padding
+    from rich.text import Text
 
-    table = Table(box=None, pad_edge=False)
-    for title in ("method", "measures", "cost-aware", "what it is"):
-        table.add_column(title, no_wrap=title == "method")
+    console = Console()
     for method in flexibo.methods():
-        measures = "all at once" if method.coupled else "one at a time"
+        told = _described(method)
+        aware = ", cost-aware" if told["cost_aware"] else ""
+        console.print(Text.assemble((method.name, "bold"), f"  measures {told['measures']}{aware}; {method.limits}"))
         paper = f" {method.paper}." if method.paper else ""
-        table.add_row(method.name, measures, "yes" if method.cost_aware else "no", method.summary + paper)
-    Console().print(table)
+        console.print(Padding(Text(method.summary + paper), (0, 0, 0, 4)))
+    console.print("\nAdd /cost to a method that scores (ehvi/cost) to divide its scores by expected costs.")
+
+
+def _described(method: Method) -> dict[str, object]:
+    return {
+        "name": method.name,
+        "summary": method.summary,
+        "paper": method.paper,
+        "measures": "all objectives at once" if method.coupled else "one objective at a time",
+        "cost_aware": method.cost_aware,
+        "limits": method.limits,
+    }
 
 
 @app.command()

@@ -70,7 +70,9 @@ TRANSFORMS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "paper-log": paper_log_cost,
     "learned": log_cost,
     "learned-ratio": ratio_cost,
+    "learned-constant": constant_cost,
 }
+"""From expected costs to what scores are divided by. With "learned" costs are predicted for each design."""
 
 
 def mean_costs(history: History) -> FloatArray:
@@ -113,7 +115,7 @@ class Costs:
                 len(designs), len(names)
             )
         prices = np.tile(np.nan_to_num(mean_costs(history)), (len(designs), 1))
-        if self.cost in ("learned", "learned-ratio"):
+        if self.cost.startswith("learned"):
             for p in range(len(history.purchases)):
                 prices[:, p] = self._learned(history, p, designs, prices[:, p])
         return prices

@@ -17,6 +17,7 @@ from flexibo.costs import CostCallable, Costs
 from flexibo.events import Evaluation
 from flexibo.history import History
 from flexibo.pareto import Region, non_dominated, pareto_region
+from flexibo.proposals import Proposal
 from flexibo.replay import Kept
 from flexibo.space import Design, Designs
 from flexibo.surrogates import Refits, Surrogate
@@ -74,6 +75,7 @@ class Optimizer:
         self.costs = Costs(method.cost if cost is None else cost, seed=seed)
         self._surrogate = find_surrogate(method.surrogate if surrogate is None else surrogate)
         self._models: dict[int, Refits] = {}
+        self._proposal = None if method.proposal is None else method.proposal()
         self._kept = Kept(method.step, self._belief_in_pool) if method.step is not None else None
 
     def ask(self, history: History) -> Evaluation | Stop:
@@ -97,18 +99,18 @@ class Optimizer:
                 what = "is known yet; tell a pending evaluation first" if awaited else "was ever measured"
                 return Stop(f"No value of {name!r} {what}.")
         with single_thread():
-            return self._proposed(history) if self.method.proposal is not None else self._best(history)
+            return self._best(history) if self._proposal is None else self._proposed(history, self._proposal)
 
     def still_wants(self, history: History, evaluation: Evaluation) -> bool:
         """Whether an evaluation that another process left pending should be measured after all."""
         return still_wanted(history, self.costs, evaluation)
 
-    def believe(self, history: History, designs: Designs) -> Belief:
+    def believe(self, history: History, designs: Designs, *, pin_pending: bool = True) -> Belief:
         """Means, deviations, prices and what may be asked, for these candidates."""
         bundles, prices, thetas, is_open = offers(history, designs, self.costs, coupled=self.method.coupled)
         if self.method.models:
             beta = self._beta(history, len(designs))
-            boxes = predictions(history, designs, self.models(history), beta=beta)
+            boxes = predictions(history, designs, self.models(history), beta=beta, pin_pending=pin_pending)
         else:
             boxes = no_predictions(history, designs)
         return Belief(
@@ -220,11 +222,9 @@ class Optimizer:
             stop = Stop(self.method.finished)
         return stop
 
-    def _proposed(self, history: History) -> Evaluation | Stop:
+    def _proposed(self, history: History, proposal: Proposal) -> Evaluation | Stop:
         """The first design that the method proposes and that is not measured yet."""
-        if self.method.proposal is None:
-            return Stop(f"The method {self.method.name!r} proposes nothing.")
-        for design in self.method.proposal(history, self.initial, self.seed):
+        for design in proposal(history, self.initial, self.seed):
             missing = [p for p in range(len(history.purchases)) if not history.is_closed(p, design)]
             if not missing:
                 continue
@@ -247,9 +247,12 @@ class Optimizer:
         return replace(belief, region=_region(belief)) if self.method.region else belief
 
     def _belief_in_pool(self, history: History) -> Belief:
-        """The belief in the candidates that are the same at every question of the study."""
+        """The belief in the candidates that are the same at every question of the study.
+
+        Nothing is pinned to a mean: what is kept would hold a value that nobody measured.
+        """
         pool = fixed_candidates(history.space, self.m, self.initial, np.random.default_rng((self.seed, 5)))
-        return self.believe(history, pool)
+        return self.believe(history, pool, pin_pending=False)
 
     def _scores(self, belief: Belief, rng: np.random.Generator) -> FloatArray:
         """What the method says (m, b), weighted by the probability of feasibility if it has no rule of its own."""

@@ -1,3 +1,5 @@
+"""What every method keeps, coupled or decoupled, with two and three objectives, with and without constraints."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -7,29 +9,43 @@ import pytest
 
 import flexibo
 from flexibo import Design, Objective, Space, Study
+from flexibo.events import event_from_dict, event_to_dict
 
 NAMES = [method.name for method in flexibo.methods()]
+SCORING = [method.name for method in flexibo.methods() if method.models]
 SPACE = Space({"x": (0.0, 1.0), "width": [8, 16, 32, 64], "kind": ["a", "b"]})
+FUNCTIONS: dict[str, Callable[[Design], Any]] = {
+    "error": lambda d: (1 / d["width"] + 0.05 * (d["kind"] == "a"), 5.0),
+    "joules": lambda d: (d["width"] * (0.2 + (d["x"] - 0.4) ** 2), 1.0),
+    "ms": lambda d: (d["width"] / (0.1 + d["x"]), 0.5),
+}
+ERROR, JOULES = Objective("error", options=["width", "kind"]), Objective("joules")
+STUDIES = {
+    "two objectives": [ERROR, JOULES],
+    "three objectives": [ERROR, JOULES, Objective("ms")],
+    "two objectives and a constraint": [ERROR, JOULES, Objective("ms", at_most=60.0)],
+    "an objective and a constraint": [ERROR, Objective("joules", at_most=10.0)],
+    "two objectives, one of them limited": [ERROR, Objective("joules", at_most=10.0, optimise=True)],
+}
 
 
-def functions(n: int) -> Mapping[str, Callable[[Design], Any]]:
-    everything: dict[str, Callable[[Design], Any]] = {
-        "error": lambda d: (1 / d["width"] + 0.05 * (d["kind"] == "a"), 5.0),
-        "joules": lambda d: (d["width"] * (0.2 + (d["x"] - 0.4) ** 2), 1.0),
-        "ms": lambda d: (d["width"] / (0.1 + d["x"]), 0.5),
-    }
-    return dict(list(everything.items())[:n])
+def functions(objectives: list[Objective]) -> Mapping[str, Callable[[Design], Any]]:
+    return {objective.name: FUNCTIONS[objective.name] for objective in objectives}
 
 
-@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("kind", STUDIES)
 @pytest.mark.parametrize("method", NAMES)
-def test_a_method_spends_its_budget_and_finds_a_front(method: str, n: int) -> None:
-    objectives = [Objective("error", options=["width", "kind"]), Objective("joules"), Objective("ms")][:n]
+def test_a_method_spends_its_budget_and_finds_a_front(method: str, kind: str) -> None:
+    objectives = STUDIES[kind]
     study = Study(SPACE, objectives, method=method, budget=40, n_initial=3, seed=1, candidates=200)
-    study.run(functions(n))
-    assert 33 <= study.spent <= 40 or "left" in study.stopped
+    study.run(functions(objectives))
+    assert 33 <= study.spent <= 40 or "left" in study.stopped or "classified" in study.stopped
     assert study.front()
     assert all(study.summary().evaluations[o.name] >= 2 for o in objectives)
+    for row in study.front():
+        if all(row.measured.values()):
+            within = all(o.loss(row.values[o.name]) <= o.limit for o in objectives)
+            assert row.feasibility == ("feasible" if within else "violating")
 
 
 @pytest.mark.parametrize("method", NAMES)
@@ -46,13 +62,57 @@ def test_a_method_never_asks_what_is_pending_or_measured(method: str) -> None:
         if step % 4 == 3:
             held.append(evaluation)
         else:
-            value, cost = functions(2)[evaluation.objective](evaluation.design)
+            value, cost = FUNCTIONS[evaluation.objective](evaluation.design)
             study.tell(evaluation, value, cost=cost)
     assert len(seen) == 16
     assert len(held) == 4
+
+
+@pytest.mark.parametrize("method", NAMES)
+def test_a_replayed_study_asks_what_the_live_one_asks(method: str) -> None:
+    def study() -> Study:
+        return Study(
+            SPACE, STUDIES["two objectives and a constraint"], method=method, n_initial=3, seed=4, candidates=60
+        )
+
+    live = study()
+    for _ in range(15):
+        if not (evaluation := live.ask()):
+            break
+        value, cost = FUNCTIONS[evaluation.objective](evaluation.design)
+        live.tell(evaluation, value, cost=cost)
+    replayed = study()
+    for event in live.events[len(replayed.events) :]:
+        replayed.history.append(event_from_dict(event_to_dict(event), SPACE))
+    assert replayed.ask() == live.ask()
+
+
+@pytest.mark.parametrize("method", SCORING)
+def test_a_method_that_scores_also_runs_cost_aware(method: str) -> None:
+    study = Study(SPACE, ["error", "joules"], method=f"{method}/cost", budget=40, n_initial=3, seed=1, candidates=100)
+    study.run(functions([ERROR, JOULES]))
+    assert study.method.cost_aware
+    assert 33 <= study.spent <= 40 or "left" in study.stopped or "classified" in study.stopped
+
+
+@pytest.mark.parametrize("method", NAMES)
+def test_a_method_does_not_depend_on_the_units_of_losses(method: str) -> None:
+    def questions(scale: float) -> list[tuple[str, Design]]:
+        study = Study(SPACE, ["error", "joules"], method=method, n_initial=4, seed=3, candidates=60)
+        asked = []
+        for _ in range(14):
+            if not (evaluation := study.ask()):
+                break
+            asked.append((evaluation.objective, evaluation.design))
+            value, cost = FUNCTIONS[evaluation.objective](evaluation.design)
+            study.tell(evaluation, value * (scale if evaluation.objective == "joules" else 1.0), cost=cost)
+        return asked
+
+    assert questions(2.0**-30) == questions(1.0)
 
 
 def test_every_method_says_what_it_is() -> None:
     for method in flexibo.methods():
         assert method.summary.endswith(".")
         assert method.name.startswith("random") or method.paper
+        assert "objectives" in method.limits

@@ -1,7 +1,7 @@
 """Dominance, volumes and gains straight from their definitions, slow and without any code of the library.
 
 Volumes are counted on the grid of all coordinates that occur, dominance is checked pair by pair, and a gain is the
-difference of two volumes with every box written out anew.
+difference of two volumes with every box written out anew. Under constraints the volumes are moocore's.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+import moocore
 import numpy as np
 
 
@@ -20,6 +21,12 @@ class Case:
     reference: np.ndarray
     keys: np.ndarray
     bundles: list[tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class ConstrainedCase(Case):
+    optimised: tuple[int, ...]
+    limits: np.ndarray
 
 
 def dominates(a, b):
@@ -51,14 +58,13 @@ def region_volume(lower, upper, reference):
 
 
 def pin(case, i, bundle):
-    """The corners after candidate i was measured in the objectives of a bundle."""
-    box = [(*a, *b, *c) for a, b, c in zip(case.lower.tolist(), case.mu.tolist(), case.upper.tolist(), strict=True)]
+    """The corners after candidate i was measured in the quantities of a bundle."""
+    boxes = np.hstack([case.lower, case.mu, case.upper])
     lower, upper = case.lower.copy(), case.upper.copy()
     for j in bundle:
-        touched = {box[z] for z in range(len(box)) if case.keys[z, j] == case.keys[i, j]}
-        for y in range(len(box)):
-            if box[y] in touched:
-                lower[y, j] = upper[y, j] = case.mu[y, j]
+        same_key = boxes[case.keys[:, j] == case.keys[i, j]]
+        touched = (boxes[:, None] == same_key).all(axis=2).any(axis=1)
+        lower[touched, j] = upper[touched, j] = case.mu[touched, j]
     return lower, upper
 
 
@@ -68,6 +74,53 @@ def gains(case):
     for i in range(len(case.lower)):
         for b, bundle in enumerate(case.bundles):
             table[i, b] = before - region_volume(*pin(case, i, bundle), case.reference)
+    return table
+
+
+def legal(Y, case):
+    return (case.limits >= Y).all(axis=1)
+
+
+def constrained_region(case):
+    """Who is alive, on F_opt and on F_pess, straight from the definitions."""
+    possible, sure = legal(case.lower, case), legal(case.upper, case)
+    best, worst = (Y[:, list(case.optimised)].tolist() for Y in (case.lower, case.upper))
+
+    def on_front(points, among):
+        others = [point for point, counts in zip(points, among, strict=True) if counts]
+        return [
+            counts and not any(dominates(other, point) for other in others)
+            for point, counts in zip(points, among, strict=True)
+        ]
+
+    safe = [point for point, counts in zip(worst, sure, strict=True) if counts]
+    living = [
+        counts and not any(dominates(other, point) for other in safe)
+        for point, counts in zip(best, possible, strict=True)
+    ]
+    return living, on_front(best, possible), on_front(worst, sure)
+
+
+def constrained_volumes(case, lower, upper):
+    """HV(F_opt) and HV(F_pess) of legal corners."""
+    columns = list(case.optimised)
+    return [_legal_volume(Y[legal(Y, case)][:, columns], case.reference) for Y in (lower, upper)]
+
+
+def _legal_volume(Y, reference):
+    Y = Y[(Y < reference).all(axis=1)]
+    if len(Y) == 0:
+        return 0.0
+    return float(reference[0] - Y.min()) if len(reference) == 1 else float(moocore.hypervolume(Y, ref=reference))
+
+
+def constrained_gains(case):
+    outer, inner = constrained_volumes(case, case.lower, case.upper)
+    table = np.empty((len(case.lower), len(case.bundles)))
+    for i in range(len(case.lower)):
+        for b, bundle in enumerate(case.bundles):
+            outer_after, inner_after = constrained_volumes(case, *pin(case, i, bundle))
+            table[i, b] = (outer - inner) - (outer_after - inner_after)
     return table
 
 
@@ -100,6 +153,21 @@ def crowded_case(rng, n, m):
     return Case(mu - width[0], mu, mu + width[1], np.full(n, 1.1), keys, _bundles(rng, n))
 
 
+def constrained_case(rng, k, c, m, make=random_case):
+    """The same boxes with k objectives and c pure constraints, in any order; now and then an objective has a limit."""
+    n = k + c
+    case = make(rng, n, m)
+    optimised = tuple(rng.permutation(n)[:k].tolist())
+    limits = np.full(n, np.inf)
+    for j in range(n):
+        if j not in optimised or rng.random() < 0.2:
+            # Often exactly a corner or a mean of some box, for a limit itself is legal; seldom out of reach of all.
+            Y = np.sort((case.lower, case.mu, case.upper)[rng.integers(3)][:, j])
+            limits[j] = Y[rng.integers(m // 2, m)] if rng.random() < 0.7 else rng.uniform(Y[0] - 0.5, Y[-1] + 0.5)
+    reference = case.reference[list(optimised)]
+    return ConstrainedCase(case.lower, case.mu, case.upper, reference, case.keys, case.bundles, optimised, limits)
+
+
 def _column(rng, m, on_grid):
     if on_grid:
         lower = rng.integers(0, 5, size=m).astype(float)
@@ -114,6 +182,8 @@ def _column(rng, m, on_grid):
 
 
 def _bundles(rng, n):
+    if n == 1:
+        return [(0,)]
     order = rng.permutation(n).tolist()
     split = int(rng.integers(1, n))
     return [(j,) for j in range(n)] + [tuple(range(n)), tuple(order[:split]), tuple(order[split:])]

@@ -70,7 +70,7 @@ def _columns(front: FloatArray, reference: FloatArray) -> tuple[FloatArray, Floa
 
 
 def _pieces(low: FloatArray, high: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What a row leaves of the open boxes that it reaches into: below it along one axis, not below it along those before."""
+    """What a row leaves of the boxes that it reaches into: below it along one axis, not below it along those before."""
     lows, highs = [], []
     for j in range(len(row) - 1):
         below = low[:, j] < row[j]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -70,6 +70,10 @@ def pinned_gains(
         raise InvalidValueError(
             f"The means have shape {mu.shape} and the keys {keys.shape}; both must be {lower.shape} as the corners."
         )
+    if region is not None and region.alive.shape != lower.shape[:1]:
+        raise InvalidValueError(
+            f"The region is one of {len(region.alive)} candidates; there are {len(lower)} here. Hand over their own."
+        )
     if not all(bundles):
         raise InvalidValueError("A bundle names no objective; each must name at least one.")
     if len(reference) > MOST_AXES:
@@ -84,9 +88,8 @@ def pinned_gains(
     undecided = goals.undecided(boxes.lower, boxes.upper)
     quantities = {j for bundle in bundles for j in bundle}
     single = {j: quantity_pins(j, keys, alive, box, undecided) for j in quantities}
-    pins = [single[bundle[0]] if len(bundle) == 1 else joint_pins([single[j] for j in bundle]) for bundle in bundles]
-    for b, volumes in _question_gains(boxes, reference, pins, bundles):
-        gains[:, b] = np.append(volumes, 0.0)[pins[b].of_candidate]  # NOTHING is the last place
+    for b, pins, volumes in _question_gains(boxes, reference, single, bundles):
+        gains[:, b] += np.append(volumes, 0.0)[pins.of_candidate]  # NOTHING is the last place
     return gains
 
 
@@ -103,16 +106,22 @@ def _living_boxes(
     first, box = distinct_rows(lower, mu, upper)
     lower, mu, upper = (Y.take(first, axis=0) for Y in (lower, mu, upper))
     best, worst = goals.corners(lower), goals.corners(upper)
-    return alive, Boxes(goals, lower, mu, upper, best, worst, optimistic[living][first], pessimistic[living][first]), box
+    some = living[first]
+    return alive, Boxes(goals, lower, mu, upper, best, worst, optimistic[some], pessimistic[some]), box
 
 
 def _question_gains(
-    boxes: Boxes, reference: FloatArray, pins: Sequence[Pins], bundles: Sequence[tuple[int, ...]]
-) -> Iterator[tuple[int, FloatArray]]:
-    """For each bundle its index and the gains of its questions, shape (questions,)."""
-    objectives = [(j,) for j in boxes.goals.optimised]
-    flat = [b for b, bundle in enumerate(bundles) if len(objectives) == 2 and bundle in objectives]
-    rest = [b for b in range(len(bundles)) if b not in flat]
+    boxes: Boxes, reference: FloatArray, single: Mapping[int, Pins], bundles: Sequence[tuple[int, ...]]
+) -> Iterator[tuple[int, Pins, FloatArray]]:
+    """Bundle by bundle its index, what its questions pin (or those of a block), and their gains, shape (questions,)."""
+    axes = boxes.goals.optimised
+    flat = [b for b, bundle in enumerate(bundles) if len(bundle) == 1 and len(axes) == 2 and bundle[0] in axes]
+    rest = [b for b, bundle in enumerate(bundles) if len(bundle) == 1 and b not in flat]
     for some, volumes in (flat, plane_gains), (rest, solid_gains):
         if some:
-            yield from zip(some, volumes(boxes, reference, [pins[b] for b in some]), strict=True)
+            parts = [single[bundles[b][0]] for b in some]
+            yield from zip(some, parts, volumes(boxes, reference, parts), strict=True)
+    for b, bundle in enumerate(bundles):
+        if len(bundle) > 1:
+            for pins in joint_pins([single[j] for j in bundle]):
+                yield b, pins, solid_gains(boxes, reference, [pins])[0]

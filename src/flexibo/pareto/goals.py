@@ -39,7 +39,7 @@ class Goals:
         columns = tuple(range(n)) if optimised is None else tuple(int(j) for j in optimised)
         if not columns or len({*columns}) < len(columns) or not {*columns} <= {*range(n)}:
             raise InvalidValueError(
-                f"The optimised quantities are {list(columns)}; name at least one of the {n}, counted from 0, each once."
+                f"The optimised quantities are {list(columns)}; name at least one of the {n}, from 0 on, each once."
             )
         greatest = np.full(n, np.inf) if limits is None else limits
         if greatest.shape != (n,) or np.isnan(greatest).any():

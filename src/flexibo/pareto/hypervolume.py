@@ -47,19 +47,16 @@ def improvements(Y: FloatArray, front: FloatArray, reference: FloatArray) -> Flo
 
     >>> front, reference = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([3.0, 3.0])
     >>> improvements(np.array([[1.5, 1.5], [0.0, 2.5], [2.0, 1.0]]), front, reference)
-    array([0.25, 2.5 , 0.  ])
+    array([0.25, 0.5 , 0.  ])
     """
-    result = np.zeros(len(Y))
-    some = np.flatnonzero((reference > Y).all(axis=1))
-    front = front[(front < reference).all(axis=1)]
     if len(reference) <= 2:
-        result[some] = _improvements_in_cells(Y[some], front, reference)
-        return result
+        return _improvements_in_cells(Y, front, reference)
     nobody = np.zeros(0, dtype=np.int64)
-    around = surroundings(Y[some], front, reference, (nobody, nobody))
-    corner = np.flatnonzero(around.free)
+    around = surroundings(Y, front, reference, (nobody, nobody))
+    corner = np.flatnonzero(around.free & (reference > Y).all(axis=1))
     tops = np.broadcast_to(reference, (len(corner), len(reference)))
-    result[some[corner]] = exclusive_volumes(around, corner, tops, (nobody, np.zeros((0, len(reference)))))
+    result = np.zeros(len(Y))
+    result[corner] = exclusive_volumes(around, corner, tops, (nobody, np.zeros((0, len(reference)))))
     return result
 
 

@@ -7,8 +7,9 @@ candidates that ask for the same pins share one *question*.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from flexibo.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from flexibo.pareto.goals import Goals
 
 NOTHING = -1
+# Pins of a bundle that are held in memory at a time.
+_MOST_PINS = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,19 +151,26 @@ def quantity_pins(j: int, keys: AnyArray, alive: BoolArray, box: IntArray, undec
     return Pins(of_candidate, question[new_box], box[new_box], fixed)
 
 
-def joint_pins(parts: Sequence[Pins]) -> Pins:
-    """The pins of a bundle, one question for each combination of its quantities' questions."""
+def joint_pins(parts: Sequence[Pins]) -> Iterator[Pins]:
+    """The pins of a bundle, one question for each combination of its quantities' questions.
+
+    They come in blocks of bounded size, each for the candidates of its own questions. Where few options decide one
+    quantity and many another, there are many questions that pin many boxes each.
+    """
     table = np.stack([part.of_candidate for part in parts], axis=1)
     combinations, of_candidate = np.unique(table, axis=0, return_inverse=True)
     of_candidate = np.where((table == NOTHING).all(axis=1), NOTHING, of_candidate.reshape(-1))
-    members = [_members(combinations[:, k], part) for k, part in enumerate(parts)]
-    question, box, fixed = (np.concatenate(column) for column in zip(*members, strict=True))
-    order = np.lexsort((box, question))
-    question, box, fixed = question[order], box[order], fixed[order]
-    starts = np.flatnonzero((np.diff(question, prepend=-1) != 0) | (np.diff(box, prepend=-1) != 0))
-    if len(starts) > 0:
-        fixed = np.logical_or.reduceat(fixed, starts, axis=0)
-    return Pins(of_candidate, question[starts], box[starts], fixed)
+    counts = [_runs(combinations[:, k], part)[1] for k, part in enumerate(parts)]
+    for block in blocks(np.sum(counts, axis=0), _MOST_PINS):
+        here = (of_candidate >= block.start) & (of_candidate < block.stop)
+        members = [_members(combinations[block, k], part) for k, part in enumerate(parts)]
+        question, box, fixed = (np.concatenate(column) for column in zip(*members, strict=True))
+        order = np.lexsort((box, question))
+        question, box, fixed = question[order], box[order], fixed[order]
+        starts = np.flatnonzero((np.diff(question, prepend=-1) != 0) | (np.diff(box, prepend=-1) != 0))
+        if len(starts) > 0:
+            fixed = np.logical_or.reduceat(fixed, starts, axis=0)
+        yield Pins(np.where(here, of_candidate - block.start, NOTHING), question[starts], box[starts], fixed)
 
 
 def stacked_pins(parts: Sequence[Pins]) -> Pins:
@@ -174,10 +184,30 @@ def stacked_pins(parts: Sequence[Pins]) -> Pins:
 
 def _members(question: IntArray, pins: Pins) -> tuple[IntArray, IntArray, BoolArray]:
     """The pins of the given questions, which count from 0 anew; `NOTHING` pins nothing."""
-    start = np.searchsorted(pins.question, question, side="left")
-    count = np.searchsorted(pins.question, question, side="right") - start
+    start, count = _runs(question, pins)
     at = ranges(start, count)
     return np.repeat(np.arange(len(question)), count), pins.box[at], pins.fixed[at]
+
+
+def _runs(question: IntArray, pins: Pins) -> tuple[IntArray, IntArray]:
+    """Where the pins of the given questions begin, and how many there are."""
+    start = np.searchsorted(pins.question, question, side="left")
+    return start, np.searchsorted(pins.question, question, side="right") - start
+
+
+def blocks(count: IntArray, most: int) -> list[slice]:
+    """Consecutive slices that each hold about as many as allowed, and at least one element.
+
+    Args:
+        count: How much each element holds, shape (e,).
+        most: How much a slice should hold.
+
+    >>> blocks(np.array([3, 3, 3, 9, 1]), 6)
+    [slice(0, 1, None), slice(1, 3, None), slice(3, 5, None)]
+    """
+    block = np.cumsum(count) // most
+    bounds = np.flatnonzero(np.diff(block, prepend=-1, append=-1)).tolist()
+    return [slice(start, stop) for start, stop in pairwise(bounds)]
 
 
 def ranges(start: IntArray, count: IntArray) -> IntArray:

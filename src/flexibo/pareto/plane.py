@@ -53,7 +53,7 @@ def _staircase(front: FloatArray, reference: FloatArray) -> FloatArray:
 
 
 def _improvements(points: FloatArray, stairs: FloatArray, reference: FloatArray) -> FloatArray:
-    """What each point, none beyond the reference, would add alone to the area that a staircase dominates, shape (g,)."""
+    """What each point, not beyond the reference, alone would add to what a staircase dominates, shape (g,)."""
     x, y = points.T
     zero = np.zeros(1)
     edge = np.concatenate([stairs[:, 0], reference[:1]])

@@ -3,7 +3,7 @@
 With P the boxes that a question pins and the boxes of P taken one after the other:
     F_pess gains what each moved upper corner dominates beyond F_pess and the moved corners before it;
     F_opt loses what each lower corner dominated beyond the lower corners that stay, those of P still before it, and the
-    corners of P where they move to.
+    corners of P where they move to; one that moves to infinity dominates nothing there.
 Taken in lexicographic order a corner comes after all that dominate it, so most terms are zero and never computed.
 """
 
@@ -14,8 +14,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexibo.arrays import BoolArray, FloatArray, IntArray
-from flexibo.pareto.exclusive import exclusive_volumes, surroundings
-from flexibo.pareto.pins import Boxes, Pins, ranges, stacked_pins
+from flexibo.pareto.dominance import non_dominated
+from flexibo.pareto.exclusive import Surroundings, exclusive_volumes, surroundings
+from flexibo.pareto.pins import Boxes, Pins, blocks, ranges, stacked_pins
+
+# Up to so many corners in a question, numpy over all pairs of them is faster than moocore question by question.
+_CROWD = 32
+# Pairs of a corner and another one of its question that are held in memory at a time.
+_MOST_PAIRS = 1 << 22
 
 
 def solid_gains(boxes: Boxes, reference: FloatArray, pins: Sequence[Pins]) -> list[FloatArray]:
@@ -41,12 +47,12 @@ def _pessimistic_gains(boxes: Boxes, reference: FloatArray, pins: Pins) -> Float
     front = front[(front < reference).all(axis=1)]
     moved = boxes.moved_worst(pins)
     some = np.flatnonzero((moved < reference).all(axis=1))
-    some = some[_lexicographic(pins.question[some], moved[some])]
     question, moved = pins.question[some], moved[some]
     nobody = np.zeros(0, dtype=np.int64)
     around = surroundings(moved, front, reference, (nobody, nobody))
 
     corner = np.flatnonzero(around.free)
+    corner = corner[_unbeaten(question[corner], moved[corner])]
     question = question[corner]
     first = np.searchsorted(question, question)
     before = np.arange(len(question)) - first
@@ -58,37 +64,77 @@ def _pessimistic_gains(boxes: Boxes, reference: FloatArray, pins: Pins) -> Float
 
 def _optimistic_gains(boxes: Boxes, reference: FloatArray, pins: Pins) -> FloatArray:
     """How much HV(F_opt) shrinks with each question, shape (questions,)."""
-    moved = boxes.moved_best(pins)
-    moves = np.flatnonzero((moved != boxes.best[pins.box]).any(axis=1))
-    moves = moves[_lexicographic(pins.question[moves], boxes.best[pins.box[moves]])]
-    question, box, moved = pins.question[moves], pins.box[moves], moved[moves]
-    first = np.searchsorted(question, question, side="left")
-    behind = np.searchsorted(question, question, side="right")
-
-    # Only corners of F_opt can lose.
-    task = np.flatnonzero(boxes.optimistic[box] & (boxes.best[box] < reference).all(axis=1))
-    # A corner that is pinned alone has the same surroundings in every question.
-    alone = behind[task] - first[task] == 1
-    place = np.where(alone, box[task], len(boxes.best) + task)
-    _, here, corner = np.unique(place, return_index=True, return_inverse=True)
-    here = task[here]
-    later = behind[here] - here
-    absent = np.repeat(np.arange(len(here)), later), box[ranges(here, later)]
-    around = surroundings(boxes.best[box[here]], boxes.best, reference, absent)
+    moved, best = boxes.moved_best(pins), boxes.best.take(pins.box, axis=0)
+    moves = np.flatnonzero((moved != best).any(axis=1))
+    moves = moves[_lexicographic(pins.question[moves], best[moves])]
+    question, box, moved, best = pins.question[moves], pins.box[moves], moved[moves], best[moves]
 
     # Moving along one axis uncovers at most the slab up to the mean; otherwise the new corners are further points.
-    axes = moved != boxes.best[box]
-    slab = _one_axis(question, axes)[task]
-    tops = np.where(slab[:, None] & axes[task], np.minimum(moved[task], reference), reference)
-    peers = np.where(slab, 0, behind[task] - first[task])
-    extra = np.repeat(np.arange(len(task)), peers), moved[ranges(first[task], peers)]
-    volumes = exclusive_volumes(around, corner.reshape(-1), tops, extra)
-    return np.bincount(question[task], weights=volumes, minlength=pins.size).astype(np.float64)
+    slab = _one_axis(question, moved != best)
+    tops = np.where(slab[:, None] & (moved != best), np.minimum(moved, reference), reference)
+    new = np.flatnonzero(~slab & (moved < reference).all(axis=1))
+    new = new[_unbeaten(question[new], moved[new])]
+    start, stop = (np.searchsorted(question[new], question, side=side) for side in ("left", "right"))
+
+    volumes = np.zeros(len(question))
+    task = np.flatnonzero(boxes.optimistic[box] & (best < reference).all(axis=1))  # only corners of F_opt can lose
+    later, peers = np.searchsorted(question, question[task], side="right") - task, (stop - start)[task]
+    for block in blocks(later + peers, _MOST_PAIRS):
+        some = task[block]
+        around, corner = _left_over(boxes, reference, question, box, some)
+        extra = np.repeat(np.arange(len(some)), peers[block]), moved[new[ranges(start[some], peers[block])]]
+        volumes[some] = exclusive_volumes(around, corner, tops[some], extra)
+    return np.bincount(question, weights=volumes, minlength=pins.size).astype(np.float64)
+
+
+def _left_over(
+    boxes: Boxes, reference: FloatArray, question: IntArray, box: IntArray, task: IntArray
+) -> tuple[Surroundings, IntArray]:
+    """What is left to some best corners by those that stay and by those of the same question before them.
+
+    Args:
+        boxes: The boxes.
+        reference: The reference point, shape (n,).
+        question: The question of each corner that moves, ascending, shape (p,).
+        box: Their boxes, shape (p,).
+        task: Which of them to look at, shape (t,).
+
+    Returns:
+        The surroundings of different corners, and which of these is the corner of each task, shape (t,).
+    """
+    first = np.searchsorted(question, question[task], side="left")
+    behind = np.searchsorted(question, question[task], side="right")
+    # A corner that is pinned alone has the same surroundings in every question.
+    place = np.where(behind - first == 1, box[task], len(boxes.best) + task)
+    _, some, corner = np.unique(place, return_index=True, return_inverse=True)
+    here, later = task[some], (behind - task)[some]
+    absent = np.repeat(np.arange(len(here)), later), box[ranges(here, later)]
+    return surroundings(boxes.best[box[here]], boxes.best, reference, absent), corner.reshape(-1)
 
 
 def _lexicographic(question: IntArray, Y: FloatArray) -> IntArray:
     """An order by question, then by the first loss, the second, and so on: shape (p,)."""
     return np.lexsort((*Y.T[::-1], question))
+
+
+def _unbeaten(question: IntArray, Y: FloatArray) -> IntArray:
+    """The corners that no other one of the same question dominates or equals, in lexicographic order."""
+    order = _lexicographic(question, Y)
+    question, Y = question[order], Y[order]
+    first, place = np.searchsorted(question, question), np.arange(len(question))
+    size = np.bincount(question)[question]
+    unbeaten = np.ones(len(Y), dtype=np.bool_)
+    for start in np.flatnonzero((size > _CROWD) & (first == place)).tolist():
+        crowd = slice(start, start + int(size[start]))
+        unbeaten[crowd] = non_dominated(Y[crowd])
+    # In a crowd only copies are left to be found, which are neighbours.
+    before = np.minimum(place - first, np.where(size > _CROWD, 1, _CROWD))
+    late, early = np.repeat(place, before), ranges(place - before, before)
+    beaten = np.ones(len(late), dtype=np.bool_)
+    for y in Y.T:
+        beaten &= y[early] <= y[late]
+    unbeaten[late[beaten]] = False
+    return order[unbeaten]
 
 
 def _one_axis(question: IntArray, moves: BoolArray) -> BoolArray:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from flexibo.arrays import BoolArray
+from flexibo.arrays import BoolArray, KeyArray
 from flexibo.history import History
 from flexibo.space import Design, Designs
 
@@ -28,13 +28,20 @@ class Proposal(Protocol):
         ...
 
 
+def keys_by_options(history: History, designs: Designs) -> dict[tuple[str, ...] | None, KeyArray]:
+    """The keys (m,) of designs for every set of options that an objective or a purchase depends on."""
+    sets = {objective.depends_on for objective in history.objectives} | {p.options for p in history.purchases}
+    return {options: designs.keys(options) for options in sets}
+
+
 def askable(history: History, designs: Designs) -> BoolArray:
     """Whether anything of each design (m,) is neither known, nor being measured, nor failed for good."""
+    keys = keys_by_options(history, designs)
     result = np.zeros(len(designs), dtype=np.bool_)
     for p, purchase in enumerate(history.purchases):
         known = np.ones(len(designs), dtype=np.bool_)
         for j in purchase.members:
-            keys = np.fromiter(history.known(j), dtype=np.uint64, count=len(history.known(j)))
-            known &= np.isin(designs.keys(history.objectives[j].depends_on), keys)
-        result |= ~known & ~np.isin(designs.keys(purchase.options), history.closed(p))
+            latest = history.known(j)
+            known &= np.isin(keys[history.objectives[j].depends_on], np.fromiter(latest, np.uint64, len(latest)))
+        result |= ~known & ~np.isin(keys[purchase.options], history.closed(p))
     return result

@@ -8,6 +8,8 @@ option that is inactive in a design sleeps: it is inherited and mutates, and cou
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,7 @@ from pymoo.operators.selection.tournament import TournamentSelection
 
 from flexibo.arrays import FloatArray
 from flexibo.proposals.legal import nearest_legal
-from flexibo.space import Categorical, Designs, Space
+from flexibo.space import Categorical, Designs, Option, Space
 from flexibo.space.encoding import width
 
 CROSSOVER = 0.9
@@ -77,6 +79,7 @@ class Breed:
         rng: np.random.Generator,
     ) -> None:
         self._space = space
+        self._genes = Genes(space)
         self._variables = variables(space)
         self._algorithm = NSGA2(
             pop_size=size,
@@ -111,7 +114,7 @@ class Breed:
     def _population(self, designs: Designs, genomes: list[Genome]) -> Any:
         """The designs as pymoo's individuals; the genomes say what the inactive options would be."""
         population = Population.empty(len(designs))
-        _imprint(population, self._space, designs, genomes)
+        self._genes.imprint(population, designs, genomes)
         return population
 
     def _asleep(self, m: int, rng: np.random.Generator) -> list[Genome]:
@@ -123,14 +126,14 @@ class Breed:
     def _repaired(self, problem: Any, offspring: Any, random_state: Any = None, **_: Any) -> Any:
         """The offspring as legal designs, as pymoo's mating asks for it."""
         genomes = [member.X for member in offspring]
-        designs, kept = nearest_legal(self._space, expressed(self._space, genomes), random_state)
+        designs, kept = nearest_legal(self._space, self._genes.expressed(genomes), random_state)
         offspring = offspring[kept]
-        _imprint(offspring, self._space, designs, [genomes[i] for i in kept])
+        self._genes.imprint(offspring, designs, [genomes[i] for i in kept])
         return offspring
 
 
 def variables(space: Space) -> dict[str, Any]:
-    """pymoo's variable of each option that varies."""
+    """The options that vary, as pymoo's variables."""
     result: dict[str, Any] = {}
     for name, option in space.options.items():
         if isinstance(option, Categorical) and option.size > 1:
@@ -164,38 +167,56 @@ def mating(variables: dict[str, Any], repair: Any) -> MixedVariableMating:
     )
 
 
-def expressed(space: Space, genomes: list[Genome]) -> Designs:
-    """The designs nearest to genomes, legal or not; conditions are settled."""
-    X = np.zeros((len(genomes), len(space.groups())))
-    start = 0
-    for name, option in space.options.items():
-        if not width(option):
-            continue
-        genes = np.array([genome[name] for genome in genomes], dtype=np.float64)
-        if isinstance(option, Categorical):
-            X[np.arange(len(genomes)), start + genes.astype(np.int64)] = 1.0
-        else:
-            X[:, start] = genes
-        start += width(option)
-    return space.decode(X)
+class Genes:
+    """Genomes of the designs of a space.
 
+    A position on a scale and back costs a last digit, with which a copied gene would make a new design of an old one.
+    So the code from which the gene of a `Real` was made is remembered.
+    """
 
-def _imprint(population: Any, space: Space, designs: Designs, genomes: list[Genome]) -> None:
-    """Write designs into individuals, and with them the genes of the options that are active."""
-    X = designs.encoded()
-    merged = [dict(genome) for genome in genomes]
-    start = 0
-    for position, (name, option) in enumerate(space.options.items()):
-        if not width(option):
-            continue
-        codes = designs.codes[:, position]
-        genes = codes if isinstance(option, Categorical) else X[:, start]
-        for i in np.flatnonzero(~np.isnan(codes)).tolist():
-            merged[i][name] = int(genes[i]) if isinstance(option, Categorical) else float(genes[i])
-        start += width(option)
-    population.set("X", merged)
-    population.set("codes", designs.codes)
-    population.set("key", designs.keys().tolist())
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self._real = np.array([option.size == math.inf for option in space.options.values()])
+        self._exact: dict[tuple[str, float], float] = {}
+
+    def expressed(self, genomes: list[Genome]) -> Designs:
+        """The designs nearest to genomes, legal or not; conditions are settled."""
+        X = np.zeros((len(genomes), len(self._space.groups())))
+        for name, option, start in self._columns():
+            genes = np.array([genome[name] for genome in genomes], dtype=np.float64)
+            if isinstance(option, Categorical):
+                X[np.arange(len(genomes)), start + genes.astype(np.int64)] = 1.0
+            else:
+                X[:, start] = genes
+        codes = self._space.decode(X).codes.copy()
+        for i, position in np.argwhere(~np.isnan(codes) & self._real).tolist():
+            name = self._space.names[position]
+            codes[i, position] = self._exact.get((name, genomes[i][name]), codes[i, position])
+        return Designs(self._space, codes)
+
+    def imprint(self, population: Any, designs: Designs, genomes: list[Genome]) -> None:
+        """Write designs into pymoo's individuals; the genomes say what inactive options would be."""
+        X = designs.encoded()
+        merged = [dict(genome) for genome in genomes]
+        for name, option, start in self._columns():
+            position = self._space.names.index(name)
+            codes = designs.codes[:, position]
+            genes = codes if isinstance(option, Categorical) else X[:, start]
+            for i in np.flatnonzero(~np.isnan(codes)).tolist():
+                merged[i][name] = int(genes[i]) if isinstance(option, Categorical) else float(genes[i])
+                if self._real[position]:
+                    self._exact[name, float(genes[i])] = float(codes[i])
+        population.set("X", merged)
+        population.set("codes", designs.codes)
+        population.set("key", designs.keys().tolist())
+
+    def _columns(self) -> Iterator[tuple[str, Option, int]]:
+        """The options that vary, each with its first column in the encoding."""
+        start = 0
+        for name, option in self._space.options.items():
+            if width(option):
+                yield name, option, start
+            start += width(option)
 
 
 def _no_twins() -> ElementwiseDuplicateElimination:

@@ -28,10 +28,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from flexibo.arrays import FloatArray
+from flexibo.arrays import BoolArray, FloatArray
 from flexibo.errors import missing_extra
-from flexibo.history import History
-from flexibo.proposals.base import askable
+from flexibo.history import MAX_ATTEMPTS, History
+from flexibo.proposals.base import askable, keys_by_options
 from flexibo.proposals.legal import fresh, is_new
 from flexibo.space import Design, Designs
 
@@ -142,14 +142,17 @@ class _Run:
 
 def losses(history: History, designs: Designs) -> FloatArray:
     """The latest losses (m, n) of designs, infinite where they are awaited; rows of NaN where one failed for good."""
+    keys = keys_by_options(history, designs)
     table = np.empty((len(designs), len(history.objectives)))
     for j, objective in enumerate(history.objectives):
         known = history.known(j)
-        table[:, j] = [known.get(key, np.inf) for key in designs.keys(objective.depends_on).tolist()]
-    for i, j in np.argwhere(np.isinf(table)).tolist():
-        p, design = history.purchase_of(history.names[j]), designs[i]
-        if history.is_closed(p, design) and not history.is_pending(p, design):
-            table[i] = np.nan
+        table[:, j] = [known.get(key, np.inf) for key in keys[objective.depends_on].tolist()]
+    for p, purchase in enumerate(history.purchases):
+        if history.failed_attempts[purchase.objective] < MAX_ATTEMPTS:
+            continue
+        for i in np.flatnonzero(np.isinf(table[:, list(purchase.members)]).any(axis=1)).tolist():
+            if history.attempts(p, designs[i]) >= MAX_ATTEMPTS and not history.is_pending(p, designs[i]):
+                table[i] = np.nan
     return table
 
 
@@ -159,7 +162,7 @@ def values(history: History, table: FloatArray) -> tuple[FloatArray, FloatArray]
     A violation is a fraction of its limit. The last column is infinite for designs that failed, which is worse than
     every design that did not.
     """
-    failed = np.isnan(table).any(axis=1)
+    failed: BoolArray = np.asarray(np.isnan(table).any(axis=1))
     limited = np.flatnonzero(np.isfinite(history.limits))
     limits = history.limits[limited]
     with np.errstate(over="ignore"):

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from flexibo import Design, FlexiBOError, Objective, Space, Study, plots
+from flexibo.belief import feasibility
+from flexibo.pareto import hypervolume
+from flexibo.progress import front_table
+
+SPACE = Space({"x": (0.0, 1.0), "y": (0.0, 1.0)})
+FUNCTIONS: dict[str, Callable[[Design], tuple[float, float]]] = {
+    "a": lambda d: (float(d["x"]) ** 2 + 0.3 * float(d["y"]), 1.0),  # type: ignore[arg-type]
+    "b": lambda d: ((float(d["x"]) - 1.0) ** 2 + 0.3 * float(d["y"]), 1.0),  # type: ignore[arg-type]
+    "ms": lambda d: (100.0 * float(d["x"]), 1.0),  # type: ignore[arg-type]
+}
+LIMITED = [Objective("a"), Objective("b"), Objective("ms", at_most=50.0)]
+
+
+def run(objectives: list[Objective], *, budget: float = 60.0, **settings: object) -> Study:
+    study = Study(SPACE, objectives, budget=budget, n_initial=4, seed=0, candidates=200, **settings)  # type: ignore[arg-type]
+    study.run({objective.name: FUNCTIONS[objective.name] for objective in objectives})
+    return study
+
+
+@pytest.mark.parametrize(
+    ("bound", "limit", "direction"),
+    [({"at_most": 50}, 50.0, "min"), ({"at_least": 0.9}, -0.9, "max"), ({}, np.inf, "min")],
+)
+def test_a_bound_is_the_greatest_loss_that_is_feasible(bound: dict[str, float], limit: float, direction: str) -> None:
+    objective = Objective("latency", **bound)  # type: ignore[arg-type]
+    assert objective.limit == limit
+    assert objective.direction == direction
+    assert objective.is_constraint == bool(bound)
+    assert objective.optimise == (not bound)
+    assert Objective(**objective.to_dict()) == objective
+
+
+def test_a_constraint_may_be_optimised_too() -> None:
+    objective = Objective("speed", "max", at_least=30.0, optimise=True)
+    assert objective.optimise
+    assert objective.limit == -30.0
+    assert Objective(**objective.to_dict()) == objective
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"at_most": 1, "at_least": 0}, "has at_most and at_least"),
+        ({"at_most": float("nan")}, "must be a finite number"),
+        ({"at_most": "50"}, "must be a finite number"),
+        ({"at_most": True}, "must be a finite number"),
+        ({"optimise": False}, "no bound"),
+        ({"optimise": "yes", "at_most": 3}, "must be True or False"),
+        ({"direction": "max", "at_most": 3}, "goes with direction 'min'"),
+        ({"at_least": 3, "optimise": True}, "goes with direction 'max'"),
+        ({"tolerance": -1.0}, "must be zero or more"),
+    ],
+)
+def test_a_bound_that_makes_no_sense_is_refused(fields: dict[str, object], sentence: str) -> None:
+    with pytest.raises(FlexiBOError, match=sentence):
+        Objective("a", **fields)  # type: ignore[arg-type]
+
+
+def test_a_study_needs_something_to_optimise() -> None:
+    with pytest.raises(FlexiBOError, match="constraint only"):
+        Study(SPACE, [Objective("a", at_most=1), Objective("b", at_most=1)])
+
+
+def test_the_probability_of_feasibility_is_that_of_all_constraints() -> None:
+    mu, sigma = np.array([[1.0, 0.0], [3.0, 0.0], [2.0, 0.0]]), np.array([[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]])
+    probability = feasibility(mu, sigma, np.array([2.0, 0.0]))
+    assert probability == pytest.approx([0.8413447 * 0.5, 0.0, 1.0])
+
+
+def test_the_front_holds_what_keeps_the_constraint() -> None:
+    study = run(LIMITED, budget=90.0)
+    rows = study.front()
+    assert {row.feasibility for row in rows} <= {"feasible", "unsure"}
+    for row in rows:
+        if row.measured["ms"]:
+            assert row.feasibility == "feasible"
+            assert row.values["ms"] <= 50.0
+            assert row.probability == 1.0
+    assert sum(row.feasibility == "feasible" for row in rows) >= 3
+
+
+def test_a_constraint_is_not_in_the_reference_nor_in_the_hypervolume() -> None:
+    study = run(LIMITED)
+    assert set(study.reference or {}) == {"a", "b"}
+    without = Study(SPACE, LIMITED, n_initial=1, reference={"a": 2.0, "b": 2.0})
+    for x, ms in ((0.2, 20.0), (0.9, 90.0)):
+        without.add({"x": x, "y": 0.0}, {"a": x**2, "b": (x - 1) ** 2, "ms": ms})
+    assert without.summary().hypervolume == pytest.approx((2 - 0.04) * (2 - 0.64))
+
+
+def test_a_design_that_violates_is_shown_only_if_there_is_no_other() -> None:
+    study = Study(SPACE, LIMITED, n_initial=1)
+    study.add({"x": 0.9, "y": 0.0}, {"a": 0.81, "b": 0.01, "ms": 90.0})
+    assert [row.feasibility for row in study.front()] == ["violating"]
+    study.add({"x": 0.1, "y": 1.0}, {"a": 5.0, "b": 5.0, "ms": 10.0})
+    assert [row.feasibility for row in study.front()] == ["feasible"]
+    assert study.summary().feasible == (1, 0)
+
+
+def test_one_objective_and_one_constraint_find_the_best_feasible_design() -> None:
+    objectives = [Objective("b"), Objective("ms", at_most=50.0)]
+    study = run(objectives, budget=60.0)
+    best = min(row.values["b"] for row in study.front() if row.feasibility == "feasible")
+    assert best == pytest.approx(0.25, abs=0.05)
+
+
+def test_a_limited_objective_that_is_optimised_bounds_the_front() -> None:
+    objectives = [Objective("a", at_most=0.5, optimise=True), Objective("b")]
+    study = run(objectives, budget=60.0)
+    assert all(row.values["a"] <= 0.5 for row in study.front() if row.feasibility == "feasible")
+
+
+def test_flexibo_finds_a_better_feasible_front_than_random_search() -> None:
+    volumes = {}
+    for method in ("flexibo", "random"):
+        designs = [row.design for row in run(LIMITED, method=method, reference=(1.5, 1.5)).front()]
+        truth = np.array([[FUNCTIONS[name](design)[0] for name in ("a", "b", "ms")] for design in designs])
+        volumes[method] = hypervolume(truth[truth[:, 2] <= 50.0, :2], np.array([1.5, 1.5]))
+    assert volumes["flexibo"] > 1.05 * volumes["random"]
+
+
+def test_constraints_are_part_of_the_stored_settings(tmp_path: object) -> None:
+    url = f"sqlite:///{tmp_path}/study.db"
+    Study(SPACE, LIMITED, storage=url, seed=0)
+    with pytest.raises(FlexiBOError, match="other properties"):
+        Study(SPACE, [Objective("a"), Objective("b"), Objective("ms", at_most=60.0)], storage=url, seed=0)
+    assert Study(SPACE, LIMITED, storage=url, seed=0).objectives[2].limit == 50.0
+
+
+def test_the_table_names_the_bound_and_says_who_keeps_it() -> None:
+    study = run(LIMITED)
+    table = front_table(study.history, study.front())
+    headings = [str(column.header) for column in table.columns]
+    assert "ms <= 50" in headings
+    assert "feasible" in headings
+
+
+@pytest.mark.parametrize("objectives", [LIMITED, [Objective("b"), Objective("ms", at_most=50.0)]])
+def test_the_picture_shows_the_bound_or_the_violating_designs(objectives: list[Objective]) -> None:
+    axes = plots.front(run(objectives))
+    labels = axes.get_legend_handles_labels()[1]
+    assert any("violates" in label or "at most" in label for label in labels)
