@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import flexibo
-from flexibo import Design, Objective, Space, Study
+from flexibo import Design, Objective, RandomForest, Space, Study
 from flexibo.events import event_from_dict, event_to_dict
 
 NAMES = [method.name for method in flexibo.methods()]
@@ -29,6 +29,11 @@ STUDIES = {
 }
 
 
+def small(method: str) -> dict[str, Any]:
+    """Forests of a few trees: what a method keeps does not depend on their number."""
+    return {"surrogate": RandomForest(trees=12)} if "-rf-" in method else {}
+
+
 def functions(objectives: list[Objective]) -> Mapping[str, Callable[[Design], Any]]:
     return {objective.name: FUNCTIONS[objective.name] for objective in objectives}
 
@@ -37,7 +42,7 @@ def functions(objectives: list[Objective]) -> Mapping[str, Callable[[Design], An
 @pytest.mark.parametrize("method", NAMES)
 def test_a_method_spends_its_budget_and_finds_a_front(method: str, kind: str) -> None:
     objectives = STUDIES[kind]
-    study = Study(SPACE, objectives, method=method, budget=40, n_initial=3, seed=1, candidates=200)
+    study = Study(SPACE, objectives, method=method, budget=40, n_initial=3, seed=1, candidates=200, **small(method))
     study.run(functions(objectives))
     assert 33 <= study.spent <= 40 or "left" in study.stopped or "classified" in study.stopped
     assert study.front()
@@ -50,7 +55,7 @@ def test_a_method_spends_its_budget_and_finds_a_front(method: str, kind: str) ->
 
 @pytest.mark.parametrize("method", NAMES)
 def test_a_method_never_asks_what_is_pending_or_measured(method: str) -> None:
-    study = Study(SPACE, ["error", "joules"], method=method, n_initial=3, seed=2, candidates=200)
+    study = Study(SPACE, ["error", "joules"], method=method, n_initial=3, seed=2, candidates=200, **small(method))
     seen = set()
     held = []
     for step in range(16):
@@ -71,9 +76,8 @@ def test_a_method_never_asks_what_is_pending_or_measured(method: str) -> None:
 @pytest.mark.parametrize("method", NAMES)
 def test_a_replayed_study_asks_what_the_live_one_asks(method: str) -> None:
     def study() -> Study:
-        return Study(
-            SPACE, STUDIES["two objectives and a constraint"], method=method, n_initial=3, seed=4, candidates=60
-        )
+        objectives = STUDIES["two objectives and a constraint"]
+        return Study(SPACE, objectives, method=method, n_initial=3, seed=4, candidates=60, **small(method))
 
     live = study()
     for _ in range(15):
@@ -89,7 +93,8 @@ def test_a_replayed_study_asks_what_the_live_one_asks(method: str) -> None:
 
 @pytest.mark.parametrize("method", SCORING)
 def test_a_method_that_scores_also_runs_cost_aware(method: str) -> None:
-    study = Study(SPACE, ["error", "joules"], method=f"{method}/cost", budget=40, n_initial=3, seed=1, candidates=100)
+    settings = {"budget": 40, "n_initial": 3, "seed": 1, "candidates": 100} | small(method)
+    study = Study(SPACE, ["error", "joules"], method=f"{method}/cost", **settings)
     study.run(functions([ERROR, JOULES]))
     assert study.method.cost_aware
     assert 33 <= study.spent <= 40 or "left" in study.stopped or "classified" in study.stopped
@@ -98,7 +103,7 @@ def test_a_method_that_scores_also_runs_cost_aware(method: str) -> None:
 @pytest.mark.parametrize("method", NAMES)
 def test_a_method_does_not_depend_on_the_units_of_losses(method: str) -> None:
     def questions(scale: float) -> list[tuple[str, Design]]:
-        study = Study(SPACE, ["error", "joules"], method=method, n_initial=4, seed=3, candidates=60)
+        study = Study(SPACE, ["error", "joules"], method=method, n_initial=4, seed=3, candidates=60, **small(method))
         asked = []
         for _ in range(14):
             if not (evaluation := study.ask()):

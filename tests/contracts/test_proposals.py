@@ -95,7 +95,7 @@ def test_what_is_proposed_is_legal_and_new(make: Callable[[], Proposal], space: 
     proposal = make()
     history, initial = begun(space)
     seen = set(initial)
-    while len(seen) < 40:
+    while len(seen) < 26:
         upcoming = some(proposal(history, initial, 3), 3)
         if not upcoming:
             break
@@ -104,7 +104,7 @@ def test_what_is_proposed_is_legal_and_new(make: Callable[[], Proposal], space: 
         assert seen.isdisjoint(upcoming)
         seen.add(upcoming[0])
         measure(history, upcoming[0])
-    assert len(seen) == min(40, space.size)
+    assert len(seen) == min(26, space.size)
 
 
 @both
@@ -112,9 +112,9 @@ def test_what_is_proposed_is_legal_and_new(make: Callable[[], Proposal], space: 
 def test_the_same_history_gives_the_same_designs_live_and_replayed(make: Callable[[], Proposal], space: Space) -> None:
     live = make()
     history, initial = begun(space)
-    for step in range(25):
+    for step in range(15):
         upcoming = some(live(history, initial, 3), 4)
-        if step % 6 == 0:
+        if step % 7 == 0:
             assert some(live(history, initial, 3), 4) == upcoming
             assert some(make()(again(history), initial, 3), 4) == upcoming
         if not upcoming:
@@ -149,7 +149,7 @@ def test_failures_do_not_stop_it(make: Callable[[], Proposal], space: Space) -> 
     history, initial = begun(space)
     rng = np.random.default_rng(0)
     hopeless: set[Design] = set()
-    for _ in range(60):
+    for _ in range(45):
         design = next(proposal(history, initial, 3), None)
         if design is None:
             break

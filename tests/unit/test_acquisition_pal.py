@@ -172,6 +172,25 @@ def test_a_step_keeps_the_intersection_of_all_boxes(make_belief, step):
     assert then.status.tolist() == [PARETO, DISCARDED]
 
 
+def test_a_pareto_design_keeps_its_class_when_another_would_do_as_well(make_belief):
+    mu, tolerances = [[0.0, 2.0], [0.01, 1.99], [2.0, 0.0]], np.array([0.2, 0.2])
+    first = epsilon_pal_step(None, make_belief(mu, [[0.03, 0.03], [0.02, 0.02], [0.02, 0.02]], tolerances=tolerances))
+    assert first.status.tolist() == [PARETO, DISCARDED, PARETO]
+    narrower = make_belief(mu, [[0.0, 0.0], [0.02, 0.02], [0.02, 0.02]], tolerances=tolerances)
+    assert epsilon_pal_step(None, narrower).status.tolist() == [DISCARDED, PARETO, PARETO]
+    assert epsilon_pal_step(first, narrower).status.tolist() == first.status.tolist()
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_step_changes_nothing_that_it_is_given(make_belief, step):
+    belief = make_belief([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]], np.full((3, 2), 0.4))
+    before = Kept(belief.lower - 0.1, belief.upper + 0.1, np.full(3, OPEN))
+    given = [part.copy() for part in (before.lower, before.upper, before.status, belief.lower, belief.upper)]
+    assert step(before, belief).status.tolist() == [PARETO, PARETO, DISCARDED]
+    for part, copy in zip((before.lower, before.upper, before.status, belief.lower, belief.upper), given, strict=True):
+        assert (part == copy).all()
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_a_measured_design_has_its_value_as_region_even_if_the_model_was_wrong(make_belief, step):
     first = step(None, make_belief([[0.0, 0.0], [9.0, 9.0]], [[1.0, 1.0], [1.0, 1.0]]))

@@ -109,15 +109,16 @@ def test_an_objective_with_a_limit_moves_both_corners_and_decides_its_constraint
     assert gains_of([broken, sure], **choices)[0, 0] == 0
 
 
-def test_without_a_possibly_feasible_design_there_is_no_region():
+@pytest.mark.parametrize(
+    ("reference", "optimised", "limits"),
+    [([4, 4], [0, 1], [INF, INF, 1.0]), ([4, 4], [0, 1], [INF, INF, -INF]), ([4, 4, 4], [0, 1, 2], [-INF, INF, INF])],
+)
+def test_without_a_possibly_feasible_design_there_is_no_region(reference, optimised, limits):
     boxes = [[(0, 1, 2), (0, 1, 2), IMPOSSIBLE], [(1, 1, 1), (0, 1, 2), IMPOSSIBLE]]
-    for limits in ([INF, INF, 1.0], [INF, INF, -INF], [-INF, INF, INF]):
-        choices = {"reference": [4, 4], "optimised": [0, 1, 2][: 2 + (limits[2] == INF)], "limits": limits}
-        choices["reference"] = [4] * len(choices["optimised"])
-        region = region_of(boxes, **choices)
-        assert not (region.alive | region.optimistic | region.pessimistic).any()
-        assert (region.volume, region.optimistic_volume) == (0.0, 0.0)
-        assert (gains_of(boxes, **choices) == 0).all()
+    region = region_of(boxes, reference, optimised, limits)
+    assert not (region.alive | region.optimistic | region.pessimistic).any()
+    assert (region.volume, region.optimistic_volume) == (0.0, 0.0)
+    assert (gains_of(boxes, reference, optimised, limits) == 0).all()
 
 
 def test_candidates_with_equal_keys_keep_or_break_a_constraint_together():

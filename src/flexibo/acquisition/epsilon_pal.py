@@ -94,7 +94,7 @@ def _discard(eased: FloatArray, upper: FloatArray, status: IntArray) -> None:
 def _cover(eased: FloatArray, upper: FloatArray, width: FloatArray, status: IntArray) -> bool:
     """Move, in place, open designs to P that no eased best corner of another dominates; whether there were any.
 
-    The widest is first, and discards at once what it makes redundant.
+    The widest is first, and those that it makes redundant stay behind.
     """
     left = np.flatnonzero(status != DISCARDED)
     rows = left[~dominated_by_another(upper[left], eased[left])]
@@ -106,6 +106,5 @@ def _cover(eased: FloatArray, upper: FloatArray, width: FloatArray, status: IntA
         first, rows = rows[0], rows[1:]
         status[first] = PARETO
         redundant = (upper[first] <= eased[rows]).all(axis=1) & (upper[first] < eased[rows]).any(axis=1)
-        status[rows[redundant]] = DISCARDED
-        rows = rows[~redundant]
+        rows = rows[~redundant]  # to be discarded next
     return True

@@ -179,11 +179,15 @@ def dominated_by_another(Y: FloatArray, corners: FloatArray) -> BoolArray:
     result[rows] = strictly_dominated(Y[rows], front_of(corners[~on_front]))
     rest = ~result[rows]
     rows, place = rows[rest], place[rest]
+    # None of these equals a row of the front: its dominator would dominate that row, too.
     size = max(1, _TABLE_SIZE // max(1, len(front)))
     for start in range(0, len(rows), size):
         part = slice(start, start + size)
-        table = _dominance(Y[rows[part]], front)
-        table[np.arange(len(table)), place[part]] = False
+        losses = Y[rows[part]]
+        table = np.ones((len(losses), len(front)), dtype=np.bool_)
+        for j in range(Y.shape[1]):
+            table &= front[:, j] <= losses[:, j, None]
+        table[np.arange(len(losses)), place[part]] = False
         result[rows[part]] = table.any(axis=1)
     return result
 
@@ -197,13 +201,3 @@ def distinct(Y: FloatArray) -> tuple[FloatArray, IntArray]:
     place = np.empty(len(Y), dtype=np.int64)
     place[order] = np.cumsum(new) - 1
     return ordered[new], place
-
-
-def _dominance(Y: FloatArray, front: FloatArray) -> BoolArray:
-    """Which row of Y (m, k) is dominated by which row of a front (f, k): shape (m, f)."""
-    weak = np.ones((len(Y), len(front)), dtype=np.bool_)
-    strict = np.zeros_like(weak)
-    for j in range(Y.shape[1]):
-        weak &= front[:, j] <= Y[:, j, None]
-        strict |= front[:, j] < Y[:, j, None]
-    return np.asarray(weak & strict)

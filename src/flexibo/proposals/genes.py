@@ -42,6 +42,9 @@ COARSE_INDEX = 3
 COARSE = 20
 """An ordered option with at most so many values has few. With more, a mutation of index 20 mostly changes the value."""
 
+MATINGS = 20
+"""How often parents are mated to fill a generation with children that are not in the population already."""
+
 Genome = dict[str, Any]
 
 # pymoo prints, once, if its compiled parts are missing; a library is silent.
@@ -164,6 +167,7 @@ def mating(variables: dict[str, Any], repair: Any) -> MixedVariableMating:
         },
         repair=repair,
         eliminate_duplicates=_no_twins(),
+        n_max_iterations=MATINGS,
     )
 
 

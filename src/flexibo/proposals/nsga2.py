@@ -22,6 +22,7 @@ Differences from the paper:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -42,7 +43,9 @@ STREAM = 3
 """Tells this draw from the others of a study, which has one seed."""
 LEAST = 8
 """A smaller population soon has nothing to cross."""
-PATIENCE = 10
+COUNTABLE = 10_000
+"""In a space of at most so many combinations it is noticed that no more designs are left than a generation holds."""
+PATIENCE = 3
 """After so many generations without a design that is new, designs are drawn at random."""
 
 
@@ -83,6 +86,9 @@ class _Run:
         self._initial, self._seed = initial, seed
         self._rng = np.random.default_rng((seed, STREAM, 1))
         self._stale = 0
+        # Larger spaces are not counted, because a rule may have to be asked about every design.
+        few = self._space.pool is not None or math.prod(o.size for o in self._space.options.values()) <= COUNTABLE
+        self._total = self._space.size if few else math.inf
         given = self._space.designs(initial).unique()
         self._complete, self._told = given[:0], losses(history, given[:0])
         self._size = max(LEAST, len(given) + len(given) % 2)
@@ -129,14 +135,16 @@ class _Run:
         return breed
 
     def _next(self) -> None:
-        """Breed a generation; if breeding has brought nothing new for long, or nothing at all, draw one."""
-        self.generation = self._breed.ask()
-        new = is_new(self.generation, self._seen)
-        self._stale = 0 if new.any() else self._stale + 1
-        if not len(self.generation) or self._stale > PATIENCE:
-            self.generation = fresh(self._space, self._seen, self._size, self._rng)
-            self._breed.immigrate(self.generation, self._rng)
-            self._stale = 0
+        """Breed a generation; if that brings nothing new for long, or no more than one is left, draw it."""
+        if self._total - len(self._seen) > self._size:
+            self.generation = self._breed.ask()
+            self._stale = 0 if is_new(self.generation, self._seen).any() else self._stale + 1
+            if len(self.generation) and self._stale <= PATIENCE:
+                self._seen.update(self.generation.keys().tolist())
+                return
+        self._stale = 0
+        self.generation = fresh(self._space, self._seen, self._size, self._rng)
+        self._breed.immigrate(self.generation, self._rng)
         self._seen.update(self.generation.keys().tolist())
 
 
