@@ -67,7 +67,7 @@ def methods(
     for method in flexibo.methods():
         told = _described(method)
         aware = ", cost-aware" if told["cost_aware"] else ""
-        console.print(Text.assemble((method.name, "bold"), f"  measures {told['measures']}{aware}; {method.limits}"))
+        console.print(Text.assemble((method.name, "bold"), f"  {told['measures']}{aware}; {method.limits}"))
         paper = f" {method.paper}." if method.paper else ""
         console.print(Padding(Text(method.summary + paper), (0, 0, 0, 4)))
     console.print("\nAdd /cost to a method that scores (ehvi/cost) to divide its scores by expected costs.")
@@ -78,7 +78,7 @@ def _described(method: Method) -> dict[str, object]:
         "name": method.name,
         "summary": method.summary,
         "paper": method.paper,
-        "measures": "all objectives at once" if method.coupled else "one objective at a time",
+        "measures": "all at once" if method.coupled else "one at a time",
         "cost_aware": method.cost_aware,
         "limits": method.limits,
     }

@@ -108,7 +108,7 @@ def constrained_volumes(case, lower, upper):
 
 
 def _legal_volume(Y, reference):
-    Y = Y[(Y < reference).all(axis=1)]
+    Y = Y[(reference > Y).all(axis=1)]
     if len(Y) == 0:
         return 0.0
     return float(reference[0] - Y.min()) if len(reference) == 1 else float(moocore.hypervolume(Y, ref=reference))

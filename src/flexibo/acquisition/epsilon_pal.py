@@ -1,7 +1,7 @@
 """epsilon-PAL: find designs that cover the Pareto front up to tolerances, measuring where the doubt is widest.
 
 Zuluaga, Krause, Pueschel: e-PAL: An Active Learning Approach to the Multi-Objective Optimization Problem. JMLR 17
-(104), 2016, and the authors' program (spiral.net/software/pal.html).
+(104), 2016. Where to begin and what may discard what follows the authors' program (spiral.net/software/pal.html).
 
 Regions and sampling are PAL's (`flexibo.acquisition.pal`). With one tolerance epsilon for each objective:
 - Discarding: an open design goes when the worst corner of a Pareto design, less epsilon, dominates its best corner; and
@@ -9,7 +9,7 @@ Regions and sampling are PAL's (`flexibo.acquisition.pal`). With one tolerance e
   dominates), unless it belongs to p_pess itself.
 - Covering: an open design becomes Pareto when no best corner of another that is left, plus epsilon, dominates its worst
   corner. The widest goes first, and at once discards what it makes redundant.
-The result is the set of Pareto designs: it comes within epsilon of every design if the regions hold.
+The result is the set of Pareto designs. Equal designs are redundant, too, unless every epsilon is 0.
 
 Differences from the paper:
 - Those of PAL, except that classes are carried along. A Pareto design is open again when a refuted region lets another
@@ -18,8 +18,8 @@ Differences from the paper:
   because of another on p_pess, which goes because of a Pareto design.
 - Discarding and covering are repeated until nothing changes, before anything is measured.
 - Tolerances are absolute; the authors give them as shares of the ranges of the objectives.
-- A Pareto design is within epsilon of what no design that was left dominates; those discarded before may dominate it
-  by up to twice epsilon in the worst case.
+- What is certain if the regions hold: the result comes within epsilon of every design, and no design is better than one
+  of the result by twice epsilon in every objective (by epsilon, among those that were never discarded).
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def _lexicographic(question: IntArray, Y: FloatArray) -> IntArray:
 
 
 def _unbeaten(question: IntArray, Y: FloatArray) -> IntArray:
-    """The corners that no other one of the same question dominates or equals, in lexicographic order."""
+    """The corners that no other one of the same question dominates, in lexicographic order; copies may be left out."""
     order = _lexicographic(question, Y)
     question, Y = question[order], Y[order]
     first, place = np.searchsorted(question, question), np.arange(len(question))
@@ -127,8 +127,7 @@ def _unbeaten(question: IntArray, Y: FloatArray) -> IntArray:
     for start in np.flatnonzero((size > _CROWD) & (first == place)).tolist():
         crowd = slice(start, start + int(size[start]))
         unbeaten[crowd] = non_dominated(Y[crowd])
-    # In a crowd only copies are left to be found, which are neighbours.
-    before = np.minimum(place - first, np.where(size > _CROWD, 1, _CROWD))
+    before = np.where(size > _CROWD, 0, place - first)
     late, early = np.repeat(place, before), ranges(place - before, before)
     beaten = np.ones(len(late), dtype=np.bool_)
     for y in Y.T:

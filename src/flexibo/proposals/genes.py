@@ -42,7 +42,7 @@ COARSE_INDEX = 3
 COARSE = 20
 """An ordered option with at most so many values has few. With more, a mutation of index 20 mostly changes the value."""
 
-MATINGS = 20
+MATINGS = 10
 """How often parents are mated to fill a generation with children that are not in the population already."""
 
 Genome = dict[str, Any]
