@@ -67,7 +67,7 @@ class Belief:
 
     def feasible(self) -> FloatArray:
         """The probability (m,) that all constraints hold."""
-        return feasibility(self.mu, self.sigma, self.limits)
+        return feasibility(self.mu, self.sigma, self.limits, corners=(self.lower, self.upper))
 
     def incumbents(self) -> BoolArray:
         """The candidates (m,) that are known in every quantity and within every limit."""
@@ -79,17 +79,33 @@ class Belief:
         return np.unique(losses[non_dominated(losses)], axis=0)
 
 
-def feasibility(mu: FloatArray, sigma: FloatArray, limits: FloatArray) -> FloatArray:
+def feasibility(
+    mu: FloatArray, sigma: FloatArray, limits: FloatArray, *, corners: tuple[FloatArray, FloatArray] | None = None
+) -> FloatArray:
     """The probability (m,) that losses with these means and deviations (m, n) are within the limits (n,).
+
+    Args:
+        mu: Means (m, n).
+        sigma: Deviations (m, n); 0 where the loss is known.
+        limits: The greatest feasible losses (n,).
+        corners: Lower and upper corners of the boxes (m, n each). Where a box is not symmetric about its mean, the
+            deviation on the limit's side counts.
 
     >>> feasibility(np.array([[1.0, 5.0], [3.0, 5.0]]), np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([2.0, np.inf]))
     array([1., 0.])
     """
     probability = np.ones(len(mu))
     for j in np.flatnonzero(np.isfinite(limits)):
-        margin = limits[j] - mu[:, j]
-        deviation = np.where(sigma[:, j] > 0, sigma[:, j], 1.0)
-        probability *= np.where(sigma[:, j] > 0, ndtr(margin / deviation), margin >= 0)
+        margin, deviation = limits[j] - mu[:, j], sigma[:, j]
+        if corners is not None:
+            below, above = mu[:, j] - corners[0][:, j], corners[1][:, j] - mu[:, j]
+            side, width = np.where(margin >= 0, above, below), below + above
+            skew = np.divide(2.0 * side, width, out=np.ones(len(mu)), where=width > 0)
+            deviation = deviation * np.where(skew > 0, skew, 1.0)
+        uncertain = deviation > 0
+        with np.errstate(over="ignore"):
+            z = np.divide(margin, deviation, out=np.zeros(len(mu)), where=uncertain)
+        probability *= np.where(uncertain, ndtr(z), margin >= 0)
     return probability
 
 

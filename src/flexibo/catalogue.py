@@ -140,7 +140,7 @@ def _rival(name: str, paper: str, acquisition: Acquisition, measure: str, summar
 
 PAL = {
     "neighbours": False,
-    "finished": "Every design of the pool is classified: it is on the front, or it is not.",
+    "finished": "Every design of the pool is classified or measured: nothing is left to learn about which are best.",
 }
 _RIVALS = (
     _rival(
@@ -242,7 +242,7 @@ _RIVALS = (
         models=False,
         most=ANY_NUMBER,
         extra=("pymoo", "evolution"),
-        finished="The generation is complete once its pending evaluations are told; or no further design can be bred.",
+        finished="No further design can be bred.",
     ),
     Method(
         "sobol",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from flexibo.arrays import BoolArray, FloatArray
-from flexibo.belief import Belief, exploration, feasibility, no_predictions, offers, predictions
+from flexibo.belief import Belief, Predictions, exploration, feasibility, no_predictions, offers, predictions
 from flexibo.budget import affords, buys_something, designs_left, remaining, still_wanted, why_nothing
 from flexibo.candidates import candidates, fixed_candidates
 from flexibo.catalogue import Method, find_surrogate
@@ -156,13 +156,10 @@ class Optimizer:
         spans = [_span(history.data(j)[1][: max(2, len(self.initial))]) for j in range(len(given))]
         return np.array([0.01 * span if own is None else own for own, span in zip(given, spans, strict=True)])
 
-    def estimates(self, history: History) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Means, deviations and whether measured (m, n each), of every design in the history."""
+    def estimates(self, history: History) -> Predictions:
+        """What is thought of every design in the history, as far as it is not measured."""
         with single_thread():
-            boxes = predictions(history, history.designs, self.models(history), pin_pending=False)
-        n = len(history.objectives)
-        measured = [[key in history.known(j) for key in boxes.keys[:, j].tolist()] for j in range(n)]
-        return boxes.mu, boxes.sigma, np.array(measured, dtype=bool).T
+            return predictions(history, history.designs, self.models(history), pin_pending=False)
 
     def corners(self, history: History) -> tuple[FloatArray, FloatArray]:
         """The optimistic and the pessimistic front (f, k each) that the next question would look at."""
@@ -236,6 +233,8 @@ class Optimizer:
                 )
             objectives = tuple(history.purchases[p].objective for p in missing)
             return self._evaluation(history, design, objectives, initial=False, why="proposed by the method")
+        if history.pending:
+            return Stop("The method waits for what is being measured; tell the pending evaluations first.")
         return Stop(self.method.finished)
 
     def _belief(self, history: History, rng: np.random.Generator) -> Belief:
@@ -272,7 +271,7 @@ class Optimizer:
         parents = None
         if self.method.neighbours and history.space.size > self.m:
             boxes = predictions(history, known, self.models(history))
-            feasible = feasibility(boxes.mu, boxes.sigma, history.limits)
+            feasible = feasibility(boxes.mu, boxes.sigma, history.limits, corners=(boxes.lower, boxes.upper))
             likely = feasible >= min(0.5, float(feasible.max()))
             parents = known[likely][non_dominated(boxes.mu[likely][:, list(history.optimised)])]
         return candidates(history.space, self.m, known, rng, parents=parents)

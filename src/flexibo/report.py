@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 
 from flexibo.arrays import BoolArray, FloatArray
-from flexibo.belief import feasibility
+from flexibo.belief import Predictions, feasibility
 from flexibo.errors import missing_extra
 from flexibo.events import Failed, Told
 from flexibo.history import History
@@ -238,7 +238,7 @@ class Summary:
         return "\n".join(lines)
 
 
-def front_rows(history: History, mu: FloatArray, sigma: FloatArray, measured: BoolArray, *, complete: bool) -> Front:
+def front_rows(history: History, estimates: Predictions, *, complete: bool) -> Front:
     """The non-dominated designs among those with at least one measurement, ordered by the first objective.
 
     Under constraints, designs that are more likely feasible than not are compared with each other; one that is unsure
@@ -246,13 +246,12 @@ def front_rows(history: History, mu: FloatArray, sigma: FloatArray, measured: Bo
 
     Args:
         history: Its designs (m) are meant.
-        mu: Means of the losses (m, n).
-        sigma: Their deviations (m, n).
-        measured: Which were measured (m, n).
+        estimates: What is thought of them.
         complete: Whether to look only at designs that were measured in every objective.
     """
+    mu, sigma, measured = estimates.mu, estimates.sigma, estimates.known
     touched = np.flatnonzero(measured.all(axis=1) if complete else measured.any(axis=1))
-    probability = feasibility(mu, sigma, history.limits)
+    probability = feasibility(mu, sigma, history.limits, corners=(estimates.lower, estimates.upper))
     losses = mu[:, list(history.optimised)]
     on_front = touched[_feasible_front(losses[touched], probability[touched])]
     designs = history.designs

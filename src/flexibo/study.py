@@ -293,7 +293,7 @@ class Study:
         """
         if not all(self.history.count(j) for j in range(len(self.objectives))):
             return Front()
-        return front_rows(self.history, *self._optimizer.estimates(self.history), complete=measured)
+        return front_rows(self.history, self._optimizer.estimates(self.history), complete=measured)
 
     def region(self) -> ParetoRegion:
         """The region between the optimistic and the pessimistic front, as the next question would see it."""

@@ -266,6 +266,16 @@ def test_objectives_that_share_options_are_asked_once(make: Callable[[], Proposa
     assert [history.count(0), history.count(1)] == [2, 20]
 
 
+@both
+def test_what_may_be_measured_again_is_not_proposed_again(make: Callable[[], Proposal]) -> None:
+    objectives = [Objective(name, noisy=True, remeasure=True) for name in ("up", "down")]
+    history = History(ENDLESS["mixed"], objectives)
+    proposal = make()
+    for _ in range(10):
+        measure(history, next(proposal(history, (), 3)))
+    assert len(history.designs) == 10
+
+
 def test_what_is_slow_to_import_is_imported_when_it_is_used() -> None:
     check = "import sys, flexibo.proposals; print([m for m in ('pymoo', 'scipy.stats') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", check], capture_output=True, text=True).stdout.strip() == "[]"

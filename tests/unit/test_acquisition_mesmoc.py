@@ -124,11 +124,13 @@ def test_without_any_feasible_draw_the_likeliest_to_be_feasible_is_chosen(believ
     assert scores[2, 1] == scores.max() > 0
 
 
-def test_a_known_constraint_is_not_asked_for_its_feasibility(believe: Make) -> None:
-    mu, sigma = [[0.0, 0.0, 2.0], [1.0, 1.0, 1.2]], [[0.1, 0.1, 0.0], [0.1, 0.1, 0.1]]
-    scores = score(believe(mu, sigma, drawn=[mu], limits=LIMITS, optimised=(0, 1)))
-    assert scores[0, 0] == 0.0
-    assert scores[1, 0] > 0.0
+def test_only_constraints_that_are_not_known_are_asked_for_feasibility(believe: Make) -> None:
+    mu, sigma = [[0.0, 0.5, 2.0], [0.0, 1.5, 1.2]], [[0.1, 0.0, 0.8], [0.1, 0.1, 0.0]]
+    fields = {"drawn": [mu], "limits": np.array([np.inf, 1.0, 1.0]), "optimised": (0,)}
+    belief = believe(mu, sigma, bundles=((0,), (1,), (2,)), **fields)
+    chance = belief.feasible()[0]
+    assert chance > 0
+    assert score(belief).tolist() == [[0.0, 0.0, chance], [0.0, 0.0, 0.0]]
 
 
 def test_feasibility_decides_where_nothing_open_scores(believe: Make) -> None:

@@ -57,7 +57,8 @@ def with_constraints(scores: FloatArray, belief: Belief) -> FloatArray:
 
 def _binary_entropy(belief: Belief, column: int) -> FloatArray:
     """How open it is whether each design's quantity is legal (m,), in nats; 0 where it is known."""
-    p = feasibility(belief.mu[:, [column]], belief.sigma[:, [column]], belief.limits[[column]])
+    only = np.where(np.arange(len(belief.limits)) == column, belief.limits, np.inf)
+    p = feasibility(belief.mu, belief.sigma, only, corners=(belief.lower, belief.upper))
     return np.asarray(entr(p) + entr(1.0 - p))
 
 

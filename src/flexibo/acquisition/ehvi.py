@@ -44,7 +44,7 @@ def expected_hypervolume_improvement(belief: Belief, rng: np.random.Generator) -
     unknown = np.stack([~belief.known[:, bundle].all(axis=1) for bundle in belief.bundles], axis=1)
     others = belief.limits.copy()
     others[columns] = np.inf
-    scores = feasibility(belief.mu, belief.sigma, others)
+    scores = feasibility(belief.mu, belief.sigma, others, corners=(belief.lower, belief.upper))
     some = np.flatnonzero(unknown.any(axis=1) & (scores > 0.0))
     mu, sigma, limits = belief.mu[some][:, columns], belief.sigma[some][:, columns], belief.limits[columns]
     scores[some] *= expected_improvements(mu, sigma, belief.front(), belief.reference, limits=limits)

@@ -5,8 +5,8 @@ ICML 2016. The authors' code is the branch PESM of Spearmint.
 
 Pareto sets are sampled: functions are drawn jointly from the models, and the non-dominated designs of each draw are
 taken for the true Pareto set. The score of an objective is the entropy of its loss minus the entropy that it has if
-that is the Pareto set, averaged over the draws. Both distributions are taken as normal, so it is half the logarithm of the
-ratio of two variances, 1/2 log v_PD - 1/S sum_s 1/2 log v_CPD(s). The variance given a Pareto set is found by
+that is the Pareto set, averaged over the draws. Both distributions are taken as normal, so it is half the logarithm
+of the ratio of two variances, 1/2 log v_PD - 1/S sum_s 1/2 log v_CPD(s). The variance given a Pareto set is found by
 expectation propagation, see `flexibo.acquisition.propagation`: no measured design, no other member and not the
 candidate itself dominates a member. The score of a design is the sum over its objectives. So one function serves the
 coupled method and the decoupled one.
@@ -19,7 +19,7 @@ Differences from the paper:
   noise, in both entropies, as the noise does there: what varies less than that is as good as known.
 - A factor that holds with a probability of 1 - 1e-5 is left out.
 - The factors of a candidate are updated once and in full; the authors' code takes a tenth of that update, which agrees
-  less well with rejection sampling (`tests/references/test_pesmo_rejection.py`).
+  less well with rejection sampling (`tests/references/test_pesmo_against_botorch_and_sampling.py`).
 - A warped surrogate's losses are not normal, a function of them is; neither dominance nor what losses tell of each
   other depends on such a function, so the normal variables stand in for the losses.
 - Where there are limits, members are legal in their draw, a measured design that is rather not legal holds nobody

@@ -20,6 +20,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import lapack
 from scipy.special import ndtr
 
 from flexibo.arrays import BoolArray, FloatArray, IntArray
@@ -27,15 +28,17 @@ from flexibo.arrays import BoolArray, FloatArray, IntArray
 DAMPING = 0.5
 """The share of the new replacement in an update, as in the authors' code."""
 CHANGE = 1e-3
-"""Updates end when no mean and no covariance changes by more (losses are standardised), as in the authors' code."""
+"""Updates end when no mean and no variance changes by more (losses are standardised), as in the authors' code."""
 MOST_UPDATES = 50
 """About 13 are needed."""
 IRRELEVANT = 1e-5
 """A factor is left out if x' dominates x* with a smaller probability: it is surely fulfilled."""
 REACH = 4.27
 """That probability is smaller if a loss is so many deviations worse."""
-SAME = 1e-9
+SAME = 1e-8
 """A difference with a smaller variance is known (losses are standardised)."""
+ROUNDING = 1e-12
+"""A smaller variance of a sum of losses is rounding."""
 FAR = 37.0
 """So many deviations away the tail of the normal distribution is still a positive number."""
 ERROR = 1e-4
@@ -47,21 +50,24 @@ TINY = np.finfo(float).tiny
 class Conditioned:
     """The belief given one Pareto set, in a form that extends to any design.
 
+    A loss is its mean plus coordinates times independent standard normal variables, u of which carry all that the rows
+    have in common. Variances and covariances are then products of coordinates, and remain proper when rounded.
+
     Attributes:
         rows: The designs that take part, members first, shape (r,).
+        whiten: Covariances with the rows times this are coordinates before the condition, shape (k, r, u).
+        lift: These times this is what a mean rises by, shape (k, u).
+        settle: These times this are the coordinates given the condition, shape (k, u, u).
         mean: Means of the members' losses, shape (k, p).
-        covariance: Covariances of the members' losses, shape (k, p, p).
-        lift: Covariances with the rows times this is what a mean rises by, shape (k, r).
-        grip: Between covariances with the rows this is what a variance falls by, shape (k, r, r).
-        carry: Covariances with the rows times this are the covariances with the members, shape (k, r, p).
+        members: Coordinates of the members' losses given the condition, shape (k, p, u).
     """
 
     rows: IntArray
-    mean: FloatArray
-    covariance: FloatArray
+    whiten: FloatArray
     lift: FloatArray
-    grip: FloatArray
-    carry: FloatArray
+    settle: FloatArray
+    mean: FloatArray
+    members: FloatArray
 
 
 def replacement(mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -122,54 +128,54 @@ def conditioned(mean: FloatArray, covariance: FloatArray, members: IntArray, oth
     gap = mean[:, rows, None] - mean[:, None, members]
     spread = variance[:, :, None] + variance[:, None, :p] - 2.0 * covariance[:, rows[:, None], members]
     relevant = (dominating(gap, spread) > IRRELEVANT) & (spread > SAME).any(axis=0)
-    np.fill_diagonal(relevant, False)
     taking_part = np.append(np.ones(p, dtype=bool), relevant[p:].any(axis=1))
     rows, relevant = rows[taking_part], relevant[taking_part]
-    K = covariance[:, rows[:, None], rows]
-    precision, shift, V = _propagated(mean[:, rows], K, np.nonzero(relevant))
-    rise = (V @ shift[:, :, None])[:, :, 0]
-    lift = shift - (precision @ rise[:, :, None])[:, :, 0]
-    grip = precision - precision @ V @ precision
-    carry = (np.eye(len(rows)) - grip @ K)[:, :, :p]
-    return Conditioned(rows, mean[:, members] + rise[:, :p], V[:, :p, :p], lift, grip, carry)
+    root, whiten = _roots(covariance[:, rows[:, None], rows])
+    lift, settle = _propagated(mean[:, rows], root, np.nonzero(relevant))
+    rise = (root[:, :p] @ lift[:, :, None])[:, :, 0]
+    return Conditioned(rows, whiten, lift, settle, mean[:, members] + rise, root[:, :p] @ settle)
 
 
-def _propagated(
-    mean: FloatArray, covariance: FloatArray, pairs: tuple[IntArray, ...]
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What all replacements together add to the belief about deviations from the means, and the new covariances.
+def _propagated(mean: FloatArray, root: FloatArray, pairs: tuple[IntArray, ...]) -> tuple[FloatArray, FloatArray]:
+    """The replacements of all factors, found by updating all at once until nothing changes; see `Conditioned`.
 
     Args:
         mean: Means before, shape (k, r).
-        covariance: Covariances before, shape (k, r, r).
+        root: Coordinates before, shape (k, r, u).
         pairs: For each factor the design x' and the member x*, shape (q,) each.
 
     Returns:
-        Precisions (k, r, r), shifts (k, r) and covariances (k, r, r).
+        The lift (k, u) and the settle (k, u, u).
     """
     a, b = pairs
-    root = _root(covariance)
+    k, r, u = root.shape
     gap = mean[:, a] - mean[:, b]
-    rise, V = np.zeros_like(mean), covariance
     precision, shift = np.zeros_like(gap), np.zeros_like(gap)
-    T, h = np.zeros_like(covariance), rise
+    lift, settle = np.zeros((k, u)), np.tile(np.eye(u), (k, 1, 1))
+    rise, after = np.zeros((k, r)), root
     for _ in range(MOST_UPDATES if len(a) else 0):
-        spread = np.maximum(V[:, a, a] + V[:, b, b] - 2.0 * V[:, a, b], 0.1 * SAME)
+        spread = ((after[:, a] - after[:, b]) ** 2).sum(axis=2)
         # Without the factor itself. The other precisions are not negative, so neither is the variance.
-        without = spread / np.maximum(1.0 - precision * spread, SAME)
-        centre = without * ((gap + rise[:, a] - rise[:, b]) / spread - shift)
-        new_precision, new_shift = replacement(centre, without)
+        share = np.maximum(1.0 - precision * spread, SAME)
+        centre = (gap + rise[:, a] - rise[:, b] - shift * spread) / share
+        new_precision, new_shift = replacement(centre, spread / share)
         precision = precision + DAMPING * (new_precision - precision)
         shift = shift + DAMPING * (new_shift - shift)
-        T, h = _joined(precision, shift - precision * gap, a, b, mean.shape[1])
-        inner = np.eye(root.shape[2]) + root.swapaxes(1, 2) @ T @ root
-        new_V = root @ np.linalg.solve(inner, root.swapaxes(1, 2))
-        new_rise = (new_V @ h[:, :, None])[:, :, 0]
-        change = max(float(np.abs(new_V - V).max()), float(np.abs(new_rise - rise).max()))
-        rise, V = new_rise, new_V
-        if change < CHANGE:
+        T, h = _joined(precision, shift - precision * gap, a, b, r)
+        settle = _settled(root.swapaxes(1, 2) @ T @ root)
+        lift = (h[:, None, :] @ root @ settle @ settle.swapaxes(1, 2))[:, 0]
+        before = rise, (after**2).sum(axis=2)
+        rise, after = (root @ lift[:, :, None])[:, :, 0], root @ settle
+        now = rise, (after**2).sum(axis=2)
+        if max(float(np.abs(new - old).max()) for new, old in zip(now, before, strict=True)) < CHANGE:
             break
-    return T, h, V
+    return lift, settle
+
+
+def _settled(precision: FloatArray) -> FloatArray:
+    """The transposed inverse Cholesky factors (k, u, u) of the identity plus precisions (k, u, u)."""
+    eye = np.eye(precision.shape[1])
+    return np.stack([lapack.dtrtri(lapack.dpotrf(eye + P, lower=1, clean=1)[0], lower=1)[0].T for P in precision])
 
 
 def _joined(
@@ -185,13 +191,16 @@ def _joined(
     return T, h.sum(axis=2) - h.sum(axis=1)
 
 
-def _root(covariance: FloatArray) -> FloatArray:
-    """A matrix (k, r, u) whose product with its transpose is the covariance (k, r, r); u designs are uncertain."""
+def _roots(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Matrices (k, r, u) for u uncertain designs: coordinates of the losses, and what turns covariances into these."""
     uncertain = np.flatnonzero((covariance.diagonal(axis1=1, axis2=2) > SAME).any(axis=0))
     values, vectors = np.linalg.eigh(covariance[:, uncertain[:, None], uncertain])
+    deviation = np.sqrt(np.where(values > ROUNDING, values, 0.0))[:, None, :]
     root = np.zeros((len(covariance), covariance.shape[1], len(uncertain)))
-    root[:, uncertain] = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
-    return root
+    whiten = root.copy()
+    root[:, uncertain] = vectors * deviation
+    whiten[:, uncertain] = vectors * np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
+    return root, whiten
 
 
 def conditioned_variances(belief: Conditioned, mean: FloatArray, variance: FloatArray, cross: FloatArray) -> FloatArray:
@@ -208,17 +217,17 @@ def conditioned_variances(belief: Conditioned, mean: FloatArray, variance: Float
     Returns:
         Shape (k, c).
     """
-    held = np.maximum(variance - np.einsum("kcr,kcr->kc", cross @ belief.grip, cross), 0.0)
-    mean = mean + (cross @ belief.lift[:, :, None])[:, :, 0]
-    cross = cross @ belief.carry
-    own = belief.covariance.diagonal(axis1=1, axis2=2)
-    spread = held[:, :, None] + own[:, None, :] - 2.0 * cross
-    gap = mean[:, :, None] - belief.mean[:, None, :]
+    before = cross @ belief.whiten
+    after = before @ belief.settle
+    rest = np.maximum(variance - np.einsum("kcu,kcu->kc", before, before), 0.0)
+    held = rest + np.einsum("kcu,kcu->kc", after, after)
+    shared, own = after @ belief.members.swapaxes(1, 2), belief.members @ belief.members.swapaxes(1, 2)
+    spread = held[:, :, None] + own.diagonal(axis1=1, axis2=2)[:, None, :] - 2.0 * shared
+    gap = (mean + (before @ belief.lift[:, :, None])[:, :, 0])[:, :, None] - belief.mean[:, None, :]
     relevant = (gap <= REACH * np.sqrt(np.maximum(spread, SAME))).all(axis=0)
     precision = np.zeros_like(gap)
     precision[:, relevant], _ = replacement(gap[:, relevant], spread[:, relevant])
-    fall = _falls(np.sqrt(precision), held, cross, belief.covariance)
-    return np.asarray(np.maximum(held - fall, 0.0))
+    return np.asarray(np.maximum(held - _falls(np.sqrt(precision), held, shared, own), 0.0))
 
 
 def _falls(weight: FloatArray, variance: FloatArray, cross: FloatArray, covariance: FloatArray) -> FloatArray:
@@ -239,7 +248,8 @@ def _falls(weight: FloatArray, variance: FloatArray, cross: FloatArray, covarian
     square = np.einsum("kcp,kcp->kc", residual, residual)
     fall = np.zeros_like(variance)
     for _ in range(cross.shape[2]):
-        if (square <= ERROR * (variance - fall)).all():
+        unsolved = square > ERROR * (variance - fall)
+        if not unsolved.any():
             break
         y = weight * direction
         total = y.sum(axis=2)
@@ -247,9 +257,11 @@ def _falls(weight: FloatArray, variance: FloatArray, cross: FloatArray, covarian
         product += (variance * total - np.einsum("kcp,kcp->kc", cross, y))[:, :, None]
         product *= weight
         product += direction
-        step = square / np.maximum(np.einsum("kcp,kcp->kc", direction, product), TINY)
+        bend = np.maximum(np.einsum("kcp,kcp->kc", direction, product), square)  # not less, but for rounding
+        step = np.divide(square, bend, out=np.zeros_like(square), where=unsolved)
         fall += step * square
         residual = residual - step[:, :, None] * product
         before, square = square, np.einsum("kcp,kcp->kc", residual, residual)
-        direction = residual + (square / np.maximum(before, TINY))[:, :, None] * direction
+        turn = np.divide(square, before, out=np.zeros_like(square), where=unsolved)
+        direction = residual + turn[:, :, None] * direction
     return fall

@@ -2,8 +2,8 @@
 
 Deb, Pratap, Agarwal, Meyarivan: A fast and elitist multiobjective genetic algorithm: NSGA-II. IEEE Transactions on
 Evolutionary Computation 6(2), 2002. The algorithm is pymoo's (Blank and Deb 2020); here is what connects it to a study.
-It is also the search of NEMO (Kim, Reddy, Yun, Seo: NEMO: Neuro-Evolution with Multiobjective Optimization of Deep
-Neural Network for Speed and Accuracy. ICML AutoML workshop 2017), applied there to the layers of a network.
+NEMO searches with it for networks that are accurate and fast (Kim, Reddy, Yun, Seo: NEMO: Neuro-Evolution with
+Multiobjective Optimization of Deep Neural Network for Speed and Accuracy. ICML AutoML workshop 2017).
 
 Crossover probability 0.9, mutation probability 1/d for d options that vary, distribution indices of 20, binary
 tournaments and constrained domination are the paper's.
@@ -110,9 +110,8 @@ class _Run:
             told = losses(history, self.generation)
             if np.isinf(told).any():
                 return
-            if not self._stale:
-                self._complete += self.generation
-                self._told = np.concatenate([self._told, told])
+            self._complete += self.generation
+            self._told = np.concatenate([self._told, told])
             self._breed.tell(*values(history, told))
             self._next()
 

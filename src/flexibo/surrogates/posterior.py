@@ -26,7 +26,7 @@ JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
 # Entries of the cross-covariance held at once by a prediction: 4 MB, which also stays in a processor's cache.
 CHUNK_ENTRIES = 2**19
 # Up to so many designs are drawn jointly by a Cholesky factor of their own; more, with so many random features.
-FEW_DESIGNS = 400
+FEW_DESIGNS = 1500
 FEATURES = 512
 
 
@@ -132,15 +132,17 @@ class Posterior:
 
         Exact for few designs. For many, Matheron's rule: a draw from the prior, made of random features, is corrected
         by what the data say (Wilson et al., Efficiently Sampling Functions from Gaussian Process Posteriors, 2020); the
-        correction is exact, the prior's correlations are off by about 1 / sqrt(`FEATURES`), which blurs draws where
-        the data leave little doubt.
+        correction is exact, but the prior's correlations are off by about 1 / sqrt(`FEATURES`), so that draws are too
+        narrow where the data leave little doubt.
         """
         if len(X) <= FEW_DESIGNS:
-            mean, _ = self.predict(X)
-            covariance = self.covariance(X, X)
-            spread = float(covariance.diagonal().max(initial=0.0)) or 1.0
-            factor, _ = factorised(lambda jitter: covariance + max(jitter, JITTERS[1]) * spread * np.eye(len(X)))
-            return np.asarray(mean + rng.standard_normal((count, len(X))) @ factor.T)
+            Z = self._scaled(X)
+            V = _solved(self.factor, self._covariance(Z).T)
+            rest = KERNELS[self.kernel].correlation(squared_distances(Z, Z)) * self.hyperparameters.variance - V.T @ V
+            spread = float(rest.diagonal().max(initial=0.0)) or 1.0
+            factor, _ = factorised(lambda jitter: rest + max(jitter, JITTERS[1]) * spread * np.eye(len(X)))
+            drawn = V.T @ self.whitened + rng.standard_normal((count, len(X))) @ factor.T
+            return np.asarray(self.location + self.scale * drawn)
         omega = KERNELS[self.kernel].frequencies(FEATURES, len(self.groups), rng)
         weights = rng.standard_normal((2 * FEATURES, count)) * math.sqrt(self.hyperparameters.variance / FEATURES)
         error = math.sqrt(self.hyperparameters.noise) * rng.standard_normal((len(self.z), count))
