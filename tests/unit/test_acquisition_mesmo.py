@@ -13,7 +13,7 @@ from scipy.special import log_ndtr
 from flexibo.acquisition.additive import bundled, with_constraints
 from flexibo.acquisition.fronts import pareto_set
 from flexibo.acquisition.mesmo import Normals, least_losses, max_value_scores, mesmo, normals, truncation_gain
-from flexibo.arrays import FloatArray
+from flexibo.arrays import FloatArray, IntArray
 from flexibo.belief import Belief
 
 Make = Callable[..., Belief]
@@ -26,8 +26,9 @@ class Independent:
     mu: FloatArray
     sigma: FloatArray
 
-    def draws(self, count: int, rng: np.random.Generator) -> FloatArray:
-        return self.mu + self.sigma * rng.standard_normal((count, len(self.mu)))
+    def draws(self, count: int, rng: np.random.Generator, *, rows: IntArray | None = None) -> FloatArray:
+        drawn = self.mu + self.sigma * rng.standard_normal((count, len(self.mu)))
+        return drawn if rows is None else drawn[:, rows]
 
 
 @pytest.fixture

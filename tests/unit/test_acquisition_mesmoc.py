@@ -8,7 +8,7 @@ import pytest
 
 from flexibo.acquisition.mesmo import DRAWS, mesmo, truncation_gain
 from flexibo.acquisition.mesmoc import front_bounds, mesmoc
-from flexibo.arrays import FloatArray
+from flexibo.arrays import FloatArray, IntArray
 from flexibo.belief import Belief
 
 Make = Callable[..., Belief]
@@ -21,8 +21,9 @@ class Table:
 
     Y: FloatArray
 
-    def draws(self, count: int, rng: np.random.Generator) -> FloatArray:
-        return np.resize(self.Y, (count, self.Y.shape[1]))
+    def draws(self, count: int, rng: np.random.Generator, *, rows: IntArray | None = None) -> FloatArray:
+        drawn = np.resize(self.Y, (count, self.Y.shape[1]))
+        return drawn if rows is None else drawn[:, rows]
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,9 @@ class Independent:
     mu: FloatArray
     sigma: FloatArray
 
-    def draws(self, count: int, rng: np.random.Generator) -> FloatArray:
-        return self.mu + self.sigma * rng.standard_normal((count, len(self.mu)))
+    def draws(self, count: int, rng: np.random.Generator, *, rows: IntArray | None = None) -> FloatArray:
+        drawn = self.mu + self.sigma * rng.standard_normal((count, len(self.mu)))
+        return drawn if rows is None else drawn[:, rows]
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from flexibo.arrays import BoolArray, FloatArray, IntArray
 DAMPING = 0.5
 """The share of the new replacement in an update, as in the authors' code."""
 CHANGE = 1e-3
-"""Updates end when no mean and no variance changes by more (losses are standardised), as in the authors' code."""
+"""Updates end when no mean and no covariance changes by more (losses are standardised), as in the authors' code."""
 MOST_UPDATES = 50
 """About 13 are needed."""
 IRRELEVANT = 1e-5
@@ -152,9 +152,9 @@ def _propagated(mean: FloatArray, root: FloatArray, pairs: tuple[IntArray, ...])
     gap = mean[:, a] - mean[:, b]
     precision, shift = np.zeros_like(gap), np.zeros_like(gap)
     lift, settle = np.zeros((k, u)), np.tile(np.eye(u), (k, 1, 1))
-    rise, after = np.zeros((k, r)), root
+    rise, V = np.zeros((k, r)), root @ root.swapaxes(1, 2)
     for _ in range(MOST_UPDATES if len(a) else 0):
-        spread = ((after[:, a] - after[:, b]) ** 2).sum(axis=2)
+        spread = np.maximum(V[:, a, a] + V[:, b, b] - 2.0 * V[:, a, b], 0.0)
         # Without the factor itself. The other precisions are not negative, so neither is the variance.
         share = np.maximum(1.0 - precision * spread, SAME)
         centre = (gap + rise[:, a] - rise[:, b] - shift * spread) / share
@@ -164,10 +164,9 @@ def _propagated(mean: FloatArray, root: FloatArray, pairs: tuple[IntArray, ...])
         T, h = _joined(precision, shift - precision * gap, a, b, r)
         settle = _settled(root.swapaxes(1, 2) @ T @ root)
         lift = (h[:, None, :] @ root @ settle @ settle.swapaxes(1, 2))[:, 0]
-        before = rise, (after**2).sum(axis=2)
-        rise, after = (root @ lift[:, :, None])[:, :, 0], root @ settle
-        now = rise, (after**2).sum(axis=2)
-        if max(float(np.abs(new - old).max()) for new, old in zip(now, before, strict=True)) < CHANGE:
+        after, before = root @ settle, (rise, V)
+        rise, V = (root @ lift[:, :, None])[:, :, 0], after @ after.swapaxes(1, 2)
+        if max(float(np.abs(new - old).max()) for new, old in zip((rise, V), before, strict=True)) < CHANGE:
             break
     return lift, settle
 
