@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from flexibo.arrays import BoolArray, FloatArray
-from flexibo.belief import Belief, Predictions, exploration, feasibility, no_predictions, offers, predictions
-from flexibo.budget import affords, buys_something, designs_left, remaining, still_wanted, why_nothing
-from flexibo.candidates import candidates, fixed_candidates
-from flexibo.catalogue import Method, find_surrogate
+from flexibo.belief import Belief
+from flexibo.believer import Believer
+from flexibo.budget import affords, buys_something, remaining, still_wanted, why_nothing
+from flexibo.catalogue import Method
 from flexibo.choice import choose, hopeless, missing_initial
-from flexibo.costs import CostCallable, Costs
+from flexibo.costs import CostCallable
 from flexibo.events import Evaluation
 from flexibo.history import History
-from flexibo.pareto import Region, non_dominated, pareto_region
+from flexibo.pareto import Region
 from flexibo.proposals import Proposal
-from flexibo.replay import Kept
-from flexibo.space import Design, Designs
-from flexibo.surrogates import Refits, Surrogate
+from flexibo.space import Design
+from flexibo.surrogates import Surrogate
 from flexibo.threads import single_thread
 
 DRAWS = 3
@@ -70,13 +69,9 @@ class Optimizer:
         self.initial = tuple(initial)
         self.n_given = n_given
         self.seed = seed
-        self.m = m
-        self.delta = delta
-        self.costs = Costs(method.cost if cost is None else cost, seed=seed)
-        self._surrogate = find_surrogate(method.surrogate if surrogate is None else surrogate)
-        self._models: dict[int, Refits] = {}
+        self.believer = Believer(method, initial, seed=seed, m=m, delta=delta, surrogate=surrogate, cost=cost)
+        self.costs = self.believer.costs
         self._proposal = None if method.proposal is None else method.proposal()
-        self._kept = Kept(method.step, self._belief_in_pool) if method.step is not None else None
 
     def ask(self, history: History) -> Evaluation | Stop:
         """The next evaluation, or why there is none."""
@@ -104,74 +99,6 @@ class Optimizer:
     def still_wants(self, history: History, evaluation: Evaluation) -> bool:
         """Whether an evaluation that another process left pending should be measured after all."""
         return still_wanted(history, self.costs, evaluation)
-
-    def believe(self, history: History, designs: Designs, *, pin_pending: bool = True) -> Belief:
-        """Means, deviations, prices and what may be asked, for these candidates."""
-        bundles, prices, thetas, is_open = offers(history, designs, self.costs, coupled=self.method.coupled)
-        if self.method.models:
-            beta = self._beta(history, len(designs))
-            boxes = predictions(history, designs, self.models(history), beta=beta, pin_pending=pin_pending)
-        else:
-            boxes = no_predictions(history, designs)
-        return Belief(
-            designs=designs,
-            mu=boxes.mu,
-            sigma=boxes.sigma,
-            lower=boxes.lower,
-            upper=boxes.upper,
-            keys=boxes.keys,
-            known=boxes.known,
-            optimised=history.optimised,
-            limits=history.limits,
-            reference=self.reference(history),
-            tolerances=self._tolerances(history),
-            left=designs_left(history, self.costs),
-            bundles=bundles,
-            prices=prices,
-            thetas=thetas,
-            open=is_open,
-            joints=boxes.joints,
-        )
-
-    def models(self, history: History) -> list[Refits]:
-        """The surrogates of the objectives, made on first use."""
-        choice = self._surrogate
-        for j in range(len(history.objectives)):
-            self._models.setdefault(j, Refits(choice.settings, seed=(self.seed, 1, j), growth=choice.growth))
-        return [self._models[j] for j in range(len(history.objectives))]
-
-    def reference(self, history: History) -> FloatArray:
-        """The reference point (k,): fixed before, or the worst measurement so far plus 10 % of the range."""
-        if history.reference is not None:
-            return np.array(history.reference)
-        point = []
-        for j in history.optimised:
-            _, y = history.data(j)
-            point.append(float(y.max()) + 0.1 * _span(y))
-        return np.array(point)
-
-    def _tolerances(self, history: History) -> FloatArray:
-        """What does not matter (n,): as the objectives say, or 1 % of the range of the first measurements."""
-        given = [objective.tolerance for objective in history.objectives]
-        spans = [_span(history.data(j)[1][: max(2, len(self.initial))]) for j in range(len(given))]
-        return np.array([0.01 * span if own is None else own for own, span in zip(given, spans, strict=True)])
-
-    def estimates(self, history: History) -> Predictions:
-        """What is thought of every design in the history, as far as it is not measured."""
-        with single_thread():
-            return predictions(history, history.designs, self.models(history), pin_pending=False)
-
-    def corners(self, history: History) -> tuple[FloatArray, FloatArray]:
-        """The optimistic and the pessimistic front (f, k each) that the next question would look at."""
-        rng = np.random.default_rng((self.seed, 2, len(history.asked), 0))
-        with single_thread():
-            designs = self._candidates(history, rng)
-            boxes = predictions(history, designs, self.models(history), beta=self._beta(history, len(designs)))
-        columns = list(history.optimised)
-        region = pareto_region(
-            boxes.lower, boxes.upper, self.reference(history), optimised=columns, limits=history.limits
-        )
-        return boxes.lower[region.optimistic][:, columns], boxes.upper[region.pessimistic][:, columns]
 
     def _promised(self, history: History) -> Evaluation | None:
         """The rest of a bundle, as far as it is still wanted and paid for."""
@@ -202,7 +129,7 @@ class Optimizer:
         stop = Stop("Nothing is left to measure.")
         for draw in range(DRAWS):
             rng = np.random.default_rng((self.seed, 2, len(history.asked), draw))
-            belief = self._belief(history, rng)
+            belief = self.believer.belief(history, rng)
             affordable = belief.open & affords(history, self.costs, belief.prices)
             if not buys_something(affordable, belief):
                 stop = Stop(why_nothing(history, self.costs, belief))
@@ -237,22 +164,6 @@ class Optimizer:
             return Stop("The method waits for what is being measured; tell the pending evaluations first.")
         return Stop(self.method.finished)
 
-    def _belief(self, history: History, rng: np.random.Generator) -> Belief:
-        """The belief that the method scores."""
-        if self._kept is not None:
-            belief = self._belief_in_pool(history)
-            return replace(belief, kept=self._kept.after(history, belief))
-        belief = self.believe(history, self._candidates(history, rng))
-        return replace(belief, region=_region(belief)) if self.method.region else belief
-
-    def _belief_in_pool(self, history: History) -> Belief:
-        """The belief in the candidates that are the same at every question of the study.
-
-        Nothing is pinned to a mean: what is kept would hold a value that nobody measured.
-        """
-        pool = fixed_candidates(history.space, self.m, self.initial, np.random.default_rng((self.seed, 5)))
-        return self.believe(history, pool, pin_pending=False)
-
     def _scores(self, belief: Belief, rng: np.random.Generator) -> FloatArray:
         """What the method says (m, b), weighted by the probability of feasibility if it has no rule of its own."""
         scores = self.method.acquisition(belief, rng)
@@ -264,21 +175,7 @@ class Optimizer:
         """Where to look if nothing scores: where the region is, or anywhere; a method that classifies has finished."""
         if region is not None:
             return [region.optimistic, region.alive]
-        return [np.ones(len(belief.designs), dtype=bool)] if self.method.models and self._kept is None else []
-
-    def _candidates(self, history: History, rng: np.random.Generator) -> Designs:
-        known = history.designs
-        parents = None
-        if self.method.neighbours and history.space.size > self.m:
-            boxes = predictions(history, known, self.models(history))
-            feasible = feasibility(boxes.mu, boxes.sigma, history.limits, corners=(boxes.lower, boxes.upper))
-            likely = feasible >= min(0.5, float(feasible.max()))
-            parents = known[likely][non_dominated(boxes.mu[likely][:, list(history.optimised)])]
-        return candidates(history.space, self.m, known, rng, parents=parents)
-
-    def _beta(self, history: History, m: int) -> float:
-        t = max(1, len(self.initial) + history.chosen)
-        return exploration(len(history.objectives), m, t, self.delta, factor=self.method.confidence)
+        return [np.ones(len(belief.designs), dtype=bool)] if self.method.models and self.method.step is None else []
 
     def _chosen(
         self, history: History, belief: Belief, cell: tuple[int, int], gain: float, region: Region | None
@@ -327,12 +224,3 @@ class Optimizer:
             then=objectives[1:],
             initial=initial,
         )
-
-
-def _region(belief: Belief) -> Region:
-    return pareto_region(belief.lower, belief.upper, belief.reference, optimised=belief.optimised, limits=belief.limits)
-
-
-def _span(y: FloatArray) -> float:
-    """The range of the losses y (s,), or what stands in for it where they are all equal."""
-    return float(np.ptp(y)) or abs(float(y.max())) or 1.0

@@ -183,7 +183,7 @@ class Study:
         if isinstance(answer, Stop) or self.stopped:
             return None
         if not answer.initial and self.history.reference is None:
-            losses = self._optimizer.reference(self.history)
+            losses = self._optimizer.believer.reference(self.history)
             fixed = {o.name: o.value(float(loss)) for o, loss in zip(self._optimised, losses, strict=True)}
             self._record(ReferenceFixed(fixed), Asked(answer))
         else:
@@ -293,15 +293,17 @@ class Study:
         """
         if not all(self.history.count(j) for j in range(len(self.objectives))):
             return Front()
-        return front_rows(self.history, self._optimizer.estimates(self.history), complete=measured)
+        return front_rows(self.history, self._optimizer.believer.estimates(self.history), complete=measured)
 
     def region(self) -> ParetoRegion:
         """The region between the optimistic and the pessimistic front, as the next question would see it."""
         if not all(self.history.count(j) for j in range(len(self.objectives))):
             raise InvalidValueError("There is no Pareto region yet; every objective needs at least one measurement.")
         signs = np.array([objective.value(1.0) for objective in self._optimised])
-        optimistic, pessimistic = self._optimizer.corners(self.history)
-        return ParetoRegion(optimistic * signs, pessimistic * signs, self._optimizer.reference(self.history) * signs)
+        optimistic, pessimistic = self._optimizer.believer.corners(self.history)
+        return ParetoRegion(
+            optimistic * signs, pessimistic * signs, self._optimizer.believer.reference(self.history) * signs
+        )
 
     def trace(self) -> Trace:
         """The finished evaluations, with cost, hypervolume and volume of the Pareto region."""
@@ -400,7 +402,7 @@ class Study:
     def _reference_losses(self) -> FloatArray | None:
         if not all(self.history.count(j) for j in range(len(self.objectives))):
             return None
-        return self._optimizer.reference(self.history)
+        return self._optimizer.believer.reference(self.history)
 
     def _check_pending(self, evaluation: Evaluation) -> None:
         if not isinstance(evaluation, Evaluation):
