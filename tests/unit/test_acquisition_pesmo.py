@@ -12,7 +12,7 @@ from scipy.integrate import trapezoid
 from scipy.stats import norm, truncnorm
 
 from flexibo.acquisition import pesmo as module
-from flexibo.acquisition.pesmo import NOISE, entropy_gains, pesmo, standardised
+from flexibo.acquisition.pesmo import NOISE, SETS, entropy_gains, likely_sets, pesmo, standardised
 from flexibo.acquisition.propagation import _falls, conditioned, conditioned_variances, dominating, replacement
 from flexibo.arrays import FloatArray, IntArray
 from flexibo.belief import Belief, Joint
@@ -74,6 +74,10 @@ def line(make: MakeBelief, m: int = 30, n: int = 2, **fields: object) -> Belief:
     x = np.arange(m) / m
     mean = np.stack([1.5 * (x - j / max(n - 1, 1)) ** 2 for j in range(n)], axis=1)
     return believed(make, mean, [smooth(m, 0.15 + 0.05 * j) for j in range(n)], known=[3, 14, 25], **fields)
+
+
+def gained(belief: Belief, sets: list[IntArray]) -> FloatArray:
+    return entropy_gains(belief, standardised(belief), sets)
 
 
 def covariance_of(members: FloatArray) -> FloatArray:
@@ -266,7 +270,7 @@ def test_the_order_of_members_and_of_objectives_does_not_matter() -> None:
 def test_a_problem_that_is_its_own_mirror_image_has_mirrored_scores(make_belief: MakeBelief) -> None:
     x = np.arange(21) / 20
     belief = believed(make_belief, np.stack([x, 1.0 - x], axis=1), [smooth(21)] * 2, known=[5, 15])
-    scores = entropy_gains(belief, [np.array([0, 10, 20]), np.array([2, 18])])
+    scores = gained(belief, [np.array([0, 10, 20]), np.array([2, 18])])
     np.testing.assert_allclose(scores, scores[::-1, ::-1], rtol=1e-6, atol=1e-9)
     assert scores.max() > 0.1
 
@@ -336,7 +340,7 @@ def test_units_do_not_matter(exponents: list[float], shift: float) -> None:
         mu = factor * (mean + shift)
         joints = tuple(Joint(Table(mu[:, j], factor[j] ** 2 * K[j]), X, at, mu[:, j], pinned) for j in range(2))
         known = np.stack([pinned, pinned], axis=1)
-        return entropy_gains(_Bare(joints, known), [np.array([0, 2, 4]), np.array([1, 5])])  # type: ignore[arg-type]
+        return gained(_Bare(joints, known), [np.array([0, 2, 4]), np.array([1, 5])])  # type: ignore[arg-type]
 
     np.testing.assert_allclose(scores(factor, shift), scores(np.ones(2), 0.0), rtol=1e-6, atol=1e-9)
 
@@ -358,11 +362,11 @@ def test_an_objective_that_is_known_everywhere_still_decides_who_dominates(make_
     pinned[:, 0] = True
     mean = np.array([[0.0, 0.5], [1e-9, 0.0], [2e-9, 0.0], [3e-9, 0.0]])  # a tiny unit
     belief = believed(make_belief, mean, [np.eye(4)] * 2, pinned=pinned, bundles=((0,), (1,)))
-    scores = entropy_gains(belief, [np.array([0])])
+    scores = gained(belief, [np.array([0])])
     assert (scores[:, 0] == 0.0).all()
     # The others are worse than the member in the first loss, so nothing follows for the second.
     assert (scores[1:, 1] == 0.0).all()
-    scores = entropy_gains(belief, [np.array([3])])
+    scores = gained(belief, [np.array([3])])
     assert (scores[:3, 1] > 0.05).all()
 
 
@@ -370,7 +374,7 @@ def test_a_measured_design_holds_members_back_unless_it_is_illegal(make_belief: 
     mean = np.array([[0.0, 0.0, 5.0], [0.3, 0.3, 0.0], [1.0, 1.0, 0.0]])
     belief = believed(make_belief, mean, [np.eye(3)] * 3, known=[0], optimised=(0, 1))
     sets = [np.array([1])]
-    legal, illegal = (entropy_gains(replace(belief, limits=np.array([np.inf, np.inf, at])), sets) for at in (6.0, 4.0))
+    legal, illegal = (gained(replace(belief, limits=np.array([np.inf, np.inf, at])), sets) for at in (6.0, 4.0))
     assert legal[1].sum() > illegal[1].sum() + 0.02
 
 
@@ -395,7 +399,7 @@ def test_designs_that_share_a_loss_share_its_score(make_belief: MakeBelief) -> N
     pinned = np.stack([joint.pinned[joint.place] for joint in joints], axis=1)
     mu = np.stack([joint.mean[joint.place] for joint in joints], axis=1)
     belief = replace(belief, joints=joints, mu=mu, known=pinned, sigma=np.where(pinned, 0.0, 1.0))
-    scores = entropy_gains(belief, [np.array([0, 10, 28]), np.array([2, 16])])
+    scores = gained(belief, [np.array([0, 10, 28]), np.array([2, 16])])
     np.testing.assert_allclose(scores[0::2], scores[1::2], rtol=1e-5, atol=1e-7)
     assert scores.max() > 0.0
 
@@ -407,8 +411,8 @@ def test_noisy_losses_that_were_measured_score_nothing_but_take_part(make_belief
     belief = replace(belief, known=measured)
     joints = tuple(replace(joint, pinned=np.zeros(30, dtype=bool)) for joint in belief.joints)
     belief = replace(belief, joints=joints, sigma=np.full((30, 2), 0.3))
-    with_them = entropy_gains(belief, [np.array([0, 29])])
-    without = entropy_gains(replace(belief, known=np.zeros((30, 2), dtype=bool)), [np.array([0, 29])])
+    with_them = gained(belief, [np.array([0, 29])])
+    without = gained(replace(belief, known=np.zeros((30, 2), dtype=bool)), [np.array([0, 29])])
     assert (with_them[measured] == 0.0).all()
     assert abs(with_them[~measured] - without[~measured]).max() > 0.01
 
@@ -432,22 +436,53 @@ def test_a_warp_does_not_change_what_is_learned(make_belief: MakeBelief) -> None
         beliefs.append(make_belief(mu, np.ones((20, 2)), joints=tuple(joints)))
     sets = [np.array([0, 7, 15]), np.array([3, 12])]
     assert standardised(beliefs[1]).mean == pytest.approx(standardised(beliefs[0]).mean)
-    np.testing.assert_allclose(entropy_gains(beliefs[1], sets), entropy_gains(beliefs[0], sets), rtol=1e-6)
+    np.testing.assert_allclose(gained(beliefs[1], sets), gained(beliefs[0], sets), rtol=1e-6)
 
 
 def test_what_varies_less_than_the_noise_scores_next_to_nothing(make_belief: MakeBelief) -> None:
     K = np.diag([1.0, 1.0, 0.1 * NOISE])
     belief = believed(make_belief, [[0.0], [0.1], [0.0]], [K], known=[0])
-    scores = entropy_gains(belief, [np.array([0])])
+    scores = gained(belief, [np.array([0])])
     assert scores[1] > 0.2
     assert 0.0 < scores[2] < 0.05
+
+
+def test_only_designs_that_may_be_optimal_are_drawn(make_belief: MakeBelief) -> None:
+    x = np.arange(40) / 40
+    mean = np.stack([x, 1.0 - x], axis=1)
+    mean[::4] += 12.0  # hopeless
+    belief = believed(make_belief, mean, [smooth(40, 0.05)] * 2, known=[5])
+    drawn = likely_sets(belief, standardised(belief), np.random.default_rng(0))
+    assert len(drawn) == SETS
+    together = np.unique(np.concatenate(drawn))
+    assert len(together) > 20
+    assert not np.isin(together, np.arange(0, 40, 4)).any()
+    asked: list[int] = []
+
+    @dataclass(frozen=True)
+    class Counting(Table):
+        def draws(self, X: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+            asked.append(len(X))
+            return super().draws(X, count, rng)
+
+    joints = tuple(replace(one, model=Counting(one.model.mean, one.model.matrix)) for one in belief.joints)  # type: ignore[union-attr]
+    likely_sets(replace(belief, joints=joints), standardised(belief), np.random.default_rng(0))
+    assert asked == [29, 29]  # 30 are not hopeless, and one is known
+
+
+def test_with_limits_members_are_legal_in_their_draw(make_belief: MakeBelief) -> None:
+    x = np.arange(20) / 20
+    mean = np.stack([x, 1.0 - x, np.where(x < 0.5, 5.0, 0.0)], axis=1)
+    belief = believed(make_belief, mean, [0.01 * smooth(20)] * 3, optimised=(0, 1), limits=np.array([9.0, 9.0, 1.0]))
+    drawn = likely_sets(belief, standardised(belief), np.random.default_rng(0))
+    assert min(rows.min() for rows in drawn) >= 10
 
 
 def test_the_score_is_the_mean_over_the_pareto_sets(make_belief: MakeBelief) -> None:
     belief = line(make_belief)
     sets = [np.array([0, 10]), np.array([5, 22, 29])]
-    each = [entropy_gains(belief, [one]) for one in sets]
-    np.testing.assert_allclose(entropy_gains(belief, sets), (each[0] + each[1]) / 2.0, rtol=1e-3, atol=1e-6)
+    each = [gained(belief, [one]) for one in sets]
+    np.testing.assert_allclose(gained(belief, sets), (each[0] + each[1]) / 2.0, rtol=1e-3, atol=1e-6)
 
 
 def test_the_same_generator_gives_the_same_scores(make_belief: MakeBelief) -> None:

@@ -38,10 +38,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from flexibo.acquisition.additive import bundled, with_constraints
-from flexibo.acquisition.fronts import sampled_sets
+from flexibo.acquisition.fronts import pareto_set, sampled_sets
 from flexibo.acquisition.propagation import REACH, Conditioned, conditioned, conditioned_variances
 from flexibo.arrays import BoolArray, FloatArray, IntArray
 from flexibo.belief import Belief, Joint
+from flexibo.pareto import non_dominated
+from flexibo.pareto.dominance import strictly_dominated
 from flexibo.surrogates import Warped
 
 SETS = 10
@@ -51,14 +53,17 @@ MEMBERS = 50
 larger; with 10 members the ranks of scores correlate by 0.65 to 0.85 only with those of whole sets."""
 NOISE = 1e-6
 """The variance of the noise, in units of the largest variance of a loss."""
+CERTAIN = 5.0
+"""Nobody's loss is further from its mean than so many deviations, but for one in a million."""
 BLOCK = 1024
 """How many candidates are scored at once: bounds the memory."""
 
 
 def pesmo(belief: Belief, rng: np.random.Generator) -> FloatArray:
     """The expected reduction of entropy for every candidate and bundle (m, b), in nats."""
+    losses = standardised(belief)
     scores = np.zeros_like(belief.mu)
-    scores[:, list(belief.optimised)] = entropy_gains(belief, sampled_sets(belief, SETS, rng, most=MEMBERS))
+    scores[:, list(belief.optimised)] = entropy_gains(belief, losses, likely_sets(belief, losses, rng))
     return bundled(with_constraints(scores, belief), belief.bundles)
 
 
@@ -111,9 +116,19 @@ def _normal(joint: Joint) -> tuple[Joint, FloatArray, FloatArray]:
     return replace(joint, model=model, mean=mean), mean[joint.place], deviation[joint.place]
 
 
-def entropy_gains(belief: Belief, sets: Sequence[IntArray]) -> FloatArray:
+def likely_sets(belief: Belief, losses: Losses, rng: np.random.Generator) -> list[IntArray]:
+    """The Pareto sets of joint draws; without limits only designs are drawn that may be in one, for that is faster."""
+    if np.isfinite(belief.limits).any():
+        return sampled_sets(belief, SETS, rng, most=MEMBERS)
+    best, worst = (losses.mean + side * CERTAIN * losses.deviation for side in (-1.0, 1.0))
+    rows = np.flatnonzero(~strictly_dominated(best.T, worst.T[non_dominated(worst.T)]))
+    Y = np.stack([belief.joints[j].draws(SETS, rng, rows=rows) for j in belief.optimised], axis=-1)
+    columns = range(len(belief.optimised))
+    return [rows[pareto_set(draw, columns, belief.limits[list(belief.optimised)], most=MEMBERS)] for draw in Y]
+
+
+def entropy_gains(belief: Belief, losses: Losses, sets: Sequence[IntArray]) -> FloatArray:
     """How much the entropy of each objective's loss falls given a Pareto set, on average over the sets (m, k)."""
-    losses = standardised(belief)
     known = belief.known[:, list(belief.optimised)]
     scores = np.zeros(known.shape)
     candidates = np.flatnonzero((~known & (losses.deviation.T > 0)).any(axis=1))
