@@ -116,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
     parser.add_argument("--methods", default=",".join(method.name for method in methods()), help="names, with commas")
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--budget", type=int, default=20, help="full evaluations after the initial designs")
+    parser.add_argument("--budget", type=int, default=40, help="full evaluations after the initial designs")
     given = parser.parse_args(arguments)
     names = list(dict.fromkeys([FLOOR, *given.methods.split(",")]))
     tasks = [(p, m, seed, given.budget) for m in names for p in PROBLEMS for seed in range(given.seeds)]

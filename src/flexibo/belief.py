@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
 
 from flexibo.arrays import BoolArray, FloatArray, IntArray, KeyArray
 from flexibo.costs import Costs
+from flexibo.errors import InvalidValueError
 from flexibo.history import History
 from flexibo.pareto import Region, non_dominated
 from flexibo.space import Designs
-from flexibo.surrogates import Refits, Surrogate, interval, joint
+from flexibo.surrogates import Refits, Surrogate, below, interval, joint, normal_below
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ class Belief:
         thetas: What a score is divided by (m, b).
         open: Whether it may be asked (m, b).
         joints: How the losses of the candidates hang together, for each quantity (n); empty without models.
+        legal: The probability that each quantity is within its limit (m, n); None for that of normal losses.
         region: The Pareto region; None for methods that are not about it.
         kept: What the method carries from question to question; None for most.
     """
@@ -62,12 +63,16 @@ class Belief:
     thetas: FloatArray
     open: BoolArray
     joints: tuple[Joint, ...] = ()
+    legal: FloatArray | None = None
     region: Region | None = None
     kept: object = None
 
-    def feasible(self) -> FloatArray:
-        """The probability (m,) that all constraints hold."""
-        return feasibility(self.mu, self.sigma, self.limits, corners=(self.lower, self.upper))
+    def feasible(self, columns: Sequence[int] | None = None) -> FloatArray:
+        """The probability (m,) that all constraints hold, or those of some columns."""
+        some = np.arange(len(self.limits)) if columns is None else np.asarray(columns, dtype=np.int64)
+        if self.legal is not None:
+            return np.asarray(self.legal[:, some].prod(axis=1))
+        return feasibility(self.mu[:, some], self.sigma[:, some], self.limits[some])
 
     def incumbents(self) -> BoolArray:
         """The candidates (m,) that are known in every quantity and within every limit."""
@@ -79,33 +84,15 @@ class Belief:
         return np.unique(losses[non_dominated(losses)], axis=0)
 
 
-def feasibility(
-    mu: FloatArray, sigma: FloatArray, limits: FloatArray, *, corners: tuple[FloatArray, FloatArray] | None = None
-) -> FloatArray:
-    """The probability (m,) that losses with these means and deviations (m, n) are within the limits (n,).
-
-    Args:
-        mu: Means (m, n).
-        sigma: Deviations (m, n); 0 where the loss is known.
-        limits: The greatest feasible losses (n,).
-        corners: Lower and upper corners of the boxes (m, n each). Where a box is not symmetric about its mean, the
-            deviation on the limit's side counts.
+def feasibility(mu: FloatArray, sigma: FloatArray, limits: FloatArray) -> FloatArray:
+    """The probability (m,) that normal losses with these means and deviations (m, n) are within the limits (n,).
 
     >>> feasibility(np.array([[1.0, 5.0], [3.0, 5.0]]), np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([2.0, np.inf]))
     array([1., 0.])
     """
     probability = np.ones(len(mu))
     for j in np.flatnonzero(np.isfinite(limits)):
-        margin, deviation = limits[j] - mu[:, j], sigma[:, j]
-        if corners is not None:
-            below, above = mu[:, j] - corners[0][:, j], corners[1][:, j] - mu[:, j]
-            side, width = np.where(margin >= 0, above, below), below + above
-            skew = np.divide(2.0 * side, width, out=np.ones(len(mu)), where=width > 0)
-            deviation = deviation * np.where(skew > 0, skew, 1.0)
-        uncertain = deviation > 0
-        with np.errstate(over="ignore"):
-            z = np.divide(margin, deviation, out=np.zeros(len(mu)), where=uncertain)
-        probability *= np.where(uncertain, ndtr(z), margin >= 0)
+        probability *= normal_below(mu[:, j], sigma[:, j], float(limits[j]))
     return probability
 
 
@@ -159,7 +146,7 @@ class Joint:
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """Boxes of candidates: middle, deviation, corners, keys and what is known (m, n each); see `Belief`."""
+    """Boxes of candidates: middle, deviation, corners, keys, what is known, what is legal (m, n); see `Belief`."""
 
     mu: FloatArray
     sigma: FloatArray
@@ -167,15 +154,15 @@ class Predictions:
     upper: FloatArray
     keys: KeyArray
     known: BoolArray
+    legal: FloatArray
     joints: tuple[Joint, ...]
 
 
 def no_predictions(history: History, designs: Designs) -> Predictions:
     """The predictions of a method without models: nothing is known."""
     nothing = np.zeros((len(designs), len(history.objectives)))
-    return Predictions(
-        nothing, nothing, nothing, nothing, nothing.astype(np.uint64), np.zeros(nothing.shape, dtype=bool), ()
-    )
+    unknown, ones = np.zeros(nothing.shape, dtype=bool), np.ones(nothing.shape)
+    return Predictions(nothing, nothing, nothing, nothing, nothing.astype(np.uint64), unknown, ones, ())
 
 
 def predictions(
@@ -195,7 +182,7 @@ def predictions(
     """
     shape = (len(designs), len(history.objectives))
     mu, sigma, lower, upper = (np.zeros(shape) for _ in range(4))
-    keys, known = np.zeros(shape, dtype=np.uint64), np.zeros(shape, dtype=bool)
+    keys, known, legal = np.zeros(shape, dtype=np.uint64), np.zeros(shape, dtype=bool), np.ones(shape)
     half = math.sqrt(beta)
     joints = []
     for j, objective in enumerate(history.objectives):
@@ -210,7 +197,7 @@ def predictions(
             seen, y = history.data(j)
             groups = history.space.groups(objective.depends_on)
             model = models[j].model(seen.encoded(objective.depends_on), y, groups=groups)
-            low[~pinned], middle[~pinned], high[~pinned] = interval(model, X[~pinned], half)
+            low[~pinned], middle[~pinned], high[~pinned] = _checked(interval(model, X[~pinned], half), objective.name)
         pending = [e.design for e in history.pending.values() if objective.name in e.yields]
         if pending and pin_pending:
             waiting = np.isin(distinct, history.space.designs(pending).keys(objective.depends_on))
@@ -219,8 +206,22 @@ def predictions(
         mu[:, j], lower[:, j], upper[:, j] = middle[inverse], low[inverse], high[inverse]
         sigma[:, j] = ((high - low) / (2.0 * half))[inverse] if half else 0.0
         known[:, j] = measured[inverse]
+        if objective.is_constraint:
+            probability = (middle <= objective.limit).astype(float)
+            if model is not None:
+                probability[~pinned] = below(model, X[~pinned], objective.limit)
+            legal[:, j] = probability[inverse]
         joints.append(Joint(model, X, inverse.reshape(-1), middle, pinned))
-    return Predictions(mu, sigma, lower, upper, keys, known, tuple(joints))
+    return Predictions(mu, sigma, lower, upper, keys, known, legal, tuple(joints))
+
+
+def _checked(box: tuple[FloatArray, FloatArray, FloatArray], name: str) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The intervals (m,) that a surrogate gave, or a sentence if they are none."""
+    if not all(np.isfinite(side).all() for side in box):
+        raise InvalidValueError(
+            f"The surrogate of {name!r} predicted NaN or infinite losses; repair it, or use 'gp' or 'rf'."
+        )
+    return box
 
 
 def _known(distinct: KeyArray, known: Mapping[int, float]) -> tuple[FloatArray, BoolArray]:

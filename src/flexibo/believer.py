@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from flexibo.arrays import FloatArray
-from flexibo.belief import Belief, Predictions, exploration, feasibility, no_predictions, offers, predictions
+from flexibo.belief import Belief, Predictions, exploration, no_predictions, offers, predictions
 from flexibo.budget import designs_left
 from flexibo.candidates import candidates, fixed_candidates
 from flexibo.catalogue import Method, find_surrogate
@@ -17,7 +17,7 @@ from flexibo.history import History
 from flexibo.pareto import Region, non_dominated, pareto_region
 from flexibo.replay import Kept
 from flexibo.space import Design, Designs
-from flexibo.surrogates import Refits, Surrogate
+from flexibo.surrogates import Refits, Surrogate, joint
 from flexibo.threads import single_thread
 
 
@@ -52,6 +52,8 @@ class Believer:
         self.delta = delta
         self.costs = Costs(method.cost if cost is None else cost, seed=seed)
         self._surrogate = find_surrogate(method.surrogate if surrogate is None else surrogate)
+        if method.draws:
+            joint(self._surrogate.settings)  # before anything is paid for
         self._models: dict[int, Refits] = {}
         self._kept = Kept(method.step, self._belief_in_pool) if method.step is not None else None
 
@@ -116,6 +118,7 @@ class Believer:
             thetas=thetas,
             open=is_open,
             joints=boxes.joints,
+            legal=boxes.legal,
         )
 
     def models(self, history: History) -> list[Refits]:
@@ -138,7 +141,7 @@ class Believer:
         parents = None
         if self.method.neighbours and history.space.size > self.m:
             boxes = predictions(history, known, self.models(history))
-            feasible = feasibility(boxes.mu, boxes.sigma, history.limits, corners=(boxes.lower, boxes.upper))
+            feasible = boxes.legal.prod(axis=1)
             likely = feasible >= min(0.5, float(feasible.max()))
             parents = known[likely][non_dominated(boxes.mu[likely][:, list(history.optimised)])]
         return candidates(history.space, self.m, known, rng, parents=parents)

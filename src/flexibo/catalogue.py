@@ -53,6 +53,7 @@ class Method:
         feasibility: How it treats constraints: by a rule of its own, by the probability of feasibility, or not at all.
         measure: What its score is, for people.
         most: The greatest number of objectives.
+        draws: Whether it needs a surrogate that draws jointly.
         extra: The package that it needs, and the extra that installs it.
         finished: Why the study ends when nothing scores.
     """
@@ -74,6 +75,7 @@ class Method:
     feasibility: Literal["own", "probability", "none"] = "own"
     measure: str = "scored"
     most: int = 6
+    draws: bool = False
     extra: tuple[str, str] | None = None
     finished: str = "Nothing that is left can be measured."
 
@@ -167,6 +169,7 @@ _RIVALS = (
         expected_scalarised_improvement,
         "expected improvement",
         "Expected improvement of a random augmented Chebyshev scalarisation.",
+        most=20,
     ),
     _rival(
         "smsego",
@@ -183,6 +186,7 @@ _RIVALS = (
         pesmo,
         "information about the Pareto set",
         "Predictive entropy search for the Pareto set, by expectation propagation.",
+        draws=True,
     ),
     _rival(
         "pesmo-dec",
@@ -191,6 +195,7 @@ _RIVALS = (
         "information about the Pareto set",
         "PESMO, one objective at a time.",
         coupled=False,
+        draws=True,
     ),
     _rival(
         "mesmo",
@@ -198,6 +203,7 @@ _RIVALS = (
         mesmo,
         "information about the front",
         "Max-value entropy search: how much is learned about the best values in the front.",
+        draws=True,
     ),
     _rival(
         "mesmo-dec",
@@ -206,6 +212,7 @@ _RIVALS = (
         "information about the front",
         "MESMO, one objective at a time.",
         coupled=False,
+        draws=True,
     ),
     _rival(
         "mesmoc",
@@ -214,6 +221,7 @@ _RIVALS = (
         "information about the front",
         "MESMO under constraints that are measured and learned too.",
         feasibility="own",
+        draws=True,
     ),
     _rival(
         "ca-mobo",
@@ -318,7 +326,8 @@ def find_method(method: str) -> Method:
             f"The method {base!r} has no scores to divide by costs; use it without {COST_SUFFIX!r}."
         )
     summary = f"{found.summary.rstrip('.')}; divided by the expected cost of each design."
-    return replace(found, name=method, summary=summary, cost="learned-ratio")
+    # Where single objectives compete, plain division would buy the cheapest alone.
+    return replace(found, name=method, summary=summary, cost="learned-ratio" if found.coupled else "learned")
 
 
 def find_surrogate(surrogate: str | Surrogate) -> SurrogateChoice:

@@ -38,8 +38,11 @@ def choose(
     """
     tables = [np.where(affordable, scores, -np.inf)]
     if fallbacks:
-        # The quantities have units of their own; the widest of each counts as one.
-        spread = belief.sigma / np.where(belief.sigma.max(axis=0) > 0, belief.sigma.max(axis=0), 1.0)
+        # The quantities have units of their own; the widest of each counts as one. A decided constraint tells nothing.
+        decided = (belief.lower > belief.limits) | (belief.upper <= belief.limits)
+        decided[:, list(belief.optimised)] = False
+        widest = belief.sigma.max(axis=0)
+        spread = np.where(decided & np.isfinite(belief.limits), 0.0, belief.sigma / np.where(widest > 0, widest, 1.0))
         width = np.stack([spread[:, list(bundle)].sum(axis=1) for bundle in belief.bundles], axis=1)
         tables += [np.where(affordable & among[:, None], width / belief.thetas, -np.inf) for among in fallbacks]
     for table in tables:

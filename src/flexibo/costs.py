@@ -23,6 +23,12 @@ FLOOR = 1e-4
 """Nothing counts as cheaper than this share of the dearest mean cost."""
 FEWEST_TO_LEARN = 4
 """A cost model per design needs this many costs; before that the mean is used."""
+EQUAL = 1e-12
+"""Costs that differ by no more than this share are equal: there is nothing to learn, and the mean is used."""
+LEAST_SHARE = 1e-9
+"""To a cost model nothing is cheaper than this share of the dearest cost, as zero has no logarithm."""
+LONGEST_SHOWN = 80
+"""What a callable wrongly gave is shown up to this length."""
 
 
 def log_cost(prices: FloatArray, means: FloatArray) -> FloatArray:
@@ -132,24 +138,46 @@ class Costs:
         return TRANSFORMS[self.cost](np.where(prices > 0, prices, 0.0), means)
 
     def _given(self, design: Design, objective: str) -> float:
-        price = float(self.cost(design, objective))  # type: ignore[operator]  # only called when it is a callable
-        if not math.isfinite(price) or price < 0:
+        given = self.cost(design, objective)  # type: ignore[operator]  # only called when it is a callable
+        price = _number(given)
+        if not 0 <= price < math.inf:
             raise InvalidValueError(
-                f"The cost callable gave {price} for {objective!r} of {design!r}; it must be zero or more, and finite."
+                f"The cost callable gave {_short(given)} for {objective!r} of {design!r}; "
+                "return one number, zero or more and finite."
             )
         return price
 
     def _learned(self, history: History, p: int, designs: Designs, fallback: FloatArray) -> FloatArray:
         """Costs predicted per design by a Gaussian process of their logarithm, kept near what was seen."""
         seen, costs = history.costs(p)
-        if len(costs) < FEWEST_TO_LEARN or costs.max() <= 0:
+        if len(costs) < FEWEST_TO_LEARN or costs.max() <= 0 or np.ptp(costs) <= EQUAL * costs.max():
             return fallback
         options = history.purchases[p].options
         refits = self._refits.setdefault(p, Refits(GaussianProcess(), seed=(self._seed, 7, p)))
-        floor = 1e-9 * float(costs.max())
-        model = refits.model(
-            seen.encoded(options), np.log(np.maximum(costs, floor)), groups=history.space.groups(options)
-        )
+        highest = math.log(costs.max())
+        logs = np.log(costs, out=np.full(len(costs), -math.inf), where=costs > 0)
+        losses = np.maximum(logs, highest + math.log(LEAST_SHARE))
+        model = refits.model(seen.encoded(options), losses, groups=history.space.groups(options))
         mu, sigma = model.predict(designs.encoded(options))
-        # The mean of a log-normal; far from the data it must not run away from what was ever paid.
-        return np.clip(np.exp(mu + 0.5 * sigma**2), costs.min() / 2, costs.max() * 2)
+        # The mean of a log-normal; far from the data it must not run away from what was ever paid. The exponent is
+        # limited before it is raised, as it may be beyond what a float holds.
+        exponent = np.clip(mu + 0.5 * sigma**2, logs.min() - math.log(2), highest + math.log(2))
+        return np.clip(np.exp(exponent), costs.min() / 2, costs.max() * 2)
+
+
+def _number(given: object) -> float:
+    """What was given as a float; NaN where it is not one number."""
+    if isinstance(given, str | bytes) or getattr(given, "shape", ()) != ():
+        return math.nan
+    try:
+        return float(given)  # type: ignore[arg-type]  # anything float() takes is a number here
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def _short(given: object) -> str:
+    """What was given on one line, shortened."""
+    if isinstance(given, int) and given.bit_length() > LONGEST_SHOWN:
+        return f"a whole number of {given.bit_length()} bits"
+    text = " ".join(repr(given).split())
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."

@@ -27,14 +27,15 @@ class MissingExtraError(FlexiBOError, ImportError):
 
 
 def unknown_name(what: str, name: object, known: Iterable[str]) -> UnknownNameError:
-    """An error that lists the known names and, where there is one, the nearest.
+    """An error that lists the known names and, where there is one, the nearest, whatever its case.
 
     >>> str(unknown_name("method", "flexbo", ["flexibo", "random"]))
     "Unknown method 'flexbo'; did you mean 'flexibo'? Known: flexibo, random."
     """
     names = sorted(known)
-    near = difflib.get_close_matches(str(name), names, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
+    by_lower = {other.lower(): other for other in names}
+    near = difflib.get_close_matches(str(name).lower(), by_lower, n=1)
+    hint = f"; did you mean {by_lower[near[0]]!r}?" if near else "."
     return UnknownNameError(f"Unknown {what} {name!r}{hint} Known: {', '.join(names)}.")
 
 

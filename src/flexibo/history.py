@@ -14,7 +14,7 @@ import numpy as np
 from flexibo.arrays import FloatArray, KeyArray
 from flexibo.errors import InvalidValueError
 from flexibo.events import Added, Asked, BudgetSet, Evaluation, Event, Failed, ReferenceFixed, Released, Told
-from flexibo.objectives import Objective, purchases
+from flexibo.objectives import LARGEST, Objective, purchases
 from flexibo.space import Design, Designs, Space
 
 MAX_ATTEMPTS = 3
@@ -131,6 +131,18 @@ class History:
     def first(self, j: int) -> dict[int, tuple[int, float]]:
         """By key: after how many events objective j was first measured, and the loss then."""
         return self._data[j].first
+
+    def has_feasible(self) -> bool:
+        """Whether a design is known in every objective and keeps every constraint, or there is no constraint."""
+        if not np.isfinite(self.limits).any():
+            return True
+        designs = self.designs
+        kept = np.ones(len(designs), dtype=bool)
+        for j, objective in enumerate(self.objectives):
+            losses = self._data[j].latest
+            keys = designs.keys(objective.depends_on).tolist()
+            kept &= np.array([losses.get(key, np.inf) <= min(objective.limit, LARGEST) for key in keys], dtype=bool)
+        return bool(kept.any())
 
     def costs(self, p: int) -> tuple[Designs, FloatArray]:
         """The designs and raw costs of what was paid for purchase p, in order."""
@@ -271,15 +283,12 @@ class History:
 
     def _learn(self, design: Design, row: FloatArray, values: Mapping[str, float]) -> None:
         """Add values to the data of their objectives; an exact objective keeps its first value of a key."""
-        for p, purchase in enumerate(self.purchases):
-            if all(self.names[j] in values for j in purchase.members):
-                self._ledgers[p].measured.add(self.key(p, design))
         single = self.space.designs([design])
-        for j, objective in enumerate(self.objectives):
+        keys = [int(single.keys(objective.depends_on)[0]) for objective in self.objectives]
+        for j, (objective, key) in enumerate(zip(self.objectives, keys, strict=True)):
             if objective.name not in values:
                 continue
             data = self._data[j]
-            key = int(single.keys(objective.depends_on)[0])
             if key in data.latest and not objective.noisy:
                 continue
             loss = objective.loss(values[objective.name])
@@ -287,3 +296,7 @@ class History:
             data.losses.append(loss)
             data.first.setdefault(key, (len(self.events) + 1, loss))
             data.latest[key] = loss
+        # What a purchase yields may become known piece by piece, as when results are brought in.
+        for p, purchase in enumerate(self.purchases):
+            if all(keys[j] in self._data[j].latest for j in purchase.members):
+                self._ledgers[p].measured.add(self.key(p, design))

@@ -30,7 +30,7 @@ class Objective:
 
     Attributes:
         name: What users and callables call it.
-        direction: ``"min"`` or ``"max"``; a constraint's own bound decides it.
+        direction: ``"min"`` (the default) or ``"max"``; a bound decides it where it is not given.
         unit: Shown beside values, e.g. ``"J"``.
         options: The options it depends on; ``None`` means all of them. Designs that agree in these share one value.
         noisy: Whether two readings of one design differ. A noisy objective is believed, never taken as exact.
@@ -51,7 +51,7 @@ class Objective:
     """
 
     name: str
-    direction: Direction = "min"
+    direction: Direction | None = None
     _: KW_ONLY
     unit: str = ""
     options: Collection[str] | None = None
@@ -69,7 +69,7 @@ class Objective:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
             raise InvalidValueError(f"An objective is named {self.name!r}; give it a non-empty string.")
-        if self.direction not in ("min", "max"):
+        if not (self.direction is None or (isinstance(self.direction, str) and self.direction in ("min", "max"))):
             raise InvalidValueError(
                 f"Objective {self.name!r} has direction {self.direction!r}; it must be 'min' or 'max'."
             )
@@ -117,7 +117,7 @@ class Objective:
                 f"Objective {self.name!r} has at_most and at_least; give one of them, and a second objective "
                 "measured_with the first for the other."
             )
-        if self.optimise not in (None, True, False):
+        if self.optimise is not None and not isinstance(self.optimise, bool):
             raise InvalidTypeError(f"Objective {self.name!r} has optimise {self.optimise!r}; it must be True or False.")
         if not bounds and self.optimise is False:
             raise InvalidValueError(
@@ -129,13 +129,17 @@ class Objective:
             bound, direction = getattr(self, field), "min" if field == "at_most" else "max"
             good = isinstance(bound, int | float) and not isinstance(bound, bool) and abs(bound) <= LARGEST
             if not good:
-                raise InvalidValueError(f"Objective {self.name!r} has {field} {bound!r}; it must be a finite number.")
-            if direction != self.direction and (optimise or self.direction == "max"):
+                raise InvalidValueError(
+                    f"Objective {self.name!r} has {field} {bound!r}; it must be a number, at most {LARGEST:g} in size."
+                )
+            if self.direction not in (None, direction):
                 raise InvalidValueError(
                     f"Objective {self.name!r} has direction {self.direction!r} and {field}; a bound limits how bad a "
                     f"value may be, so {field} goes with direction {direction!r}."
                 )
             object.__setattr__(self, "direction", direction)
+        if self.direction is None:
+            object.__setattr__(self, "direction", "min")
 
     @property
     def is_constraint(self) -> bool:
@@ -197,6 +201,8 @@ class Objective:
         shown = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
         if shown["optimise"] is not self.is_constraint:
             del shown["optimise"]  # it follows from the bound
+        if shown["direction"] == ("max" if self.at_least is not None else "min"):
+            del shown["direction"]  # so does this
         if "options" in shown:
             shown["options"] = list(shown["options"])
         return shown

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flexibo.acquisition.additive import feasibility_scores
 from flexibo.arrays import BoolArray, FloatArray
 from flexibo.belief import Belief
 from flexibo.believer import Believer
@@ -137,14 +138,31 @@ class Optimizer:
             region = belief.region
             if region is not None and region.volume <= NO_REGION * region.optimistic_volume:
                 stop = Stop(NO_REGION_LEFT if region.optimistic_volume > 0 else NOTHING_BETTER)
-                continue
-            scores = self._scores(belief, rng)
-            per_cost = scores / belief.thetas if self.method.models else scores
-            cell = choose(per_cost, belief, affordable, rng, fallbacks=self._fallbacks(region, belief))
-            if cell is not None:
-                return self._chosen(history, belief, cell, float(scores[cell]), region)
-            stop = Stop(self.method.finished)
+            else:
+                scores = self._scores(belief, rng)
+                per_cost = scores / belief.thetas if self.method.models else scores
+                cell = choose(per_cost, belief, affordable, rng, fallbacks=self._fallbacks(region, belief))
+                if cell is not None:
+                    return self._chosen(history, belief, cell, float(scores[cell]), region)
+                stop = Stop(self.method.finished)
+            if self.method.models and (hope := self._hope(history, belief, affordable, rng)):
+                return hope
         return stop
+
+    def _hope(
+        self, history: History, belief: Belief, affordable: BoolArray, rng: np.random.Generator
+    ) -> Evaluation | None:
+        """The constraint that is most likely kept, while no feasible design is known: boxes may be too narrow."""
+        if history.has_feasible():
+            return None
+        cell = choose(feasibility_scores(belief) / belief.thetas, belief, affordable, rng)
+        if cell is None:
+            return None
+        i, b = cell
+        why = f"no feasible design is known; this one is feasible with probability {belief.feasible()[i]:.2g}"
+        return self._evaluation(
+            history, belief.designs[i], self._missing(history, belief, i, b), initial=False, why=why
+        )
 
     def _proposed(self, history: History, proposal: Proposal) -> Evaluation | Stop:
         """The first design that the method proposes and that is not measured yet."""
@@ -181,13 +199,7 @@ class Optimizer:
         self, history: History, belief: Belief, cell: tuple[int, int], gain: float, region: Region | None
     ) -> Evaluation:
         """The question that a cell of the score table stands for."""
-        i, b = cell
-        design = belief.designs[i]
-        objectives = tuple(
-            purchase.objective
-            for p, purchase in enumerate(history.purchases)
-            if purchase.members[0] in belief.bundles[b] and not history.is_closed(p, design)
-        )
+        design, objectives = belief.designs[cell[0]], self._missing(history, belief, *cell)
         if not self.method.models:
             return self._evaluation(history, design, objectives, initial=False, why="drawn at random")
         price = float(belief.prices[cell])
@@ -197,6 +209,14 @@ class Optimizer:
             return self._evaluation(history, design, objectives, initial=False, why=why, gain=gain)
         why = f"expected to remove {gain / region.volume:.1%} of the Pareto region{share}"
         return self._evaluation(history, design, objectives, initial=False, why=why, gain=gain, volume=region.volume)
+
+    def _missing(self, history: History, belief: Belief, i: int, b: int) -> tuple[str, ...]:
+        """The objectives of a bundle that can be asked of a candidate."""
+        return tuple(
+            purchase.objective
+            for p, purchase in enumerate(history.purchases)
+            if purchase.members[0] in belief.bundles[b] and not history.is_closed(p, belief.designs[i])
+        )
 
     def _evaluation(
         self,

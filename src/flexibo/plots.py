@@ -15,6 +15,7 @@ from flexibo.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 # Okabe and Ito's palette: told apart by colour-blind people, and the markers differ for print in black and white.
 INK, REGION, PREDICTED, DOUBTFUL, OTHER = "#000000", "#56B4E9", "#D55E00", "#CC79A7", "#999999"
@@ -37,15 +38,12 @@ def front(study: Study, ax: Axes | None = None) -> Axes:
     if first.optimise and second.optimise:
         region = study.region()
         _shade(ax, region.optimistic, region.pessimistic, region.reference, (first, second))
-    values, feasible = _measured_values(study, first, second)
-    for kept, marker, label in ((True, "o", "measured, dominated"), (False, "x", "measured, violates a constraint")):
-        if (feasible == kept).any():
-            chosen = values[feasible == kept]
-            ax.scatter(chosen[:, 0], chosen[:, 1], s=14, color=OTHER, marker=marker, linewidth=1, zorder=2, label=label)
+    values = _draw_measured(ax, study, first, second)
     for kind, marker, colour, label in (
         ("measured", "o", INK, "front, measured"),
         ("predicted", "D", PREDICTED, "front, partly predicted"),
-        ("doubtful", "s", DOUBTFUL, "front, perhaps not feasible"),
+        ("unsure", "s", DOUBTFUL, "front, perhaps not feasible"),
+        ("violating", "X", OTHER, "violates a constraint"),
     ):
         shown = [row for row in rows if _kind(row) == kind]
         if shown:
@@ -70,7 +68,7 @@ def _shown(objectives: Sequence[Objective]) -> tuple[Objective, Objective]:
 
 def _kind(row: FrontRow) -> str:
     if row.feasibility != "feasible":
-        return "doubtful"
+        return row.feasibility
     return "measured" if all(row.measured.values()) else "predicted"
 
 
@@ -78,9 +76,13 @@ def _limits(ax: Axes, first: Objective, second: Objective) -> None:
     """Draw the bounds of the objectives that have one."""
     for objective, line in ((first, ax.axvline), (second, ax.axhline)):
         if objective.is_constraint:
-            word = "at most" if objective.at_most is not None else "at least"
             bound = objective.value(objective.limit)
-            line(bound, color=DOUBTFUL, linestyle=":", linewidth=1.2, label=f"{objective.name} {word} {bound:g}")
+            line(bound, color=DOUBTFUL, linestyle=":", linewidth=1.2, label=_bound(objective))
+
+
+def _bound(objective: Objective) -> str:
+    word = "at most" if objective.at_most is not None else "at least"
+    return f"{objective.name} {word} {objective.value(objective.limit):g}"
 
 
 def _new_axes() -> Axes:
@@ -97,8 +99,22 @@ def _points(ax: Axes, rows: Sequence[FrontRow], first: Objective, second: Object
     ax.errorbar(x, y, xerr=xerr, yerr=yerr, linestyle="none", markersize=6, linewidth=1, zorder=4, **style)
 
 
+def _draw_measured(ax: Axes, study: Study, first: Objective, second: Objective) -> FloatArray:
+    """Draw the designs that were measured in both objectives; returns their values (r, 2)."""
+    values, broken = _measured_values(study, first, second)
+    feasible = ~broken.any(axis=1)
+    violated = [_bound(study.history.objectives[j]) for j in np.flatnonzero(broken.any(axis=0))]
+    for chosen, marker, label in (
+        (values[feasible], "o", "measured, dominated"),
+        (values[~feasible], "x", f"measured, violates {' or '.join(violated)}"),
+    ):
+        if len(chosen):
+            ax.scatter(chosen[:, 0], chosen[:, 1], s=14, color=OTHER, marker=marker, linewidth=1, zorder=2, label=label)
+    return values
+
+
 def _measured_values(study: Study, first: Objective, second: Objective) -> tuple[FloatArray, BoolArray]:
-    """Values (r, 2) of the designs that were measured in both, and which violate no constraint as far as measured."""
+    """Values (r, 2) of the designs that were measured in both, and which bounds (r, n) they are known to violate."""
     history = study.history
     designs = history.designs
     losses = np.full((len(designs), len(history.objectives)), np.nan)
@@ -108,19 +124,23 @@ def _measured_values(study: Study, first: Objective, second: Objective) -> tuple
     columns = [history.names.index(objective.name) for objective in (first, second)]
     measured = np.isfinite(losses[:, columns]).all(axis=1)
     signs = np.array([first.value(1.0), second.value(1.0)])
-    return losses[measured][:, columns] * signs, ~(losses[measured] > history.limits).any(axis=1)
+    return losses[measured][:, columns] * signs, losses[measured] > history.limits
 
 
 def _shade(
     ax: Axes, optimistic: FloatArray, pessimistic: FloatArray, reference: FloatArray, objectives: tuple[Objective, ...]
 ) -> None:
     """Shade what lies between the two fronts: what may still turn out to be attainable."""
+    if not len(optimistic):  # nothing may be feasible
+        return
     x = np.unique(np.concatenate([optimistic[:, 0], pessimistic[:, 0], reference[:1]]))
     edges = [_staircase(front, x, reference, objectives) for front in (optimistic, pessimistic)]
     step: Any = "post" if objectives[0].direction == "min" else "pre"
-    ax.fill_between(
-        x, edges[0], edges[1], step=step, color=REGION, alpha=0.35, linewidth=0, zorder=1, label="Pareto region"
-    )
+    heights = np.abs(edges[0] - edges[1])
+    if (heights[:-1] if step == "post" else heights[1:]).any():
+        ax.fill_between(
+            x, edges[0], edges[1], step=step, color=REGION, alpha=0.35, linewidth=0, zorder=1, label="Pareto region"
+        )
     for edge, style in zip(edges, ("-", "--"), strict=True):
         ax.step(x, edge, where=step, color=REGION, linestyle=style, linewidth=1.2, zorder=1)
 
@@ -144,9 +164,20 @@ def _frame(ax: Axes, rows: Sequence[FrontRow], other: FloatArray, first: Objecti
         if low > 0 and high > WIDE * low:
             set_scale("log", nonpositive="clip")
             set_limits(low / 1.25, high * 1.25)
+            if high < 100 * low:
+                _plain_ticks(ax.xaxis if index == 0 else ax.yaxis)
         else:
             margin = 0.06 * ((high - low) or abs(high) or 1.0)
             set_limits(low - margin, high + margin)
+
+
+def _plain_ticks(axis: Axis) -> None:
+    """Plain numbers on a short logarithmic axis, where powers of ten are too few and all their multiples too many."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _label(objective: Objective) -> str:

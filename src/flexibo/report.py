@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 
 from flexibo.arrays import BoolArray, FloatArray
-from flexibo.belief import Predictions, feasibility
+from flexibo.belief import Predictions
 from flexibo.errors import missing_extra
 from flexibo.events import Failed, Told
 from flexibo.history import History
@@ -21,6 +21,7 @@ from flexibo.pareto.dominance import strictly_dominated
 from flexibo.space import Design
 
 Feasibility: TypeAlias = Literal["feasible", "violating", "unsure"]
+FEASIBILITIES: tuple[Feasibility, ...] = ("feasible", "unsure", "violating")
 SURE = 0.975
 """A design is called feasible from this probability on, and violating up to its complement."""
 
@@ -102,6 +103,23 @@ class Front(tuple[FrontRow, ...]):
 
     __slots__ = ()
 
+    def __str__(self) -> str:
+        """A table: a design per line, and below it the options that never vary."""
+        if not self:
+            return "No design yet: not every objective has been measured."
+        names = list(self[0].design)
+        same = [name for name in names if len(self) > 1 and len({row.design[name] for row in self}) == 1]
+        columns = [_value_column(self, name) for name in self[0].values]
+        if any(row.probability < 1.0 for row in self):
+            columns.append(_aligned(["feasible", *(_shown_feasibility(row) for row in self)]))
+        columns += [_aligned(["", *(_shown_option(row, name) for row in self)]) for name in names if name not in same]
+        lines = ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
+        if any(not all(row.measured.values()) or any(d > 0 for d in row.deviations.values()) for row in self):
+            lines.append("~ predicted, not measured; ± its standard deviation")
+        if same:
+            lines.append("All of them: " + ", ".join(_shown_option(self[0], name) for name in same))
+        return "\n".join(lines)
+
     def records(self) -> list[dict[str, Any]]:
         """One flat dictionary per design: ``value:``, ``measured:``, ``deviation:`` and ``option:`` columns, and more.
 
@@ -123,6 +141,37 @@ class Front(tuple[FrontRow, ...]):
     def to_pandas(self) -> Any:
         """The designs as a pandas DataFrame (extra ``pandas``)."""
         return _data_frame(self.records())
+
+
+def _value_column(rows: Sequence[FrontRow], name: str) -> list[str]:
+    """Heading and values of an objective: predicted ones are marked, inexact ones carry their deviation."""
+    values = [f"{'' if row.measured[name] else '~'}{row.values[name]:.4g}" for row in rows]
+    deviations = [f" ±{row.deviations[name]:.3g}" if row.deviations[name] > 0 else "" for row in rows]
+    width = max(map(len, values))
+    cells = [value.rjust(width) + deviation for value, deviation in zip(values, _aligned(deviations), strict=True)]
+    heading = _one_line(name)
+    width = max(len(heading), len(cells[0]))
+    return [cell.rjust(width) for cell in (heading, *cells)]
+
+
+def _aligned(cells: Sequence[str]) -> list[str]:
+    width = max(map(len, cells))
+    return [cell.ljust(width) for cell in cells]
+
+
+def _shown_feasibility(row: FrontRow) -> str:
+    return {"feasible": "yes", "violating": "no"}.get(row.feasibility, f"maybe {row.probability:.0%}")
+
+
+def _shown_option(row: FrontRow, name: str) -> str:
+    value = row.design[name]
+    text = f"{value:.3g}" if isinstance(value, float) else "-" if value is None else str(value)
+    return f"{_one_line(name)}={_one_line(text)}"
+
+
+def _one_line(text: str) -> str:
+    """The text; quoted where it holds characters that would break a line or cannot be seen."""
+    return text if text.isprintable() else repr(text)
 
 
 class Trace(Sequence[TraceRow]):
@@ -195,7 +244,7 @@ class Summary:
         budget: The budget; None is without limit.
         front: How many designs the front has.
         confirmed: How many of them are measured in every objective.
-        feasible: How many of them keep every constraint for sure, and how many may; None without constraints.
+        feasible: How many of them are "feasible", "unsure" and "violating"; None without constraints.
         hypervolume: Of the feasible designs that were measured in every objective.
         region_volume: Of the Pareto region at the last question, 0 if the study just stopped because none is left;
             None if it was never known.
@@ -211,7 +260,7 @@ class Summary:
     budget: float | None
     front: int
     confirmed: int
-    feasible: tuple[int, int] | None
+    feasible: Mapping[Feasibility, int] | None
     hypervolume: float
     region_volume: float | None
     reference: Mapping[str, float] | None
@@ -219,15 +268,15 @@ class Summary:
 
     def __str__(self) -> str:
         budget = "" if self.budget is None else f" of {self.budget:.4g}"
-        designs = "1 design" if self.front == 1 else f"{self.front} designs"
         lines = [
             f"method       {self.method}",
             f"spent        {self.spent:.4g}{budget}",
-            f"front        {designs}, {self.confirmed} of them measured in every objective",
+            f"front        {self._front()}",
             f"hypervolume  {self.hypervolume:.6g}",
         ]
         if self.feasible is not None:
-            lines.append(f"constraints  kept by {self.feasible[0]} of the front, unsure for {self.feasible[1]}")
+            kept, unsure, violated = (self.feasible[mark] for mark in FEASIBILITIES)
+            lines.append(f"constraints  kept by {kept} of the front, unsure for {unsure}, violated by {violated}")
         if self.region_volume is not None:
             lines.append(f"region       {self.region_volume:.6g}")
         for name, number in self.evaluations.items():
@@ -236,6 +285,14 @@ class Summary:
         if self.stopped:
             lines.append(f"stopped      {self.stopped}")
         return "\n".join(lines)
+
+    def _front(self) -> str:
+        """How many designs the front has and how many are measured, in words."""
+        if self.front == 0:
+            return "no design yet"
+        if self.front == 1:
+            return f"1 design, {'' if self.confirmed else 'not '}measured in every objective"
+        return f"{self.front} designs, {self.confirmed} of them measured in every objective"
 
 
 def front_rows(history: History, estimates: Predictions, *, complete: bool) -> Front:
@@ -251,7 +308,7 @@ def front_rows(history: History, estimates: Predictions, *, complete: bool) -> F
     """
     mu, sigma, measured = estimates.mu, estimates.sigma, estimates.known
     touched = np.flatnonzero(measured.all(axis=1) if complete else measured.any(axis=1))
-    probability = feasibility(mu, sigma, history.limits, corners=(estimates.lower, estimates.upper))
+    probability = estimates.legal.prod(axis=1)
     losses = mu[:, list(history.optimised)]
     on_front = touched[_feasible_front(losses[touched], probability[touched])]
     designs = history.designs
@@ -317,9 +374,9 @@ def summarise(
     )
 
 
-def _feasible(front: Sequence[FrontRow]) -> tuple[int, int]:
+def _feasible(front: Sequence[FrontRow]) -> dict[Feasibility, int]:
     marks = [row.feasibility for row in front]
-    return marks.count("feasible"), marks.count("unsure")
+    return {mark: marks.count(mark) for mark in FEASIBILITIES}
 
 
 def trace(history: History, reference: FloatArray | None) -> Trace:

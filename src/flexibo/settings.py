@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from flexibo.arrays import plain
 from flexibo.candidates import initial_designs as drawn_designs
@@ -15,6 +15,7 @@ from flexibo.objectives import LARGEST, Objective
 from flexibo.space import Design, Space
 from flexibo.surrogates import Surrogate
 
+Choice = TypeVar("Choice")
 N_INITIAL = 10
 CANDIDATES = 1000
 DELTA = 0.05
@@ -86,6 +87,10 @@ def _difference(key: str, stored: Any, given: Any) -> str:
         old, new = ({option["name"]: option for option in part["options"]} for part in (stored, given))
         differing = [name for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)]
         return f"another space ({', '.join(differing[:3]) or 'its rule, conditions or pool'} differ)"
+    if key in ("cost", "surrogate"):
+        before = f"{key} {stored!r}" if stored else f"the method's own {key}"
+        now = repr(given) if given else "the method's own"
+        return f"{before}; {now} given"
     return f"{key} {stored!r}; {given!r} given"
 
 
@@ -247,3 +252,12 @@ def check_functions(functions: object, names: Sequence[str], leads: Sequence[str
             )
         if not callable(functions[name]):
             raise InvalidTypeError(f"The function of {name!r} is {functions[name]!r}; it must be callable.")
+
+
+def stored_choice(what: str, given: Choice | None, stored: str, known: Iterable[str]) -> Choice | str | None:
+    """What was given, or what the stored study was created with; what cannot be stored must be given again."""
+    if given is not None or not stored:
+        return given
+    if stored not in known:
+        raise InvalidTypeError(f"The stored study was created with a {what} of your own ({stored}); give it again.")
+    return stored

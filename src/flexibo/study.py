@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from flexibo.arrays import FloatArray
-from flexibo.catalogue import find_method
-from flexibo.costs import CostCallable
+from flexibo.catalogue import SURROGATES, find_method
+from flexibo.costs import TRANSFORMS, CostCallable
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.events import (
     Added,
@@ -40,6 +40,7 @@ from flexibo.settings import (
     checked_cost,
     checked_reference,
     checked_settings,
+    stored_choice,
 )
 from flexibo.space import Space
 from flexibo.stopping import stop_reason, stop_rules
@@ -138,8 +139,8 @@ class Study:
             seed=self.settings.seed,
             m=self.settings.candidates,
             delta=self.settings.delta,
-            surrogate=surrogate,
-            cost=cost,
+            surrogate=stored_choice("surrogate", surrogate, self.settings.surrogate, SURROGATES),
+            cost=stored_choice("cost", cost, self.settings.cost, TRANSFORMS),
         )
         self._open(stored, budget)
         if reference is not None:
@@ -182,7 +183,8 @@ class Study:
         self.stopped = answer.reason if isinstance(answer, Stop) else self._stop_reason(answer)
         if isinstance(answer, Stop) or self.stopped:
             return None
-        if not answer.initial and self.history.reference is None:
+        # Under constraints the worst values of interest are not known before a feasible design is.
+        if not answer.initial and self.history.reference is None and self.history.has_feasible():
             losses = self._optimizer.believer.reference(self.history)
             fixed = {o.name: o.value(float(loss)) for o, loss in zip(self._optimised, losses, strict=True)}
             self._record(ReferenceFixed(fixed), Asked(answer))

@@ -30,8 +30,10 @@ STUDIES = {
 
 
 def small(method: str) -> dict[str, Any]:
-    """Forests of a few trees: what a method keeps does not depend on their number."""
-    return {"surrogate": RandomForest(trees=12)} if "-rf-" in method else {}
+    """Few trees, few candidates: what a method keeps does not depend on their number."""
+    if "-rf-" in method:
+        return {"surrogate": RandomForest(trees=12)}
+    return {"candidates": 40} if "pesmo" in method else {}
 
 
 def functions(objectives: list[Objective]) -> Mapping[str, Callable[[Design], Any]]:
@@ -42,7 +44,9 @@ def functions(objectives: list[Objective]) -> Mapping[str, Callable[[Design], An
 @pytest.mark.parametrize("method", NAMES)
 def test_a_method_spends_its_budget_and_finds_a_front(method: str, kind: str) -> None:
     objectives = STUDIES[kind]
-    study = Study(SPACE, objectives, method=method, budget=40, n_initial=3, seed=1, candidates=200, **small(method))
+    study = Study(
+        SPACE, objectives, method=method, budget=40, n_initial=3, seed=1, **({"candidates": 200} | small(method))
+    )
     study.run(functions(objectives))
     assert 33 <= study.spent <= 40 or "left" in study.stopped or "classified" in study.stopped
     assert study.front()
@@ -55,7 +59,9 @@ def test_a_method_spends_its_budget_and_finds_a_front(method: str, kind: str) ->
 
 @pytest.mark.parametrize("method", NAMES)
 def test_a_method_never_asks_what_is_pending_or_measured(method: str) -> None:
-    study = Study(SPACE, ["error", "joules"], method=method, n_initial=3, seed=2, candidates=200, **small(method))
+    study = Study(
+        SPACE, ["error", "joules"], method=method, n_initial=3, seed=2, **({"candidates": 200} | small(method))
+    )
     seen = set()
     held = []
     for step in range(16):
@@ -77,7 +83,7 @@ def test_a_method_never_asks_what_is_pending_or_measured(method: str) -> None:
 def test_a_replayed_study_asks_what_the_live_one_asks(method: str) -> None:
     def study() -> Study:
         objectives = STUDIES["two objectives and a constraint"]
-        return Study(SPACE, objectives, method=method, n_initial=3, seed=4, candidates=60, **small(method))
+        return Study(SPACE, objectives, method=method, n_initial=3, seed=4, **({"candidates": 60} | small(method)))
 
     live = study()
     for _ in range(15):
@@ -103,7 +109,9 @@ def test_a_method_that_scores_also_runs_cost_aware(method: str) -> None:
 @pytest.mark.parametrize("method", NAMES)
 def test_a_method_does_not_depend_on_the_units_of_losses(method: str) -> None:
     def questions(scale: float) -> list[tuple[str, Design]]:
-        study = Study(SPACE, ["error", "joules"], method=method, n_initial=4, seed=3, candidates=60, **small(method))
+        study = Study(
+            SPACE, ["error", "joules"], method=method, n_initial=4, seed=3, **({"candidates": 60} | small(method))
+        )
         asked = []
         for _ in range(14):
             if not (evaluation := study.ask()):

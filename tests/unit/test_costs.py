@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from flexibo import Objective, Space
+from flexibo.arrays import FloatArray
 from flexibo.costs import Costs, constant_cost, log_cost, mean_costs, paper_log_cost, ratio_cost, sqrt_cost
 from flexibo.errors import InvalidValueError
 from flexibo.events import Added
 from flexibo.history import History
+from flexibo.surrogates import GaussianProcess
 
 MEANS = np.array([100.0, 10.0])
 
@@ -79,3 +81,60 @@ def test_a_callable_that_gives_an_impossible_cost_is_named(price: float) -> None
     history = history_of([(1.0, 1.0)])
     with pytest.raises(InvalidValueError, match="The cost callable gave"):
         Costs(lambda design, objective: price, seed=0).prices(history, history.designs)
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        (None, "None"),
+        ("3", "'3'"),
+        (np.array([1.0]), r"array\(\[1.\]\)"),
+        (np.array([1.0, 2.0]), r"array\(\[1., 2.\]\)"),
+        ([1.0], r"\[1.0\]"),
+        (10**400, "a whole number of 1329 bits"),
+        (10**5000, "a whole number of 16610 bits"),
+    ],
+    ids=["none", "text", "array of one", "array", "list", "large", "too large to print"],
+)
+def test_a_callable_that_gives_no_number_is_told_what_to_return(given: object, shown: str) -> None:
+    history = history_of([(1.0, 1.0)])
+    with pytest.raises(
+        InvalidValueError, match=rf"gave {shown} for 'a' of .*; return one number, zero or more"
+    ) as error:
+        Costs(lambda design, objective: given, seed=0).prices(history, history.designs)  # type: ignore[arg-type, return-value]
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("given", [2, 2.0, np.float32(2.0), np.array(2.0)])
+def test_a_callable_may_give_any_kind_of_number(given: float) -> None:
+    history = history_of([(1.0, 1.0)])
+    assert Costs(lambda design, objective: given, seed=0).prices(history, history.designs).tolist() == [[2.0, 2.0]]
+
+
+@pytest.mark.parametrize("number", [4, 5, 7])
+def test_equal_costs_are_learned_exactly(number: int) -> None:
+    history = history_of([(3600.0, 1e90 * (1 + i)) for i in range(number)])
+    prices = Costs("learned", seed=0).prices(history, history.space.sample(50, np.random.default_rng(0)))
+    assert (prices[:, 0] == 3600.0).all()
+
+
+@pytest.mark.parametrize("unit", [1e90, 1e99, 1e-300, 1e-320])
+def test_learned_costs_may_be_extreme(unit: float) -> None:
+    history = history_of([(0.0, unit), (5 * unit, 3 * unit), (unit, unit), (9 * unit, 7 * unit)])
+    costs = Costs("learned", seed=0)
+    with np.errstate(all="raise", under="ignore"):
+        prices = costs.prices(history, history.space.sample(50, np.random.default_rng(0)))
+        assert (costs.thetas(history, prices) >= 1).all()
+    assert (prices[:, 0] <= 18 * unit).all()
+    assert (prices[:, 1] >= unit / 2).all()
+
+
+def test_a_model_that_runs_away_is_held_without_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    def far(model: GaussianProcess, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return np.linspace(-1e4, 1e4, len(X)), np.full(len(X), 40.0)
+
+    history = history_of([(float(1 + i), 1.0) for i in range(6)])
+    monkeypatch.setattr(GaussianProcess, "predict", far)
+    prices = Costs("learned", seed=0).prices(history, history.designs)[:, 0]
+    assert prices.min() == 0.5
+    assert prices.max() == 12.0

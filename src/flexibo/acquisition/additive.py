@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import entr
 
 from flexibo.arrays import BoolArray, FloatArray
-from flexibo.belief import Belief, feasibility
+from flexibo.belief import Belief
 from flexibo.pareto.dominance import strictly_dominated
 
 
@@ -33,7 +34,7 @@ def with_constraints(scores: FloatArray, belief: Belief) -> FloatArray:
 
     Our rule, for no paper has one: a constraint is worth measuring where the objectives are, and where it is open
     whether it holds. A quantity that is limited and not optimised scores the binary entropy of its probability of being
-    legal (in nats, at most log 2) times the sum of the design's objective scores. A design whose objectives are all
+    legal (in bits, at most 1) times the sum of the design's objective scores. A design whose objectives are all
     known, so that they score nothing, and which no known legal design dominates, has the greatest such sum instead:
     its constraints decide whether it belongs to the result. Columns of objectives stay as they are.
 
@@ -56,10 +57,9 @@ def with_constraints(scores: FloatArray, belief: Belief) -> FloatArray:
 
 
 def _binary_entropy(belief: Belief, column: int) -> FloatArray:
-    """How open it is whether each design's quantity is legal (m,), in nats; 0 where it is known."""
-    only = np.where(np.arange(len(belief.limits)) == column, belief.limits, np.inf)
-    p = feasibility(belief.mu, belief.sigma, only, corners=(belief.lower, belief.upper))
-    return np.asarray(entr(p) + entr(1.0 - p))
+    """How open it is whether each design's quantity is legal (m,), in bits; 0 where it is known."""
+    p = belief.feasible([column])
+    return np.asarray((entr(p) + entr(1.0 - p)) / math.log(2.0))
 
 
 def _undecided(belief: Belief) -> BoolArray:
@@ -68,3 +68,16 @@ def _undecided(belief: Belief) -> BoolArray:
     result = np.asarray(belief.known[:, columns].all(axis=1))
     result[result] = ~strictly_dominated(belief.mu[result][:, columns], belief.front())
     return result
+
+
+def feasibility_scores(belief: Belief) -> FloatArray:
+    """The probability of feasibility (m, b), for each bundle with a constraint that is not known; 0 for the others.
+
+    This is what to measure while no feasible design is known and nothing else is worth measuring.
+    """
+    unknown = (belief.sigma > 0) & np.isfinite(belief.limits)
+    hopeless = ((belief.sigma == 0) & (belief.mu > belief.limits)).any(axis=1)
+    # However unlikely, what is not known to be violated may be feasible.
+    chance = np.where(hopeless, 0.0, np.maximum(belief.feasible(), np.finfo(float).tiny))
+    asks = np.stack([unknown[:, list(bundle)].any(axis=1) for bundle in belief.bundles], axis=1)
+    return np.where(asks, chance[:, None], 0.0)

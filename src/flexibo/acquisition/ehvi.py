@@ -42,9 +42,7 @@ def expected_hypervolume_improvement(belief: Belief, rng: np.random.Generator) -
     """The expected gain of hypervolume of every candidate, in each bundle that has something to measure (m, b)."""
     columns = list(belief.optimised)
     unknown = np.stack([~belief.known[:, bundle].all(axis=1) for bundle in belief.bundles], axis=1)
-    others = belief.limits.copy()
-    others[columns] = np.inf
-    scores = feasibility(belief.mu, belief.sigma, others, corners=(belief.lower, belief.upper))
+    scores = belief.feasible([j for j in range(len(belief.limits)) if j not in columns])
     some = np.flatnonzero(unknown.any(axis=1) & (scores > 0.0))
     mu, sigma, limits = belief.mu[some][:, columns], belief.sigma[some][:, columns], belief.limits[columns]
     scores[some] *= expected_improvements(mu, sigma, belief.front(), belief.reference, limits=limits)

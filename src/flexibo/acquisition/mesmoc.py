@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexibo.acquisition.additive import bundled
+from flexibo.acquisition.additive import bundled, feasibility_scores
 from flexibo.acquisition.fronts import draws, pareto_set, within
 from flexibo.acquisition.mesmo import DRAWS, max_value_scores, mesmo, normals
 from flexibo.arrays import FloatArray
@@ -50,7 +50,7 @@ def mesmoc(belief: Belief, rng: np.random.Generator) -> FloatArray:
         scores[:, columns] = max_value_scores(normals(belief, columns), bounds[:, columns])
         scores[~within(belief.mu, belief.limits)] = 0.0
     result = bundled(scores, belief.bundles)
-    return result if (result[belief.open] > 0).any() else _feasibility_scores(belief)
+    return result if (result[belief.open] > 0).any() else feasibility_scores(belief)
 
 
 def front_bounds(Y: FloatArray, optimised: tuple[int, ...], limits: FloatArray) -> FloatArray:
@@ -68,9 +68,3 @@ def front_bounds(Y: FloatArray, optimised: tuple[int, ...], limits: FloatArray) 
     return np.array([losses[pareto_set(losses, optimised, limits)].min(axis=0) for losses in some]).reshape(
         len(some), Y.shape[2]
     )
-
-
-def _feasibility_scores(belief: Belief) -> FloatArray:
-    """The probability of feasibility, for each bundle with a limited quantity that is not known (m, b)."""
-    unknown = ((belief.sigma > 0) & np.isfinite(belief.limits)).astype(float)
-    return np.where(bundled(unknown, belief.bundles) > 0, belief.feasible()[:, None], 0.0)

@@ -19,7 +19,8 @@ Differences from the paper:
   while regions only shrink they stay, as in the paper; after a refutation they are decided anew.
 - Widths are compared in units of the range that the regions' middles have over the candidates. The paper's objectives
   share one scale.
-- With constraints, only designs that are surely legal discard others, and surely illegal ones are discarded.
+- With constraints, only designs that are surely legal discard others, and surely illegal ones are discarded. A
+  constraint in doubt counts in the diagonal like an objective.
 """
 
 from __future__ import annotations
@@ -122,18 +123,23 @@ def classify(lower: FloatArray, upper: FloatArray) -> IntArray:
 
 
 def widest_region(belief: Belief, rng: np.random.Generator) -> FloatArray:
-    """The diagonals (m, b) of the kept regions, over the objectives of each bundle; 0 where there is no point.
+    """The diagonals (m, b) of kept regions and of constraints in doubt, over each bundle; 0 where there is no point.
 
     Discarded designs score 0, as do those that are known and cannot be asked again, and all once no design is open.
     """
     kept = belief.kept
     if not isinstance(kept, Kept):
         raise InvalidTypeError("The belief carries no regions; put what pal_step returns into its `kept`.")
-    columns = list(belief.optimised)
+    pure = [j for j in np.flatnonzero(np.isfinite(belief.limits)).tolist() if j not in belief.optimised]
+    columns = [*belief.optimised, *pure]
+    # A constraint is in doubt where its box holds the limit.
+    doubt = (belief.lower <= belief.limits) & (belief.limits < belief.upper)
+    lower = np.hstack([kept.lower, np.where(doubt, belief.lower, belief.mu)[:, pure]])
+    upper = np.hstack([kept.upper, np.where(doubt, belief.upper, belief.mu)[:, pure]])
     known = belief.known[:, columns].all(axis=1) & ~belief.open.any(axis=1)
     wanted = (kept.status != DISCARDED) & ~known & (kept.status == OPEN).any()
     within = [[place for place, j in enumerate(columns) if j in bundle] for bundle in belief.bundles]
-    scores = np.stack([diagonals(kept.lower[:, part], kept.upper[:, part]) for part in within], axis=1)
+    scores = np.stack([diagonals(lower[:, part], upper[:, part]) for part in within], axis=1)
     return np.where(wanted[:, None], scores, 0.0)
 
 

@@ -1,6 +1,6 @@
 """Models of one objective each: losses as a function of encoded designs."""
 
-from flexibo.surrogates.base import Joint, Surrogate, interval, joint
+from flexibo.surrogates.base import Joint, Surrogate, below, interval, joint, normal_below
 from flexibo.surrogates.gaussian_process import PAPER_GP, GaussianProcess
 from flexibo.surrogates.posterior import Hyperparameters
 from flexibo.surrogates.random_forest import PAPER_RF, RandomForest
@@ -17,6 +17,8 @@ __all__ = [
     "Refits",
     "Surrogate",
     "Warped",
+    "below",
     "interval",
     "joint",
+    "normal_below",
 ]

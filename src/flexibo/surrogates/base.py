@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr
 
 from flexibo.arrays import FloatArray, IntArray
 from flexibo.errors import InvalidTypeError, InvalidValueError
@@ -45,6 +46,10 @@ class Skewed(Protocol):
         """The losses (m,) that lie `half` deviations below the middle, at it, and above it, at the designs X (m, d)."""
         ...
 
+    def below(self, X: FloatArray, limit: float) -> FloatArray:
+        """The probability (m,) that the loss at each of the designs X (m, d) is at most a limit."""
+        ...
+
 
 @runtime_checkable
 class Joint(Protocol):
@@ -75,6 +80,22 @@ def interval(model: Surrogate, X: FloatArray, half: float) -> tuple[FloatArray, 
         return model.interval(X, half)
     mean, deviation = model.predict(X)
     return mean - half * deviation, mean, mean + half * deviation
+
+
+def below(model: Surrogate, X: FloatArray, limit: float) -> FloatArray:
+    """The probability (m,) of a loss of at most a limit; of a normal one unless the surrogate is `Skewed`."""
+    if isinstance(model, Skewed):
+        return model.below(X, limit)
+    mean, deviation = model.predict(X)
+    return normal_below(mean, deviation, limit)
+
+
+def normal_below(mean: FloatArray, deviation: FloatArray, limit: float) -> FloatArray:
+    """The probability (m,) that normal losses are at most a limit; a deviation of 0 means that they are known."""
+    margin, uncertain = limit - mean, deviation > 0
+    with np.errstate(over="ignore"):
+        z = np.divide(margin, deviation, out=np.zeros(len(mean)), where=uncertain)
+    return np.where(uncertain, ndtr(z), margin >= 0)
 
 
 def training_data(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:

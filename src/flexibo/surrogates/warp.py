@@ -17,7 +17,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexibo.arrays import FloatArray, IntArray
-from flexibo.surrogates.base import Surrogate, interval, is_constant, joint, location_and_scale, training_data, unfitted
+from flexibo.surrogates.base import (
+    Surrogate,
+    below,
+    interval,
+    is_constant,
+    joint,
+    location_and_scale,
+    training_data,
+    unfitted,
+)
 
 POWERS = np.linspace(0.0, 2.0, 21)
 FEWEST = 5
@@ -128,6 +137,10 @@ class Warped:
         warp = self._fitted()
         lower, median, upper = (warp.inverse(z) for z in interval(self.model, X, half))
         return lower, median, upper
+
+    def below(self, X: FloatArray, limit: float) -> FloatArray:
+        """The probability (m,) that the loss at each of the designs X (m, d) is at most a limit."""
+        return below(self.model, X, float(self._fitted()(np.array([limit]))[0]))
 
     def draws(self, X: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
         """Joint draws (count, m) of the loss at the designs X (m, d)."""

@@ -1,0 +1,128 @@
+"""Constraints that are hard to keep, to learn or to reopen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flexibo import Design, FlexiBOError, Objective, Space, Study
+from flexibo.surrogates import GaussianProcess, Warped
+
+POOL = Space({"x": [0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0], "w": [1, 2, 3, 4]})
+FUNCTIONS: dict[str, Callable[[Design], tuple[float, float]]] = {
+    "a": lambda d: (float(d["x"]) ** 2 + 0.1 * float(d["w"]), 1.0),  # type: ignore[arg-type]
+    "b": lambda d: ((1 - float(d["x"])) ** 2, 1.0),  # type: ignore[arg-type]
+    "c": lambda d: (float(d["x"]), 1.0),  # type: ignore[arg-type]
+}
+OBJECTIVES = [Objective("a"), Objective("b"), Objective("c", at_most=0.25)]
+
+
+@pytest.mark.parametrize("method", ["flexibo", "flexibo-gp-log", "pal", "ehvi", "mesmoc"])
+def test_a_study_goes_on_until_a_feasible_design_is_known(method: str) -> None:
+    for seed in range(6):
+        study = Study(POOL, OBJECTIVES, method=method, seed=seed, n_initial=3, budget=96)
+        study.run(FUNCTIONS)
+        assert any(row.feasibility == "feasible" for row in study.front()), (seed, study.stopped)
+
+
+def test_a_study_ends_when_no_design_is_feasible() -> None:
+    study = Study(POOL, [Objective("a"), Objective("b"), Objective("c", at_most=-1.0)], seed=0, n_initial=3)
+    study.run(FUNCTIONS)
+    assert study.stopped
+    assert {row.feasibility for row in study.front()} == {"violating"}
+
+
+def test_the_reference_waits_for_a_feasible_design() -> None:
+    space = Space({"x": (0.0, 1.0), "y": (0.0, 1.0)})
+    functions: dict[str, Callable[[Design], tuple[float, float]]] = {
+        "error": lambda d: ((1 - float(d["x"])) ** 6 + 0.01 * float(d["y"]), 1.0),  # type: ignore[arg-type]
+        "joules": lambda d: (float(d["x"]) + float(d["y"]), 1.0),  # type: ignore[arg-type]
+        "ms": lambda d: (100 * float(d["x"]), 1.0),  # type: ignore[arg-type]
+    }
+    objectives = [Objective("error"), Objective("joules"), Objective("ms", at_most=4.0)]
+    for seed in (3, 4):
+        study = Study(space, objectives, seed=seed, budget=90, candidates=300)
+        study.run(functions)
+        assert study.summary().hypervolume > 0
+
+
+def test_pal_measures_a_constraint_that_is_in_doubt_although_the_objectives_are_known() -> None:
+    study = Study(POOL, OBJECTIVES, method="pal", seed=0, n_initial=1)
+    for i, design in enumerate(POOL.enumerate()):
+        values = {name: FUNCTIONS[name](design)[0] for name in ("a", "b", "c")}
+        study.add(design, values if i % 8 == 0 else {name: values[name] for name in ("a", "b")})
+    study.run(FUNCTIONS)
+    assert study.summary().evaluations["c"] > 0
+    assert {row.feasibility for row in study.front()} == {"feasible"}
+
+
+def test_the_probability_of_a_warped_constraint_is_that_of_the_warped_model() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((15, 1))
+    model = Warped(GaussianProcess()).fit(X, np.exp(4.0 * X[:, 0]), groups=np.array([0]), rng=rng)
+    places = rng.random((40, 1))
+    drawn = model.draws(places, 40_000, np.random.default_rng(1))
+    limit = float(np.median(drawn))
+    assert model.below(places, limit) == pytest.approx((drawn <= limit).mean(axis=0), abs=0.01)
+
+
+def test_a_decided_constraint_is_never_asked_for() -> None:
+    space = Space({"x": (0.0, 1.0)})
+    easy = [Objective("a"), Objective("b"), Objective("c", at_most=1e6)]
+    study = Study(space, easy, seed=0, n_initial=5, budget=60, candidates=100)
+    study.run(
+        {
+            "a": lambda d: (float(d["x"]), 1.0),  # type: ignore[arg-type]
+            "b": lambda d: (1 - float(d["x"]), 1.0),  # type: ignore[arg-type]
+            "c": lambda d: (float(d["x"]), 1.0),  # type: ignore[arg-type]
+        }
+    )
+    assert study.summary().evaluations["c"] == 5
+
+
+@pytest.mark.parametrize("settings", [{"surrogate": "rf"}, {"cost": "ratio"}])
+def test_a_study_that_is_opened_again_keeps_its_surrogate_and_cost(settings: dict[str, str], tmp_path: Path) -> None:
+    def opened(**given: str) -> Study:
+        url = f"sqlite:///{tmp_path}/study.db"
+        return Study(POOL, ["a", "b"], seed=0, n_initial=3, storage=url, stop={"max_evaluations": 12}, **given)  # type: ignore[arg-type]
+
+    study = opened(**settings)
+    study.run({name: FUNCTIONS[name] for name in ("a", "b")})
+    without = opened()
+    same = opened(**settings)
+    assert without._optimizer.ask(without.history) == same._optimizer.ask(same.history)
+
+
+def test_a_surrogate_of_ones_own_must_be_given_again(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/study.db"
+    Study(POOL, ["a", "b"], seed=0, storage=url, surrogate=GaussianProcess(noise=1e-4))
+    with pytest.raises(FlexiBOError, match="give it again"):
+        Study(POOL, ["a", "b"], storage=url)
+
+
+def test_a_surrogate_that_cannot_draw_is_refused_before_anything_is_measured() -> None:
+    class Plain:
+        def fit(self, X: object, y: object, *, groups: object, rng: object) -> Plain:
+            return self
+
+    with pytest.raises(FlexiBOError, match="has no draws"):
+        Study(POOL, ["a", "b"], method="mesmo", surrogate=Plain())  # type: ignore[arg-type]
+
+
+def test_a_surrogate_that_predicts_nan_is_named_in_one_sentence() -> None:
+    class Lost:
+        def fit(self, X: np.ndarray, y: np.ndarray, *, groups: object, rng: object) -> Lost:
+            return self
+
+        def extend(self, X: np.ndarray, y: np.ndarray) -> Lost:
+            return self
+
+        def predict(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return np.full(len(X), np.nan), np.ones(len(X))
+
+    study = Study(POOL, ["a", "b"], method="ehvi", surrogate=Lost(), n_initial=2, seed=0)  # type: ignore[arg-type]
+    with pytest.raises(FlexiBOError, match="predicted NaN"):
+        study.run({name: FUNCTIONS[name] for name in ("a", "b")})
