@@ -124,8 +124,8 @@ class Believer:
     def models(self, history: History) -> list[Refits]:
         """The surrogates of the objectives, made on first use."""
         choice = self._surrogate
-        for j in range(len(history.objectives)):
-            self._models.setdefault(j, Refits(choice.settings, seed=(self.seed, 1, j), growth=choice.growth))
+        for j, objective in enumerate(history.objectives):
+            self._models.setdefault(j, Refits(choice.of(objective), seed=(self.seed, 1, j), growth=choice.growth))
         return [self._models[j] for j in range(len(history.objectives))]
 
     def _belief_in_pool(self, history: History) -> Belief:

@@ -106,15 +106,26 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class SurrogateChoice:
-    """A surrogate by name, and by which factor its data grows between two refits."""
+    """A surrogate by name.
+
+    Attributes:
+        settings: The unfitted surrogate.
+        growth: By which factor its data grows between two refits.
+        exact: What models objectives that are measured without noise; None for the same.
+    """
 
     settings: Surrogate
     growth: float = 1.1
+    exact: Surrogate | None = None
+
+    def of(self, objective: Objective) -> Surrogate:
+        """The unfitted surrogate of an objective."""
+        return self.settings if objective.noisy or self.exact is None else self.exact
 
 
 SURROGATES: dict[str, SurrogateChoice] = {
     "gp": SurrogateChoice(Warped(GaussianProcess())),
-    "gp-plain": SurrogateChoice(GaussianProcess()),
+    "gp-plain": SurrogateChoice(GaussianProcess(), exact=GaussianProcess(noise=1e-6)),
     "gp-paper": SurrogateChoice(PAPER_GP),
     "rf": SurrogateChoice(PAPER_RF, growth=1.0),
 }

@@ -182,5 +182,5 @@ def _plain_ticks(axis: Axis) -> None:
 
 def _label(objective: Objective) -> str:
     unit = f" [{objective.unit}]" if objective.unit else ""
-    better = "lower" if objective.direction == "min" else "higher"
-    return f"{objective.name}{unit} ({better} is better)"
+    better = "lower is better" if objective.direction == "min" else "higher is better"
+    return f"{objective.name}{unit} ({better if objective.optimise else 'constraint'})"
