@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any, Literal
 
@@ -61,9 +61,9 @@ class Method:
     name: str
     summary: str
     paper: str
-    acquisition: Acquisition = no_score
-    proposal: Callable[[], Proposal] | None = None
-    step: Step | None = None
+    acquisition: Acquisition = field(default=no_score, repr=False)
+    proposal: Callable[[], Proposal] | None = field(default=None, repr=False)
+    step: Step | None = field(default=None, repr=False)
     surrogate: str = "gp"
     cost: str = "constant"
     looks_at_prices: bool = False
@@ -83,6 +83,11 @@ class Method:
     def cost_aware(self) -> bool:
         """Whether costs decide what it measures."""
         return self.cost not in ("constant", "learned-constant") or self.looks_at_prices
+
+    @property
+    def measures(self) -> str:
+        """Whether it is coupled or decoupled, for people."""
+        return "all objectives at once" if self.coupled else "one objective at a time"
 
     @property
     def limits(self) -> str:

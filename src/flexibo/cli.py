@@ -65,12 +65,13 @@ def methods(
 
     console = Console()
     for method in flexibo.methods():
-        told = _described(method)
-        aware = ", cost-aware" if told["cost_aware"] else ""
-        console.print(Text.assemble((method.name, "bold"), f"  {told['measures']}{aware}; {method.limits}"))
+        aware = ", cost-aware" if method.cost_aware else ""
+        default = " (default)" if method.name == "flexibo" else ""
+        console.print(Text.assemble((method.name, "bold"), f"{default}  {method.measures}{aware}"))
         paper = f" {method.paper}." if method.paper else ""
-        console.print(Padding(Text(method.summary + paper), (0, 0, 0, 4)))
-    console.print("\nAdd /cost to a method that scores (ehvi/cost) to divide its scores by expected costs.")
+        limits = f"{method.limits[0].upper()}{method.limits[1:]}."
+        console.print(Padding(Text(f"{method.summary}{paper} {limits}"), (0, 0, 0, 4)))
+    console.print("\nAdd /cost to any but nsga2, sobol and random (ehvi/cost) to divide scores by expected costs.")
 
 
 def _described(method: Method) -> dict[str, object]:
@@ -78,7 +79,7 @@ def _described(method: Method) -> dict[str, object]:
         "name": method.name,
         "summary": method.summary,
         "paper": method.paper,
-        "measures": "all at once" if method.coupled else "one at a time",
+        "measures": method.measures,
         "cost_aware": method.cost_aware,
         "limits": method.limits,
     }

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import builtins
 import itertools
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -146,6 +147,33 @@ def test_a_missing_extra_is_named(
     monkeypatch.setattr(builtins, "__import__", blocked)
     with pytest.raises(MissingExtraError, match=rf"flexibo\[{extra}\]"):
         plots.front(study) if package == "matplotlib" else study.trace().to_pandas()
+
+
+def test_the_list_of_methods_can_be_read_by_a_program() -> None:
+    result = CliRunner().invoke(app, ["methods", "--json"])
+    listed = {entry["name"]: entry for entry in json.loads(result.stdout)}
+    assert list(listed) == [method.name for method in flexibo.methods()]
+    assert listed["pesmo-dec"]["measures"] == "one objective at a time"
+    assert listed["ca-mobo"]["cost_aware"]
+    assert not listed["ehvi"]["cost_aware"]
+    assert "evolution" in listed["nsga2"]["limits"]
+
+
+def test_a_method_that_needs_an_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flexibo.catalogue.find_spec", lambda name: None)
+    with pytest.raises(flexibo.FlexiBOError, match=r"flexibo\[evolution\]"):
+        flexibo.Study({"x": (0.0, 1.0)}, ["a", "b"], method="nsga2")
+
+
+def test_a_method_refuses_more_objectives_than_it_takes() -> None:
+    with pytest.raises(flexibo.FlexiBOError, match="'ehvi' takes at most 6 objectives; 7 given"):
+        flexibo.Study({"x": (0.0, 1.0)}, list("abcdefg"), method="ehvi")
+
+
+@pytest.mark.parametrize("method", ["nsga2/cost", "sobol/cost", "random/cost"])
+def test_a_method_without_scores_has_none_to_divide(method: str) -> None:
+    with pytest.raises(flexibo.FlexiBOError, match="has no scores to divide"):
+        flexibo.Study({"x": (0.0, 1.0)}, ["a", "b"], method=method)
 
 
 def test_the_command_line_lists_the_methods() -> None:
