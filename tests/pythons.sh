@@ -15,15 +15,33 @@ for version in 3.10 3.11 3.12 3.13; do
   done
 done
 [ "$newest" != "$oldest" ] || newest=""
-for name in $oldest $newest; do
-  version="$("$name" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
-  [ "$version" != "$here" ] || continue
+
+tested() {
+  version="$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+  [ "$version" != "$here" ] || return 0
   env=".venv-$version"
   echo "== Python $version"
   if ! cmp -s constraints.txt "$env/constraints.txt" || ! cmp -s pyproject.toml "$env/pyproject.toml"; then
-    "$name" -m venv "$env"
+    "$1" -m venv "$env"
     "$env/bin/python" -m pip install -q -c constraints.txt -e '.[test]'
     cp constraints.txt pyproject.toml "$env/"
   fi
-  "$env/bin/python" -m pytest -q -m "not slow"
+  "$env/bin/python" -m pytest -q -m "not slow" -p no:cacheprovider
+}
+
+# Side by side, each on its own core.
+export OMP_NUM_THREADS=1
+logs="$(mktemp -d)"
+jobs=""
+for name in $oldest $newest; do
+  log="$logs/$(echo "$name" | tr / _)"
+  (set -e; tested "$name") > "$log" 2>&1 &
+  jobs="$jobs $!:$log"
 done
+status=0
+for job in $jobs; do
+  wait "${job%%:*}" || status=1
+  cat "${job#*:}"
+done
+rm -r "$logs"
+exit "$status"
