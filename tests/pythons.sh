@@ -26,10 +26,11 @@ tested() {
     "$env/bin/python" -m pip install -q -c constraints.txt -e '.[test]'
     cp constraints.txt pyproject.toml "$env/"
   fi
-  "$env/bin/python" -m pytest -q -m "not slow" -p no:cacheprovider
+  "$env/bin/python" -c "$run" -q -m "not slow" -p no:cacheprovider
 }
 
-# Side by side, each on its own core.
+# Side by side, each on its own core. A shell lets its background jobs ignore Ctrl-C, which some tests send themselves.
+run='import signal, sys, pytest; signal.signal(signal.SIGINT, signal.default_int_handler); sys.exit(pytest.main(sys.argv[1:]))'
 export OMP_NUM_THREADS=1
 logs="$(mktemp -d)"
 jobs=""
