@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,15 +11,12 @@ from flexibo.arrays import BoolArray, FloatArray
 from flexibo.belief import Belief
 from flexibo.believer import Believer
 from flexibo.budget import affords, buys_something, remaining, still_wanted, why_nothing
-from flexibo.catalogue import Method
 from flexibo.choice import choose, hopeless, missing_initial
-from flexibo.costs import CostCallable
 from flexibo.events import Evaluation
 from flexibo.history import History
 from flexibo.pareto import Region
 from flexibo.proposals import Proposal
 from flexibo.space import Design
-from flexibo.surrogates import Surrogate
 from flexibo.threads import single_thread
 
 DRAWS = 3
@@ -44,35 +40,18 @@ class Optimizer:
     """Chooses what to measure next. Same history, same question.
 
     Args:
-        method: How to choose.
-        initial: The designs that are measured first, in all objectives.
-        n_given: How many of these were given by the user rather than drawn.
-        seed: Decides every draw, together with the number of questions asked.
-        m: How many candidates are drawn for each question.
-        delta: The paper's confidence parameter.
-        surrogate: Replaces the method's own.
-        cost: Replaces the method's own.
+        believer: Says what is thought of the candidates, and which method chooses.
+        n_given: How many of the initial designs were given by the user rather than drawn.
     """
 
-    def __init__(
-        self,
-        method: Method,
-        initial: Sequence[Design],
-        *,
-        n_given: int,
-        seed: int,
-        m: int,
-        delta: float,
-        surrogate: str | Surrogate | None = None,
-        cost: str | CostCallable | None = None,
-    ) -> None:
-        self.method = method
-        self.initial = tuple(initial)
+    def __init__(self, believer: Believer, *, n_given: int) -> None:
+        self.believer = believer
+        self.method = believer.method
+        self.initial = believer.initial
+        self.seed = believer.seed
+        self.costs = believer.costs
         self.n_given = n_given
-        self.seed = seed
-        self.believer = Believer(method, initial, seed=seed, m=m, delta=delta, surrogate=surrogate, cost=cost)
-        self.costs = self.believer.costs
-        self._proposal = None if method.proposal is None else method.proposal()
+        self._proposal = None if self.method.proposal is None else self.method.proposal()
 
     def ask(self, history: History) -> Evaluation | Stop:
         """The next evaluation, or why there is none."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from flexibo.arrays import BoolArray, FloatArray
 from flexibo.errors import InvalidValueError, missing_extra
+from flexibo.front import FrontRow
 from flexibo.objectives import Objective
-from flexibo.report import FrontRow
 from flexibo.study import Study
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from flexibo.front import FrontRow
     from flexibo.history import History
     from flexibo.objectives import Objective
-    from flexibo.report import FrontRow
 
 
 class Watched(Protocol):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from flexibo.arrays import FloatArray
+from flexibo.believer import Believer
 from flexibo.catalogue import SURROGATES, find_method
 from flexibo.costs import TRANSFORMS, CostCallable
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
@@ -27,12 +28,13 @@ from flexibo.events import (
     event_to_dict,
 )
 from flexibo.executors import Executor, InlineExecutor, Measure, Outcome
+from flexibo.front import Front, front_rows
 from flexibo.history import History
 from flexibo.interrupts import deferred_interrupts
 from flexibo.objectives import Objective, check_objectives
 from flexibo.optimizer import NO_REGION_LEFT, Optimizer, Stop
 from flexibo.progress import progress_bar
-from flexibo.report import Front, ParetoRegion, Summary, Trace, front_rows, summarise, trace
+from flexibo.report import ParetoRegion, Summary, Trace, summarise, trace
 from flexibo.settings import (
     check_budget_covers_initial,
     check_functions,
@@ -132,16 +134,16 @@ class Study:
             cost=cost,
             surrogate=surrogate,
         )
-        self._optimizer = Optimizer(
+        believer = Believer(
             self.method,
             self.settings.initial_designs,
-            n_given=self.settings.n_given,
             seed=self.settings.seed,
             m=self.settings.candidates,
             delta=self.settings.delta,
             surrogate=stored_choice("surrogate", surrogate, self.settings.surrogate, SURROGATES),
             cost=stored_choice("cost", cost, self.settings.cost, TRANSFORMS),
         )
+        self._optimizer = Optimizer(believer, n_given=self.settings.n_given)
         self._open(stored, budget)
         if reference is not None:
             self._fix_reference(checked_reference(reference, self._optimised))

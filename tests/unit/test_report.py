@@ -6,7 +6,8 @@ import pytest
 
 from flexibo import Design, Objective, Space, Study
 from flexibo.errors import InvalidValueError, unknown_name
-from flexibo.report import Front, FrontRow, Summary
+from flexibo.front import Front, FrontRow
+from flexibo.report import Summary
 
 LIMITED = [Objective("a"), Objective("b"), Objective("ms", at_most=50.0)]
 SPACE = Space({"x": (0.0, 1.0), "y": (0.0, 1.0)})
