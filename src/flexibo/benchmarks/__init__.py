@@ -1,0 +1,1 @@
+"""Comparisons: problems as values, other people's optimisers, equal money for everybody."""
