@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 
 import numpy as np
@@ -132,3 +133,15 @@ def test_a_pool_shows_how_many_designs_it_has(pool: Space) -> None:
 def test_a_table_that_cannot_be_used_is_refused(rows: object, error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=re.escape(sentence)):
         Space.from_designs(rows)
+
+
+def test_a_pickled_pool_is_equal_and_knows_its_designs() -> None:
+    space = Space.from_designs([{"a": 1, "b": "x"}, {"a": 2, "b": "y"}])
+    assert space.size == 2
+    copy: Space = pickle.loads(pickle.dumps(space))
+    assert copy == space
+    assert {"a": 1, "b": "x"} in copy
+    assert {"a": 1, "b": "y"} not in copy
+    assert copy.enumerate().space is copy
+    designs = pickle.loads(pickle.dumps(space.enumerate()))
+    assert list(designs) == list(space.enumerate())

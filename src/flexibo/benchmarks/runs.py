@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+from flexibo.errors import InvalidValueError
 
 SHARES = tuple(i / 20 for i in range(21))
 """The shares of the budget at which a run is judged."""
 
 MOST_OBJECTIVES = 6
+COLUMNS = (
+    "problem",
+    "method",
+    "seed",
+    "share",
+    "spent",
+    "error",
+    "thinking_s",
+    *(f"evaluations_{j + 1}" for j in range(MOST_OBJECTIVES)),
+)
+FRONT_COLUMNS = ("problem", "method", "seed", *(f"value_{j + 1}" for j in range(MOST_OBJECTIVES)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +70,100 @@ class Run:
     def key(self) -> tuple[str, str, int]:
         """What tells runs apart."""
         return self.problem, self.method, self.seed
+
+
+def rows_of(run: Run) -> str:
+    """The lines of a run in a CSV file, one per moment."""
+    return _lines(
+        [
+            *run.key,
+            f"{moment.share:g}",
+            f"{moment.spent:.8g}",
+            f"{moment.error:.6g}",
+            f"{moment.thinking_s:.4g}",
+            *_padded(moment.evaluations),
+        ]
+        for moment in run.moments
+    )
+
+
+def front_rows_of(run: Run) -> str:
+    """The lines of the front of a run in a CSV file, one per design."""
+    return _lines([*run.key, *_padded([f"{value:.8g}" for value in values])] for values in run.front)
+
+
+def heading(columns: Sequence[str]) -> str:
+    """The first line of a CSV file."""
+    return _lines([columns])
+
+
+def write_runs(path: Path, runs: Iterable[Run]) -> None:
+    """Write runs as tidy CSV, in the order of their names and seeds; all or nothing."""
+    _write(path, heading(COLUMNS) + "".join(rows_of(run) for run in sorted(runs, key=lambda run: run.key)))
+
+
+def write_fronts(path: Path, runs: Iterable[Run]) -> None:
+    """Write the fronts of runs as tidy CSV; all or nothing."""
+    ordered = sorted(runs, key=lambda run: run.key)
+    _write(path, heading(FRONT_COLUMNS) + "".join(front_rows_of(run) for run in ordered))
+
+
+def read_runs(path: Path, fronts: Path | None = None) -> list[Run]:
+    """The runs in a CSV file that are whole; the last line of a file may be torn by a kill.
+
+    Args:
+        path: What `write_runs` wrote, or what was appended to it.
+        fronts: What `write_fronts` wrote; without it the runs have no fronts.
+    """
+    moments: dict[tuple[str, str, int], dict[float, Moment]] = {}
+    for number, row in _read(path, COLUMNS):
+        try:
+            key = (row[0], row[1], int(row[2]))
+            share, spent, error, thinking = map(float, row[3:7])
+            moment = Moment(share, spent, error, thinking, tuple(int(cell) for cell in row[7:] if cell))
+        except ValueError:
+            raise InvalidValueError(
+                f"Line {number} of {path} is {','.join(row)!r}; that is no row of a comparison. Remove the file, or "
+                "choose another folder."
+            ) from None
+        moments.setdefault(key, {})[share] = moment
+    found: dict[tuple[str, str, int], list[tuple[float, ...]]] = {}
+    for _, row in _read(fronts, FRONT_COLUMNS) if fronts is not None and fronts.exists() else ():
+        found.setdefault((row[0], row[1], int(row[2])), []).append(tuple(float(cell) for cell in row[3:] if cell))
+    return [
+        Run(*key, tuple(own[share] for share in SHARES), tuple(found.get(key, ())))
+        for key, own in moments.items()
+        if all(share in own for share in SHARES)
+    ]
+
+
+def _read(path: Path, columns: Sequence[str]) -> Iterable[tuple[int, list[str]]]:
+    """The rows of a CSV file with their line numbers; a torn last line is left out."""
+    text = path.read_text(encoding="utf-8")
+    whole = text[: text.rfind("\n") + 1]
+    lines = csv.reader(io.StringIO(whole, newline=""))
+    first = next(lines, None)
+    if first is not None and tuple(first) != tuple(columns):
+        raise InvalidValueError(
+            f"{path} begins with {','.join(first)[:80]!r}; it is no table of a comparison. Choose another folder."
+        )
+    for row in lines:
+        if len(row) == len(columns):
+            yield lines.line_num, row
+
+
+def _lines(rows: Iterable[Sequence[object]]) -> str:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def _padded(cells: Sequence[object]) -> list[object]:
+    return [*cells, *[""] * (MOST_OBJECTIVES - len(cells))]
+
+
+def _write(path: Path, text: str) -> None:
+    """Put a text in the place of a file, which is never seen half written."""
+    draft = path.with_name(path.name + ".part")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)

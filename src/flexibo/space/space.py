@@ -31,6 +31,8 @@ ENUMERATION_LIMIT = 1_000_000
 # Larger lists are quick to make again, unless a rule had to be asked about every design.
 LARGEST_KEPT = 100_000
 SHOWN_NAMES = 4
+DERIVED = ("size", "_count", "_every_design", "_pool_keys")
+"""What a space keeps once it was asked for."""
 
 
 class Space:
@@ -258,6 +260,16 @@ class Space:
 
     def __hash__(self) -> int:
         return hash((self.names, tuple(self._options.values())))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The pool refers back to its space, so only its codes travel; what can be worked out again stays behind.
+        state = {name: value for name, value in self.__dict__.items() if name not in DERIVED}
+        return state | {"_pool": None if self._pool is None else self._pool.codes}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if state["_pool"] is not None:
+            self._pool = Designs(self, state["_pool"])
 
     def __repr__(self) -> str:
         shown = ", ".join(self.names[:SHOWN_NAMES]) + (", ..." if len(self.names) > SHOWN_NAMES else "")

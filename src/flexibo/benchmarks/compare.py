@@ -1,0 +1,164 @@
+"""Compare: every contestant on every problem, in parallel, resumable."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+
+import flexibo
+from flexibo.benchmarks.contest import run
+from flexibo.benchmarks.contestants import check_contestant
+from flexibo.benchmarks.journal import FRONTS, RESULTS, Journal, locked
+from flexibo.benchmarks.problems import find_problem
+from flexibo.benchmarks.rivals import RIVALS
+from flexibo.benchmarks.runs import Run, read_runs
+from flexibo.benchmarks.stored import stored_runs
+from flexibo.benchmarks.suites import Suite
+from flexibo.benchmarks.terms import Terms
+from flexibo.errors import FlexiBOError
+
+Task = tuple[str, str, int]
+"""Problem, method, seed."""
+
+WORLD = ("benchmarks", "cli", "executors", "hardware", "plots", "progress", "storage", "systems")
+"""Parts of the package that do not decide what a method asks."""
+
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+def compare(
+    suite: Suite,
+    folder: Path,
+    *,
+    jobs: int,
+    stored: bool = True,
+    finished: Callable[[int, int, Run | None], None] = lambda done, total, run: None,
+) -> list[Run]:
+    """The runs of a comparison: those that the folder or the package has already, and the others, made now.
+
+    Args:
+        suite: What to compare.
+        folder: Where every finished run is kept. Called again after a kill, this goes on where it was.
+        jobs: How many processes work at once, each with one thread.
+        stored: Whether to use the results of rivals that come with the package, where they fit.
+        finished: Called with the number of runs done, of all runs, and the run that was just made.
+
+    Raises:
+        FlexiBOError: If a run cannot be made; the others are kept.
+    """
+    with locked(folder):
+        tasks = suite.tasks()
+        problems = {name: find_problem(name).fingerprint() for name in dict.fromkeys(task[0] for task in tasks)}
+        names = dict.fromkeys(task[1] for task in tasks)
+        methods = {name: mark for name in names if (mark := method_fingerprint(name))}
+        journal = Journal(folder, suite.terms, problems=problems, methods=methods)
+        known = dict(journal.runs)
+        if stored:
+            missing = [task for task in tasks if task not in known]
+            known |= {run.key: run for run in stored_runs(missing, suite.terms, problems)}
+        missing = [task for task in tasks if task not in known]
+        for method in dict.fromkeys(task[1] for task in missing):
+            check_contestant(method)
+        finished(len(tasks) - len(missing), len(tasks), None)
+        for made in _made(missing, suite.terms, jobs):
+            journal.add(made)
+            known[made.key] = made
+            finished(sum(task in known for task in tasks), len(tasks), made)
+        journal.runs = {task: known[task] for task in tasks} | journal.runs
+        journal.tidy()
+        written = {run.key: run for run in read_runs(folder / RESULTS, folder / FRONTS)}
+        return [written[task] for task in tasks]
+
+
+def method_fingerprint(name: str) -> str:
+    """What decides the questions of a contestant beside the problem: versions of libraries, or our own code.
+
+    Empty for a rival that is not installed: what was made elsewhere is then taken as it is.
+    """
+    if name in RIVALS:
+        return RIVALS[name].versions() if RIVALS[name].is_installed() else ""
+    root = Path(flexibo.__file__).parent
+    files = sorted(
+        path for path in root.rglob("*.py") if path.relative_to(root).parts[0].removesuffix(".py") not in WORLD
+    )
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    return f"flexibo {flexibo.__version__} {digest.hexdigest()[:12]}"
+
+
+def _made(tasks: Sequence[Task], terms: Terms, jobs: int) -> Iterator[Run]:
+    """The runs of the tasks, each as soon as it is finished."""
+    if jobs == 1 or len(tasks) == 1:
+        for task in tasks:
+            yield _run(task, terms)
+        return
+    pool = ProcessPoolExecutor(min(jobs, len(tasks)), get_context("spawn"), _prepare, (os.getpid(),))
+    with _environment(dict.fromkeys(ONE_THREAD, "1")):  # workers inherit it, and libraries read it when they start
+        try:
+            waiting = iter(tasks)
+            running = {pool.submit(_run, task, terms) for task in islice(waiting, 2 * jobs)}
+            while running:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                running |= {pool.submit(_run, task, terms) for task in islice(waiting, len(done))}
+                for future in done:
+                    yield future.result()
+        finally:
+            _stop(pool)
+
+
+def _run(task: Task, terms: Terms) -> Run:
+    """Make one run; only the first seed keeps its front."""
+    problem, method, seed = task
+    try:
+        made = run(find_problem(problem), method, seed, terms)
+    except FlexiBOError as error:
+        raise FlexiBOError(f"{method} on {problem} with seed {seed}: {error}") from None
+    return replace(made, front=made.front if seed == 0 else ())
+
+
+def _prepare(parent: int) -> None:
+    """Make a worker end with its parent, and leave Ctrl-C to it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _stop(pool: ProcessPoolExecutor) -> None:
+    """End the workers at once, whatever they are doing; nothing unfinished is wanted."""
+    processes = list((pool._processes or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join()
+
+
+@contextmanager
+def _environment(changes: Mapping[str, str]) -> Iterator[None]:
+    """The environment variables with changes, as they were afterwards."""
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,0 +1,316 @@
+"""Recorded problems: measured tables, replayed as finite pools with what each measurement cost.
+
+Training is paid for as recorded, design by design; what reading a device costs was not recorded, and is taken as 20 s
+(conversion, 3 s of warm-up, 50 runs). Rows without a reading of one of a problem's objectives are left out, and so are
+options that never vary; a design that occurs more than once has the median of its readings.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from flexibo.arrays import FloatArray, IntArray, KeyArray
+from flexibo.benchmarks.datasets import BLOCKS, CORES, DATASETS, OPERATIONS, TX2_NETWORKS, data_folder, table_path
+from flexibo.benchmarks.problem import Family, Problem, nadir_reference, true_front
+from flexibo.errors import InvalidValueError
+from flexibo.objectives import LARGEST, Objective
+from flexibo.pareto import hypervolume
+from flexibo.space import Designs, Space
+
+READING_SECONDS = 20.0
+TRAINING_CAP_SECONDS = 6_000.0
+"""Longer trainings of Accel-NASBench (13 of them) were held up by something else."""
+
+WORST_OF_INTEREST = 0.75
+"""The reference point: nobody wants a value that three of four designs beat.
+
+It is not the worst of the front, because a front ends in oddities: NAS-Bench-201's cheapest cell has 90 % error.
+"""
+
+Cell: TypeAlias = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An objective as a table has it.
+
+    Attributes:
+        objective: What is measured.
+        column: Where it is recorded.
+        complement: What the recorded number is subtracted from; None where it is the value itself.
+        seconds: What measuring it costs: a number, or the column that says so.
+        cap: The most that one measurement costs.
+    """
+
+    objective: Objective
+    column: str
+    complement: float | None = None
+    seconds: float | str = READING_SECONDS
+    cap: float = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a table becomes a problem.
+
+    Attributes:
+        name: What users type.
+        summary: One line.
+        dataset: The table, as in `DATASETS`.
+        options: The columns of the options.
+        recorded: The objectives.
+        note: What else to know about the values.
+    """
+
+    name: str
+    summary: str
+    dataset: str
+    options: tuple[str, ...]
+    recorded: tuple[Recorded, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lookup:
+    """A table by design: gives the rows of the designs that it is asked for.
+
+    Attributes:
+        keys: The keys (m,) of the table's designs, sorted.
+        rows: Their numbers (m, n), in that order.
+    """
+
+    keys: KeyArray = field(repr=False)
+    rows: FloatArray = field(repr=False)
+
+    @classmethod
+    def of(cls, designs: Designs, rows: FloatArray) -> Lookup:
+        """The table of designs (m) and their numbers (m, n)."""
+        keys = designs.keys()
+        order = np.argsort(keys)
+        return cls(keys[order], rows[order])
+
+    def __call__(self, designs: Designs) -> FloatArray:
+        """The numbers (m, n) of designs."""
+        wanted = designs.keys()
+        places = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        strangers = np.flatnonzero(self.keys[places] != wanted)
+        if len(strangers):
+            raise InvalidValueError(f"{designs[int(strangers[0])]!r} is not in the table; choose designs of its pool.")
+        return np.asarray(self.rows[places])
+
+
+def read_table(path: Path, options: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, list[Cell]], FloatArray]:
+    """The option columns of a CSV file, and its number columns (m, n) with NaN for an empty cell.
+
+    Options are whole numbers where every cell of the column is one, and text otherwise.
+    """
+    lines, rows, places = _read_cells(path, [*options, *numbers])
+    columns = {
+        name: _option_column(path, name, lines, [row[place] for row in rows])
+        for name, place in zip(options, places[: len(options)], strict=True)
+    }
+    table = np.empty((len(rows), len(numbers)))
+    for j, (name, place) in enumerate(zip(numbers, places[len(options) :], strict=True)):
+        table[:, j] = [_number(path, name, line, row[place]) for line, row in zip(lines, rows, strict=True)]
+    return columns, table
+
+
+def _read_cells(path: Path, names: Sequence[str]) -> tuple[list[int], list[list[str]], list[int]]:
+    """The line numbers and rows of a file, and where the named columns are in a row."""
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            reader = csv.reader(file)
+            header = next(reader, [])
+            numbered = [(reader.line_num, row) for row in reader if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as e:
+        raise InvalidValueError(f"{path} cannot be read as a table: {e}.") from None
+    for name in names:
+        if header.count(name) != 1:
+            found = "twice" if name in header else "nowhere"
+            raise InvalidValueError(f"{path} has the column {name!r} {found}; it must be there once.")
+    for line, row in numbered:
+        if len(row) != len(header):
+            raise InvalidValueError(f"Line {line} of {path} has {len(row)} cells; it must have {len(header)}.")
+    if not numbered:
+        raise InvalidValueError(f"{path} has no rows; flexibo data rebuilds it from its original.")
+    return [line for line, _ in numbered], [row for _, row in numbered], [header.index(name) for name in names]
+
+
+def _option_column(path: Path, name: str, lines: Sequence[int], cells: Sequence[str]) -> list[Cell]:
+    if "" in cells:
+        line = lines[cells.index("")]
+        raise InvalidValueError(f"Line {line} of {path} has no value for option {name!r}; every design needs one.")
+    whole = {cell for cell in set(cells) if cell.removeprefix("-").isdecimal()}
+    if not whole:
+        return list(cells)
+    for line, cell in zip(lines, cells, strict=True):
+        if cell not in whole:
+            raise InvalidValueError(
+                f"Line {line} of {path} has {cell!r} for option {name!r}; it must be a whole number."
+            )
+    return [int(cell) for cell in cells]
+
+
+def _number(path: Path, name: str, line: int, cell: str) -> float:
+    if not cell:
+        return math.nan
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if not abs(value) <= LARGEST:
+        raise InvalidValueError(f"Line {line} of {path} has {cell!r} in column {name!r}; it must be a finite number.")
+    return value
+
+
+def recorded_problem(recipe: Recipe, *, folder: Path | None = None) -> Problem:
+    """The problem of a recipe, read from a folder of data; by default the one that FLEXIBO_DATA names."""
+    path = table_path(recipe.dataset, data_folder() if folder is None else folder)
+    priced = [one.seconds for one in recipe.recorded if isinstance(one.seconds, str)]
+    measured = [one.column for one in recipe.recorded]
+    options, table = read_table(path, recipe.options, [*measured, *priced])
+    complete = np.flatnonzero(~np.isnan(table[:, : len(measured)]).any(axis=1))
+    unpriced = complete[np.isnan(table[complete]).any(axis=1)]
+    if len(unpriced):
+        raise InvalidValueError(
+            f"{path} has {len(unpriced)} designs with readings but nothing in {', '.join(map(repr, priced))}; "
+            "the cost of each must be known."
+        )
+    space, medians = _pooled(path, options, table, complete)
+    values = _values(recipe.recorded, medians)
+    objectives = tuple(one.objective for one in recipe.recorded)
+    losses = values * [objective.loss(1.0) for objective in objectives]
+    front = true_front(losses)
+    reference = _reference(losses, front)
+    pool = space.enumerate()
+    dataset = DATASETS[recipe.dataset]
+    return Problem(
+        name=recipe.name,
+        summary=recipe.summary,
+        space=space,
+        objectives=objectives,
+        values=Lookup.of(pool, values),
+        costs=Lookup.of(pool, _costs(recipe.recorded, medians[:, len(measured) :])),
+        reference=reference,
+        front=front,
+        best=hypervolume(front, reference),
+        source=" ".join(filter(None, (f"{dataset.summary}. {dataset.url}, {dataset.licence}.", recipe.note))),
+    )
+
+
+def _pooled(
+    path: Path, options: Mapping[str, list[Cell]], table: FloatArray, chosen: IntArray
+) -> tuple[Space, FloatArray]:
+    """The pool of the chosen rows, and the median of each column of the table for each of its designs."""
+    columns = {name: [column[row] for row in chosen] for name, column in options.items()}
+    varying = {name: column for name, column in columns.items() if len(set(column)) > 1}
+    rows_of: dict[tuple[Cell, ...], list[int]] = {}
+    designs = list(zip(*varying.values(), strict=True))
+    if not designs:
+        raise InvalidValueError(
+            f"{path} has fewer than two designs with all readings; there is nothing to choose from."
+        )
+    for row, design in zip(chosen.tolist(), designs, strict=True):
+        rows_of.setdefault(design, []).append(row)
+    medians = table[[rows[0] for rows in rows_of.values()]]
+    for place, rows in enumerate(rows_of.values()):
+        if len(rows) > 1:
+            medians[place] = np.median(table[rows], axis=0)
+    pool = dict(zip(varying, map(list, zip(*rows_of, strict=True)), strict=True))
+    return Space.from_designs(pool), medians
+
+
+def _reference(losses: FloatArray, front: FloatArray) -> FloatArray:
+    """The worst values of interest (n,), given all losses (m, n) and the front (k, n)."""
+    reference = np.asarray(np.quantile(losses, WORST_OF_INTEREST, axis=0))
+    return reference if hypervolume(front, reference) > 0 else nadir_reference(front)
+
+
+def _values(recorded: Sequence[Recorded], table: FloatArray) -> FloatArray:
+    """The values (m, n) of the objectives, in the users' directions."""
+    columns = [
+        table[:, j] if one.complement is None else one.complement - table[:, j] for j, one in enumerate(recorded)
+    ]
+    return np.stack(columns, axis=1)
+
+
+def _costs(recorded: Sequence[Recorded], priced: FloatArray) -> FloatArray:
+    """What measuring each objective of each design costs (m, n), given the recorded seconds in order."""
+    costs = np.zeros((len(priced), len(recorded)))
+    recorded_seconds = iter(priced.T)
+    for j, one in enumerate(recorded):
+        if isinstance(one.seconds, str):
+            costs[:, j] = np.minimum(next(recorded_seconds), one.cap)
+        elif one.objective.measured_with is None:
+            costs[:, j] = one.seconds
+    return costs
+
+
+def _nb201(device: str, title: str, recorded: Recorded) -> Recipe:
+    error = Recorded(Objective("error_percent", unit="%"), "test_error_cifar10_pct", seconds="train_time_cifar10_s")
+    summary = f"NAS-Bench-201 cells on CIFAR-10: error and {title}"
+    return Recipe(f"nb201-{device}", summary, "nb201", OPERATIONS, (error, recorded))
+
+
+def _accel(name: str, title: str, *recorded: Recorded) -> Recipe:
+    error = Recorded(
+        Objective("error_percent", unit="%"),
+        "val_top1",
+        complement=100.0,
+        seconds="train_time",
+        cap=TRAINING_CAP_SECONDS,
+    )
+    summary = f"Accel-NASBench networks on ImageNet: error and {title}"
+    return Recipe(f"accel-{name}", summary, "accel", BLOCKS, (error, *recorded))
+
+
+def _tx2(name: str, title: str, note: str, *others: Recorded) -> Recipe:
+    """Readings of a Jetson TX2 that are all taken together with the inference time."""
+    time = Recorded(Objective("inference_time", unit="s"), "inference_time")
+    summary = f"Jetson TX2 settings, {title}"
+    return Recipe(name, summary, name, (*CORES, "core_freq", "gpu_freq", "emc_freq"), (time, *others), note)
+
+
+def _with_time(name: str, unit: str = "") -> Recorded:
+    return Recorded(Objective(name, unit=unit, measured_with="inference_time"), name)
+
+
+_POWER_NOTE = "Powers are as recorded, in some tables above the 15 W that the board is made for."
+_UNITS_NOTE = "The unit of the energies is not recorded; temperatures are thousandths of a degree Celsius."
+_A100 = Recorded(Objective("throughput_a100", "max", unit="images/s"), "throughput_a100")
+_ZCU102 = Recorded(Objective("latency_zcu102", unit="ms"), "latency_zcu102")
+
+RECIPES: tuple[Recipe, ...] = (
+    _nb201("tx2", "energy on a Jetson TX2", Recorded(Objective("tx2_energy_mJ", unit="mJ"), "tx2_energy_mJ")),
+    _nb201(
+        "pi4", "latency on a Raspberry Pi 4", Recorded(Objective("raspi4_latency_ms", unit="ms"), "raspi4_latency_ms")
+    ),
+    _nb201("pixel3", "latency on a Pixel 3", Recorded(Objective("pixel3_latency_ms", unit="ms"), "pixel3_latency_ms")),
+    _accel("a100", "throughput on an A100", _A100),
+    _accel("zcu102", "latency on a ZCU102", _ZCU102),
+    _accel("3", "throughput on an A100 and latency on a ZCU102", _A100, _ZCU102),
+    *(
+        _tx2(f"tx2-{network}", f"{network}: time and power", _POWER_NOTE, _with_time("power_consumption", "mW"))
+        for network in TX2_NETWORKS
+    ),
+    _tx2(
+        "tx2-objectives",
+        "time, energy and temperature",
+        _UNITS_NOTE,
+        _with_time("energy_consumption"),
+        _with_time("temperature", "m°C"),
+    ),
+)
+
+FAMILIES: tuple[Family, ...] = tuple(
+    Family(recipe.name, recipe.summary, partial(recorded_problem, recipe)) for recipe in RECIPES
+)
+"""The recorded problems."""

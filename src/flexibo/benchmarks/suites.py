@@ -1,0 +1,109 @@
+"""Suites: comparisons that have a name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from flexibo.benchmarks.terms import Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A contestant that is too slow to take part everywhere.
+
+    Attributes:
+        problems: Where it takes part.
+        seeds: With how many seeds.
+    """
+
+    problems: tuple[str, ...]
+    seeds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A comparison that has a name.
+
+    Attributes:
+        summary: One line.
+        problems: Their full names.
+        methods: Methods of ours, the one to be judged first.
+        rivals: Optimisers of others.
+        seeds: Seeds 0, 1, ... up to this number.
+        terms: What everybody gets.
+        limits: Contestants that take part in less.
+    """
+
+    summary: str
+    problems: tuple[str, ...]
+    methods: tuple[str, ...]
+    rivals: tuple[str, ...]
+    seeds: int
+    terms: Terms = field(default_factory=Terms)
+    limits: Mapping[str, Limit] = field(default_factory=dict)
+
+    def tasks(self) -> list[tuple[str, str, int]]:
+        """Every (problem, method, seed) of the suite."""
+        return [
+            (problem, method, seed)
+            for problem in self.problems
+            for seed in range(self.seeds)
+            for method in (*self.methods, *self.rivals)
+            if self._takes_part(method, problem, seed)
+        ]
+
+    def _takes_part(self, method: str, problem: str, seed: int) -> bool:
+        limit = self.limits.get(method)
+        return limit is None or (problem in limit.problems and seed < limit.seeds)
+
+
+STANDARD_PROBLEMS = (
+    "nb201-tx2",
+    "nb201-pi4",
+    "accel-a100",
+    "accel-zcu102",
+    "accel-3",
+    "tx2-inceptionv3-400",
+    "tx2-xception-600",
+    "dnn-stack",
+    "dnn-stack:surface=1",
+    "dnn-stack:surface=2",
+    "branin-currin",
+    "branin-currin:ratio=10",
+    "branin-currin:ratio=100",
+    "zdt1:ratio=10:finite",
+    "zdt3:ratio=10:finite",
+    "dtlz2:n=3:ratio=100",
+    "branin-currin:ratio=10:noise=0.05",
+)
+
+SUITES: dict[str, Suite] = {
+    "standard": Suite(
+        "The judge: 17 problems, recorded and synthetic, 10 seeds; every rival and the paper's methods.",
+        STANDARD_PROBLEMS,
+        ("flexibo", "flexibo-gp-log", "ehvi", "parego", "smsego", "pal", "ca-mobo", "pesmo", "random-coupled"),
+        (
+            "botorch-qlognehvi",
+            "botorch-hvkg",
+            "optuna-tpe",
+            "optuna-gp",
+            "optuna-nsga2",
+            "smac-parego",
+            "pymoo-nsga2",
+        ),
+        10,
+        limits={
+            "botorch-hvkg": Limit(
+                ("branin-currin", "branin-currin:ratio=10", "zdt1:ratio=10:finite", "zdt3:ratio=10:finite"), 3
+            )
+        },
+    ),
+    "quick": Suite(
+        "Two small problems, three methods, two rivals, three seeds: under two minutes.",
+        ("branin-currin:ratio=10", "zdt1:ratio=10:finite"),
+        ("flexibo", "ehvi", "random-coupled"),
+        ("optuna-tpe", "pymoo-nsga2"),
+        3,
+    ),
+}

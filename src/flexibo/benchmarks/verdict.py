@@ -1,0 +1,119 @@
+"""Verdict: what a comparison says, as tables for the terminal and as one page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexibo.benchmarks.page.facts import ProblemFacts, facts_of
+from flexibo.benchmarks.problems import find_problem
+from flexibo.benchmarks.report import write_report
+from flexibo.benchmarks.rivals import RIVALS
+from flexibo.benchmarks.runs import Run
+from flexibo.benchmarks.statistics import AgainstBest, Ranking, Thinking, against_best, ranking
+from flexibo.benchmarks.stored import describe
+from flexibo.benchmarks.suites import Suite
+from flexibo.benchmarks.tables import against_best_grid, error_table, ranking_grid
+
+SHARES_SHOWN = (0.25, 0.5, 1.0)
+CHEAPEST_SECONDS = 1.0
+"""Where thinking counts, the cheapest evaluation of a problem is taken to last so long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a comparison says.
+
+    Attributes:
+        suite: What was compared.
+        runs: All runs.
+        ours: The method that is judged.
+        thinking: What thinking costs on each problem; None where it is not counted.
+        rankings: One for each of `SHARES_SHOWN`.
+        against: Our method against the best other, one for each of `SHARES_SHOWN`; empty if there is no other.
+    """
+
+    suite: Suite
+    runs: tuple[Run, ...]
+    ours: str
+    thinking: Thinking | None
+    rankings: tuple[Ranking, ...]
+    against: tuple[AgainstBest, ...]
+
+    def tables(self) -> list[Any]:
+        """The tables for a terminal, to be printed with rich."""
+        grids = [ranking_grid(self.rankings[-1])] + ([against_best_grid(self.against)] if self.against else [])
+        return [error_table(self.runs, self.suite.methods, thinking=self.thinking), *(grid.table() for grid in grids)]
+
+    def notes(self) -> list[str]:
+        """What a reader of the results must know."""
+        told = []
+        for name in self.suite.rivals:
+            stored = describe(name)
+            made = f" Stored results, made with {stored.versions} on {stored.machine}." if stored else ""
+            caveat = f" {RIVALS[name].caveat}" if RIVALS[name].caveat else ""
+            if made or caveat:
+                told.append(f"{name}:{caveat}{made}")
+        for name, limit in self.suite.limits.items():
+            where = ", ".join(limit.problems)
+            told.append(f"{name} is slow, so it takes part in {where} alone, with {limit.seeds} seeds.")
+        if self.thinking is not None:
+            told.append(
+                f"Thinking counts as cost, with {CHEAPEST_SECONDS:g} s for the cheapest evaluation of each problem. The "
+                "moments of a run are 5 % of the budget apart; the last one that is paid for counts."
+            )
+        return told
+
+    def write(self, path: Path, command: str) -> None:
+        """Write the page."""
+        grids = [ranking_grid(one) for one in reversed(self.rankings)]
+        grids += [against_best_grid(self.against)] if self.against else []
+        tables = [(grid.title, list(grid.headings), [list(row) for row in grid.rows]) for grid in grids]
+        write_report(
+            path,
+            self.runs,
+            problem_facts(self.suite),
+            ours=self.ours,
+            title="Comparison at equal cost",
+            command=command,
+            terms={
+                "methods": ", ".join(self.suite.methods),
+                "rivals": ", ".join(self.suite.rivals) or "none",
+                "seeds": f"{self.suite.seeds}",
+                "initial designs": f"{self.suite.terms.n_initial}, free of charge, the same for all",
+                "budget": f"{self.suite.terms.budget:g} mean full evaluations",
+            },
+            tables=tables,
+            notes=[note for grid in grids for note in grid.notes] + self.notes(),
+        )
+
+
+def verdict(suite: Suite, runs: Sequence[Run], *, count_thinking: bool = False) -> Verdict:
+    """What the runs of a suite say about its first method."""
+    ours = (*suite.methods, *suite.rivals)[0]
+    thinking = prices_of_thinking(suite) if count_thinking else None
+    rng = np.random.default_rng(0)
+    ranked = [ranking(runs, share, rng, ours=ours, thinking=thinking) for share in SHARES_SHOWN]
+    others = {run.method for run in runs} - {ours}
+    against = [against_best(runs, ours, None, share, rng, thinking=thinking) for share in SHARES_SHOWN if others]
+    return Verdict(suite, tuple(runs), ours, thinking, tuple(ranked), tuple(against))
+
+
+def prices_of_thinking(suite: Suite) -> dict[str, tuple[float, float]]:
+    """By problem: the budget, and what a second of thinking costs, both in the problem's unit."""
+    prices = {}
+    for name in suite.problems:
+        problem = find_problem(name)
+        costs = problem.mean_costs()
+        prices[name] = (suite.terms.money(problem), float(costs[costs > 0].min()) / CHEAPEST_SECONDS)
+    return prices
+
+
+def problem_facts(suite: Suite) -> Mapping[str, ProblemFacts]:
+    """What the page tells about each problem."""
+    problems = {name: find_problem(name) for name in suite.problems}
+    return {name: facts_of(problem, suite.terms.money(problem)) for name, problem in problems.items()}

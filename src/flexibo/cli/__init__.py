@@ -1,0 +1,50 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+import flexibo
+from flexibo.cli.compare import compare
+from flexibo.cli.demo import demo
+from flexibo.cli.methods import methods
+from flexibo.cli.problems import data, problems
+from flexibo.cli.reproduce import reproduce
+from flexibo.errors import FlexiBOError
+
+app = typer.Typer(
+    name="flexibo",
+    help="Choose which design and which single objective to measure next.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+)
+for command in (demo, methods, compare, problems, data, reproduce):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command line; a mistake of the user is one sentence on standard error and exit status 2."""
+    try:
+        app()
+    except FlexiBOError as error:
+        typer.echo(f"flexibo: {error}", err=True)
+        sys.exit(2)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"flexibo {flexibo.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Multi-objective optimisation under a budget, one objective of one design at a time."""

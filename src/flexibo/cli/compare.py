@@ -1,0 +1,146 @@
+"""``flexibo compare``: methods and rivals on the same problems for the same money."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from flexibo.benchmarks.runs import Run
+    from flexibo.benchmarks.suites import Suite
+
+
+def compare(
+    problems: Annotated[
+        list[str] | None, typer.Option(help="Names that 'flexibo problems' lists, with commas or repeated.")
+    ] = None,
+    methods: Annotated[
+        list[str] | None, typer.Option(help="Names that 'flexibo methods' lists; the first one is judged.")
+    ] = None,
+    rivals: Annotated[
+        list[str] | None, typer.Option(help="Optimisers of other libraries (extra bench): botorch-qlognehvi, ...")
+    ] = None,
+    suite: Annotated[str | None, typer.Option(help="A ready-made comparison: standard or quick.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds; 10 unless the suite has its own.")] = None,
+    budget: Annotated[
+        float | None, typer.Option(help="Mean full evaluations after the initial designs; 20 by default.")
+    ] = None,
+    initial: Annotated[int | None, typer.Option(help="Initial designs, the same for all; 10 by default.")] = None,
+    out: Annotated[Path, typer.Option(help="Where results are kept; called again, it goes on.")] = Path("results"),
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes at once; as many as cores by default.")] = None,
+    count_thinking: Annotated[bool, typer.Option("--count-thinking", help="Thinking time counts as cost.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Run rivals even where results come with flexibo.")] = False,
+) -> None:
+    """Compare methods at equal cost: a table here, results.csv and report.html in the folder."""
+    from rich.console import Console
+
+    from flexibo.benchmarks.verdict import verdict
+
+    chosen = _chosen(suite, problems, methods, rivals, seeds, budget, initial)
+    console = Console()
+    runs = _runs(chosen, out, jobs or os.cpu_count() or 1, not fresh, console)
+    found = verdict(chosen, runs, count_thinking=count_thinking)
+    for table in found.tables():
+        console.print(table)
+    for note in found.notes():
+        console.print(note, highlight=False, markup=False)
+    found.write(out / "report.html", _command())
+    console.print(f"Results: {out / 'results.csv'}. Page: {out / 'report.html'}.", highlight=False, markup=False)
+
+
+def _chosen(
+    name: str | None,
+    problems: list[str] | None,
+    methods: list[str] | None,
+    rivals: list[str] | None,
+    seeds: int | None,
+    budget: float | None,
+    initial: int | None,
+) -> Suite:
+    """The comparison that the options mean: a suite, or one made of names, with what differs from it."""
+    from dataclasses import replace
+
+    from flexibo.benchmarks.contestants import checked_method, checked_rival
+    from flexibo.benchmarks.problems import full_name
+    from flexibo.benchmarks.suites import SUITES, Suite
+    from flexibo.benchmarks.terms import Terms
+    from flexibo.errors import InvalidValueError, unknown_name
+
+    if name is not None and name not in SUITES:
+        raise unknown_name("suite", name, SUITES)
+    if name is None and not problems:
+        raise InvalidValueError("No problem is named; give --problems, such as branin-currin:ratio=10, or --suite.")
+    base = SUITES[name] if name is not None else Suite("", (), ("flexibo",), (), 10)
+    changed = replace(
+        base,
+        problems=base.problems if problems is None else tuple(map(full_name, _names(problems))),
+        methods=base.methods if methods is None else tuple(map(checked_method, _names(methods))),
+        rivals=base.rivals if rivals is None else tuple(map(checked_rival, _names(rivals))),
+        seeds=base.seeds if seeds is None else seeds,
+        terms=Terms(
+            base.terms.n_initial if initial is None else initial, base.terms.budget if budget is None else budget
+        ),
+    )
+    if not (*changed.methods, *changed.rivals):
+        raise InvalidValueError("No method is named; give --methods or --rivals.")
+    return changed
+
+
+def _names(given: list[str]) -> list[str]:
+    """The names in options that may be repeated and may hold several, with commas or spaces."""
+    return list(dict.fromkeys(name for text in given for name in text.replace(",", " ").split()))
+
+
+def _runs(suite: Suite, out: Path, jobs: int, stored: bool, console: Console) -> list[Run]:
+    from flexibo.benchmarks.compare import compare
+
+    with _bar(console) as update:
+        try:
+            return compare(suite, out, jobs=jobs, stored=stored, finished=update)
+        except KeyboardInterrupt:
+            pass
+    console.print(f"Interrupted; what was finished is kept in {out}. The same command goes on.", markup=False)
+    raise typer.Exit(130)
+
+
+@contextmanager
+def _bar(console: Console) -> Iterator[Any]:
+    """A progress bar, and the function that moves it."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        bar = progress.add_task("runs", total=None)
+
+        def update(done: int, total: int, run: Run | None) -> None:
+            what = "runs" if run is None else f"{run.method} on {run.problem}"
+            progress.update(bar, completed=done, total=total, description=what)
+
+        yield update
+
+
+def _command() -> str:
+    """What the user typed."""
+    return shlex.join(["flexibo", *sys.argv[1:]])

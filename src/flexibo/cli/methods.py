@@ -1,0 +1,46 @@
+"""``flexibo methods``: what a study can use."""
+
+from __future__ import annotations
+
+from json import dumps
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import flexibo
+
+if TYPE_CHECKING:
+    from flexibo.catalogue import Method
+
+
+def methods(
+    json: Annotated[bool, typer.Option("--json", help="Print a list of objects instead.")] = False,
+) -> None:
+    """List the methods that a study can use."""
+    if json:
+        typer.echo(dumps([_described(method) for method in flexibo.methods()], indent=2))
+        return
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = Console()
+    for method in flexibo.methods():
+        aware = ", cost-aware" if method.cost_aware else ""
+        default = " (default)" if method.name == "flexibo" else ""
+        console.print(Text.assemble((method.name, "bold"), f"{default}  {method.measures}{aware}"))
+        paper = f" {method.paper}." if method.paper else ""
+        limits = f"{method.limits[0].upper()}{method.limits[1:]}."
+        console.print(Padding(Text(f"{method.summary}{paper} {limits}"), (0, 0, 0, 4)))
+    console.print("\nAdd /cost to any but nsga2, sobol and random (ehvi/cost) to divide scores by expected costs.")
+
+
+def _described(method: Method) -> dict[str, object]:
+    return {
+        "name": method.name,
+        "summary": method.summary,
+        "paper": method.paper,
+        "measures": method.measures,
+        "cost_aware": method.cost_aware,
+        "limits": method.limits,
+    }

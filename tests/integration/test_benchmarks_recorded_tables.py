@@ -1,0 +1,81 @@
+"""The recorded problems on the real tables (FLEXIBO_DATA)."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flexibo.benchmarks.datasets import status
+from flexibo.benchmarks.problem import Problem
+from flexibo.benchmarks.recorded import RECIPES, recorded_problem
+from flexibo.pareto import non_dominated
+
+pytestmark = pytest.mark.data
+
+N_DESIGNS = {
+    "nb201-tx2": 12_554,
+    "nb201-pi4": 15_625,
+    "nb201-pixel3": 15_625,
+    "accel-a100": 5_125,
+    "accel-zcu102": 5_123,
+    "accel-3": 5_123,
+    "tx2-objectives": 783,
+}
+RECIPES_BY_NAME = {recipe.name: recipe for recipe in RECIPES}
+
+
+@cache
+def built(name: str, folder: Path) -> Problem:
+    return recorded_problem(RECIPES_BY_NAME[name], folder=folder)
+
+
+@pytest.fixture(params=list(RECIPES_BY_NAME))
+def problem(request: pytest.FixtureRequest, data_folder: Path) -> Problem:
+    return built(request.param, data_folder)
+
+
+def test_every_design_with_all_readings_is_in_the_pool(problem: Problem) -> None:
+    assert problem.space.size == N_DESIGNS.get(problem.name, 768)
+
+
+def test_the_true_front_misses_nothing_and_nothing_dominates_it(problem: Problem) -> None:
+    pool = problem.space.enumerate()
+    losses = problem.losses(pool)
+    assert problem.error(pool[non_dominated(losses)]) == 0.0
+    chosen = np.random.default_rng(0).choice(len(losses), min(2_000, len(losses)), replace=False)
+    for row in problem.front:
+        assert not np.any((losses[chosen] <= row).all(axis=1) & (losses[chosen] < row).any(axis=1))
+    on_front = (losses[chosen][:, None] == problem.front[None]).all(axis=2).any(axis=1)
+    beaten = ((problem.front[None] <= losses[chosen][:, None]).all(axis=2)).any(axis=1)
+    assert np.all(on_front | beaten)
+
+
+def test_training_is_paid_by_design_and_a_reading_costs_the_same_everywhere(problem: Problem) -> None:
+    costs = problem.costs(problem.space.enumerate())
+    if problem.name.startswith("tx2-"):
+        assert np.all(costs[:, 0] == 20.0)
+        assert np.all(costs[:, 1:] == 0.0)
+        return
+    assert len(np.unique(costs[:, 0])) > 1_000
+    assert 1_000 < costs[:, 0].min() < costs[:, 0].max() <= 7_000
+    assert np.all(costs[:, 1:] == 20.0)
+
+
+def test_a_row_of_the_table_is_found_again(data_folder: Path) -> None:
+    problem = built("nb201-tx2", data_folder)
+    operations = ("nor_conv_3x3", "nor_conv_3x3", "avg_pool_3x3", "skip_connect", "nor_conv_3x3", "skip_connect")
+    design = problem.space.designs([{f"op{place}": operation for place, operation in enumerate(operations)}])
+    assert problem.values(design).tolist() == [[6.34, 29.9971]]
+    assert problem.costs(design).tolist() == [[4339.28, 20.0]]
+
+
+def test_long_trainings_are_capped(data_folder: Path) -> None:
+    problem = built("accel-a100", data_folder)
+    assert np.count_nonzero(problem.costs(problem.space.enumerate())[:, 0] == 6_000.0) == 13
+
+
+def test_all_tables_are_complete(data_folder: Path) -> None:
+    assert [row.dataset.name for row in status(data_folder) if not row.complete] == []

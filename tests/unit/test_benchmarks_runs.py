@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flexibo.benchmarks.journal import FRONTS, RESULTS, SETTINGS, Journal, locked
+from flexibo.benchmarks.runs import SHARES, Moment, Run, read_runs, write_fronts, write_runs
+from flexibo.benchmarks.stored import Stored, describe, store, stored_runs
+from flexibo.benchmarks.terms import Terms
+from flexibo.errors import InvalidValueError
+
+
+def made(problem: str = "p", method: str = "m", seed: int = 0, *, error: float = 0.5) -> Run:
+    moments = tuple(Moment(share, round(100 * share, 3), round(error * (1 - share), 4), round(2 * share, 2), (3, 40)) for share in SHARES)
+    return Run(problem, method, seed, moments, ((1.5, 2.0), (1.0, 3.25)) if seed == 0 else ())
+
+
+def journal(folder: Path, *, mark: str = "a", code: str = "x", terms: Terms | None = None) -> Journal:
+    return Journal(folder, terms or Terms(), problems={"p": mark, "q": "b"}, methods={"m": code, "other": "y"})
+
+
+def test_runs_are_read_as_they_were_written(tmp_path: Path) -> None:
+    runs = [made(seed=1), made(), made('a problem, with "quotes"\nand lines', "ehvi/cost")]
+    write_runs(tmp_path / "r.csv", runs)
+    write_fronts(tmp_path / "f.csv", runs)
+    assert sorted(read_runs(tmp_path / "r.csv", tmp_path / "f.csv"), key=lambda run: run.key) == sorted(
+        runs, key=lambda run: run.key
+    )
+
+
+def test_the_order_of_runs_does_not_change_the_file(tmp_path: Path) -> None:
+    runs = [made(seed=seed, method=method) for seed in (0, 1) for method in ("m", "k")]
+    write_runs(tmp_path / "one.csv", runs)
+    write_runs(tmp_path / "other.csv", runs[::-1])
+    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "other.csv").read_bytes()
+
+
+@pytest.mark.parametrize("cut", [1, 30, 400, 600])
+def test_a_run_that_was_torn_by_a_kill_is_left_out(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "r.csv"
+    write_runs(path, [made(seed=0), made(seed=1)])
+    path.write_bytes(path.read_bytes()[:-cut])
+    assert [run.seed for run in read_runs(path)] == [0]
+
+
+def test_a_file_that_is_no_comparison_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(InvalidValueError, match="no table of a comparison"):
+        read_runs(tmp_path / "r.csv")
+
+
+def test_a_broken_row_is_named(tmp_path: Path) -> None:
+    write_runs(tmp_path / "r.csv", [made()])
+    text = (tmp_path / "r.csv").read_text().replace("p,m,0,0.5,", "p,m,zero,0.5,")
+    (tmp_path / "r.csv").write_text(text)
+    with pytest.raises(InvalidValueError, match="Line 12 of"):
+        read_runs(tmp_path / "r.csv")
+
+
+def test_a_journal_opened_again_has_what_was_finished(tmp_path: Path) -> None:
+    journal(tmp_path).add(made())
+    (tmp_path / RESULTS).write_text((tmp_path / RESULTS).read_text() + "p,m,1,0,0,0.")
+    again = journal(tmp_path)
+    assert again.runs == {("p", "m", 0): made()}
+    assert len(read_runs(tmp_path / RESULTS)) == 1
+    assert (tmp_path / RESULTS).read_text().endswith("\n")
+
+
+def test_the_front_of_a_run_that_was_not_finished_is_not_kept(tmp_path: Path) -> None:
+    one = journal(tmp_path)
+    one.add(made())
+    with open(tmp_path / FRONTS, "a") as file:
+        file.write("q,m,0,1,2,,,,\n")
+    journal(tmp_path)
+    assert "q,m" not in (tmp_path / FRONTS).read_text()
+
+
+def test_runs_on_a_problem_that_has_changed_are_forgotten(tmp_path: Path) -> None:
+    one = journal(tmp_path)
+    one.add(made("p"))
+    one.add(made("q"))
+    changed = journal(tmp_path, mark="changed")
+    assert set(changed.runs) == {("q", "m", 0)}
+    assert changed.forgotten == 1
+
+
+def test_runs_of_a_method_that_has_changed_are_forgotten(tmp_path: Path) -> None:
+    one = journal(tmp_path)
+    one.add(made())
+    one.add(made(method="other"))
+    assert set(journal(tmp_path, code="changed").runs) == {("p", "other", 0)}
+
+
+def test_a_folder_keeps_to_its_terms(tmp_path: Path) -> None:
+    journal(tmp_path).add(made())
+    with pytest.raises(InvalidValueError, match=r"holds a comparison with budget 20.0; 30.0 given"):
+        journal(tmp_path, terms=Terms(budget=30.0))
+    assert len(journal(tmp_path).runs) == 1
+
+
+def test_settings_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+    (tmp_path / SETTINGS).write_text("{")
+    with pytest.raises(InvalidValueError, match="cannot be read"):
+        journal(tmp_path)
+
+
+def test_two_comparisons_do_not_share_a_folder(tmp_path: Path) -> None:
+    with (
+        locked(tmp_path / "results"),
+        pytest.raises(InvalidValueError, match="Another comparison is writing"),
+        locked(tmp_path / "results"),
+    ):
+        pass
+    with locked(tmp_path / "results"):
+        pass
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidValueError, match="cannot be written"), locked(tmp_path / "file" / "results"):
+        pass
+
+
+def test_stored_results_serve_the_same_terms_and_problems_alone(tmp_path: Path) -> None:
+    how = Stored("m", "m 1.0", "flexibo compare", "a machine", Terms(), {"p": "a"})
+    store([made(), made(seed=1), made(method="other")], how, tmp_path)
+    assert describe("m", tmp_path) == how
+    tasks = [("p", "m", 0), ("p", "m", 5), ("p", "other", 0)]
+    assert stored_runs(tasks, Terms(), {"p": "a"}, tmp_path) == [made()]
+    assert stored_runs(tasks, Terms(), {"p": "changed"}, tmp_path) == []
+    assert stored_runs(tasks, Terms(budget=21.0), {"p": "a"}, tmp_path) == []
+    assert json.loads((tmp_path / "m.json").read_text())["command"] == "flexibo compare"
