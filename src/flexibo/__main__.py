@@ -2,4 +2,5 @@
 
 from flexibo.cli import main
 
-main()
+if __name__ == "__main__":  # processes that it starts import this file too
+    main()

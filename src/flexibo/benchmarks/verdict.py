@@ -14,10 +14,11 @@ from flexibo.benchmarks.problems import find_problem
 from flexibo.benchmarks.report import write_report
 from flexibo.benchmarks.rivals import RIVALS
 from flexibo.benchmarks.runs import Run
-from flexibo.benchmarks.statistics import AgainstBest, Ranking, Thinking, against_best, ranking
+from flexibo.benchmarks.scores import Thinking
+from flexibo.benchmarks.statistics import AgainstBest, Ranking, against_best, ranking
 from flexibo.benchmarks.stored import describe
 from flexibo.benchmarks.suites import Suite
-from flexibo.benchmarks.tables import against_best_grid, error_table, ranking_grid
+from flexibo.benchmarks.tables import Grid, against_best_grid, error_table, ranking_grid
 
 SHARES_SHOWN = (0.25, 0.5, 1.0)
 CHEAPEST_SECONDS = 1.0
@@ -34,7 +35,8 @@ class Verdict:
         ours: The method that is judged.
         thinking: What thinking costs on each problem; None where it is not counted.
         rankings: One for each of `SHARES_SHOWN`.
-        against: Our method against the best other, one for each of `SHARES_SHOWN`; empty if there is no other.
+        against: Our method against the best rival, and against the best other contestant, where there are any; for each
+            of `SHARES_SHOWN`.
     """
 
     suite: Suite
@@ -42,11 +44,11 @@ class Verdict:
     ours: str
     thinking: Thinking | None
     rankings: tuple[Ranking, ...]
-    against: tuple[AgainstBest, ...]
+    against: Mapping[str, tuple[AgainstBest, ...]]
 
     def tables(self) -> list[Any]:
         """The tables for a terminal, to be printed with rich."""
-        grids = [ranking_grid(self.rankings[-1])] + ([against_best_grid(self.against)] if self.against else [])
+        grids = [ranking_grid(self.rankings[-1]), *self._against_grids()]
         return [error_table(self.runs, self.suite.methods, thinking=self.thinking), *(grid.table() for grid in grids)]
 
     def notes(self) -> list[str]:
@@ -63,15 +65,14 @@ class Verdict:
             told.append(f"{name} is slow, so it takes part in {where} alone, with {limit.seeds} seeds.")
         if self.thinking is not None:
             told.append(
-                f"Thinking counts as cost, with {CHEAPEST_SECONDS:g} s for the cheapest evaluation of each problem. The "
-                "moments of a run are 5 % of the budget apart; the last one that is paid for counts."
+                f"Thinking counts as cost, with {CHEAPEST_SECONDS:g} s for the cheapest evaluation of each problem. "
+                "The moments of a run are 5 % of the budget apart; the last one that is paid for counts."
             )
         return told
 
     def write(self, path: Path, command: str) -> None:
         """Write the page."""
-        grids = [ranking_grid(one) for one in reversed(self.rankings)]
-        grids += [against_best_grid(self.against)] if self.against else []
+        grids = [*map(ranking_grid, reversed(self.rankings)), *self._against_grids()]
         tables = [(grid.title, list(grid.headings), [list(row) for row in grid.rows]) for grid in grids]
         write_report(
             path,
@@ -91,6 +92,9 @@ class Verdict:
             notes=[note for grid in grids for note in grid.notes] + self.notes(),
         )
 
+    def _against_grids(self) -> list[Grid]:
+        return [against_best_grid(results, whom) for whom, results in self.against.items()]
+
 
 def verdict(suite: Suite, runs: Sequence[Run], *, count_thinking: bool = False) -> Verdict:
     """What the runs of a suite say about its first method."""
@@ -98,9 +102,15 @@ def verdict(suite: Suite, runs: Sequence[Run], *, count_thinking: bool = False) 
     thinking = prices_of_thinking(suite) if count_thinking else None
     rng = np.random.default_rng(0)
     ranked = [ranking(runs, share, rng, ours=ours, thinking=thinking) for share in SHARES_SHOWN]
-    others = {run.method for run in runs} - {ours}
-    against = [against_best(runs, ours, None, share, rng, thinking=thinking) for share in SHARES_SHOWN if others]
-    return Verdict(suite, tuple(runs), ours, thinking, tuple(ranked), tuple(against))
+    rivals = [name for name in suite.rivals if name != ours]
+    everybody = [name for name in (*suite.methods, *suite.rivals) if name != ours]
+    groups = {"rival": rivals, "contestant": [] if rivals == everybody else everybody}
+    against = {
+        whom: tuple(against_best(runs, ours, group, share, rng, thinking=thinking) for share in SHARES_SHOWN)
+        for whom, group in groups.items()
+        if group
+    }
+    return Verdict(suite, tuple(runs), ours, thinking, tuple(ranked), against)
 
 
 def prices_of_thinking(suite: Suite) -> dict[str, tuple[float, float]]:

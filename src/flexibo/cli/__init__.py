@@ -9,9 +9,10 @@ import typer
 
 import flexibo
 from flexibo.cli.compare import compare
+from flexibo.cli.data import data
 from flexibo.cli.demo import demo
 from flexibo.cli.methods import methods
-from flexibo.cli.problems import data, problems
+from flexibo.cli.problems import problems
 from flexibo.cli.reproduce import reproduce
 from flexibo.errors import FlexiBOError
 

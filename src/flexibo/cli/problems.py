@@ -1,7 +1,8 @@
-"""``flexibo problems`` and ``flexibo data``: what can be compared on, and where recorded tables come from."""
+"""``flexibo problems``: what methods can be compared on."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from json import dumps
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,9 @@ from flexibo.cli.words import size
 
 if TYPE_CHECKING:
     from flexibo.benchmarks.problem import Family
+
+WIDE = 120
+"""A terminal with so many columns has room for summaries."""
 
 
 def problems(
@@ -24,17 +28,33 @@ def problems(
         typer.echo(dumps(described, indent=2))
         return
     from rich.console import Console
-    from rich.padding import Padding
+    from rich.table import Table
     from rich.text import Text
 
     console = Console()
-    for family, facts in zip(FAMILIES.values(), described, strict=True):
-        console.print(Text.assemble((family.name, "bold"), f"  {_facts(facts)}"))
-        console.print(Padding(Text(facts["summary"]), (0, 0, 0, 4)))
-        for name, parameter in facts["parameters"].items():
-            text = f":{name}  {parameter['summary']} (default {parameter['default']})"
-            console.print(Padding(Text(text, style="dim"), (0, 0, 0, 4)))
-    console.print("\nParameters follow the name: dtlz2:n=3:ratio=100, zdt1:ratio=10:finite.", highlight=False)
+    headings = ["problem", "options", "designs", "objectives, and what measuring them costs", "front", "summary"]
+    shown = len(headings) if console.width >= WIDE else len(headings) - 1
+    table = Table(box=None, pad_edge=False, show_edge=False)
+    for heading in headings[:shown]:
+        table.add_column(heading, justify="right" if heading in ("options", "designs") else "left")
+    for facts in described:
+        cells = [Text(facts["name"], style="bold"), *map(Text, _cells(facts)), Text(facts["summary"])]
+        table.add_row(*cells[:shown])
+    console.print(table)
+    for missing in dict.fromkeys(facts["missing"] for facts in described if "missing" in facts):
+        console.print(Text(f"\nNot here: {missing}"))
+    console.print(Text("\nParameters follow the name, as in dtlz2:n=3:ratio=100 or zdt1:ratio=10:finite."))
+    for line in _parameters(FAMILIES.values()):
+        console.print(Text(f"  {line}"))
+
+
+def _parameters(families: Iterable[Family]) -> list[str]:
+    """What each parameter does, its default, and where it exists."""
+    told: dict[str, list[str]] = {}
+    for family in families:
+        for name, parameter in family.parameters.items():
+            told.setdefault(f"{name}  {parameter.summary} (default {parameter.default:g})", []).append(family.name)
+    return [f"{text}: {', '.join(names)}" for text, names in told.items()]
 
 
 def _described(family: Family) -> dict[str, Any]:
@@ -64,13 +84,10 @@ def _described(family: Family) -> dict[str, Any]:
     }
 
 
-def _facts(facts: dict[str, Any]) -> str:
+def _cells(facts: dict[str, Any]) -> tuple[str, str, str, str]:
     if "missing" in facts:
-        return facts["missing"]
-    designs = size(float("inf") if facts["designs"] is None else facts["designs"])
-    costs = ", ".join(f"{name} {cost:g} {facts['unit']}" for name, cost in facts["mean_costs"].items() if cost)
-    return f"{facts['options']} options, {designs} designs; {costs}; {facts['front']} front"
-
-
-def data() -> None:
-    """Say which recorded tables are here, and where the originals can be had."""
+        return "", "", "its table is not here", ""
+    designs = "infinite" if facts["designs"] is None else size(facts["designs"])
+    costs = facts["mean_costs"]
+    priced = [f"{name} {costs[name]:g} {facts['unit']}" if costs[name] else name for name in facts["objectives"]]
+    return str(facts["options"]), designs, ", ".join(priced), facts["front"]

@@ -96,6 +96,10 @@ class RivalEntry:
             if find_spec(module) is None:
                 raise missing_extra(module, "bench")
 
+    def is_installed(self) -> bool:
+        """Whether all it needs can be imported."""
+        return all(find_spec(module) is not None for module in self.modules)
+
     def versions(self) -> str:
         """The versions of its packages, as in ``botorch 0.18.1, torch 2.13.0``."""
         return ", ".join(f"{package} {_version(package)}" for package in self.packages)

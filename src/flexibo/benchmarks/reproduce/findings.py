@@ -1,0 +1,151 @@
+"""Findings: what an experiment shows: tables, the paper's claims beside our numbers, and what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+Verdict = Literal["Agrees", "Agrees in part", "Does not agree", "Cannot be judged"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of texts.
+
+    Attributes:
+        title: What it shows.
+        headings: One per column.
+        rows: One text per column.
+        labels: How many columns, from the left, are names; the others are numbers.
+    """
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    labels: int = 1
+
+    def markdown(self) -> str:
+        """The table in Markdown."""
+        marks = ["---" if k < self.labels else "---:" for k in range(len(self.headings))]
+        lines = [" | ".join(cell.replace("|", "/") for cell in row) for row in (self.headings, marks, *self.rows)]
+        return f"**{self.title}**\n\n" + "\n".join(f"| {line} |" for line in lines)
+
+    def __rich__(self) -> Any:
+        """The table for a terminal."""
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        table = RichTable(title=self.title, title_justify="left")
+        for k, heading in enumerate(self.headings):
+            table.add_column(heading, justify="left" if k < self.labels else "right")
+        for row in self.rows:
+            table.add_row(*map(Text, row))
+        return table
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Whether a claim holds on one problem.
+
+    Attributes:
+        problem: The problem, or what else was looked at.
+        agrees: Whether it holds.
+        numbers: The numbers that say so.
+    """
+
+    problem: str
+    agrees: bool
+    numbers: str
+
+    def __str__(self) -> str:
+        return f"{self.problem} ({self.numbers})"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What the paper says, and whether our numbers say the same.
+
+    Attributes:
+        paper: The paper's claim, a sentence.
+        judgements: One per problem on which it can be judged.
+    """
+
+    paper: str
+    judgements: tuple[Judgement, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether it holds everywhere, somewhere or nowhere."""
+        if not self.judgements:
+            return "Cannot be judged"
+        held = [judgement.agrees for judgement in self.judgements]
+        return "Agrees" if all(held) else "Agrees in part" if any(held) else "Does not agree"
+
+    @property
+    def line(self) -> str:
+        """The claim, the verdict and the numbers in one line.
+
+        >>> Claim("Log costs win.", (Judgement("a", True, "1 against 2"), Judgement("b", False, "3 against 2"))).line
+        'The paper: Log costs win. Here: agrees on 1 of 2: a (1 against 2). Does not agree on b (3 against 2).'
+        """
+        if not self.judgements:
+            return f"The paper: {self.paper} Here: it cannot be judged on these problems."
+        parts = []
+        held = [str(judgement) for judgement in self.judgements if judgement.agrees]
+        broken = [str(judgement) for judgement in self.judgements if not judgement.agrees]
+        if held:
+            parts.append(f"agrees on {len(held)} of {len(self.judgements)}: {', '.join(held)}.")
+        if broken:
+            parts.append(f"{'Does' if held else 'does'} not agree on {', '.join(broken)}.")
+        return f"The paper: {self.paper} Here: {' '.join(parts)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What an experiment shows.
+
+    Attributes:
+        name: The experiment.
+        title: The question that it answers.
+        tables: The numbers.
+        claims: The paper's claims, judged.
+        notes: What a reader must know.
+        files: What was written: the report first, then tables and figures.
+    """
+
+    name: str
+    title: str
+    tables: tuple[Table, ...]
+    claims: tuple[Claim, ...]
+    notes: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+
+    def markdown(self, figures: Sequence[Path] = ()) -> str:
+        """The report in Markdown, with the figures that lie beside it."""
+        claims = [f"- **{claim.verdict}.** {claim.line}" for claim in self.claims]
+        pictures = [f"![{path.stem}]({path.name})" for path in figures]
+        parts = [
+            f"# {self.title}",
+            *self.notes,
+            "## Does it agree with the paper?",
+            "\n".join(claims),
+            *(["## Figures", *pictures] if pictures else []),
+            "## Numbers",
+            *(table.markdown() for table in self.tables),
+        ]
+        return "\n\n".join(parts) + "\n"
+
+    def __rich__(self) -> Any:
+        """Tables, verdicts and notes for a terminal."""
+        from rich.console import Group
+        from rich.text import Text
+
+        colours = {"Agrees": "green", "Agrees in part": "yellow", "Does not agree": "red", "Cannot be judged": "dim"}
+        claims = [
+            Text.assemble((f"{claim.verdict}. ", f"bold {colours[claim.verdict]}"), claim.line) for claim in self.claims
+        ]
+        notes = [Text(note, style="dim") for note in self.notes]
+        files = Text("Written: " + ", ".join(map(str, self.files))) if self.files else Text()
+        return Group(*self.tables, *claims, *notes, files)

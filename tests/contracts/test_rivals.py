@@ -1,0 +1,342 @@
+"""What every rival keeps that measures all objectives together; those that are not installed are skipped."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flexibo import Design, Space
+from flexibo.arrays import plain
+from flexibo.benchmarks.rivals import RIVALS, optuna_study, pymoo_nsga2
+from flexibo.benchmarks.rivals.base import Rival, RivalEntry, Setting, Suggestion
+from flexibo.benchmarks.rivals.careful import Careful
+from flexibo.benchmarks.rivals.nearest import nearest_new
+from flexibo.errors import InvalidValueError, MissingExtraError
+from flexibo.pareto import hypervolume
+from flexibo.space import Categorical, Integer, Ordinal, Real
+from flexibo.space.encoding import value_of
+
+pytestmark = pytest.mark.rivals
+
+N_INITIAL = 8
+MIXED = Space(
+    {
+        "x": (-1.0, 1.0),
+        "rate": Real(1e-4, 1e-1, log=True),
+        "width": [8, 16, 32, 64],
+        "effort": Ordinal(["low", "middle", "high"]),
+        "kind": Categorical(["a", "b", "c"]),
+        "gpu": [True, False],
+        "cores": (1, 6),
+        "batch": Integer(1, 512, log=True),
+        "constant": [3],
+    }
+)
+SQUARE = Space({"x": (0.0, 1.0), "y": (0.0, 1.0)})
+POOL = Space.from_designs(
+    [{"a": a, "b": b, "kind": kind} for a in range(9) for b in range(9) for kind in "xyz" if b % 3 == a % 3]
+)
+QUICK = ["optuna-tpe", "optuna-nsga2", "pymoo-nsga2"]
+CAREFUL = [*QUICK, "optuna-gp", "smac-parego"]
+COUPLED = [name for name, entry in RIVALS.items() if not entry.decoupled]
+
+
+def slow_if_slow(names: list[str]) -> list[Any]:
+    """The names, those marked whose model takes a second or more to answer."""
+    return [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+def installed(name: str) -> RivalEntry:
+    try:
+        RIVALS[name].check()
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+    return RIVALS[name]
+
+
+def setting(space: Space, *, n: int = 2, seed: int = 0, noisy: bool = False, n_initial: int = N_INITIAL) -> Setting:
+    names = ("error", "joules", "ms")[:n]
+    return Setting(space, names, np.full(n, 9.0), np.ones(n), names, noisy, n_initial, seed)
+
+
+def losses(design: Design, n: int = 2) -> dict[str, float]:
+    """Numbers that depend on every option, and disagree."""
+    codes = np.array([float(len(value)) if isinstance(value, str) else float(value) for value in design.values()])
+    weights = np.linspace(-1.0, 1.0, len(codes))
+    table = {"error": np.tanh(codes) @ weights, "joules": -np.tanh(codes) @ np.abs(weights), "ms": np.cos(codes).sum()}
+    return {name: float(value) for name, value in list(table.items())[:n]}
+
+
+def begun(name: str, given: Setting) -> tuple[Rival, set[int]]:
+    """A rival that knows the initial designs, and their keys."""
+    rival = installed(name).make(given)
+    initial = given.space.sample(given.n_initial, np.random.default_rng(5))
+    for design in initial:
+        rival.tell(design, losses(design, len(given.names)))
+    return rival, set(initial.keys().tolist())
+
+
+def measured(rival: Rival, given: Setting, taken: set[int], asks: int) -> list[tuple[Suggestion, Design]]:
+    """What the rival asks for, and what is measured instead."""
+    pairs = []
+    for _ in range(asks):
+        suggestion = rival.ask()
+        design = nearest_new(given.space, suggestion.design, taken, np.random.default_rng(0))
+        assert design is not None
+        taken.update(given.space.designs([design]).keys().tolist())
+        rival.tell(design, losses(design, len(given.names)))
+        pairs.append((suggestion, design))
+    return pairs
+
+
+def asks(name: str) -> int:
+    """Enough to breed twice where that is quick; a slow model is asked twice."""
+    return 20 if name in QUICK else 2
+
+
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("name", slow_if_slow(COUPLED))
+def test_a_rival_suggests_legal_designs_of_every_kind_of_option(name: str, n: int) -> None:
+    given = setting(MIXED, n=n)
+    rival, taken = begun(name, given)
+    for suggestion, _ in measured(rival, given, taken, asks(name)):
+        assert dict(suggestion.design) in MIXED
+        assert suggestion.objectives == ()
+    assert rival.front() is None
+    assert getattr(rival, "fallbacks", 0) == 0
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+@pytest.mark.parametrize("name", slow_if_slow(COUPLED))
+def test_a_rival_goes_on_when_other_designs_are_measured_than_it_suggests(name: str, noisy: bool) -> None:
+    given = setting(POOL, noisy=noisy)
+    rival, taken = begun(name, given)
+    pairs = measured(rival, given, taken, asks(name))
+    assert len({design for _, design in pairs}) == len(pairs)
+    assert getattr(rival, "fallbacks", 0) == 0
+
+
+@pytest.mark.parametrize("name", slow_if_slow(COUPLED))
+def test_the_seed_decides_what_a_rival_suggests(name: str) -> None:
+    def suggested(seed: int) -> list[dict[str, object]]:
+        given = setting(SQUARE, seed=seed)
+        rival, taken = begun(name, given)
+        return [dict(suggestion.design) for suggestion, _ in measured(rival, given, taken, min(3, asks(name)))]
+
+    np.random.seed(1)  # noqa: NPY002  # the global generator must not matter
+    first = suggested(3)
+    np.random.seed(2)  # noqa: NPY002
+    assert suggested(3) == first
+    if "botorch" not in name and name != "optuna-gp":  # their models may agree on the best design whatever the seed
+        assert suggested(4) != first
+
+
+Known = list[tuple[dict[str, object], list[float]]]
+
+
+@pytest.mark.parametrize("name", slow_if_slow(CAREFUL))
+def test_a_library_knows_what_was_measured_and_nothing_else(name: str) -> None:
+    given = setting(POOL)
+    rival, taken = begun(name, given)
+    known = KNOWN[name.split("-")[0]](rival)
+    pairs = measured(rival, given, taken, N_INITIAL if name in QUICK else asks(name))
+    if name in QUICK:
+        assert any(dict(suggestion.design) != dict(design) for suggestion, design in pairs)
+        rival.ask()  # a generation is told when the next is bred
+    initial = POOL.sample(N_INITIAL, np.random.default_rng(5))
+    told = [(dict(design), list(losses(design).values())) for design in [*initial, *(design for _, design in pairs)]]
+    assert sorted(known(), key=repr) == sorted(told, key=repr)
+
+
+def _known_to_optuna(rival: Any) -> Callable[[], Known]:
+    def known() -> Known:
+        done = [trial for trial in rival.library._study.trials if trial.state.name == "COMPLETE"]
+        return [({name: trial.params[name] for name in POOL.names}, trial.values) for trial in done]
+
+    return known
+
+
+def _known_to_smac(rival: Any) -> Callable[[], Known]:
+    def known() -> Known:
+        history = rival.library._smac.runhistory
+        done = [(history.get_config(key.config_id), value) for key, value in history.items()]
+        return [
+            ({name: plain(found[name]) for name in POOL.names}, value.cost)
+            for found, value in done
+            if value.status.name == "SUCCESS"
+        ]
+
+    return known
+
+
+def _known_to_pymoo(rival: Any) -> Callable[[], Known]:
+    told: Known = []
+    tell = rival.library._algorithm.tell
+
+    def noted(infills: Any) -> Any:
+        for member in infills:
+            told.append((member.X | {"kind": "xyz"[member.X["kind"]]}, member.F.tolist()))
+        return tell(infills=infills)
+
+    rival.library._algorithm.tell = noted
+    return lambda: told
+
+
+KNOWN: dict[str, Callable[[Any], Callable[[], Known]]] = {
+    "optuna": _known_to_optuna,
+    "smac": _known_to_smac,
+    "pymoo": _known_to_pymoo,
+}
+
+
+@pytest.fixture
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", CAREFUL)
+def test_a_rival_prints_and_leaves_nothing(name: str, empty_folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    installed(name).make(setting(SQUARE))  # what is imported for the first time may set up its own logger
+    levels = {key: logging.getLogger(key).level for key in ("", "optuna", "smac", "ConfigSpace", "pymoo")}
+    before = logging.root.manager.disable, list(logging.root.handlers), list(warnings.filters)
+    given = setting(SQUARE)
+    rival, taken = begun(name, given)
+    measured(rival, given, taken, 1)
+    del rival
+    assert (logging.root.manager.disable, list(logging.root.handlers), list(warnings.filters)) == before
+    assert {key: logging.getLogger(key).level for key in levels} == levels
+    assert capfd.readouterr() == ("", "")
+    assert list(empty_folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", slow_if_slow(CAREFUL))
+def test_a_design_that_is_new_stands_in_for_a_library_that_fails(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = setting(POOL)
+    rival, taken = begun(name, given)
+    assert isinstance(rival, Careful)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(rival.library), "suggest", _broken)
+        for _ in range(3):
+            suggestion = rival.ask()
+            key = int(POOL.designs([suggestion.design]).keys()[0])
+            assert key not in taken
+            taken.add(key)
+            rival.tell(POOL.design(suggestion.design), losses(POOL.design(suggestion.design)))
+    assert rival.fallbacks == 3
+    measured(rival, given, taken, 2)
+    assert rival.fallbacks == 3
+
+
+def _broken(library: object) -> dict[str, object]:
+    raise RuntimeError("nothing to suggest")
+
+
+@pytest.mark.parametrize("name", slow_if_slow(CAREFUL))
+def test_a_rival_has_an_answer_when_every_design_was_told(name: str) -> None:
+    tiny = Space({"a": [1, 2], "b": ["x", "y"]})
+    rival, taken = begun(name, setting(tiny, n_initial=4))
+    assert len(taken) == 4
+    for _ in range(2):
+        assert dict(rival.ask().design) in tiny
+
+
+class Loud:
+    """A library that logs and warns, and then gives up."""
+
+    def __init__(self, given: Setting) -> None:
+        logging.getLogger("loud").critical("starting")
+
+    def learn(self, design: Design, losses: object) -> None:
+        logging.getLogger("loud").critical("learning")
+
+    def suggest(self) -> dict[str, object]:
+        logging.getLogger("loud").critical("suggesting")
+        warnings.warn("nothing left", stacklevel=1)
+        raise StopIteration
+
+
+def test_a_library_is_silent_only_while_it_works(caplog: pytest.LogCaptureFixture) -> None:
+    rival = Careful(setting(POOL), Loud)
+    rival.tell(POOL.enumerate()[0], losses(POOL.enumerate()[0]))
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        rival.ask()
+    assert caplog.messages == []
+    assert heard == []
+    logging.getLogger("loud").critical("afterwards")
+    assert caplog.messages == ["afterwards"]
+
+
+def test_what_stands_in_for_a_library_is_what_is_left() -> None:
+    space = Space({"a": [1, 2, 3, 4, 5, 6]})
+    rival = Careful(setting(space), Loud)
+    for value in (2, 5, 1, 6):
+        rival.tell(space.design({"a": value}), {"error": 0.0, "joules": 0.0})
+    found = rival.ask().design
+    assert found["a"] in (3, 4)
+    rival.tell(space.design(found), {"error": 0.0, "joules": 0.0})
+    assert rival.ask().design == {"a": 7 - found["a"]}  # type: ignore[operator]
+    assert rival.fallbacks == 2
+
+
+def test_genes_and_parameters_stand_for_one_value_each() -> None:
+    for needed in ("pymoo-nsga2", "optuna-tpe"):
+        installed(needed)
+    for name, option in MIXED.options.items():
+        for design in MIXED.sample(20, np.random.default_rng(1)):
+            value = value_of(option, pymoo_nsga2._code(option, pymoo_nsga2._gene(option, design[name])))
+            assert value == (pytest.approx(design[name]) if isinstance(option, Real) else design[name])
+            held = optuna_study.distribution(option)
+            assert held._contains(held.to_internal_repr(optuna_study.parameter(option, design[name])))
+
+
+@pytest.mark.parametrize("name", CAREFUL)
+def test_conditions_are_refused(name: str) -> None:
+    space = Space({"a": ["x", "y"], "b": (0.0, 1.0)}, conditions={"b": {"a": ["x"]}})
+    with pytest.raises(InvalidValueError, match="conditions"):
+        installed(name).make(setting(space))
+
+
+def test_optuna_breeds_generations_from_the_designs_that_were_measured() -> None:
+    given = setting(POOL)
+    rival, taken = begun("optuna-nsga2", given)
+    measured(rival, given, taken, N_INITIAL)
+    done = [t for t in rival.library._study.trials if t.state.name == "COMPLETE"]  # type: ignore[attr-defined]
+    generations = [trial.system_attrs["NSGAIISampler:generation"] for trial in done]
+    half = N_INITIAL // 2
+    assert generations == [0] * half + [1] * half + [2] * half + [3] * half
+
+
+def zdt1(design: Design) -> dict[str, float]:
+    slope = 1.0 + 9.0 * design["y"]
+    return {"error": design["x"], "joules": slope * (1.0 - float(np.sqrt(design["x"] / slope)))}
+
+
+def volume(name: str | None, seed: int) -> float:
+    """The hypervolume after 10 initial designs and 20 evaluations; None draws at random."""
+    designs = list(SQUARE.sample(30, np.random.default_rng((seed, 11))))
+    found = [zdt1(design) for design in (designs if name is None else designs[:10])]
+    if name is not None:
+        rival = installed(name).make(setting(SQUARE, seed=seed, n_initial=10))
+        for design in designs[:10]:
+            rival.tell(design, zdt1(design))
+        for _ in range(20):
+            design = SQUARE.design(dict(rival.ask().design))
+            found.append(zdt1(design))
+            rival.tell(design, found[-1])
+    return hypervolume(np.array([list(row.values()) for row in found]), np.array([1.1, 11.0]))
+
+
+@pytest.mark.parametrize("name", slow_if_slow(["optuna-tpe", "optuna-gp", "smac-parego"]))
+def test_a_rival_is_better_than_chance(name: str) -> None:
+    seeds = range(5) if name == "optuna-tpe" else range(2)
+    assert np.mean([volume(name, seed) for seed in seeds]) > np.mean([volume(None, seed) for seed in seeds])

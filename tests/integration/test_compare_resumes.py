@@ -1,0 +1,94 @@
+"""A comparison that is killed goes on where it was, to the same table."""
+
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from flexibo.benchmarks import compare as comparing
+from flexibo.benchmarks.compare import compare
+from flexibo.benchmarks.runs import Run
+from flexibo.benchmarks.suites import Suite
+from flexibo.benchmarks.terms import Terms
+from flexibo.errors import FlexiBOError
+
+PROBLEMS = ("branin-currin:ratio=10", "zdt1:finite")
+METHODS = ("random-coupled", "sobol", "random")
+SEEDS = 4
+SUITE = Suite("", PROBLEMS, METHODS, (), SEEDS, Terms(n_initial=4, budget=3.0))
+
+
+def command(out: Path, jobs: int) -> list[str]:
+    names = ["--problems", ",".join(PROBLEMS), "--methods", ",".join(METHODS), "--seeds", str(SEEDS)]
+    terms = ["--initial", "4", "--budget", "3", "--jobs", str(jobs), "--out", str(out)]
+    return [sys.executable, "-m", "flexibo", "compare", *names, *terms]
+
+
+def table(out: Path) -> list[dict[str, str]]:
+    """The rows of the results, without the time that thinking took."""
+    with open(out / "results.csv", newline="", encoding="utf-8") as file:
+        return [{name: cell for name, cell in row.items() if name != "thinking_s"} for row in csv.DictReader(file)]
+
+
+@pytest.mark.slow
+def test_a_killed_comparison_resumes_to_the_same_table_and_leaves_no_process_behind(tmp_path: Path) -> None:
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    subprocess.run(command(whole, 1), check=True, capture_output=True, timeout=240)
+    process = subprocess.Popen(command(broken, 2), stdout=subprocess.DEVNULL, start_new_session=True)
+    deadline = time.monotonic() + 200
+    while _lines(broken / "results.csv") < 30 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    group = os.getpgid(process.pid)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    while _alive(group) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _alive(group)
+    finished = _lines(broken / "results.csv")
+    assert 30 <= finished < _lines(whole / "results.csv"), "it was killed too late to tell"
+    subprocess.run(command(broken, 2), check=True, capture_output=True, timeout=240)
+    assert table(broken) == table(whole)
+    assert (broken / "report.html").exists()
+
+
+def test_what_is_finished_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = compare(SUITE, tmp_path, jobs=1)
+    monkeypatch.setattr(comparing, "run", None)  # would fail if it were called
+    assert compare(SUITE, tmp_path, jobs=1) == first
+    assert len(first) == len(PROBLEMS) * len(METHODS) * SEEDS
+
+
+def test_a_run_that_fails_names_itself_and_the_others_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = comparing.run
+
+    def fails_once(problem: object, method: str, seed: int, terms: Terms) -> Run:
+        if (method, seed) == ("sobol", 2):
+            raise FlexiBOError("The device is gone.")
+        return original(problem, method, seed, terms)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(comparing, "run", fails_once)
+    with pytest.raises(FlexiBOError, match=r"sobol on branin-currin:ratio=10 with seed 2: The device is gone\."):
+        compare(SUITE, tmp_path, jobs=1)
+    monkeypatch.setattr(comparing, "run", original)
+    counted: list[tuple[int, int]] = []
+    compare(SUITE, tmp_path, jobs=1, finished=lambda done, total, run: counted.append((done, total)))
+    assert counted[0] == (7, 24)
+
+
+def _lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def _alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True

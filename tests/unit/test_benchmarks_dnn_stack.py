@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from flexibo.benchmarks import dnn_stack
+from flexibo.benchmarks.dnn_options import HARDWARE, NETWORKS, OPERATING_SYSTEM, network_of, stack_space
+from flexibo.benchmarks.dnn_stack import front_designs, response_surface, useful_rows
+from flexibo.benchmarks.dnn_surface import DEPLOYMENT_SIZES
+from flexibo.benchmarks.ledger import Ledger
+from flexibo.benchmarks.problem import Problem
+from flexibo.pareto import non_dominated
+from flexibo.pareto.dominance import strictly_dominated
+from flexibo.space import Designs
+
+(FAMILY,) = dnn_stack.FAMILIES
+SURFACES = [0, 1, 2, 3, 4]
+
+
+def made(surface: int = 0, **given: float) -> Problem:
+    return FAMILY.make(surface=surface, **given)
+
+
+def best_of(losses: np.ndarray) -> np.ndarray:
+    return losses[non_dominated(losses)]
+
+
+def test_every_network_of_the_paper_that_classifies_images_takes_its_turn() -> None:
+    assert [network_of(surface) for surface in range(5)] == list(NETWORKS)
+    assert network_of(7) == network_of(2)
+    assert [len(stack_space(network).names) for network in NETWORKS] == [14, 14, 15, 17, 14]
+    assert [stack_space(network).size for network in NETWORKS] == [
+        m * 557_568 for m in (12_005, 1_250, 60_025, 1_500_625, 8_575)
+    ]
+
+
+def test_names_say_what_differs_from_the_default() -> None:
+    assert made().name == "dnn-stack"
+    assert made(2, ratio=10, noise=0.05).name == "dnn-stack:surface=2:ratio=10:noise=0.05"
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_the_designs_of_the_front_have_its_values_and_miss_nothing(surface: int) -> None:
+    problem = made(surface)
+    designs = front_designs(surface)
+    assert len(designs) >= 20
+    assert problem.values(problem.space.designs(list(designs))) == pytest.approx(problem.front, rel=1e-12)
+    assert non_dominated(problem.front).all()
+    assert problem.error(designs) == 0
+
+
+@pytest.mark.slow
+def test_the_front_is_that_of_all_697_million_designs_by_brute_force() -> None:
+    surface = response_surface(1)
+    network, deployment = surface.network, surface.deployment
+    networks = np.indices(network.sizes).reshape(len(network.sizes), -1)
+    work = np.column_stack([*network.work(networks), np.ones(networks.shape[1])])
+    deployments = np.indices(DEPLOYMENT_SIZES).reshape(len(DEPLOYMENT_SIZES), -1)
+    least = np.full(len(work), np.inf)
+    for block in np.array_split(deployments, 200, axis=1):
+        energy = work @ np.stack(deployment.coefficients(block))
+        least = np.minimum(least, energy.min(axis=1))
+    front = best_of(np.column_stack([network.error_percent(networks), least]))
+    assert made(1).front == pytest.approx(front[np.argsort(front[:, 0])], rel=1e-9)
+
+
+@pytest.mark.parametrize(("surface", "m"), [(0, 200_000), (2, 50_000), (3, 50_000), (4, 50_000)])
+def test_no_random_design_beats_the_front(surface: int, m: int) -> None:
+    problem = made(surface)
+    losses = best_of(problem.losses(problem.space.sample(m, np.random.default_rng(surface))))
+    assert not strictly_dominated(problem.front, losses).any()
+    assert strictly_dominated(losses, problem.front).mean() > 0.5
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_no_design_that_differs_from_the_front_in_one_or_two_options_beats_it(surface: int) -> None:
+    problem = made(surface)
+    rng = np.random.default_rng(surface)
+    sizes = [option.size for option in problem.space.options.values()]
+    codes = np.tile(front_designs(surface).codes, (400, 1))
+    for _ in range(2):
+        column = rng.integers(len(sizes), size=len(codes))
+        codes[np.arange(len(codes)), column] = rng.integers(np.array(sizes)[column])
+    losses = problem.losses(Designs(problem.space, codes))
+    slack = 1 - 1e-12
+    assert not strictly_dominated(problem.front * slack, best_of(losses)).any()
+    assert len(np.unique(losses, axis=0)) > 1_000
+
+
+def test_the_quick_search_for_useful_rows_finds_what_comparing_all_finds() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        table = np.round(rng.lognormal(sigma=1.5, size=(300, 3)), 1) + 0.1
+        beaten = (table[:, None] >= table).all(axis=2) & (table[:, None] > table).any(axis=2)
+        assert useful_rows(table).tolist() == np.flatnonzero(~beaten.any(axis=1)).tolist()
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_error_depends_on_the_network_alone_and_energy_on_every_option(surface: int) -> None:
+    problem = made(surface)
+    names = tuple(NETWORKS[network_of(surface)])
+    assert problem.objectives[0].options == names
+    assert problem.objectives[1].options is None
+    assert problem.space.names == (*names, *OPERATING_SYSTEM, *HARDWARE)
+    designs = problem.space.sample(50, np.random.default_rng(1))
+    before = problem.values(designs)
+    for column, (name, option) in enumerate(problem.space.options.items()):
+        codes = designs.codes.copy()
+        codes[:, column] = (codes[:, column] + 1) % option.size
+        change = np.abs(problem.values(Designs(problem.space, codes)) - before)
+        assert (change[:, 1] > 0).all()
+        assert (change[:, 0] > 0).all() if name in names else (change[:, 0] == 0).all()
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_units_are_sensible_and_random_designs_far_from_the_front(surface: int) -> None:
+    problem = made(surface)
+    error, energy = problem.values(problem.typical_designs()).T
+    assert 4 < error.min() < 12
+    assert 35 < error.max() < 65
+    assert 20 < energy.min() < 300
+    assert 1_000 < energy.max() < 20_000
+    errors = [problem.error(problem.initial_designs(10, seed)) for seed in range(5)]
+    assert 0.4 < np.mean(errors) < 0.8
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_more_filters_err_less_with_diminishing_returns(surface: int) -> None:
+    response = response_surface(surface).network
+    rng = np.random.default_rng(4)
+    every = np.stack([rng.integers(size, size=50_000) for size in response.sizes])
+    error = response.error_percent(every)
+    for column, name in enumerate(NETWORKS[network_of(surface)]):
+        if name.startswith("filters"):
+            means = np.array([error[every[column] == code].mean() for code in range(response.sizes[column])])
+            assert means[0] - means[1] > means[-2] - means[-1]
+            assert means[0] > means[-1]
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_the_best_frequencies_are_inside_their_range(surface: int) -> None:
+    problem = made(surface)
+    design = problem.space.sample(200, np.random.default_rng(2)).codes
+    for name in ("gpu_ghz", "cpu_ghz"):
+        column = problem.space.names.index(name)
+        means = []
+        for code in range(len(HARDWARE[name])):
+            codes = design.copy()
+            codes[:, column] = code
+            means.append(problem.values(Designs(problem.space, codes))[:, 1].mean())
+        assert 0 < int(np.argmin(means)) < len(means) - 1
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_training_costs_the_ratio_on_average_and_five_times_as_much_for_large_networks(surface: int) -> None:
+    problem = made(surface)
+    response = response_surface(surface).network
+    networks = np.indices(response.sizes).reshape(len(response.sizes), -1).T
+    if len(networks) > 100_000:
+        networks = np.concatenate([networks[[0, -1]], np.random.default_rng(0).permutation(networks)[:100_000]])
+    codes = np.column_stack([networks, np.zeros((len(networks), len(DEPLOYMENT_SIZES)))])
+    costs = problem.costs(Designs(problem.space, codes))
+    assert costs[:, 0].mean() == pytest.approx(2_000, rel=0.01)
+    assert costs[:, 0].max() / costs[:, 0].min() == pytest.approx(5)
+    assert (costs[:, 1] == 20).all()
+    assert made(surface, ratio=1).costs(Designs(problem.space, codes))[:, 0].mean() == pytest.approx(20, rel=0.01)
+
+
+def test_only_energy_is_noisy() -> None:
+    problem = made(noise=0.1)
+    assert [objective.noisy for objective in problem.objectives] == [False, True]
+    design = problem.initial_designs(1, 0)[0]
+    ledger = Ledger(problem, seed=3)
+    readings = [ledger.measure(design, "energy_millijoules").values["energy_millijoules"] for _ in range(300)]
+    assert np.std(readings) == pytest.approx(0.1 * np.ptp(problem.front[:, 1]), rel=0.15)
+    errors = {ledger.measure(design, "error_percent").values["error_percent"] for _ in range(3)}
+    assert errors == {problem.values(problem.space.designs([design]))[0, 0]}
+    assert made().noise is None
+
+
+def test_a_surface_is_the_same_each_time_and_differs_from_others() -> None:
+    response_surface.cache_clear()
+    front_designs.cache_clear()
+    first = made(0)
+    response_surface.cache_clear()
+    front_designs.cache_clear()
+    assert made(0).fingerprint() == first.fingerprint()
+    other = made(5)
+    assert other.space == first.space
+    assert other.fingerprint() != first.fingerprint()

@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from flexibo import Objective, Space
+from flexibo.benchmarks.problem import Problem, constant_costs
+from flexibo.benchmarks.reproduce import (
+    Claim,
+    Findings,
+    Iteration,
+    Judgement,
+    Repeat,
+    Table,
+    motivation,
+    rq1,
+    rq2,
+    rq3,
+    times,
+)
+from flexibo.benchmarks.reproduce.landscape import contour_grid, unexplained
+from flexibo.benchmarks.reproduce.measures import LOG_COST, REAL_COST, equal_limit, shown, standing
+
+
+def made_up(
+    method: str,
+    errors: Sequence[float],
+    *,
+    seed: int = 0,
+    problem: str = "p",
+    bought: Sequence[Sequence[str]] = (),
+    gain: float = 1.0,
+    thinking: float = 1.0,
+    in_target: int = 0,
+    front: tuple[tuple[float, float], ...] = ((0.5, 0.5),),
+    values: tuple[float, float] = (0.5, 0.5),
+    stopped: str = "",
+) -> Repeat:
+    """A repeat with these errors after its iterations, of which dear ones cost 100 s and cheap ones 10 s."""
+    prices = {"dear": 100.0, "cheap": 10.0}
+    iterations: list[Iteration] = []
+    spent = log_spent = 0.0
+    for number, error in enumerate(errors):
+        names = tuple(bought[number - 1] if bought else ("dear",)) if number else ()
+        costs = tuple(prices[name] for name in names)
+        spent, log_spent = spent + sum(costs), log_spent + sum(float(np.log(cost)) for cost in costs)
+        volume, own = (10.0, gain) if number else (None, None)
+        seconds = thinking if number else 0.0
+        place = values if number else ()
+        iterations.append(
+            Iteration(number, names, costs, spent, log_spent, seconds, volume, own, place, error, in_target)
+        )
+    return Repeat(problem, method, seed, ("dear", "cheap"), (100.0, 10.0), "s", tuple(iterations), front, stopped)
+
+
+def line_about(findings: Findings, words: str) -> Claim:
+    [claim] = [claim for claim in findings.claims if words in claim.paper]
+    return claim
+
+
+def problem() -> Problem:
+    """Losses are the two options themselves; the front is where they sum to 1."""
+    space = Space({"cpu_ghz": (0.0, 1.0), "filters": (0.0, 1.0)})
+    front = np.array([[x, 1 - x] for x in np.linspace(0, 1, 11)])
+    objectives = (Objective("error", unit="%"), Objective("energy", unit="J"))
+    return Problem(
+        "p",
+        "made up",
+        space,
+        objectives,
+        lambda designs: np.asarray(designs.codes),
+        constant_costs([100.0, 10.0]),
+        np.array([1.1, 1.1]),
+        front,
+        0.6,
+    )
+
+
+def test_equal_cost_is_what_the_thriftiest_spent_unless_it_had_nothing_more_to_ask() -> None:
+    dear = made_up("a", [1, 0.5, 0.2])
+    cheap = made_up("b", [1, 0.6, 0.3], bought=[["cheap"], ["cheap"]])
+    assert equal_limit([dear, cheap], REAL_COST) == 20.0
+    assert equal_limit([dear, made_up("b", [1, 0.6], bought=[["cheap"]], stopped="done")], REAL_COST) == 200.0
+    assert equal_limit([dear, cheap], LOG_COST) == pytest.approx(2 * np.log(10))
+
+
+def test_a_repeat_stands_where_its_last_affordable_iteration_left_it() -> None:
+    dear = made_up("a", [1, 0.5, 0.2])
+    assert [standing(dear, REAL_COST, limit).error for limit in (0, 99, 100, 199, 200, 10**6)] == [
+        1,
+        1,
+        0.5,
+        0.5,
+        0.2,
+        0.2,
+    ]
+
+
+@pytest.mark.parametrize(("log", "verdict"), [(0.1, "Agrees"), (0.3, "Does not agree")])
+def test_the_verdict_on_cost_functions_follows_the_numbers(log: float, verdict: str) -> None:
+    repeats = [made_up(rq1.LOG, [1, log]), made_up(rq1.RATIO, [1, 0.2]), made_up(rq1.CONSTANT, [1, 0.4])]
+    claims = [c for c in rq1.findings(repeats, {}).claims if "lower hypervolume error" in c.paper]
+    assert [c.verdict for c in claims] == [verdict, verdict]
+    assert f"{log:.3g} against 0.2 of flexibo-gp-ratio" in claims[0].line
+
+
+def test_a_tie_does_not_agree_and_is_called_one() -> None:
+    repeats = [made_up(method, [1, 0.2]) for method in (rq1.LOG, rq1.RATIO, rq1.CONSTANT)]
+    claim = rq1.findings(repeats, {}).claims[0]
+    assert claim.verdict == "Does not agree"
+    assert "a tie" in claim.line
+
+
+def test_problems_are_judged_one_by_one() -> None:
+    repeats = [
+        made_up(method, [1, error], problem=name)
+        for name, errors in (("first", (0.1, 0.2)), ("second", (0.3, 0.2)))
+        for method, error in zip((rq3.OURS, rq3.FOREST), errors, strict=True)
+    ]
+    claim = rq3.findings(repeats, {}).claims[0]
+    assert claim.verdict == "Agrees in part"
+    assert "agrees on 1 of 2: first (0.1 against 0.2 of flexibo-rf-log, 50.0 % lower" in claim.line
+    assert "Does not agree on second (0.3 against 0.2 of flexibo-rf-log, 50.0 % higher" in claim.line
+
+
+def test_a_difference_smaller_than_its_spread_is_said_to_be() -> None:
+    def repeats(ours: Sequence[float]) -> list[Repeat]:
+        own = [made_up(rq3.OURS, [1, error], seed=seed) for seed, error in enumerate(ours)]
+        return own + [made_up(rq3.FOREST, [1, 0.5], seed=seed) for seed in range(len(ours))]
+
+    assert "within the spread" in rq3.findings(repeats([0.1, 0.8]), {}).claims[0].line
+    assert "within the spread" not in rq3.findings(repeats([0.40, 0.41]), {}).claims[0].line
+
+
+def test_errors_are_compared_at_equal_cost_and_not_after_equal_iterations() -> None:
+    # Ours buys cheaply and is ahead for 20 s; theirs is better after two dear iterations, which cost 200 s.
+    ours = made_up(rq3.OURS, [1, 0.5, 0.4], bought=[["cheap"], ["cheap"]])
+    theirs = made_up(rq3.FOREST, [1, 0.3, 0.1])
+    log_cost, real_cost = rq3.findings([ours, theirs], {}).claims[:2]
+    assert real_cost.verdict == "Agrees"
+    # By the paper's logarithms one dear evaluation costs as much as two cheap ones.
+    assert log_cost.verdict == "Does not agree"
+    assert "0.4 against 0.3" in log_cost.line
+
+
+def test_ratio_costs_must_favour_the_cheap_objective() -> None:
+    def repeats(ratio: str) -> list[Repeat]:
+        bought = {rq1.LOG: ["cheap", "dear"], rq1.RATIO: ["cheap", ratio], rq1.CONSTANT: ["dear", "dear"]}
+        return [made_up(m, [1, 0.2, 0.1], bought=[[name] for name in names]) for m, names in bought.items()]
+
+    assert line_about(rq1.findings(repeats("cheap"), {}), "favour the cheap").verdict == "Agrees"
+    assert line_about(rq1.findings(repeats("dear"), {}), "favour the cheap").verdict == "Does not agree"
+
+
+def test_the_change_of_volume_is_a_share_of_the_first_region() -> None:
+    assert rq1.removed_per_evaluation(made_up(rq1.LOG, [1, 1, 1], gain=2.0)) == pytest.approx(20.0)
+    repeats = [made_up(m, [1, 0.5], gain=g) for m, g in ((rq1.LOG, 2.0), (rq1.RATIO, 3.0), (rq1.CONSTANT, 1.0))]
+    findings = rq1.findings(repeats, {})
+    assert line_about(findings, "most per evaluation").verdict == "Does not agree"
+    assert line_about(findings, "Constant costs change the volume less").verdict == "Agrees"
+
+
+def others(error: float = 0.5, **fields: object) -> list[Repeat]:
+    coupled = {"bought": [["dear", "cheap"]] * 2} | fields
+    return [made_up(method, [1, error, error], **coupled) for method in rq2.BASELINES]  # type: ignore[arg-type]
+
+
+def test_the_librarys_own_method_takes_no_part_in_the_papers_claims() -> None:
+    ours = made_up(rq2.OURS, [1, 0.3, 0.2], bought=[["cheap"], ["dear"]])
+    extra = made_up("flexibo", [1, 0.0, 0.0], bought=[["cheap"], ["cheap"]])
+    findings = rq2.findings([ours, *others(), extra], {})
+    claim = line_about(findings, "of all seven methods (at equal real cost)")
+    assert claim.verdict == "Agrees"
+    # Equal cost is the 110 s that ours spent, not the 20 s of the library's own; theirs have made one iteration then.
+    assert "0.2 against 0.5 of pesmo, 60.0 % lower, a single repeat" in claim.line
+    assert all("of flexibo," not in claim.line and "of flexibo)" not in claim.line for claim in findings.claims)
+    assert "flexibo (not the paper's)" in findings.tables[0].markdown()
+    assert line_about(rq2.findings([ours, *others()], {}), "spends least").verdict == "Agrees"
+
+
+def test_cheap_first_is_judged_by_the_halves_of_a_run() -> None:
+    def claim(*bought: str) -> Claim:
+        ours = made_up(rq2.OURS, [1, 0.5, 0.5, 0.5, 0.5], bought=[[name] for name in bought])
+        return line_about(rq2.findings([ours, *others()], {}), "cheap objective early")
+
+    assert rq2.dear_shares(made_up("a", [1] * 5, bought=[["cheap"], ["dear"], ["dear"], ["dear"]])) == (0.5, 1.0)
+    assert claim("cheap", "cheap", "cheap", "dear").verdict == "Agrees"
+    assert claim("dear", "cheap", "cheap", "cheap").verdict == "Does not agree"
+
+
+def test_times_add_the_cost_to_the_thinking() -> None:
+    made = made_up("pal", [1, 1, 1], bought=[["dear", "cheap"], ["cheap"]], thinking=3.0)
+    assert times.thinking(made) == 3.0
+    assert times.with_evaluation(made) == pytest.approx(3.0 + 60.0)
+
+
+def test_the_verdicts_on_times_follow_the_numbers() -> None:
+    def findings(thinking: float, bought: list[list[str]]) -> Findings:
+        ours = made_up(times.OURS, [1, 1, 1], bought=bought, thinking=thinking)
+        pal = made_up("pal", [1, 1, 1], bought=[["dear", "cheap"]] * 2, thinking=5.0)
+        half = made_up("pesmo-dec", [1, 1, 1], bought=[["dear"], ["cheap"]], thinking=2.0)
+        return times.findings([ours, pal, half], {})
+
+    slow = findings(3.0, [["cheap"], ["cheap"]])
+    assert [claim.verdict for claim in slow.claims] == ["Agrees"] * 4
+    assert "4.4 times as long" in slow.claims[2].line
+    quick = findings(0.1, [["dear", "cheap"]] * 2)
+    assert [claim.verdict for claim in quick.claims] == ["Does not agree", "Agrees", "Does not agree", "Agrees"]
+    assert "| flexibo-gp-log | 0.1 | 79.9 |" in quick.tables[0].markdown()
+
+
+def test_designs_near_the_front_are_on_it_and_designs_worse_than_both_medians_are_of_low_quality() -> None:
+    near = motivation.on_front(problem(), [(0.5, 0.5), (0.505, 0.505), (0.6, 0.6)])
+    assert near.tolist() == [True, True, False]
+    assert motivation.low_quality(problem(), [(0.9, 0.9), (0.9, 0.1)]).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"), [(((0.0, 1.0), (1.0, 0.0)), "Agrees"), (((0.8, 0.8),), "Does not agree")]
+)
+def test_the_verdict_on_the_categories_follows_the_fronts(found: tuple[tuple[float, float], ...], verdict: str) -> None:
+    repeats = [made_up(method, [1, 0.5]) for method in motivation.CATEGORIES if method != motivation.OURS]
+    repeats.append(made_up(motivation.OURS, [1, 0.4], front=found))
+    findings = motivation.findings(repeats, {"p": problem()})
+    assert line_about(findings, "identifies more designs on the Pareto front").verdict == verdict
+
+
+def test_a_plane_is_linear_and_a_bowl_is_not() -> None:
+    x, y = np.meshgrid(np.arange(5.0), np.arange(4.0), indexing="ij")
+    assert unexplained(3 * x - y) == pytest.approx(0.0, abs=1e-12)
+    assert unexplained((x - 2) ** 2) == pytest.approx(1.0)
+    assert unexplained(np.ones((3, 3))) == 0.0
+    grid = contour_grid(problem())
+    assert grid is not None
+    assert grid.names == ("cpu_ghz", "filters")
+    assert grid.values[3, 5].tolist() == pytest.approx([grid.levels[0][3], grid.levels[1][5]])
+
+
+def test_a_claim_that_nothing_speaks_to_is_not_judged() -> None:
+    assert Claim("Claimed.", ()).verdict == "Cannot be judged"
+    assert Claim("Claimed.", (Judgement("p", False, "1"),)).line == "The paper: Claimed. Here: does not agree on p (1)."
+
+
+def test_a_table_in_markdown_has_a_line_per_row() -> None:
+    table = Table("Title", ("method", "error"), (("a|b", "1"),))
+    assert table.markdown() == "**Title**\n\n| method | error |\n| --- | ---: |\n| a/b | 1 |"
+
+
+def test_a_single_value_has_no_spread_and_none_is_a_dash() -> None:
+    assert shown([12000.0, 14000.0]) == "13,000 ± 1,000"
+    assert shown([0.5]) == "0.5"
+    assert shown([float("nan")]) == "-"
