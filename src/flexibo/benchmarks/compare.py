@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import signal
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import islice
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 
 import flexibo
@@ -25,6 +18,7 @@ from flexibo.benchmarks.runs import Run, read_runs
 from flexibo.benchmarks.stored import stored_runs
 from flexibo.benchmarks.suites import Suite
 from flexibo.benchmarks.terms import Terms
+from flexibo.benchmarks.workers import finished as finished_tasks
 from flexibo.errors import FlexiBOError
 
 Task = tuple[str, str, int]
@@ -32,8 +26,6 @@ Task = tuple[str, str, int]
 
 WORLD = ("benchmarks", "cli", "executors", "hardware", "plots", "progress", "storage", "systems")
 """Parts of the package that do not decide what a method asks."""
-
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
 def compare(
@@ -70,7 +62,7 @@ def compare(
         for method in dict.fromkeys(task[1] for task in missing):
             check_contestant(method)
         finished(len(tasks) - len(missing), len(tasks), None)
-        for made in _made(missing, suite.terms, jobs):
+        for _, made in finished_tasks(partial(_run, terms=suite.terms), missing, jobs):
             journal.add(made)
             known[made.key] = made
             finished(sum(task in known for task in tasks), len(tasks), made)
@@ -97,26 +89,6 @@ def method_fingerprint(name: str) -> str:
     return f"flexibo {flexibo.__version__} {digest.hexdigest()[:12]}"
 
 
-def _made(tasks: Sequence[Task], terms: Terms, jobs: int) -> Iterator[Run]:
-    """The runs of the tasks, each as soon as it is finished."""
-    if jobs == 1 or len(tasks) == 1:
-        for task in tasks:
-            yield _run(task, terms)
-        return
-    pool = ProcessPoolExecutor(min(jobs, len(tasks)), get_context("spawn"), _prepare, (os.getpid(),))
-    with _environment(dict.fromkeys(ONE_THREAD, "1")):  # workers inherit it, and libraries read it when they start
-        try:
-            waiting = iter(tasks)
-            running = {pool.submit(_run, task, terms) for task in islice(waiting, 2 * jobs)}
-            while running:
-                done, running = wait(running, return_when=FIRST_COMPLETED)
-                running |= {pool.submit(_run, task, terms) for task in islice(waiting, len(done))}
-                for future in done:
-                    yield future.result()
-        finally:
-            _stop(pool)
-
-
 def _run(task: Task, terms: Terms) -> Run:
     """Make one run; only the first seed keeps its front."""
     problem, method, seed = task
@@ -125,40 +97,3 @@ def _run(task: Task, terms: Terms) -> Run:
     except FlexiBOError as error:
         raise FlexiBOError(f"{method} on {problem} with seed {seed}: {error}") from None
     return replace(made, front=made.front if seed == 0 else ())
-
-
-def _prepare(parent: int) -> None:
-    """Make a worker end with its parent, and leave Ctrl-C to it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1.0)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def _stop(pool: ProcessPoolExecutor) -> None:
-    """End the workers at once, whatever they are doing; nothing unfinished is wanted."""
-    processes = list((pool._processes or {}).values())
-    pool.shutdown(wait=False, cancel_futures=True)
-    for process in processes:
-        process.terminate()
-    for process in processes:
-        process.join()
-
-
-@contextmanager
-def _environment(changes: Mapping[str, str]) -> Iterator[None]:
-    """The environment variables with changes, as they were afterwards."""
-    before = {name: os.environ.get(name) for name in changes}
-    os.environ.update(changes)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from flexibo.cli.progress import bar
+from flexibo.cli.words import names
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -82,9 +83,9 @@ def _chosen(
     base = SUITES[name] if name is not None else Suite("", (), ("flexibo",), (), 10)
     changed = replace(
         base,
-        problems=base.problems if problems is None else tuple(map(full_name, _names(problems))),
-        methods=base.methods if methods is None else tuple(map(checked_method, _names(methods))),
-        rivals=base.rivals if rivals is None else tuple(map(checked_rival, _names(rivals))),
+        problems=base.problems if problems is None else tuple(map(full_name, names(problems))),
+        methods=base.methods if methods is None else tuple(map(checked_method, names(methods))),
+        rivals=base.rivals if rivals is None else tuple(map(checked_rival, names(rivals))),
         seeds=base.seeds if seeds is None else seeds,
         terms=Terms(
             base.terms.n_initial if initial is None else initial, base.terms.budget if budget is None else budget
@@ -95,50 +96,20 @@ def _chosen(
     return changed
 
 
-def _names(given: list[str]) -> list[str]:
-    """The names in options that may be repeated and may hold several, with commas or spaces."""
-    return list(dict.fromkeys(name for text in given for name in text.replace(",", " ").split()))
-
-
 def _runs(suite: Suite, out: Path, jobs: int, stored: bool, console: Console) -> list[Run]:
     from flexibo.benchmarks.compare import compare
 
-    with _bar(console) as update:
+    with bar(console, "runs") as update:
+
+        def finished(done: int, total: int, run: Run | None) -> None:
+            update(done, total, "" if run is None else f"{run.method} on {run.problem}")
+
         try:
-            return compare(suite, out, jobs=jobs, stored=stored, finished=update)
+            return compare(suite, out, jobs=jobs, stored=stored, finished=finished)
         except KeyboardInterrupt:
             pass
     console.print(f"Interrupted; what was finished is kept in {out}. The same command goes on.", markup=False)
     raise typer.Exit(130)
-
-
-@contextmanager
-def _bar(console: Console) -> Iterator[Any]:
-    """A progress bar, and the function that moves it."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        bar = progress.add_task("runs", total=None)
-
-        def update(done: int, total: int, run: Run | None) -> None:
-            what = "runs" if run is None else f"{run.method} on {run.problem}"
-            progress.update(bar, completed=done, total=total, description=what)
-
-        yield update
 
 
 def _command() -> str:

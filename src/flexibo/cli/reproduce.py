@@ -2,6 +2,47 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+from typing import Annotated
 
-def reproduce() -> None:
-    """Repeat an experiment of the paper."""
+import typer
+
+from flexibo.cli.progress import bar
+from flexibo.cli.words import names
+
+
+def reproduce(
+    experiment: Annotated[str, typer.Argument(help="rq1, rq2, rq3, times or motivation.")],
+    problems: Annotated[
+        list[str] | None, typer.Option(help="Names that 'flexibo problems' lists, with commas or repeated.")
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Seeds per method and problem.")] = 5,
+    initial: Annotated[int, typer.Option(min=2, help="Initial designs, the same for all.")] = 20,
+    iterations: Annotated[int, typer.Option(min=1, help="Iterations after them.")] = 200,
+    out: Annotated[Path, typer.Option(help="Where results are kept; called again, it goes on.")] = Path(
+        "results/paper"
+    ),
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes at once; as many as cores by default.")] = None,
+) -> None:
+    """Repeat an experiment of the paper, and say where the result agrees with its claims."""
+    from rich.console import Console
+
+    from flexibo.benchmarks.reproduce import EXPERIMENTS, Terms
+    from flexibo.errors import unknown_name
+
+    if experiment not in EXPERIMENTS:
+        raise unknown_name("experiment", experiment, EXPERIMENTS)
+    console = Console()
+    terms = Terms(repeats, initial, iterations)
+    with bar(console, "repeats") as update:
+        try:
+            findings = EXPERIMENTS[experiment].run(
+                terms, names(problems or []), out, jobs or os.cpu_count() or 1, progress=update
+            )
+        except KeyboardInterrupt:
+            findings = None
+    if findings is None:
+        console.print(f"Interrupted; what was finished is kept in {out}. The same command goes on.", markup=False)
+        raise typer.Exit(130)
+    console.print(findings)

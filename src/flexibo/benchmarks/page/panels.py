@@ -129,8 +129,10 @@ def front_panel(
     every = np.concatenate([truth, *(front for _, front in found)])
     x = spanning(every[:, a], LEFT, width - RIGHT, log_from=WIDE)
     y = spanning(every[:, b], height - BOTTOM, TOP, log_from=WIDE)
-    names = [f"{facts.axes[j]}, {'lower' if facts.directions[j] == 'min' else 'higher'} is better" for j in pair]
-    parts = [Frame(width, height, x, y, *names).svg()]
+    x_label, y_label = (
+        f"{facts.axes[j]}, {'lower' if facts.directions[j] == 'min' else 'higher'} is better" for j in pair
+    )
+    parts = [Frame(width, height, x, y, x_label, y_label).svg()]
     parts.append(_true_front(x.pixels(truth[:, a]), y.pixels(truth[:, b]), facts, a))
     for outcome, front in found:
         look = looks[outcome.method]

@@ -1,0 +1,94 @@
+"""Workers: processes with one thread each that share out many tasks, and end with the process that started them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from itertools import islice
+from multiprocessing import get_context
+from typing import TypeVar
+
+from flexibo.errors import FlexiBOError
+
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+def finished(work: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> Iterator[tuple[Task, Result]]:
+    """The tasks with their results, each as soon as it is there.
+
+    Args:
+        work: What is done with a task, here or in another process.
+        tasks: They are begun in this order.
+        jobs: How many processes; 1 works here.
+    """
+    if jobs == 1 or len(tasks) < 2:
+        for task in tasks:
+            yield task, work(task)
+        return
+    pool = ProcessPoolExecutor(min(jobs, len(tasks)), get_context("spawn"), _begin, (os.getpid(),))
+    with _environment(dict.fromkeys(ONE_THREAD, "1")):  # workers inherit it, and libraries read it when they start
+        try:
+            waiting = iter(tasks)
+            running = {pool.submit(work, task): task for task in islice(waiting, 2 * jobs)}
+            while running:
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                running |= {pool.submit(work, task): task for task in islice(waiting, len(done))}
+                for future in done:
+                    yield running.pop(future), _result(future)
+        finally:
+            _stop(pool)
+
+
+def _result(future: Future[Result]) -> Result:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise FlexiBOError(
+            "A process died; what was finished is kept. Run it again, with fewer jobs if memory is short."
+        ) from None
+
+
+def _begin(parent: int) -> None:
+    """Make a worker end with its parent, and leave Ctrl-C to it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _stop(pool: ProcessPoolExecutor) -> None:
+    """End the workers at once, whatever they are doing; nothing unfinished is wanted."""
+    processes = list((pool._processes or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join()
+
+
+@contextmanager
+def _environment(changes: Mapping[str, str]) -> Iterator[None]:
+    """The environment variables with changes, as they were afterwards."""
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
