@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from flexibo.benchmarks.report import ProblemFacts, write_report
+from flexibo.benchmarks.report import ProblemFacts, Sheet, write_report
 from flexibo.benchmarks.runs import SHARES, Moment, Run
 
 CHROMIUM = shutil.which("chromium")
@@ -61,7 +61,7 @@ def made(folder: Path) -> None:
         for seed in range(3)
     ]
     terms = {"budget": "20 mean full evaluations"}
-    table = ("Ranking", ["method", "ratio"], [["ours", "0.5"], [HOSTILE, "1.0"]])
+    table = Sheet("Ranking", ["method", "ratio"], [["ours", "0.5"], [HOSTILE, "1.0"]])
     given = {"ours": "ours", "title": "A comparison", "command": "flexibo compare", "terms": terms, "tables": [table]}
     write_report(folder / "report.html", runs, {"first": told, "second": told}, **given)  # type: ignore[arg-type]
 

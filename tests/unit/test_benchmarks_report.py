@@ -19,7 +19,7 @@ from flexibo.benchmarks.page.looks import looks_of
 from flexibo.benchmarks.page.outcomes import band, outcomes_by_problem
 from flexibo.benchmarks.page.text import shown
 from flexibo.benchmarks.problem import Problem, constant_costs
-from flexibo.benchmarks.report import ProblemFacts, facts_of, report, write_report
+from flexibo.benchmarks.report import ProblemFacts, Sheet, facts_of, report, write_report
 from flexibo.benchmarks.runs import SHARES, Moment, Run
 from flexibo.errors import FlexiBOError
 from flexibo.objectives import Objective
@@ -27,7 +27,7 @@ from flexibo.space import Space
 
 VOID = {"meta", "link", "input", "br", "hr", "img"}
 HOSTILE = "</script><script>alert('x')</script>\"&<b>\x00\u202e" + "naïve·優化·" + "long" * 60
-TABLE = ("Ranking by error", ["method", "ratio"], [["ours", "0.50"], ["rival", "1.00"]])
+TABLE = Sheet("Ranking by error", ["method", "ratio"], [["ours", "0.50"], ["rival", "1.00"]], ["Below 1, we win."])
 
 
 class Reader(HTMLParser):
@@ -121,7 +121,15 @@ def test_a_page_is_balanced_and_shows_every_problem_and_table() -> None:
     assert read.count("details", "problem") == 17
     assert read.count("figure") >= 17 * 5
     words = "".join(read.text)
-    for word in ("All of it", "Ranking by error", "0.50", "A note.", "flexibo compare", "problem-16:ratio=10"):
+    for word in (
+        "All of it",
+        "Ranking by error",
+        "Below 1, we win.",
+        "0.50",
+        "A note.",
+        "flexibo compare",
+        "problem-16:ratio=10",
+    ):
         assert word in words
     assert (
         words.index("Ranking by error") < words.index("Every problem at a glance") < words.index("Problem by problem")
@@ -137,7 +145,7 @@ def test_hostile_words_are_only_words() -> None:
     told = facts(names=(HOSTILE, "energy"), units=(HOSTILE, "J"), unit=HOSTILE, summary=HOSTILE)
     runs = [run(HOSTILE, 0, HOSTILE), run("ours", 0, HOSTILE), run("ours", 1, HOSTILE)]
     changed = {"title": HOSTILE, "command": HOSTILE, "notes": [HOSTILE], "terms": {HOSTILE: HOSTILE}}
-    text = page(runs, {HOSTILE: told}, tables=[(HOSTILE, [HOSTILE], [[HOSTILE]])], **changed)
+    text = page(runs, {HOSTILE: told}, tables=[Sheet(HOSTILE, [HOSTILE], [[HOSTILE]], [HOSTILE])], **changed)
     read = Reader(text)
     assert read.count("script") == 2
     assert read.count("b") == Reader(page([run("ours", 0), run("ours", 1), run("b", 0)])).count("b")

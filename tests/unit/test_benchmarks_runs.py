@@ -13,7 +13,10 @@ from flexibo.errors import InvalidValueError
 
 
 def made(problem: str = "p", method: str = "m", seed: int = 0, *, error: float = 0.5) -> Run:
-    moments = tuple(Moment(share, round(100 * share, 3), round(error * (1 - share), 4), round(2 * share, 2), (3, 40)) for share in SHARES)
+    moments = tuple(
+        Moment(share, round(100 * share, 3), round(error * (1 - share), 4), round(2 * share, 2), (3, 40))
+        for share in SHARES
+    )
     return Run(problem, method, seed, moments, ((1.5, 2.0), (1.0, 3.25)) if seed == 0 else ())
 
 

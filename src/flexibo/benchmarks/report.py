@@ -13,13 +13,13 @@ import numpy as np
 
 from flexibo.arrays import FloatArray
 from flexibo.benchmarks.page import sections
-from flexibo.benchmarks.page.facts import ProblemFacts, facts_of
+from flexibo.benchmarks.page.facts import ProblemFacts, Sheet, facts_of
 from flexibo.benchmarks.page.looks import Look, legend_rules, look_rules, looks_of
 from flexibo.benchmarks.page.outcomes import Outcome, outcomes_by_problem
 from flexibo.benchmarks.page.text import clean, escaped
 from flexibo.benchmarks.runs import Run
 
-__all__ = ["ProblemFacts", "facts_of", "report", "write_report"]
+__all__ = ["ProblemFacts", "Sheet", "facts_of", "report", "write_report"]
 
 
 def write_report(
@@ -31,7 +31,7 @@ def write_report(
     title: str,
     command: str,
     terms: Mapping[str, str],
-    tables: Sequence[tuple[str, list[str], list[list[str]]]] = (),
+    tables: Sequence[Sheet] = (),
     notes: Sequence[str] = (),
 ) -> None:
     """Write `report` as a file; the folders above it are made."""
@@ -48,7 +48,7 @@ def report(
     title: str,
     command: str,
     terms: Mapping[str, str],
-    tables: Sequence[tuple[str, list[str], list[list[str]]]] = (),
+    tables: Sequence[Sheet] = (),
     notes: Sequence[str] = (),
 ) -> str:
     """A page that shows runs: tables, an overview, and a section per problem. Same runs, same page.
@@ -60,13 +60,13 @@ def report(
         title: The heading.
         command: What to type to get the same.
         terms: What else the head says: methods, rivals, budget, versions.
-        tables: Tables to show first: heading, columns, rows.
+        tables: Tables to show first.
         notes: Sentences below the terms.
     """
     found = outcomes_by_problem(runs, problems)
     looks = looks_of({outcome.method for outcomes in found.values() for outcome in outcomes}, ours)
     style = "".join([_part("plot.css"), _part("page.css"), look_rules(looks.values()), legend_rules(looks.values())])
-    made = "".join(sections.table(heading, columns, rows, ours) for heading, columns, rows in tables)
+    made = "".join(sections.table(sheet, ours) for sheet in tables)
     ranking = f'<section class="wide"><h2 id="ranking">Ranking</h2>{made}</section>' if made else ""
     details = "".join(
         sections.problem_section(k, name, facts, found[name], looks) for k, (name, facts) in enumerate(problems.items())

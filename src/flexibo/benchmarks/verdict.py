@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from flexibo.benchmarks.page.facts import ProblemFacts, facts_of
+from flexibo.benchmarks.page.facts import ProblemFacts, Sheet, facts_of
 from flexibo.benchmarks.problems import find_problem
 from flexibo.benchmarks.report import write_report
 from flexibo.benchmarks.rivals import RIVALS
@@ -73,7 +73,6 @@ class Verdict:
     def write(self, path: Path, command: str) -> None:
         """Write the page."""
         grids = [*map(ranking_grid, reversed(self.rankings)), *self._against_grids()]
-        tables = [(grid.title, list(grid.headings), [list(row) for row in grid.rows]) for grid in grids]
         write_report(
             path,
             self.runs,
@@ -88,8 +87,8 @@ class Verdict:
                 "initial designs": f"{self.suite.terms.n_initial}, free of charge, the same for all",
                 "budget": f"{self.suite.terms.budget:g} mean full evaluations",
             },
-            tables=tables,
-            notes=[note for grid in grids for note in grid.notes] + self.notes(),
+            tables=[Sheet(grid.title, grid.headings, grid.rows, grid.notes) for grid in grids],
+            notes=self.notes(),
         )
 
     def _against_grids(self) -> list[Grid]:

@@ -1,11 +1,29 @@
-"""ProblemFacts: what a reader must know about a problem, without the problem."""
+"""ProblemFacts and Sheet: what a page is told about a problem, and tables that it shows as they are."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flexibo.benchmarks.problem import Problem
 from flexibo.errors import InvalidValueError
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table that was made elsewhere.
+
+    Attributes:
+        title: What it shows.
+        headings: Of its columns.
+        rows: The cells, as they are shown; the first of a row is a name.
+        notes: What its reader must know.
+    """
+
+    title: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from flexibo.benchmarks.page.facts import ProblemFacts
+from flexibo.benchmarks.page.facts import ProblemFacts, Sheet
 from flexibo.benchmarks.page.looks import Look, markers
 from flexibo.benchmarks.page.outcomes import Outcome
 from flexibo.benchmarks.page.panels import FLOOR, MOST_DRAWN, bar_panel, error_panel, front_panel
@@ -56,10 +56,12 @@ def _gaps(found: Outcomes, seeds: set[int]) -> str:
     )
 
 
-def table(heading: str, columns: Sequence[str], rows: Sequence[Sequence[str]], ours: str) -> str:
+def table(sheet: Sheet, ours: str) -> str:
     """A table that was made elsewhere, with our row marked."""
-    body = "".join(f"<tr{' class=ours' if row and row[0] == ours else ''}>{_cells(row)}</tr>" for row in rows)
-    return f'<section class="sheet"><h3>{escaped(heading)}</h3>{_table(columns, rows, body, heading)}</section>'
+    body = "".join(f"<tr{' class=ours' if row and row[0] == ours else ''}>{_cells(row)}</tr>" for row in sheet.rows)
+    notes = "".join(f'<p class="hint">{escaped(note)}</p>' for note in sheet.notes)
+    made = _table(sheet.headings, sheet.rows, body, sheet.title)
+    return f'<section class="sheet"><h3>{escaped(sheet.title)}</h3>{made}{notes}</section>'
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], body: str, label: str) -> str:
