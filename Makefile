@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check format lint types layers wheel pythons references quality bench clean help
+.PHONY: demo test check format lint types layers wheel pythons references compare quality bench clean help
 
 help:  ## show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,7 +30,7 @@ demo: $(STAMPS)/run  ## find the front of a small neural network, within two min
 test: $(STAMPS)/test  ## run all tests
 	$(BIN)/python -m pytest
 
-check: $(STAMPS)/test lint types layers test wheel pythons references  ## everything that CI runs
+check: $(STAMPS)/test lint types layers test wheel pythons references compare  ## everything that CI runs
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff format --check src tests benchmarks
@@ -52,8 +52,12 @@ wheel: $(STAMPS)/test  ## build a wheel and use it in an empty environment
 pythons: $(STAMPS)/test  ## the tests on the oldest and the newest Python that is installed
 	BIN=$(BIN) sh tests/pythons.sh
 
-references: $(STAMPS)/bench  ## the tests that compare numbers with BoTorch's
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m botorch tests/references
+references: $(STAMPS)/bench  ## the tests that need the optimisers of others: BoTorch's numbers, rivals
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m "botorch or rivals" tests/references tests/contracts
+
+compare: $(STAMPS)/bench  ## methods and rivals on two small problems, at equal cost
+	rm -rf results/quick
+	$(BIN)/flexibo compare --suite quick --fresh --out results/quick
 
 quality: $(STAMPS)/test  ## how good the fronts of all methods are, on two problems
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality
