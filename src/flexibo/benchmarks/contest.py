@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from flexibo.benchmarks.runs import SHARES, Moment, Run
 from flexibo.benchmarks.terms import Terms
 from flexibo.objectives import purchases
 from flexibo.space import Design
+
+logger = logging.getLogger(__name__)
 
 MOST_FREE = 100
 """A contestant that asks for so many things in a row that are known already has no more questions."""
@@ -63,7 +66,10 @@ def run(
         if not course.judge(before, until=before.spent + paid):
             break
         course.timed(lambda bought=measured: course.contestant.tell(bought))  # type: ignore[misc]
-    return Run(problem.name, method, seed, tuple(course.finished()), course.true_front())
+    moments = tuple(course.finished())
+    if lost := getattr(getattr(course.contestant, "rival", None), "fallbacks", 0):
+        logger.warning("%s failed %d times on %s, and asked for random designs instead.", method, lost, problem.name)
+    return Run(problem.name, method, seed, moments, course.true_front())
 
 
 @dataclass(frozen=True, slots=True)
