@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from flexibo.benchmarks.grids import Grid
 from flexibo.benchmarks.page.facts import ProblemFacts, Sheet, facts_of
 from flexibo.benchmarks.problems import find_problem
 from flexibo.benchmarks.report import write_report
@@ -18,7 +19,7 @@ from flexibo.benchmarks.scores import Thinking
 from flexibo.benchmarks.statistics import AgainstBest, Ranking, against_best, ranking
 from flexibo.benchmarks.stored import describe
 from flexibo.benchmarks.suites import Suite
-from flexibo.benchmarks.tables import Grid, against_best_grid, error_table, ranking_grid
+from flexibo.benchmarks.tables import against_best_grid, error_table, ranking_grid
 
 SHARES_SHOWN = (0.25, 0.5, 1.0)
 CHEAPEST_SECONDS = 1.0
