@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexibo.space import Design, Designs, Space
+from flexibo.space.neighbours import neighbours
 
 DRAWS_PER_CANDIDATE = 50
 """A rule that forbids nearly everything makes the draw smaller, not slow."""
@@ -52,6 +53,6 @@ def neighbourhood(space: Space, parents: Designs, most: int, rng: np.random.Gene
     """At most `most` designs that differ in one option from one of the parents."""
     near = parents[:0]
     for i in rng.permutation(len(parents))[:MOST_PARENTS]:
-        near += space.neighbours(parents[int(i)], rng)
+        near += neighbours(space, parents[[int(i)]], rng)
     near = near.unique()
     return near[np.sort(rng.permutation(len(near))[:most])]

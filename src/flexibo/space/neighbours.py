@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 POOL_NEIGHBOURS = 20
 
 
-def neighbours(space: Space, design: Designs, rng: np.random.Generator, *, steps: int, draws: int) -> Designs:
+def neighbours(space: Space, design: Designs, rng: np.random.Generator, *, steps: int = 1, draws: int = 4) -> Designs:
     """The legal designs that differ in one option from the single design given."""
     row = design.codes[0]
     if space.pool is not None:
