@@ -63,17 +63,20 @@ class Believer:
             belief = self._belief_in_pool(history)
             return replace(belief, kept=self._kept.after(history, belief))
         belief = self.believe(history, self._candidates(history, rng))
-        return replace(belief, region=_region(belief)) if self.method.region else belief
+        if not self.method.region:
+            return belief
+        region = _region(belief)
+        if region.optimistic_volume <= 0.0:
+            # Nothing seems to beat the reference. The way there leads over what is best so far, whatever that is worth.
+            belief = replace(belief, reference=np.maximum(belief.reference, _worst(history)))
+            region = _region(belief)
+        return replace(belief, region=region)
 
     def reference(self, history: History) -> FloatArray:
         """The reference point (k,): fixed before, or the worst measurement so far plus 10 % of the range."""
         if history.reference is not None:
             return np.array(history.reference)
-        point = []
-        for j in history.optimised:
-            _, y = history.data(j)
-            point.append(float(y.max()) + 0.1 * _span(y))
-        return np.array(point)
+        return _worst(history)
 
     def estimates(self, history: History) -> Predictions:
         """What is thought of every design in the history, as far as it is not measured."""
@@ -159,6 +162,12 @@ class Believer:
 
 def _region(belief: Belief) -> Region:
     return pareto_region(belief.lower, belief.upper, belief.reference, optimised=belief.optimised, limits=belief.limits)
+
+
+def _worst(history: History) -> FloatArray:
+    """The worst measurements (k,) of the optimised objectives, plus 10 % of the range."""
+    losses = [history.data(j)[1] for j in history.optimised]
+    return np.array([float(y.max()) + 0.1 * _span(y) for y in losses])
 
 
 def _span(y: FloatArray) -> float:

@@ -25,7 +25,7 @@ MOST_FREE = 1000
 """After so many evaluations in a row that cost nothing a budget is taken for a mistake."""
 NO_REGION = 1e-12
 """The region counts as gone below this share of the optimistic front's volume."""
-NOTHING_BETTER = "No candidate may be feasible and better than the reference point in every objective."
+NOTHING_BETTER = "No candidate may be feasible."
 NO_REGION_LEFT = "No Pareto region is left: every design that may be on the front is known."
 
 

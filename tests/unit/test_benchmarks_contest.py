@@ -232,8 +232,69 @@ def test_a_contestant_with_nothing_more_to_ask_keeps_its_last_moment(problem: Pr
     assert made.moments[-1].evaluations == (len(SPACE.enumerate()) - 60,) * 2
 
 
+def test_all_that_a_contestant_does_is_timed(problem: Problem, spy: Spy) -> None:
+    seen: list[str] = []
+
+    class Watched(FakeRival):
+        def tell(self, design: Design, losses: Mapping[str, float]) -> None:
+            assert spy.thinking
+            seen.append("tell")
+            super().tell(design, losses)
+
+        def ask(self) -> Suggestion:
+            assert spy.thinking
+            seen.append("ask")
+            return super().ask()
+
+        def front(self) -> Sequence[Design] | None:
+            assert spy.thinking
+            seen.append("front")
+            return None
+
+    entry = RivalEntry("fake-coupled", "", (), (), lambda setting: Watched(setting, decoupled=False), "")
+    contestants.RIVALS["fake-coupled"] = entry
+    made = run(problem, "fake-coupled", 0, Terms(n_initial=3, budget=2.0), clock=spy.clock)
+    assert {"tell", "ask", "front"} <= set(seen)
+    told, asked, fronts = (seen.count(what) for what in ("tell", "ask", "front"))
+    assert made.moments[-1].thinking_s == 1 + (told - 3) + asked + fronts  # the initial designs are one step
+
+
+def test_only_who_looks_at_costs_is_told_the_budget(problem: Problem) -> None:
+    bought = [Ledger(problem, seed=0).measure(d, name) for d in problem.initial_designs(3, 0) for name in problem.names]
+    opening = sum(measurement.cost or 0.0 for measurement in bought)
+    budgets = {
+        name: contestants.enter(problem, name, bought, seed=0, budget=50.0).study.budget  # type: ignore[attr-defined]
+        for name in ("flexibo", "flexibo-gp-log", "ca-mobo", "ehvi/cost", "ehvi", "random-coupled", "pesmo-dec")
+    }
+    aware = ("flexibo", "flexibo-gp-log", "ca-mobo", "ehvi/cost")
+    assert {name for name, budget in budgets.items() if budget is not None} == set(aware)
+    assert budgets["flexibo"] == pytest.approx(opening + 50.0)
+
+
+def test_a_rival_is_told_what_the_initial_designs_cost(problem: Problem, spy: Spy, fakes: list[FakeRival]) -> None:
+    run(problem, "fake-coupled", 5, Terms(n_initial=4, budget=1.0), clock=spy.clock)
+    expected = spy.costs(problem.initial_designs(4, 5)).mean(axis=0)
+    assert fakes[0].setting.costs.tolist() == pytest.approx(expected.tolist())
+    assert fakes[0].setting.leads == problem.names
+
+
+def test_a_decoupled_rival_that_cannot_pay_gets_what_it_can_pay(problem: Problem, spy: Spy) -> None:
+    class Greedy(FakeRival):
+        def ask(self) -> Suggestion:
+            return Suggestion(super().ask().design, ("error",))
+
+    entry = RivalEntry("fake-decoupled", "", (), (), lambda setting: Greedy(setting, decoupled=True), "", True)
+    contestants.RIVALS["fake-decoupled"] = entry
+    terms = Terms(n_initial=4, budget=2.0)
+    made = run(problem, "fake-decoupled", 0, terms, clock=spy.clock)
+    errors, joules = made.moments[-1].evaluations
+    assert errors >= 1
+    assert joules >= 5
+    assert made.moments[-1].spent == pytest.approx(terms.money(problem), abs=1.0)
+
+
 def test_terms_without_a_budget_are_refused() -> None:
     with pytest.raises(InvalidValueError, match="budget is 0"):
         Terms(budget=0)
-    with pytest.raises(InvalidValueError, match="n_initial is 1"):
+    with pytest.raises(InvalidValueError, match="initial designs is 1"):
         Terms(n_initial=1)

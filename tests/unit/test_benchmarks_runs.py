@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from flexibo.benchmarks import stored
 from flexibo.benchmarks.journal import FRONTS, RESULTS, SETTINGS, Journal, locked
+from flexibo.benchmarks.rivals.base import RivalEntry
 from flexibo.benchmarks.runs import SHARES, Moment, Run, read_runs, write_fronts, write_runs
 from flexibo.benchmarks.stored import Stored, describe, store, stored_runs
 from flexibo.benchmarks.terms import Terms
@@ -109,6 +111,68 @@ def test_settings_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
         journal(tmp_path)
 
 
+def test_settings_of_another_shape_are_refused(tmp_path: Path) -> None:
+    (tmp_path / SETTINGS).write_text('{"problems": []}')
+    with pytest.raises(InvalidValueError, match="cannot be read"):
+        journal(tmp_path)
+
+
+def test_a_kill_while_old_runs_are_forgotten_does_not_revive_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal(tmp_path).add(made())
+    monkeypatch.setattr(Journal, "tidy", _killed)
+    with pytest.raises(KeyboardInterrupt):
+        journal(tmp_path, mark="changed")
+    monkeypatch.undo()
+    again = journal(tmp_path, mark="changed")
+    assert (again.forgotten, again.runs) == (1, {})
+
+
+def _killed(self: Journal) -> None:
+    raise KeyboardInterrupt
+
+
+def test_what_is_not_part_of_a_call_stays_known(tmp_path: Path) -> None:
+    journal(tmp_path).add(made("q"))
+    Journal(tmp_path, Terms(), problems={"p": "a"}, methods={"m": "x"})
+    assert set(journal(tmp_path).runs) == {("q", "m", 0)}
+
+
+def test_a_full_disk_is_one_sentence_and_nothing_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = journal(tmp_path)
+    one.add(made())
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("flexibo.benchmarks.journal.os.fsync", full)
+    with pytest.raises(InvalidValueError, match=r"cannot be written to .*: No space left on device"):
+        one.add(made(seed=1))
+    monkeypatch.undo()
+    assert ("p", "m", 0) in journal(tmp_path).runs
+
+
+@pytest.mark.parametrize("error", ["nan", "-5", "1.5", "inf"])
+def test_an_error_that_cannot_be_is_refused(tmp_path: Path, error: str) -> None:
+    write_runs(tmp_path / "r.csv", [made()])
+    text = (tmp_path / "r.csv").read_text().replace("p,m,0,0,0,0.5,", f"p,m,0,0,0,{error},")
+    (tmp_path / "r.csv").write_text(text)
+    with pytest.raises(InvalidValueError, match="Line 2 of"):
+        read_runs(tmp_path / "r.csv")
+
+
+def test_files_that_hold_something_else_are_refused(tmp_path: Path) -> None:
+    write_runs(tmp_path / "r.csv", [made()])
+    write_fronts(tmp_path / "f.csv", [made()])
+    (tmp_path / "f.csv").write_text((tmp_path / "f.csv").read_text().replace("p,m,0,", "p,m,x,"))
+    with pytest.raises(InvalidValueError, match=r"Line 2 of .*f\.csv"):
+        read_runs(tmp_path / "r.csv", tmp_path / "f.csv")
+    (tmp_path / "r.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InvalidValueError, match="cannot be read"):
+        read_runs(tmp_path / "r.csv")
+
+
 def test_two_comparisons_do_not_share_a_folder(tmp_path: Path) -> None:
     with (
         locked(tmp_path / "results"),
@@ -135,3 +199,11 @@ def test_stored_results_serve_the_same_terms_and_problems_alone(tmp_path: Path) 
     assert stored_runs(tasks, Terms(), {"p": "changed"}, tmp_path) == []
     assert stored_runs(tasks, Terms(budget=21.0), {"p": "a"}, tmp_path) == []
     assert json.loads((tmp_path / "m.json").read_text())["command"] == "flexibo compare"
+
+
+def test_stored_results_of_another_version_are_of_no_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = RivalEntry("m", "", ("numpy", "pytest"), (), lambda setting: None, "")  # type: ignore[arg-type,return-value]
+    monkeypatch.setattr(stored, "RIVALS", {"m": entry})
+    for versions, n in ((f"{entry.versions().split(', ')[0]}, pytest 0.1", 1), ("numpy 0.1, pytest 0.1", 0)):
+        store([made()], Stored("m", versions, "", "", Terms(), {"p": "a"}), tmp_path)
+        assert len(stored_runs([("p", "m", 0)], Terms(), {"p": "a"}, tmp_path)) == n

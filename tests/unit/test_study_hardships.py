@@ -248,10 +248,13 @@ def test_numpy_numbers_are_numbers() -> None:
     assert Objective("a", repeats=np.int64(2), cost=np.float32(1.5), noisy=np.bool_(True)).cost == 1.5
 
 
-def test_a_reference_that_nothing_reaches_is_named() -> None:
-    study = line(reference=[-5.0, -5.0])
+def test_a_reference_that_nothing_reaches_does_not_end_the_search() -> None:
+    study, usual = line(reference=[-5.0, -5.0], budget=20), line(budget=20)
     study.run(LINE)
-    assert "better than the reference point" in study.stopped
+    usual.run(LINE)
+    assert "The budget is spent" in study.stopped
+    assert study.summary().evaluations == usual.summary().evaluations
+    assert study.reference == dict.fromkeys(study.history.names, -5.0)
 
 
 def test_another_reference_than_the_stored_one_is_refused() -> None:

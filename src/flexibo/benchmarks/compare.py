@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import flexibo
@@ -35,6 +35,7 @@ def compare(
     jobs: int,
     stored: bool = True,
     finished: Callable[[int, int, Run | None], None] = lambda done, total, run: None,
+    told: Callable[[str], None] = lambda text: None,
 ) -> list[Run]:
     """The runs of a comparison: those that the folder or the package has already, and the others, made now.
 
@@ -44,6 +45,7 @@ def compare(
         jobs: How many processes work at once, each with one thread.
         stored: Whether to use the results of rivals that come with the package, where they fit.
         finished: Called with the number of runs done, of all runs, and the run that was just made.
+        told: Called with what a user should know, a sentence.
 
     Raises:
         FlexiBOError: If a run cannot be made; the others are kept.
@@ -54,10 +56,13 @@ def compare(
         names = dict.fromkeys(task[1] for task in tasks)
         methods = {name: mark for name in names if (mark := method_fingerprint(name))}
         journal = Journal(folder, suite.terms, problems=problems, methods=methods)
-        known = dict(journal.runs)
+        if journal.forgotten:
+            told(f"{journal.forgotten} runs in {folder} are not used: their problem or their method has changed since.")
+        ready = {run.key: run for run in stored_runs(tasks, suite.terms, problems)}
         if stored:
-            missing = [task for task in tasks if task not in known]
-            known |= {run.key: run for run in stored_runs(missing, suite.terms, problems)}
+            known = ready | journal.runs
+        else:  # what lies in the folder may have come with the package at an earlier call
+            known = {key: run for key, run in journal.runs.items() if ready.get(key) != run}
         missing = [task for task in tasks if task not in known]
         for method in dict.fromkeys(task[1] for task in missing):
             check_contestant(method)
@@ -93,7 +98,14 @@ def _run(task: Task, terms: Terms) -> Run:
     """Make one run; only the first seed keeps its front."""
     problem, method, seed = task
     try:
+        _warm_up(method)
         made = run(find_problem(problem), method, seed, terms)
     except FlexiBOError as error:
         raise FlexiBOError(f"{method} on {problem} with seed {seed}: {error}") from None
     return replace(made, front=made.front if seed == 0 else ())
+
+
+@cache
+def _warm_up(method: str) -> None:
+    """Let a contestant ask once before its time is taken: the first question of a process imports libraries."""
+    run(find_problem("branin-currin"), method, 0, Terms(n_initial=4, budget=0.5))

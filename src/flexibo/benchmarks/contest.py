@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from flexibo.benchmarks.contestants import Contestant, enter
@@ -13,6 +14,7 @@ from flexibo.benchmarks.ledger import Ledger
 from flexibo.benchmarks.problem import Problem
 from flexibo.benchmarks.runs import SHARES, Moment, Run
 from flexibo.benchmarks.terms import Terms
+from flexibo.history import Measurement
 from flexibo.objectives import purchases
 from flexibo.space import Design
 
@@ -52,20 +54,17 @@ def run(
     initial = [ledger.measure(design, lead) for design in designs for lead in leads]
     money = terms.money(problem)
     course = _Course(problem, ledger, enter(problem, method, initial, seed=seed, budget=money), money, clock)
-    course.timed(lambda: course.contestant.begin(initial))
+    course.timed(partial(course.contestant.begin, initial))
     free = 0
     while free < MOST_FREE:
-        suggestion = course.timed(course.contestant.ask)
+        suggestion = course.timed(partial(course.contestant.ask, money - course.account().spent))
         if suggestion is None:
             break
-        before = course.account()
-        design = problem.space.design(suggestion.design)
-        measured = [ledger.measure(design, objective) for objective in suggestion.objectives]
-        paid = sum(measurement.cost or 0.0 for measurement in measured)
-        free = 0 if paid else free + 1
-        if not course.judge(before, until=before.spent + paid):
+        measured = course.bought(problem.space.design(suggestion.design), suggestion.objectives)
+        if len(measured) < len(suggestion.objectives):
             break
-        course.timed(lambda bought=measured: course.contestant.tell(bought))  # type: ignore[misc]
+        free = 0 if any(measurement.cost for measurement in measured) else free + 1
+        course.timed(partial(course.contestant.tell, measured))
     moments = tuple(course.finished())
     if lost := getattr(getattr(course.contestant, "rival", None), "fallbacks", 0):
         logger.warning("%s failed %d times on %s, and asked for random designs instead.", method, lost, problem.name)
@@ -109,6 +108,17 @@ class _Course:
         earlier = self._opening.evaluations
         counts = tuple(now - then for now, then in zip(self._counts(), earlier, strict=True))
         return _Account(self._ledger.spent - self._opening.spent, counts)
+
+    def bought(self, design: Design, objectives: Sequence[str]) -> list[Measurement]:
+        """What was measured of a design, one purchase after the other, as far as the budget goes."""
+        measured: list[Measurement] = []
+        for objective in objectives:
+            before = self.account()
+            measurement = self._ledger.measure(design, objective)
+            if not self.judge(before, until=before.spent + (measurement.cost or 0.0)):
+                break
+            measured.append(measurement)
+        return measured
 
     def judge(self, account: _Account, until: float) -> bool:
         """Judge the front at every share that is used up before `until` is spent; whether that is within the budget."""

@@ -13,7 +13,7 @@ from flexibo.benchmarks.rivals import RIVALS
 from flexibo.benchmarks.rivals.base import RivalEntry, Setting, Suggestion
 from flexibo.benchmarks.rivals.nearest import nearest_new
 from flexibo.catalogue import METHODS, find_method
-from flexibo.errors import unknown_name
+from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.events import Evaluation
 from flexibo.history import Measurement
 from flexibo.objectives import Objective, purchases
@@ -28,8 +28,12 @@ class Contestant(Protocol):
     def begin(self, initial: Sequence[Measurement]) -> None:
         """Learn the initial designs."""
 
-    def ask(self) -> Suggestion | None:
-        """A design that can be measured anew and the objectives to buy of it; None when there is nothing to ask."""
+    def ask(self, left: float) -> Suggestion | None:
+        """A design that can be measured anew and the objectives to buy of it; None when there is nothing to ask.
+
+        Args:
+            left: What may still be spent.
+        """
 
     def tell(self, measured: Sequence[Measurement]) -> None:
         """Learn what was bought."""
@@ -48,8 +52,10 @@ def check_contestant(name: str) -> None:
 
 def checked_method(name: str) -> str:
     """The name, if it is one of our methods'."""
+    if name in RIVALS:
+        raise InvalidValueError(f"{name!r} is an optimiser of another library; name it with --rivals.")
     if name.split("/")[0] not in METHODS:
-        raise unknown_name("method", name, [*METHODS, *RIVALS])
+        raise unknown_name("method", name, METHODS)
     return find_method(name).name
 
 
@@ -75,13 +81,17 @@ def enter(problem: Problem, name: str, initial: Sequence[Measurement], *, seed: 
         return RivalContestant(problem.objectives, RIVALS[name], _setting(problem, initial, seed))
     opening = sum(measurement.cost or 0.0 for measurement in initial)
     designs = list(dict.fromkeys(measurement.design for measurement in initial))
-    return OwnContestant(problem, name, designs, seed=seed, budget=opening + budget)
+    # Who does not look at costs is not told the budget: it would buy cheap leftovers that a rival cannot ask for.
+    told = opening + budget if find_method(name).cost_aware else None
+    return OwnContestant(problem, name, designs, seed=seed, budget=told)
 
 
 class OwnContestant:
     """One of our methods, as a user would run it."""
 
-    def __init__(self, problem: Problem, method: str, initial: Sequence[Design], *, seed: int, budget: float) -> None:
+    def __init__(
+        self, problem: Problem, method: str, initial: Sequence[Design], *, seed: int, budget: float | None
+    ) -> None:
         pairs = zip(problem.objectives, problem.reference, strict=True)
         self.study = Study(
             problem.space,
@@ -104,8 +114,8 @@ class OwnContestant:
             self.study.tell(self._asked, measurement.values, cost=measurement.cost or 0.0)
             self._asked = self.study.ask()
 
-    def ask(self) -> Suggestion | None:
-        """The study's next question."""
+    def ask(self, left: float) -> Suggestion | None:
+        """The study's next question; a method that looks at costs knows its budget."""
         self._asked = self._asked or self.study.ask()
         return None if self._asked is None else Suggestion(self._asked.design, (self._asked.objective,))
 
@@ -140,10 +150,19 @@ class RivalContestant:
         for design, own in losses.items():
             self._learn(design, own)
 
-    def ask(self) -> Suggestion | None:
-        """What it suggests, moved to the nearest design of which something is still unknown."""
+    def ask(self, left: float) -> Suggestion | None:
+        """What it suggests, moved to the nearest design of which something is still unknown.
+
+        In the place of a single objective that cannot be paid for comes the dearest one that can.
+        """
         suggestion = self.rival.ask()
         leads = suggestion.objectives or self._setting.leads
+        prices = dict(zip(self._setting.names, self._setting.costs, strict=True))
+        if suggestion.objectives and sum(prices[lead] for lead in leads) > left:
+            affordable = [lead for lead in self._setting.leads if prices[lead] <= left]
+            if not affordable:
+                return None
+            leads = (max(affordable, key=prices.__getitem__),)
         taken = set.intersection(*(self._taken[lead] for lead in leads))
         design = nearest_new(self._setting.space, suggestion.design, taken, self._rng)
         return None if design is None else Suggestion(design, leads)

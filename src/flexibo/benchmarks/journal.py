@@ -11,11 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from flexibo.benchmarks.runs import (
-    COLUMNS,
-    FRONT_COLUMNS,
     Run,
     front_rows_of,
-    heading,
     read_runs,
     rows_of,
     write_fronts,
@@ -61,13 +58,14 @@ class Journal:
         self.forgotten = len(kept) - len(current)
         self.runs: dict[tuple[str, str, int], Run] = {run.key: run for run in current}
         own |= {"problems": before["problems"] | dict(problems), "methods": before["methods"] | dict(methods)}
-        _write_json(folder / SETTINGS, own)
-        self.tidy()
+        self.tidy()  # first, so that what is forgotten is gone before the folder claims to be up to date
+        with _writing(folder):
+            _write_json(folder / SETTINGS, own)
 
     def add(self, run: Run) -> None:
         """Keep a finished run; when this returns it is on the disk."""
         for name, text in ((FRONTS, front_rows_of(run)), (RESULTS, rows_of(run))):
-            with open(self.folder / name, "a", encoding="utf-8", newline="") as file:
+            with _writing(self.folder), open(self.folder / name, "a", encoding="utf-8", newline="") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
@@ -75,12 +73,9 @@ class Journal:
 
     def tidy(self) -> None:
         """Write the tables anew, in order."""
-        if not self.runs:
-            (self.folder / RESULTS).write_text(heading(COLUMNS), encoding="utf-8")
-            (self.folder / FRONTS).write_text(heading(FRONT_COLUMNS), encoding="utf-8")
-            return
-        write_fronts(self.folder / FRONTS, self.runs.values())
-        write_runs(self.folder / RESULTS, self.runs.values())
+        with _writing(self.folder):
+            write_fronts(self.folder / FRONTS, self.runs.values())
+            write_runs(self.folder / RESULTS, self.runs.values())
 
     def _settings(self) -> dict[str, Any]:
         path = self.folder / SETTINGS
@@ -88,9 +83,11 @@ class Journal:
             return {}
         try:
             settings = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
+        except (ValueError, RecursionError, OSError):
             settings = None
-        if not isinstance(settings, dict):
+        if not isinstance(settings, dict) or not all(
+            isinstance(settings.get(name, {}), dict) for name in ("problems", "methods")
+        ):
             raise InvalidValueError(f"{path} cannot be read; remove the folder, or choose another one.")
         return settings
 
@@ -113,6 +110,17 @@ def locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         lock.close()
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Say in one sentence why results cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise InvalidValueError(
+            f"Results cannot be written to {folder}: {error.strerror}. What was finished before is kept."
+        ) from None
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

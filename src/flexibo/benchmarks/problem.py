@@ -100,13 +100,18 @@ class Problem:
 
     def fingerprint(self) -> str:
         """A short text that changes when the problem does: its designs, values, costs, noise, reference or front."""
-        designs = self.typical_designs()[:256]
+        designs = self.typical_designs()
         noise = np.zeros(len(self.objectives)) if self.noise is None else self.noise
-        parts = [designs.codes, self.losses(designs), self.costs(designs), self.reference, noise, np.array([self.best])]
+        few = designs[:256]
+        parts = [few.codes, self.losses(few), self.costs(few), self.reference, noise, np.array([self.best])]
         told = repr([(o.name, o.options, o.measured_with, o.noisy) for o in self.objectives])
         # Rounded, because arithmetic differs in its last bits between machines.
         text = told + "".join(np.array2string(np.ravel(part), precision=5, threshold=10**9) for part in parts)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        digest = hashlib.sha256(text.encode())
+        if self.space.pool is not None:  # recorded numbers are the same everywhere, to the last bit
+            for table in (designs.codes, self.values(designs), self.costs(designs)):
+                digest.update(np.ascontiguousarray(table).tobytes())
+        return digest.hexdigest()[:12]
 
 
 def nadir_reference(front: FloatArray) -> FloatArray:
@@ -171,7 +176,9 @@ class Family:
         for part in filter(None, text.split(":")):
             name, _, value = part.partition("=")
             if name not in self.parameters:
-                raise unknown_name(f"parameter of {self.name!r}:", name, self.parameters)
+                raise unknown_name(f"parameter of {self.name!r}:", name[:40], self.parameters)
+            if name in given:
+                raise InvalidValueError(f"Parameter {name!r} of {self.name!r} is given twice; give it once.")
             given[name] = _parsed(self.name, name, value, self.parameters[name])
         return given
 
@@ -181,12 +188,23 @@ class Family:
         for name, parameter in self.parameters.items():
             value = given.get(name, parameter.default)
             if value != parameter.default:
-                parts.append(name if value is True else f"{name}={value:g}")
+                parts.append(name if value is True else f"{name}={_written(value)}")
         return ":".join(parts)
 
 
+def _written(value: bool | int | float) -> str:
+    """A parameter as users type it.
+
+    >>> _written(1234567), _written(10.0), _written(123456.78), _written(False)
+    ('1234567', '10', '123456.78', 'no')
+    """
+    if isinstance(value, bool):
+        return "no"
+    return repr(value).removesuffix(".0")
+
+
 def _parsed(family: str, name: str, text: str, parameter: Parameter) -> bool | int | float:
-    what = f"Parameter {name!r} of {family!r} is {text!r}; it must be"
+    what = f"Parameter {name!r} of {family!r} is {text[:40]!r}; it must be"
     if isinstance(parameter.default, bool):
         if text.lower() not in ("", "yes", "true", "no", "false"):
             raise InvalidValueError(f"{what} left without a value, or be yes or no.")

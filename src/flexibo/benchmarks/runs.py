@@ -121,15 +121,17 @@ def read_runs(path: Path, fronts: Path | None = None) -> list[Run]:
             key = (row[0], row[1], int(row[2]))
             share, spent, error, thinking = map(float, row[3:7])
             moment = Moment(share, spent, error, thinking, tuple(int(cell) for cell in row[7:] if cell))
+            if not (0.0 <= error <= 1.0 and 0.0 <= spent < float("inf") and 0.0 <= thinking < float("inf")):
+                raise ValueError
         except ValueError:
-            raise InvalidValueError(
-                f"Line {number} of {path} is {','.join(row)!r}; that is no row of a comparison. Remove the file, or "
-                "choose another folder."
-            ) from None
+            raise _broken(path, number, row) from None
         moments.setdefault(key, {})[share] = moment
     found: dict[tuple[str, str, int], list[tuple[float, ...]]] = {}
-    for _, row in _read(fronts, FRONT_COLUMNS) if fronts is not None and fronts.exists() else ():
-        found.setdefault((row[0], row[1], int(row[2])), []).append(tuple(float(cell) for cell in row[3:] if cell))
+    for number, row in _read(fronts, FRONT_COLUMNS) if fronts is not None and fronts.exists() else ():
+        try:
+            found.setdefault((row[0], row[1], int(row[2])), []).append(tuple(float(cell) for cell in row[3:] if cell))
+        except ValueError:
+            raise _broken(fronts, number, row) from None
     return [
         Run(*key, tuple(own[share] for share in SHARES), tuple(found.get(key, ())))
         for key, own in moments.items()
@@ -137,9 +139,19 @@ def read_runs(path: Path, fronts: Path | None = None) -> list[Run]:
     ]
 
 
+def _broken(path: Path | None, number: int, row: Sequence[str]) -> InvalidValueError:
+    return InvalidValueError(
+        f"Line {number} of {path} is {','.join(row)[:80]!r}; that is no row of a comparison. Remove the file, or "
+        "choose another folder."
+    )
+
+
 def _read(path: Path, columns: Sequence[str]) -> Iterable[tuple[int, list[str]]]:
     """The rows of a CSV file with their line numbers; a torn last line is left out."""
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidValueError(f"{path} cannot be read ({error}); remove it, or choose another folder.") from None
     whole = text[: text.rfind("\n") + 1]
     lines = csv.reader(io.StringIO(whole, newline=""))
     first = next(lines, None)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from flexibo.benchmarks.rivals import RIVALS
 from flexibo.benchmarks.runs import Run, read_runs, write_fronts, write_runs
 from flexibo.benchmarks.terms import Terms
 
@@ -57,12 +58,21 @@ def stored_runs(
     found: list[Run] = []
     for rival in dict.fromkeys(task[1] for task in tasks):
         made = describe(rival, folder)
-        if made is None or made.terms != terms:
+        if made is None or made.terms != terms or not _is_current(rival, made.versions):
             continue
         wanted = {task for task in tasks if task[1] == rival and made.problems.get(task[0]) == problems[task[0]]}
         runs = read_runs(folder / f"{rival}.csv", folder / f"{rival}-fronts.csv") if wanted else []
         found += [run for run in runs if run.key in wanted]
     return found
+
+
+def _is_current(rival: str, versions: str) -> bool:
+    """Whether results were made with the version of the rival's own package that is installed, if one is.
+
+    The others, such as torch, differ between machines and builds.
+    """
+    entry = RIVALS.get(rival)
+    return entry is None or not entry.is_installed() or entry.versions().split(", ")[0] == versions.split(", ")[0]
 
 
 def store(runs: Iterable[Run], made: Stored, folder: Path = FOLDER) -> None:

@@ -27,6 +27,8 @@ from flexibo.errors import InvalidValueError
 BEST = "bold green"
 WORSE = "red"
 NOTHING = "-"
+TRUSTED_SEEDS = 10
+"""From so many seeds on, intervals hold what they promise, nearly."""
 
 T = TypeVar("T")
 
@@ -231,15 +233,21 @@ def _against_notes(results: Sequence[AgainstBest]) -> tuple[str, ...]:
     versuses = [versus for result in results for versus in result.problems]
     seeds = sorted({versus.ratio.seeds for versus in versuses})
     many = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
-    notes = [
-        f"In parentheses {results[-1].level:.0%} intervals from {many} seed{'s' if seeds[-1] > 1 else ''} per problem. "
-        "The best other is chosen on the other half of the seeds; two where the halves disagree."
-    ]
+    notes = []
+    if seeds[-1] > 1:
+        few = "; with so few they are too narrow" if seeds[0] < TRUSTED_SEEDS else ""
+        notes.append(f"In parentheses {results[-1].level:.0%} bootstrap intervals from {many} seeds per problem{few}.")
+    if any(versus.separate for versus in versuses):
+        notes.append(
+            "Which other is the best is decided on one half of the seeds and judged on the other; two are named where "
+            "the halves disagree."
+        )
     if any(versus.ratio.lost_clearly for versus in versuses):
         notes.append(f"! lost: the whole interval is above {MARGIN:g}.")
     same = sorted({one_line(versus.problem) for versus in versuses if not versus.separate})
     if same:
-        notes.append(f"Too few seeds to choose on separate ones, which favours the other: {', '.join(same)}.")
+        where = "" if len(same) == len({versus.problem for versus in versuses}) else f" on {', '.join(same)}"
+        notes.append(f"Too few seeds{where}: the best other is chosen on the seeds it is judged on, which favours it.")
     left_out: dict[str, set[str]] = {}
     for versus in versuses:
         for method in versus.left_out:

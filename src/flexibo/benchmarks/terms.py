@@ -22,7 +22,7 @@ class Terms:
 
     def __post_init__(self) -> None:
         if self.n_initial < 2:
-            raise InvalidValueError(f"n_initial is {self.n_initial}; it must be at least 2.")
+            raise InvalidValueError(f"The number of initial designs is {self.n_initial}; it must be at least 2.")
         if not 0 < self.budget < float("inf"):
             raise InvalidValueError(f"budget is {self.budget}; it must be a number of full evaluations above zero.")
 

@@ -17,9 +17,10 @@ from flexibo.benchmarks.rivals import RIVALS
 from flexibo.benchmarks.runs import Run
 from flexibo.benchmarks.scores import Thinking
 from flexibo.benchmarks.statistics import AgainstBest, Ranking, against_best, ranking
-from flexibo.benchmarks.stored import describe
+from flexibo.benchmarks.stored import describe, stored_runs
 from flexibo.benchmarks.suites import Suite
 from flexibo.benchmarks.tables import against_best_grid, error_table, ranking_grid
+from flexibo.benchmarks.terms import Terms
 
 SHARES_SHOWN = (0.25, 0.5, 1.0)
 CHEAPEST_SECONDS = 1.0
@@ -56,14 +57,13 @@ class Verdict:
         """What a reader of the results must know."""
         told = []
         for name in self.suite.rivals:
-            stored = describe(name)
-            made = f" Stored results, made with {stored.versions} on {stored.machine}." if stored else ""
-            caveat = f" {RIVALS[name].caveat}" if RIVALS[name].caveat else ""
-            if made or caveat:
-                told.append(f"{name}:{caveat}{made}")
-        for name, limit in self.suite.limits.items():
-            where = ", ".join(limit.problems)
-            told.append(f"{name} is slow, so it takes part in {where} alone, with {limit.seeds} seeds.")
+            parts = [part for part in (RIVALS[name].caveat, _origin(name, self.runs, self.suite.terms)) if part]
+            if parts:
+                told.append(f"{name}: {' '.join(parts)}")
+        for name in {*self.suite.methods, *self.suite.rivals} & self.suite.limits.keys():
+            limit = self.suite.limits[name]
+            n = min(limit.seeds, self.suite.seeds)
+            told.append(f"{name} is slow, so it takes part in {', '.join(limit.problems)} alone, with {n} seeds.")
         if self.thinking is not None:
             told.append(
                 f"Thinking counts as cost, with {CHEAPEST_SECONDS:g} s for the cheapest evaluation of each problem. "
@@ -94,6 +94,17 @@ class Verdict:
 
     def _against_grids(self) -> list[Grid]:
         return [against_best_grid(results, whom) for whom, results in self.against.items()]
+
+
+def _origin(rival: str, runs: Sequence[Run], terms: Terms) -> str:
+    """How the results of a rival were made that come with the package, where some of the runs are such."""
+    made = describe(rival)
+    own = [run for run in runs if run.method == rival]
+    if made is None or made.terms != terms:
+        return ""
+    stored = {run.key: run for run in stored_runs([run.key for run in own], terms, made.problems)}
+    n = sum(stored.get(run.key) == run for run in own)
+    return f"{n} of its {len(own)} runs are stored ones, made with {made.versions} on {made.machine}." if n else ""
 
 
 def verdict(suite: Suite, runs: Sequence[Run], *, count_thinking: bool = False) -> Verdict:

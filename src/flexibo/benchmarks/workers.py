@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
 from multiprocessing import get_context
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from flexibo.errors import FlexiBOError
 
@@ -41,20 +41,19 @@ def finished(work: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -
             running = {pool.submit(work, task): task for task in islice(waiting, 2 * jobs)}
             while running:
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in sorted(done, key=_is_lost):  # what is finished is handed over before anything is mourned
+                    yield running.pop(future), future.result()
                 running |= {pool.submit(work, task): task for task in islice(waiting, len(done))}
-                for future in done:
-                    yield running.pop(future), _result(future)
+        except BrokenProcessPool:
+            raise FlexiBOError(
+                "A process died; what was finished is kept. Run it again, with fewer jobs if memory is short."
+            ) from None
         finally:
             _stop(pool)
 
 
-def _result(future: Future[Result]) -> Result:
-    try:
-        return future.result()
-    except BrokenProcessPool:
-        raise FlexiBOError(
-            "A process died; what was finished is kept. Run it again, with fewer jobs if memory is short."
-        ) from None
+def _is_lost(future: Future[Any]) -> bool:
+    return future.exception() is not None
 
 
 def _begin(parent: int) -> None:

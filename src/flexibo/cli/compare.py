@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,16 +20,23 @@ if TYPE_CHECKING:
     from flexibo.benchmarks.runs import Run
     from flexibo.benchmarks.suites import Suite
 
+THINKING = "Thinking time counts as cost: a second for what the cheapest evaluation of a problem costs."
+
 
 def compare(
     problems: Annotated[
         list[str] | None, typer.Option(help="Names that 'flexibo problems' lists, with commas or repeated.")
     ] = None,
     methods: Annotated[
-        list[str] | None, typer.Option(help="Names that 'flexibo methods' lists; the first one is judged.")
+        list[str] | None,
+        typer.Option(help="Names that 'flexibo methods' lists; the first one is judged. Without a suite: flexibo."),
     ] = None,
     rivals: Annotated[
-        list[str] | None, typer.Option(help="Optimisers of other libraries (extra bench): botorch-qlognehvi, ...")
+        list[str] | None,
+        typer.Option(
+            help="Optimisers of other libraries (extra bench): botorch-qlognehvi, botorch-hvkg, optuna-tpe, optuna-gp, "
+            "optuna-nsga2, smac-parego, pymoo-nsga2."
+        ),
     ] = None,
     suite: Annotated[str | None, typer.Option(help="A ready-made comparison: standard or quick.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds; 10 unless the suite has its own.")] = None,
@@ -38,7 +46,7 @@ def compare(
     initial: Annotated[int | None, typer.Option(help="Initial designs, the same for all; 10 by default.")] = None,
     out: Annotated[Path, typer.Option(help="Where results are kept; called again, it goes on.")] = Path("results"),
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes at once; as many as cores by default.")] = None,
-    count_thinking: Annotated[bool, typer.Option("--count-thinking", help="Thinking time counts as cost.")] = False,
+    count_thinking: Annotated[bool, typer.Option("--count-thinking", help=THINKING)] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Run rivals even where results come with flexibo.")] = False,
 ) -> None:
     """Compare methods at equal cost: a table here, results.csv and report.html in the folder."""
@@ -52,6 +60,7 @@ def compare(
     found = verdict(chosen, runs, count_thinking=count_thinking)
     for table in found.tables():
         console.print(table)
+        console.print()
     for note in found.notes():
         console.print(note, highlight=False, markup=False)
     found.write(out / "report.html", _command())
@@ -78,12 +87,10 @@ def _chosen(
 
     if name is not None and name not in SUITES:
         raise unknown_name("suite", name, SUITES)
-    if name is None and not problems:
-        raise InvalidValueError("No problem is named; give --problems, such as branin-currin:ratio=10, or --suite.")
     base = SUITES[name] if name is not None else Suite("", (), ("flexibo",), (), 10)
     changed = replace(
         base,
-        problems=base.problems if problems is None else tuple(map(full_name, names(problems))),
+        problems=base.problems if problems is None else tuple(dict.fromkeys(map(full_name, names(problems)))),
         methods=base.methods if methods is None else tuple(map(checked_method, names(methods))),
         rivals=base.rivals if rivals is None else tuple(map(checked_rival, names(rivals))),
         seeds=base.seeds if seeds is None else seeds,
@@ -91,6 +98,10 @@ def _chosen(
             base.terms.n_initial if initial is None else initial, base.terms.budget if budget is None else budget
         ),
     )
+    if problems is not None:  # who is too slow for a whole suite may still be wanted here
+        changed = replace(changed, limits={})
+    if not changed.problems:
+        raise InvalidValueError("No problem is named; give --problems, such as branin-currin:ratio=10, or --suite.")
     if not (*changed.methods, *changed.rivals):
         raise InvalidValueError("No method is named; give --methods or --rivals.")
     return changed
@@ -105,11 +116,15 @@ def _runs(suite: Suite, out: Path, jobs: int, stored: bool, console: Console) ->
             update(done, total, "" if run is None else f"{run.method} on {run.problem}")
 
         try:
-            return compare(suite, out, jobs=jobs, stored=stored, finished=finished)
+            return compare(suite, out, jobs=jobs, stored=stored, finished=finished, told=_tell(console))
         except KeyboardInterrupt:
             pass
     console.print(f"Interrupted; what was finished is kept in {out}. The same command goes on.", markup=False)
     raise typer.Exit(130)
+
+
+def _tell(console: Console) -> Callable[[str], None]:
+    return lambda text: console.print(text, highlight=False, markup=False)
 
 
 def _command() -> str:

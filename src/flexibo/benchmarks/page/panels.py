@@ -86,11 +86,12 @@ def error_panel(
 
 
 def _error_scale(outcomes: Sequence[Outcome], start: float, end: float) -> Scale:
-    """A logarithmic scale for errors and their bands, never below the floor and at least half a decade long."""
+    """A logarithmic scale for errors and their bands, within the floor and 1, and at least half a decade long."""
     errors = np.concatenate([[FLOOR], *([o.low, o.high] for o in outcomes)], axis=None)[1:]
     low, high = (float(errors.min()), float(errors.max())) if errors.size else (FLOOR, 1.0)
     low = max(FLOOR, low / 1.1)
-    return Scale(low, max(high * 1.1, low * 3.2), start, end, log=True)
+    high = min(1.0, max(high * 1.1, low * 3.2))
+    return Scale(min(low, high / 3.2), high, start, end, log=True)
 
 
 def _curve(outcome: Outcome, x: FloatArray, y: Scale, look: Look, *, marked: bool) -> str:
