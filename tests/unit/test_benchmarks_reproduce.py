@@ -193,7 +193,7 @@ def test_experiments_share_their_repeats(tmp_path: Path) -> None:
     assert seen[-1] == (4, 4, "toy, random-coupled, seed 1")
 
 
-@pytest.mark.parametrize("change", ["iterations", "n_initial", "problem", "version"])
+@pytest.mark.parametrize("change", ["iterations", "n_initial", "problem", "version", "code"])
 def test_what_was_made_under_other_terms_is_not_used(
     families: dict[str, Family], change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,6 +202,8 @@ def test_what_was_made_under_other_terms_is_not_used(
     terms = replace(TINY, **{change: 5}) if change in ("iterations", "n_initial") else TINY
     if change == "version":
         monkeypatch.setattr("flexibo.__version__", "0.0.0")
+    if change == "code":
+        monkeypatch.setattr("flexibo.benchmarks.reproduce.keeping.method_fingerprint", lambda method: "changed")
     families["toy"] = Family("toy", "made up", lambda: toy(dear=60.0 if change == "problem" else 50.0))
     table_of_problems.find_problem.cache_clear()
     problem = table_of_problems.find_problem("toy")

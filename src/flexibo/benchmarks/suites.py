@@ -80,7 +80,7 @@ STANDARD_PROBLEMS = (
 
 SUITES: dict[str, Suite] = {
     "standard": Suite(
-        "The judge: 17 problems, recorded and synthetic, 10 seeds; every rival, and the paper's methods but the slow PESMO.",
+        "The judge: 17 problems, recorded and synthetic, 10 seeds; all rivals, the paper's methods but slow PESMO.",
         STANDARD_PROBLEMS,
         ("flexibo", "flexibo-gp-log", "ehvi", "parego", "smsego", "pal", "ca-mobo", "random-coupled"),
         (

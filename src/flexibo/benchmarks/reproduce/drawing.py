@@ -11,9 +11,21 @@ import numpy as np
 from flexibo.arrays import FloatArray
 from flexibo.benchmarks.problem import Problem
 from flexibo.benchmarks.reproduce.base import Repeat, methods_of, of_problem, problems_of
+from flexibo.benchmarks.reproduce.landscape import logarithmic
 from flexibo.benchmarks.reproduce.measures import AXES, REAL_COST, Axis, equal_limit, standing
 from flexibo.benchmarks.reproduce.repeating import target_region
-from flexibo.benchmarks.reproduce.style import FAINT, INK, STYLES, TARGET, label, legend_below, log_scale, panels, wide
+from flexibo.benchmarks.reproduce.style import (
+    FAINT,
+    INK,
+    STYLES,
+    TARGET,
+    caption,
+    label,
+    legend_below,
+    log_scale,
+    panels,
+    plain,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,21 +34,29 @@ FLOOR = 1e-4
 """Errors are drawn on a logarithmic scale, not below this."""
 STEPS = 201
 WINDOW = 15
-"""Changes of volume are averaged over so many iterations."""
+"""Changes of volume are averaged over so many iterations, fewer in a short run."""
+MOST_BANDS = 4
+"""With more methods than this, bands would hide one another and are not drawn."""
+SHADE = "#21918C"
+"""Stands in the legend for the colours of costs."""
+PALE = 0.35
+"""What is left of a colour beyond equal cost."""
 
 
 def errors(repeats: Sequence[Repeat], *, extra: Sequence[str] = ()) -> Any:
     """Hypervolume error against iterations, log cost and real cost: a column per problem.
 
-    Lines are means over the repeats, bands their standard errors; dashed ones are no method of the paper's.
+    Lines are means over the repeats, bands their standard errors where there are few methods; dashed ones are no method
+    of the paper's.
     """
     names = problems_of(repeats)
+    banded = len(methods_of(repeats)) <= MOST_BANDS
     figure, grid = panels(len(AXES), len(names))
     for axis, row in zip(AXES, grid, strict=True):
         for problem, ax in zip(names, row, strict=True):
             own = of_problem(repeats, problem)
             for method in methods_of(own):
-                _error_line(ax, of_problem(own, problem, method), axis, dashed=method in extra)
+                _error_line(ax, of_problem(own, problem, method), axis, dashed=method in extra, banded=banded)
             log_scale(ax, "y")
             if axis is REAL_COST and _cheapest(own) < _end(own, axis):
                 log_scale(ax, "x")
@@ -44,11 +64,22 @@ def errors(repeats: Sequence[Repeat], *, extra: Sequence[str] = ()) -> Any:
             ax.set_ylabel("hypervolume error (share)", fontsize="small")
             if axis is AXES[0]:
                 ax.set_title(problem, fontsize="medium")
+    caption(figure, _lines(repeats) + (_bands(repeats) if banded else "; standard errors are in the tables"))
     legend_below(figure, grid[0][0])
     return figure
 
 
-def _error_line(ax: Axes, repeats: Sequence[Repeat], axis: Axis, *, dashed: bool) -> None:
+def _lines(repeats: Sequence[Repeat]) -> str:
+    """What lines are, in words."""
+    n = len({repeat.seed for repeat in repeats})
+    return f"Lines: means of {n} repeats" if n > 1 else "Lines: a single repeat"
+
+
+def _bands(repeats: Sequence[Repeat]) -> str:
+    return "; bands: ± their standard error" if len({repeat.seed for repeat in repeats}) > 1 else ""
+
+
+def _error_line(ax: Axes, repeats: Sequence[Repeat], axis: Axis, *, dashed: bool, banded: bool) -> None:
     method = repeats[0].method
     colour, marker = STYLES.get(method, (FAINT, "."))
     end = equal_limit(repeats, axis)  # beyond the first to end, the mean would be over fewer
@@ -57,10 +88,10 @@ def _error_line(ax: Axes, repeats: Sequence[Repeat], axis: Axis, *, dashed: bool
         x = np.geomspace(_cheapest(repeats), end, STEPS)
     found = np.array([[standing(repeat, axis, place).error for place in x] for repeat in repeats])
     middle = found.mean(axis=0)
-    half = found.std(axis=0, ddof=1) / math.sqrt(len(found)) if len(found) > 1 else np.zeros(len(x))
-    ax.fill_between(
-        x, np.maximum(middle - half, FLOOR), np.maximum(middle + half, FLOOR), color=colour, alpha=0.15, lw=0
-    )
+    if banded and len(found) > 1:
+        half = found.std(axis=0, ddof=1) / math.sqrt(len(found))
+        low, high = np.maximum(middle - half, FLOOR), np.maximum(middle + half, FLOOR)
+        ax.fill_between(x, low, high, facecolor=(colour, 0.08), edgecolor=(colour, 0.4), lw=0.5)
     name = f"{method} (not the paper's)" if dashed else method
     style = "--" if dashed else "-"
     every = (list(STYLES).index(method) * 3 % 25 if method in STYLES else 0, 25)
@@ -101,6 +132,7 @@ def fronts(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Any:
             ax.scatter(values[:, 0], values[:, 1], facecolors="none", edgecolors=colour, label=method, **shape)
         frame(ax, problem, np.concatenate([np.array(r.front).reshape(-1, 2) for r in own]))
         ax.set_title(name, fontsize="medium")
+    caption(figure, "What the first repeat of each method reports, by true values")
     legend_below(figure, grid[0][0])
     return figure
 
@@ -122,17 +154,19 @@ def draw_truth(ax: Axes, problem: Problem) -> None:
 
 
 def frame(ax: Axes, problem: Problem, values: FloatArray) -> None:
-    """Show the true front and these values (k, 2), on logarithmic scales where they span much."""
+    """Show the true front and these values (k, 2), on the scales of the problem."""
     signs = np.array([objective.value(1.0) for objective in problem.objectives])
     shown = np.concatenate([problem.front * signs, values])
     axes: Any = (("x", ax.set_xlim), ("y", ax.set_ylim))
+    scales = logarithmic(problem)
     for j, (which, bound) in enumerate(axes):
         low, high = shown[:, j].min(), shown[:, j].max()
-        if wide(shown[:, j].tolist()):
+        if scales[j] and low > 0:
             bound(low / 1.1, high * 1.1)
             log_scale(ax, which)
         else:
             bound(low - 0.05 * (high - low), high + 0.05 * (high - low))
+            (ax.xaxis if which == "x" else ax.yaxis).set_major_formatter(plain)
 
 
 def behaviour(repeats: Sequence[Repeat]) -> Any:
@@ -146,8 +180,9 @@ def behaviour(repeats: Sequence[Repeat]) -> Any:
         for method in methods_of(own):
             _changes(grid[1][k], of_problem(own, problem, method))
         log_scale(grid[1][k], "y")
-        grid[1][k].set_xlabel("iterations (count)", fontsize="small")
+        grid[1][k].set_xlabel("iterations", fontsize="small")
         grid[1][k].set_ylabel("change of volume per evaluation\n(% of the first region)", fontsize="small")
+    caption(figure, f"{_lines(repeats)}, each place averaged over the {_window(repeats)} iterations around it")
     legend_below(figure, grid[1][0])
     return figure
 
@@ -155,14 +190,18 @@ def behaviour(repeats: Sequence[Repeat]) -> Any:
 def _counts(ax: Axes, repeats: Sequence[Repeat]) -> None:
     methods, leads = methods_of(repeats), repeats[0].leads
     left = np.zeros(len(methods))
-    colours = ["#555555", "#BBBBBB", "#888888", "#DDDDDD", "#333333", "#EEEEEE"]
+    greys = np.linspace(0.25, 0.8, max(2, len(leads)))
     for k, lead in enumerate(leads):
         counts = [np.mean([r.count(lead) for r in repeats if r.method == method]) for method in methods]
-        ax.barh(methods, counts, left=left, color=colours[k % len(colours)], label=lead, height=0.6)
+        ax.barh(methods, counts, left=left, color=str(greys[k]), height=0.6)
         left += counts
     ax.invert_yaxis()
-    ax.set_xlabel("evaluations (count)", fontsize="small")
-    ax.legend(frameon=False, fontsize="x-small", loc="lower center", bbox_to_anchor=(0.5, 1.12), ncols=2)
+    ax.set_xlabel(f"evaluations, from dark to pale:\n{', '.join(leads)}", fontsize="small")
+
+
+def _window(repeats: Sequence[Repeat]) -> int:
+    longest = max(len(_shares(repeat)) for repeat in repeats)
+    return max(1, min(WINDOW, longest // 4))
 
 
 def _changes(ax: Axes, repeats: Sequence[Repeat]) -> None:
@@ -175,7 +214,7 @@ def _changes(ax: Axes, repeats: Sequence[Repeat]) -> None:
     if not longest:
         return
     middle = np.nanmean(table, axis=0)
-    width = max(1, min(WINDOW, longest // 4))
+    width = _window(repeats)
     smooth = np.convolve(middle, np.ones(width) / width, mode="valid")
     x = np.arange(len(smooth)) + (width + 1) / 2
     every = max(1, len(x) // 8)
@@ -194,6 +233,7 @@ def resources(repeats: Sequence[Repeat], limits: Mapping[str, float]) -> Any:
     names, methods = problems_of(repeats), methods_of(repeats)
     figure, grid = panels(1, len(names), panel=(4.4, 0.5 * len(methods) + 0.8))
     from matplotlib.colors import LogNorm
+    from matplotlib.patches import Patch
 
     costs = [cost for repeat in repeats for i in repeat.iterations for cost in i.costs if cost > 0]
     norm = LogNorm(min(costs, default=1.0), max(costs, default=1.0) * (1 + 1e-9))
@@ -206,14 +246,19 @@ def resources(repeats: Sequence[Repeat], limits: Mapping[str, float]) -> Any:
         for k, repeat in enumerate(first):
             top, bottom = k * len(leads) - 0.5, (k + 1) * len(leads) - 0.5
             end = standing(repeat, REAL_COST, limits[name]).number + 0.5
-            ax.fill_between([end, extent[1]], top, bottom, color="#FFFFFF", alpha=0.65, lw=0)
-            ax.plot([end, end], [top, bottom], color="#D55E00", lw=1.5, label="equal real cost" if k == 0 else None)
+            ax.fill_between([end, extent[1]], top, bottom, color="#FFFFFF", alpha=1 - PALE, lw=0)
+            word = "equal real cost" if k == 0 else None
+            ax.plot([end, end], [top, bottom], color="#D55E00", lw=1.8, label=word, clip_on=False, zorder=5)
             ax.axhline(bottom, color=FAINT, lw=0.5)
         ax.set_yticks((np.arange(len(methods)) + 0.5) * len(leads) - 0.5, methods, fontsize="small")
-        ax.set_xlabel("iterations (count)", fontsize="small")
+        ax.set_xlabel("iterations", fontsize="small")
         ax.set_title(f"{name}\nrows of each: {', '.join(leads)}", fontsize="small")
-    figure.colorbar(image, ax=list(grid[0]), label=f"cost of the evaluation ({repeats[0].unit}, logarithmic)")
-    legend_below(figure, grid[0][0])
+    what = f"cost of the evaluation ({repeats[0].unit}, logarithmic)"
+    figure.colorbar(image, ax=list(grid[0]), label=what, format=plain)
+    caption(figure, "What the first repeat of each method measured in each iteration; white: not measured")
+    words = {"measured by equal real cost": 1.0, "measured after it (pale)": PALE}
+    more = [Patch(color=SHADE, alpha=alpha, lw=0, label=word) for word, alpha in words.items()]
+    legend_below(figure, grid[0][0], more=more)
     return figure
 
 
@@ -238,8 +283,9 @@ def times(ours: Mapping[str, Sequence[float]], paper: Mapping[str, Sequence[floa
         ax.barh(y + 0.2, theirs, 0.36, color="#FFFFFF", edgecolor=INK, hatch="///", label="the paper, on a Jetson")
         ax.set_yticks(y, list(ours), fontsize="small")
         ax.invert_yaxis()
-        ax.set_xscale("log")
+        log_scale(ax, "x")
         ax.set_xlabel("time per iteration (s)", fontsize="small")
         ax.set_title(title, fontsize="medium")
+    caption(figure, "Means over repeats and problems")
     legend_below(figure, grid[0][0])
     return figure

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, Literal
 
-Verdict = Literal["Agrees", "Agrees in part", "Does not agree", "Cannot be judged"]
+Verdict = Literal["Agrees", "Agrees in part", "Does not agree", "Undecided", "Cannot be judged"]
+
+TALLEST = 3
+"""Lines of a heading in a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,30 +23,36 @@ class Table:
         headings: One per column.
         rows: One text per column.
         labels: How many columns, from the left, are names; the others are numbers.
+        note: What a mark in it means, or an empty string.
     """
 
     title: str
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     labels: int = 1
+    note: str = ""
 
     def markdown(self) -> str:
         """The table in Markdown."""
         marks = ["---" if k < self.labels else "---:" for k in range(len(self.headings))]
         lines = [" | ".join(cell.replace("|", "/") for cell in row) for row in (self.headings, marks, *self.rows)]
-        return f"**{self.title}**\n\n" + "\n".join(f"| {line} |" for line in lines)
+        note = f"\n\n{self.note}" if self.note else ""
+        return f"**{self.title}**\n\n" + "\n".join(f"| {line} |" for line in lines) + note
 
     def __rich__(self) -> Any:
-        """The table for a terminal."""
+        """The table for a terminal: as narrow as it can be with no cell and no word of a heading cut."""
+        from rich.box import SIMPLE_HEAD
+        from rich.console import Group
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        table = RichTable(title=self.title, title_justify="left")
-        for k, heading in enumerate(self.headings):
-            table.add_column(heading, justify="left" if k < self.labels else "right")
+        table = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
+        for k, (heading, *cells) in enumerate(zip(self.headings, *self.rows, strict=True)):
+            justify: Any = "left" if k < self.labels else "right"
+            table.add_column(Text(heading), justify=justify, width=_width(heading, cells), overflow="fold")
         for row in self.rows:
             table.add_row(*map(Text, row))
-        return table
+        return Group(Text(self.title, "bold"), table, *([Text(self.note, "dim")] if self.note else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +61,12 @@ class Judgement:
 
     Attributes:
         problem: The problem, or what else was looked at.
-        agrees: Whether it holds.
+        agrees: Whether it holds; None where the numbers do not tell.
         numbers: The numbers that say so.
     """
 
     problem: str
-    agrees: bool
+    agrees: bool | None
     numbers: str
 
     def __str__(self) -> str:
@@ -77,11 +87,13 @@ class Claim:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether it holds everywhere, somewhere or nowhere."""
+        """Whether it holds everywhere, somewhere or nowhere, as far as the numbers tell."""
         if not self.judgements:
             return "Cannot be judged"
-        held = [judgement.agrees for judgement in self.judgements]
-        return "Agrees" if all(held) else "Agrees in part" if any(held) else "Does not agree"
+        held = {judgement.agrees for judgement in self.judgements}
+        if held == {None}:
+            return "Undecided"
+        return "Agrees" if held == {True} else "Agrees in part" if True in held else "Does not agree"
 
     @property
     def line(self) -> str:
@@ -93,13 +105,18 @@ class Claim:
         if not self.judgements:
             return f"The paper: {self.paper} Here: it cannot be judged on these problems."
         parts = []
-        held = [str(judgement) for judgement in self.judgements if judgement.agrees]
-        broken = [str(judgement) for judgement in self.judgements if not judgement.agrees]
+        held, broken, open_ones = (
+            [str(judgement) for judgement in self.judgements if judgement.agrees is answer]
+            for answer in (True, False, None)
+        )
         if held:
             parts.append(f"agrees on {len(held)} of {len(self.judgements)}: {', '.join(held)}.")
         if broken:
-            parts.append(f"{'Does' if held else 'does'} not agree on {', '.join(broken)}.")
-        return f"The paper: {self.paper} Here: {' '.join(parts)}"
+            parts.append(f"does not agree on {', '.join(broken)}.")
+        if open_ones:
+            parts.append(f"undecided on {', '.join(open_ones)}.")
+        first, *others = parts
+        return f"The paper: {self.paper} Here: {' '.join([first, *(text[0].upper() + text[1:] for text in others)])}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +159,22 @@ class Findings:
         from rich.console import Group
         from rich.text import Text
 
-        colours = {"Agrees": "green", "Agrees in part": "yellow", "Does not agree": "red", "Cannot be judged": "dim"}
+        tables = [part for table in self.tables for part in (table, Text())]
         claims = [
-            Text.assemble((f"{claim.verdict}. ", f"bold {colours[claim.verdict]}"), claim.line) for claim in self.claims
+            Text.assemble((f"{claim.verdict}. ", f"bold {_COLOURS.get(claim.verdict, 'dim')}"), claim.line)
+            for claim in self.claims
         ]
         notes = [Text(note, style="dim") for note in self.notes]
         files = Text("Written: " + ", ".join(map(str, self.files))) if self.files else Text()
-        return Group(*self.tables, *claims, *notes, files)
+        return Group(*tables, *claims, Text(), *notes, files)
+
+
+_COLOURS = {"Agrees": "green", "Agrees in part": "yellow", "Does not agree": "red"}
+
+
+def _width(heading: str, cells: Sequence[str]) -> int:
+    """Characters of a column: its cells and the words of its heading fit, and the heading is not too tall."""
+    width = max(map(len, (*cells, *heading.split())), default=1)
+    while len(wrap(heading, width)) > TALLEST:
+        width += 1
+    return width

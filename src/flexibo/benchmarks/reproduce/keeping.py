@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import flexibo
+from flexibo.benchmarks.compare import method_fingerprint
 from flexibo.benchmarks.problem import Problem
 from flexibo.benchmarks.reproduce.base import Repeat, Terms
 
@@ -26,6 +26,7 @@ class Task:
         method: The method.
         seed: Decides the initial designs and every draw.
         terms: How many initial designs and iterations.
+        code: Fingerprint of the code that decides what the method asks.
     """
 
     problem: str
@@ -33,12 +34,13 @@ class Task:
     method: str
     seed: int
     terms: Terms
+    code: str
 
     @property
     def key(self) -> str:
-        """A text that changes when anything does that decides the result, the library's version included."""
+        """A text that changes when anything does that decides the result, the library's code included."""
         parts = (self.problem, self.fingerprint, self.method, self.seed, self.terms.n_initial, self.terms.iterations)
-        return " ".join(map(str, (*parts, flexibo.__version__)))
+        return " ".join(map(str, (*parts, self.code)))
 
     def __str__(self) -> str:
         return f"{self.problem}, {self.method}, seed {self.seed}"
@@ -80,8 +82,9 @@ class Keeper:
 def tasks_of(terms: Terms, problems: Sequence[Problem], methods: Sequence[str]) -> list[Task]:
     """All repeats that an experiment needs, problem by problem, method by method."""
     prints = {problem.name: problem.fingerprint() for problem in problems}
+    code = {method: method_fingerprint(method) for method in methods}
     return [
-        Task(problem.name, prints[problem.name], method, seed, terms)
+        Task(problem.name, prints[problem.name], method, seed, terms, code[method])
         for problem in problems
         for method in methods
         for seed in range(terms.repeats)

@@ -13,6 +13,8 @@ from flexibo.space import Integer, Ordinal, Real, Space
 
 N_RANDOM = 500
 """Several hundred designs, as in the paper's figure."""
+SPAN = 15.0
+"""Values whose greatest is more than so many times the smallest are drawn on a logarithmic scale."""
 GRID = 11
 """How many values of an option without a list of them."""
 
@@ -35,6 +37,14 @@ class ContourGrid:
 def random_values(problem: Problem) -> FloatArray:
     """The true values (m, n) of several hundred random designs, always the same."""
     return problem.values(problem.space.sample(N_RANDOM, np.random.default_rng((0, 17))))
+
+
+def logarithmic(problem: Problem) -> tuple[bool, ...]:
+    """Which objectives are drawn on a logarithmic scale, in every figure: those whose positive values span much."""
+    signs = np.array([objective.value(1.0) for objective in problem.objectives])
+    values = np.concatenate([random_values(problem), problem.front * signs])
+    least, greatest = values.min(axis=0), values.max(axis=0)
+    return tuple(bool(low > 0 and high > SPAN * low) for low, high in zip(least, greatest, strict=True))
 
 
 def contour_grid(problem: Problem) -> ContourGrid | None:

@@ -1,20 +1,19 @@
-"""What is read off repeats: where a method stands after equal cost, means over repeats, and who is ahead."""
+"""What is read off repeats: where a method stands after equal cost, means over repeats, and numbers for people."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from flexibo.benchmarks.reproduce.base import Iteration, Repeat, methods_of, of_problem, problems_of
-from flexibo.benchmarks.reproduce.findings import Claim, Judgement
 
-SURE = 2.0
-"""A mean difference of less than so many standard errors is within the spread of the repeats."""
+LEAST = 1e-6
+"""Smaller numbers are not written out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class Axis:
     of: Callable[[Iteration], float] = field(repr=False)
 
 
-ITERATIONS = Axis("iterations", "iterations (count)", lambda i: float(i.number))
+ITERATIONS = Axis("iterations", "iterations", lambda i: float(i.number))
 LOG_COST = Axis("log cost", "cumulative cost (log {unit})", lambda i: i.log_spent)
 REAL_COST = Axis("real cost", "cumulative cost ({unit})", lambda i: i.spent)
 AXES = (ITERATIONS, LOG_COST, REAL_COST)
@@ -51,8 +50,6 @@ def equal_limit(repeats: Sequence[Repeat], axis: Axis) -> float:
 
 
 Measure: TypeAlias = Callable[[Repeat], float]
-Best: TypeAlias = Callable[..., Any]
-"""`min` or `max`."""
 
 
 def error_at(axis: Axis, limit: float) -> Measure:
@@ -63,6 +60,11 @@ def error_at(axis: Axis, limit: float) -> Measure:
 def targets_at(axis: Axis, limit: float) -> Measure:
     """How many designs of the reported front lie in the target region at a limit."""
     return lambda repeat: float(standing(repeat, axis, limit).in_target)
+
+
+def iterations_at(axis: Axis, limit: float) -> Measure:
+    """How many iterations were made by a limit."""
+    return lambda repeat: float(standing(repeat, axis, limit).number)
 
 
 def values_of(repeats: Sequence[Repeat], problem: str, method: str, measure: Measure) -> list[float]:
@@ -83,63 +85,45 @@ def spread(values: Sequence[float]) -> float:
     return float(np.std(finite, ddof=1) / math.sqrt(len(finite))) if len(finite) > 1 else 0.0
 
 
-def shown(values: Sequence[float], digits: int = 3) -> str:
-    """The mean and its standard error, for people.
+def number(value: float, digits: int = 3) -> str:
+    """A number for people: so many digits, more where they stand before the point, and no powers of ten.
 
-    >>> shown([0.1, 0.3])
-    '0.2 ± 0.1'
+    >>> number(0.12345), number(147.3, 2), number(1920.0)
+    ('0.123', '147', '1,920')
+    """
+    if not math.isfinite(value):
+        return "-"
+    if 0 < abs(value) < LEAST:
+        return f"{'-' if value < 0 else ''}<{LEAST:f}"
+    text = f"{value:,.{_places(value, digits)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def percent(share: float, digits: int = 2) -> str:
+    """A share in percent.
+
+    >>> percent(0.125)
+    '12 %'
+    """
+    return f"{number(100.0 * share, digits)} %"
+
+
+def shown(values: Sequence[float]) -> str:
+    """The mean and its standard error, which gets no more places than the mean has, for people.
+
+    >>> shown([0.1, 0.3]), shown([0.4, 0.402])
+    ('0.2 ± 0.1', '0.401 ± 0.001')
     """
     middle, error = mean(values), spread(values)
-    if math.isnan(middle):
-        return "-"
-    if abs(middle) >= 1000:
-        return f"{middle:,.0f} ± {error:,.0f}" if error else f"{middle:,.0f}"
-    return f"{middle:.{digits}g} ± {error:.2g}" if error else f"{middle:.{digits}g}"
+    if not error:
+        return number(middle)
+    digits = min(2, 2 + _places(middle, 3) - _places(error, 2)) if middle else 2
+    return f"{number(middle)} ± {number(error, max(1, digits))}"
 
 
-def claim_best(
-    paper: str,
-    repeats: Sequence[Repeat],
-    *,
-    ours: str,
-    others: Sequence[str],
-    measure: Callable[[str], Measure],
-    best: Best = min,
-) -> Claim:
-    """The claim that a method is ahead of all others in the mean over its repeats, judged problem by problem.
-
-    Args:
-        paper: The claim, a sentence.
-        repeats: All repeats.
-        ours: The method that the claim is about.
-        others: Those that it is compared with.
-        measure: What is compared on a problem.
-        best: `min` where less is better, `max` where more is.
-    """
-    judgements = []
-    for problem in problems_of(repeats):
-        values = {method: values_of(repeats, problem, method, measure(problem)) for method in (ours, *others)}
-        judgement = _judged(problem, values, ours, best)
-        judgements += [judgement] if judgement is not None else []
-    return Claim(paper, tuple(judgements))
-
-
-def _judged(problem: str, values: Mapping[str, Sequence[float]], ours: str, best: Best) -> Judgement | None:
-    """Whether one method's values beat the best other's; None where there are no numbers."""
-    means = {method: mean(own) for method, own in values.items() if not math.isnan(mean(own))}
-    own = means.pop(ours, math.nan)
-    if math.isnan(own) or not means:
-        return None
-    rival = best(means, key=means.__getitem__)
-    gap = own - means[rival]
-    numbers = f"{own:.3g} against {means[rival]:.3g} of {rival}"
-    if gap == 0:
-        numbers += ", a tie"
-    else:
-        if best is min and means[rival] > 0:
-            numbers += f", {abs(gap) / means[rival]:.1%} {'lower' if gap < 0 else 'higher'}".replace("%", " %")
-        numbers += _doubt(values[ours], values[rival])
-    return Judgement(problem, gap < 0 if best is min else gap > 0, numbers)
+def _places(value: float, digits: int) -> int:
+    """How many places after the point show so many digits of a number."""
+    return max(0, digits - 1 - math.floor(math.log10(abs(value)))) if value else 0
 
 
 def compared_methods(repeats: Sequence[Repeat], *, ours: str, extra: Sequence[str] = ()) -> list[str]:
@@ -151,12 +135,3 @@ def limits(repeats: Sequence[Repeat], axis: Axis, *, extra: Sequence[str] = ()) 
     """The equal limit of each problem; methods that take no part in a comparison do not decide it."""
     judged = [repeat for repeat in repeats if repeat.method not in extra]
     return {problem: equal_limit(of_problem(judged, problem), axis) for problem in problems_of(judged)}
-
-
-def _doubt(first: Sequence[float], second: Sequence[float]) -> str:
-    """Why a difference of paired values may be chance, in words; empty where it is clear."""
-    differences = [a - b for a, b in zip(first, second, strict=True)]
-    if len(differences) < 2:
-        return ", a single repeat"
-    unclear = abs(mean(differences)) < SURE * spread(differences)
-    return ", within the spread of the repeats" if unclear else ""

@@ -10,13 +10,14 @@ import numpy as np
 from flexibo.arrays import BoolArray, FloatArray
 from flexibo.benchmarks.problem import Problem
 from flexibo.benchmarks.reproduce import motivation_figures
-from flexibo.benchmarks.reproduce.base import Repeat, methods_of, problems_of
+from flexibo.benchmarks.reproduce.base import Repeat, methods_of, of_problem, problems_of
 from flexibo.benchmarks.reproduce.experiment import Experiment, Figures
 from flexibo.benchmarks.reproduce.findings import Claim, Findings, Judgement, Table
+from flexibo.benchmarks.reproduce.judging import claim_best
 from flexibo.benchmarks.reproduce.landscape import contour_grid, random_values, unexplained
-from flexibo.benchmarks.reproduce.measures import claim_best, mean, shown, values_of
+from flexibo.benchmarks.reproduce.measures import mean, number, percent, shown, values_of
 from flexibo.benchmarks.reproduce.rq2 import cost_per_iteration
-from flexibo.benchmarks.reproduce.standings import DEFINITIONS, OURS, error_claims, standings_table
+from flexibo.benchmarks.reproduce.standings import DEFINITIONS, OURS, error_claims, standings_tables
 
 CATEGORIES: dict[str, str] = {
     "pal": "coupled, cost-unaware",
@@ -104,24 +105,31 @@ def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Find
         _variation(problems),
         _both_non_linear(problems),
     )
-    tables = (standings_table(repeats), _categories(repeats, problems))
+    categories = (_categories(of_problem(repeats, name), problems[name]) for name in problems_of(repeats))
+    tables = (*standings_tables(repeats), *categories)
     title = "Motivation: coupled or decoupled, cost-aware or not"
     return Findings("motivation", title, tables, claims, (DEFINITIONS, *NOTES))
 
 
-def _categories(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Table:
-    rows = []
-    for name in problems_of(repeats):
-        for method in methods_of(repeats):
-            measures = (
-                cost_per_iteration,
-                lambda repeat, name=name: found_on_front(problems[name], repeat),
-                lambda repeat, name=name: wasted(problems[name], repeat),
-            )
-            numbers = [shown(values_of(repeats, name, method, measure)) for measure in measures]
-            rows.append((name, CATEGORIES[method], method, *numbers))
-    headings = ("problem", "category", "method", "cost per iteration", "designs on the front", "low quality (%)")
-    return Table("The four categories", headings, tuple(rows), labels=3)
+def _categories(repeats: Sequence[Repeat], problem: Problem) -> Table:
+    """What iterations cost on one problem, what they found and what they wasted."""
+    measures = (
+        cost_per_iteration,
+        lambda repeat: found_on_front(problem, repeat),
+        lambda repeat: wasted(problem, repeat),
+    )
+    rows = [
+        (CATEGORIES[method], method, *(shown(values_of(repeats, problem.name, method, m)) for m in measures))
+        for method in methods_of(repeats)
+    ]
+    headings = (
+        "category",
+        "method",
+        f"cost per iteration ({problem.unit})",
+        "designs on the front",
+        "low quality (%)",
+    )
+    return Table(f"{problem.name}: the four categories", headings, tuple(rows), labels=2)
 
 
 def _variation(problems: Mapping[str, Problem]) -> Claim:
@@ -130,7 +138,7 @@ def _variation(problems: Mapping[str, Problem]) -> Claim:
         values = random_values(problem)
         if (values > 0).all():
             times = values.max(axis=0) / values.min(axis=0)
-            words = [f"{o.name} {t:.2g} times" for o, t in zip(problem.objectives, times, strict=True)]
+            words = [f"{o.name} {number(t, 2)} times" for o, t in zip(problem.objectives, times, strict=True)]
             enough = all(t >= least for t, least in zip(times, VARIATION, strict=False))
             judgements.append(Judgement(name, enough, f"{', '.join(words)}, in {len(values)} random designs"))
     return Claim("Designs differ widely: prediction error varies 3 times, energy 4 times.", tuple(judgements))
@@ -143,7 +151,7 @@ def _both_non_linear(problems: Mapping[str, Problem]) -> Claim:
         if grid is None:
             continue
         left = [unexplained(grid.values[:, :, j]) for j in range(len(problem.objectives))]
-        words = [f"{o.name} {share:.0%}".replace("%", " %") for o, share in zip(problem.objectives, left, strict=True)]
+        words = [f"{o.name} {percent(share)}" for o, share in zip(problem.objectives, left, strict=True)]
         numbers = f"a plane leaves of the variance: {', '.join(words)}"
         judgements.append(Judgement(name, mean(left) > NON_LINEAR and min(left) > NON_LINEAR, numbers))
     return Claim("Both objectives are non-linear in CPU frequency and number of filters.", tuple(judgements))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from flexibo.benchmarks.problem import Problem
 from flexibo.benchmarks.reproduce.base import Repeat
 from flexibo.benchmarks.reproduce.drawing import draw_truth, frame
 from flexibo.benchmarks.reproduce.landscape import ContourGrid, random_values
-from flexibo.benchmarks.reproduce.style import FAINT, label, log_scale, panels, wide
+from flexibo.benchmarks.reproduce.style import FAINT, caption, label, legend_below, panels, plain
 
 FRONT: dict[str, Any] = {
     "marker": "*",
@@ -40,14 +40,16 @@ def categories(repeats: Sequence[Repeat], problem: Problem, names: Mapping[str, 
         dots = ax.scatter(
             values[:, 0], values[:, 1], c=[sum(i.costs) for i in paid], norm=norm, cmap="viridis", s=12, zorder=3
         )
-        ax.scatter(front[:, 0], front[:, 1], **(FRONT | {"s": 22, "zorder": 2}))
+        ax.scatter(front[:, 0], front[:, 1], label="true front", **(FRONT | {"s": 22, "zorder": 2}))
         frame(ax, problem, measured)
         ax.set_title(f"{category}: {method}", fontsize="medium")
         ax.set_xlabel(label(problem.objectives[0]), fontsize="small")
         ax.set_ylabel(label(problem.objectives[1]), fontsize="small")
     where = [ax for row in grid for ax in row]
-    figure.colorbar(dots, ax=where, label=f"cost of the iteration ({problem.unit}, logarithmic)")
-    figure.suptitle(f"{problem.name}: what was measured; stars are the true front", fontsize="medium")
+    what = f"cost of the iteration ({problem.unit}, logarithmic)"
+    figure.colorbar(dots, ax=where, label=what, format=plain)
+    caption(figure, f"{problem.name}: what the first repeat of each method measured, by true values")
+    legend_below(figure, grid[0][0])
     return figure
 
 
@@ -63,12 +65,10 @@ def variation(problem: Problem, on_front: Callable[[Problem, Any], BoolArray]) -
         ax.scatter(
             near[:, 0], near[:, 1], s=40, marker="s", facecolors="none", edgecolors="#0072B2", label="on the front"
         )
-    axes: tuple[tuple[int, Literal["x", "y"]], ...] = ((0, "x"), (1, "y"))
-    for j, which in axes:
-        if wide(values[:, j].tolist()):
-            log_scale(ax, which)
+    frame(ax, problem, values)
     ax.set_title(problem.name, fontsize="medium")
-    ax.legend(frameon=False, fontsize="small")
+    caption(figure, "Random designs, by true values")
+    legend_below(figure, ax)
     return figure
 
 
@@ -87,7 +87,7 @@ def contours(problem: Problem, grid: ContourGrid) -> Any:
         ax.set_xlabel(_option(grid.names[0]), fontsize="small")
         ax.set_ylabel(_option(grid.names[1]), fontsize="small")
         ax.set_title(label(problem.objectives[j]).partition(" (")[0], fontsize="medium")
-    figure.suptitle(f"{problem.name}: the other options in the middle of their ranges", fontsize="small")
+    caption(figure, f"{problem.name}: the other options in the middle of their ranges")
     return figure
 
 

@@ -7,24 +7,19 @@ from collections.abc import Mapping, Sequence
 
 from flexibo.benchmarks.problem import Problem
 from flexibo.benchmarks.reproduce import drawing
-from flexibo.benchmarks.reproduce.base import Repeat, methods_of, problems_of
+from flexibo.benchmarks.reproduce.base import Repeat, methods_of, of_problem, problems_of
 from flexibo.benchmarks.reproduce.experiment import Experiment, Figures
-from flexibo.benchmarks.reproduce.findings import Claim, Findings, Judgement, Table
-from flexibo.benchmarks.reproduce.measures import (
-    LOG_COST,
-    claim_best,
-    limits,
-    mean,
-    shown,
-    targets_at,
-    values_of,
-)
-from flexibo.benchmarks.reproduce.standings import DEFINITIONS, error_claims, standings_table
+from flexibo.benchmarks.reproduce.findings import Findings, Table
+from flexibo.benchmarks.reproduce.judging import claim_best
+from flexibo.benchmarks.reproduce.measures import LOG_COST, Measure, iterations_at, limits, shown, targets_at, values_of
+from flexibo.benchmarks.reproduce.standings import DEFINITIONS, error_claims, standings_tables
 
 LOG, RATIO, CONSTANT = "flexibo-gp-log", "flexibo-gp-ratio", "flexibo-gp-constant"
 VOLUME = (
     "The change of volume is the paper's: what an evaluation was expected to remove from the Pareto region, as a share "
-    "of the region at the first iteration, which is the same for all three."
+    "of the region at the first iteration, which is the same for all three. The Pareto region is what lies between the "
+    "fronts that the models think likely at worst and at best. The last region is its volume at the last question, in "
+    "percent of the first one: the less, the surer the models are; more than 100 where measurements surprised them."
 )
 
 
@@ -41,8 +36,8 @@ def removed_per_cost(repeat: Repeat) -> float:
     return removed_per_evaluation(repeat) * (len(repeat.iterations) - 1) / spent if spent else math.nan
 
 
-def region_left(repeat: Repeat) -> float:
-    """What is left of the first region at the last question; in percent."""
+def last_region(repeat: Repeat) -> float:
+    """The volume of the region at the last question, as a share of the first region; in percent."""
     volumes = [i.volume for i in repeat.iterations if i.volume is not None]
     return 100.0 * volumes[-1] / volumes[0] if volumes and volumes[0] else math.nan
 
@@ -67,6 +62,7 @@ def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Find
             ours=LOG,
             others=others,
             measure=lambda problem: targets_at(LOG_COST, log_limits[problem]),
+            made=lambda problem: iterations_at(LOG_COST, log_limits[problem]),
             best=max,
         ),
         claim_best(
@@ -85,51 +81,43 @@ def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Find
             measure=lambda _: removed_per_evaluation,
             best=max,
         ),
-        _constant_wastes(repeats),
+        claim_best(
+            "Constant costs change the volume less than log costs do for what they spend (percent per log cost).",
+            repeats,
+            ours=CONSTANT,
+            others=(LOG,),
+            measure=lambda _: removed_per_cost,
+        ),
     )
-    tables = (standings_table(repeats), _behaviour(repeats))
+    behaviour = (table for name in problems_of(repeats) for table in _behaviour(of_problem(repeats, name)))
+    tables = (*standings_tables(repeats), *behaviour)
     title = "RQ1: log, ratio and constant costs in FlexiBO"
     return Findings("rq1", title, tables, claims, (DEFINITIONS, VOLUME))
 
 
-def _constant_wastes(repeats: Sequence[Repeat]) -> Claim:
-    judgements = []
-    for problem in problems_of(repeats):
-        log, constant = (mean(values_of(repeats, problem, method, removed_per_cost)) for method in (LOG, CONSTANT))
-        if not math.isnan(log) and not math.isnan(constant):
-            judgements.append(Judgement(problem, constant < log, f"{constant:.3g} against {log:.3g} of {LOG}"))
-    return Claim(
-        "Constant costs change the volume less than log costs do for what they spend (percent per log cost).",
-        tuple(judgements),
-    )
+def _behaviour(repeats: Sequence[Repeat]) -> list[Table]:
+    """Evaluations per objective on one problem, and the change of volume."""
+    problem, leads = repeats[0].problem, repeats[0].leads
+    counts: dict[str, Measure] = {lead: lambda r, lead=lead: float(r.count(lead)) for lead in leads}  # type: ignore[misc]
+    changes: dict[str, Measure] = {
+        "per evaluation (%)": removed_per_evaluation,
+        "per log cost (%)": removed_per_cost,
+        "last region (% of first)": last_region,
+    }
+    return [
+        _measured(repeats, f"{problem}: evaluations per objective", counts),
+        _measured(repeats, f"{problem}: change of the Pareto region's volume", changes),
+    ]
 
 
-def _behaviour(repeats: Sequence[Repeat]) -> Table:
-    """Evaluations per objective, and the change of volume."""
-    rows = []
-    for problem in problems_of(repeats):
-        for method in methods_of(repeats):
-            counts = [_counts(repeats, problem, method, lead) for lead in _leads(repeats, problem)]
-            measures = (removed_per_evaluation, removed_per_cost, region_left)
-            numbers = [shown(values_of(repeats, problem, method, measure)) for measure in measures]
-            rows.append((problem, method, ", ".join(counts), *numbers))
-    headings = (
-        "problem",
-        "method",
-        "evaluations per objective",
-        "change of volume per evaluation (%)",
-        "per log cost (%)",
-        "region left (%)",
-    )
-    return Table("What they measured, and what it did to the Pareto region", headings, tuple(rows), labels=2)
-
-
-def _leads(repeats: Sequence[Repeat], problem: str) -> tuple[str, ...]:
-    return next(repeat.leads for repeat in repeats if repeat.problem == problem)
-
-
-def _counts(repeats: Sequence[Repeat], problem: str, method: str, lead: str) -> str:
-    return f"{lead} {mean(values_of(repeats, problem, method, lambda repeat: repeat.count(lead))):.4g}"
+def _measured(repeats: Sequence[Repeat], title: str, measures: Mapping[str, Measure]) -> Table:
+    """A table with a column for each measure of the repeats on one problem."""
+    problem = repeats[0].problem
+    rows = [
+        (method, *(shown(values_of(repeats, problem, method, measure)) for measure in measures.values()))
+        for method in methods_of(repeats)
+    ]
+    return Table(title, ("method", *measures), tuple(rows))
 
 
 def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figures:

@@ -7,22 +7,30 @@ from collections.abc import Mapping, Sequence
 
 from flexibo.benchmarks.problem import Problem
 from flexibo.benchmarks.reproduce import drawing
-from flexibo.benchmarks.reproduce.base import Repeat, methods_of, problems_of
+from flexibo.benchmarks.reproduce.base import Repeat, methods_of, of_problem, problems_of
 from flexibo.benchmarks.reproduce.experiment import Experiment, Figures
 from flexibo.benchmarks.reproduce.findings import Claim, Findings, Judgement, Table
+from flexibo.benchmarks.reproduce.judging import claim_best, doubt, lower
 from flexibo.benchmarks.reproduce.measures import (
     LOG_COST,
     REAL_COST,
-    claim_best,
     compared_methods,
+    iterations_at,
     limits,
     mean,
+    percent,
     shown,
-    standing,
     targets_at,
     values_of,
 )
-from flexibo.benchmarks.reproduce.standings import DEFINITIONS, OURS, error_claims, standings_table
+from flexibo.benchmarks.reproduce.standings import (
+    DEFINITIONS,
+    OURS,
+    error_claims,
+    extra_note,
+    marked,
+    standings_tables,
+)
 
 BASELINES = ("pesmo", "pesmo-dec", "pal", "parego", "smsego", "ca-mobo")
 EXTRA = ("flexibo",)
@@ -67,6 +75,7 @@ def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Find
             ours=OURS,
             others=others,
             measure=lambda problem: targets_at(LOG_COST, log_limits[problem]),
+            made=lambda problem: iterations_at(LOG_COST, log_limits[problem]),
             best=max,
         ),
         claim_best(
@@ -79,48 +88,34 @@ def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Find
         _cheap_first(repeats),
     )
     title = "RQ2: FlexiBO against the methods of others"
-    return Findings(
-        "rq2", title, (standings_table(repeats, extra=EXTRA), _resources(repeats)), claims, (DEFINITIONS, *NOTES)
-    )
+    resources = (_resources(of_problem(repeats, problem)) for problem in problems_of(repeats))
+    tables = (*standings_tables(repeats, extra=EXTRA), *resources)
+    return Findings("rq2", title, tables, claims, (DEFINITIONS, *NOTES))
 
 
 def _cheap_first(repeats: Sequence[Repeat]) -> Claim:
     judgements = []
     for problem in problems_of(repeats):
-        early, late = (
-            mean(values_of(repeats, problem, OURS, lambda repeat, k=k: dear_shares(repeat)[k]))  # type: ignore[misc]
-            for k in (0, 1)
-        )
-        if not math.isnan(early) and not math.isnan(late):
-            numbers = f"{early:.0%} of the evaluations in the first half, {late:.0%} in the second".replace("%", " %")
-            judgements.append(Judgement(problem, early < late, numbers))
+        early, late = zip(*(dear_shares(repeat) for repeat in of_problem(repeats, problem, OURS)), strict=True)
+        if not math.isnan(mean(early)) and not math.isnan(mean(late)):
+            why = doubt(early, late)
+            shares = [percent(mean(share)) for share in (early, late)]
+            numbers = f"{shares[0]} of the evaluations are dear in the first half, {shares[1]} in the second"
+            judgements.append(Judgement(problem, None if why else lower(mean(early), mean(late)), numbers + why))
     return Claim("FlexiBO measures the cheap objective early and the dear one later.", tuple(judgements))
 
 
 def _resources(repeats: Sequence[Repeat]) -> Table:
-    """What an iteration cost, how many fit into equal cost, and what they bought."""
-    rows = []
-    real_limits = limits(repeats, REAL_COST, extra=EXTRA)
-    for problem in problems_of(repeats):
-        for method in methods_of(repeats):
-            count = [float(standing(r, REAL_COST, real_limits[problem]).number) for r in _own(repeats, problem, method)]
-            share = [dear_shares(repeat) for repeat in _own(repeats, problem, method)]
-            halves = [shown([100.0 * pair[k] for pair in share]) for k in (0, 1)]
-            cost = shown(values_of(repeats, problem, method, cost_per_iteration))
-            rows.append((problem, method, cost, shown(count), *halves))
-    headings = (
-        "problem",
-        "method",
-        "cost per iteration",
-        "iterations at equal real cost",
-        "dear evaluations, first half (%)",
-        "second half (%)",
-    )
-    return Table("How the methods use their budget", headings, tuple(rows), labels=2)
-
-
-def _own(repeats: Sequence[Repeat], problem: str, method: str) -> list[Repeat]:
-    return [repeat for repeat in repeats if repeat.problem == problem and repeat.method == method]
+    """What an iteration cost on one problem, and how many of the evaluations were dear."""
+    problem, unit, rows = repeats[0].problem, repeats[0].unit, []
+    for method in methods_of(repeats):
+        share = [dear_shares(repeat) for repeat in of_problem(repeats, problem, method)]
+        halves = [shown([100.0 * pair[k] for pair in share]) for k in (0, 1)]
+        cost = shown(values_of(repeats, problem, method, cost_per_iteration))
+        rows.append((marked(method, EXTRA), cost, *halves))
+    headings = ("method", f"cost per iteration ({unit})", "dear, first half (%)", "dear, second half (%)")
+    title = f"{problem}: cost, and share of the dearest objective, {repeats[0].dear}"
+    return Table(title, headings, tuple(rows), note=extra_note(repeats, EXTRA))
 
 
 def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figures:

@@ -9,8 +9,9 @@ from flexibo.benchmarks.reproduce import drawing
 from flexibo.benchmarks.reproduce.base import Repeat
 from flexibo.benchmarks.reproduce.experiment import Experiment, Figures
 from flexibo.benchmarks.reproduce.findings import Findings
-from flexibo.benchmarks.reproduce.measures import LOG_COST, claim_best, limits, targets_at
-from flexibo.benchmarks.reproduce.standings import DEFINITIONS, OURS, error_claims, standings_table
+from flexibo.benchmarks.reproduce.judging import claim_best
+from flexibo.benchmarks.reproduce.measures import LOG_COST, iterations_at, limits, targets_at
+from flexibo.benchmarks.reproduce.standings import DEFINITIONS, OURS, error_claims, standings_tables
 
 FOREST = "flexibo-rf-log"
 
@@ -26,11 +27,12 @@ def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Find
             ours=OURS,
             others=(FOREST,),
             measure=lambda problem: targets_at(LOG_COST, log_limits[problem]),
+            made=lambda problem: iterations_at(LOG_COST, log_limits[problem]),
             best=max,
         ),
     )
     title = "RQ3: Gaussian processes and random forests in FlexiBO"
-    return Findings("rq3", title, (standings_table(repeats),), claims, (DEFINITIONS,))
+    return Findings("rq3", title, standings_tables(repeats), claims, (DEFINITIONS,))
 
 
 def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figures:

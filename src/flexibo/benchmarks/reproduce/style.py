@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -47,12 +48,24 @@ def panels(rows: int, columns: int, *, panel: tuple[float, float] = PANEL) -> tu
     return figure, grid.tolist()
 
 
-def legend_below(figure: Figure, ax: Axes) -> None:
-    """One legend for all panels, under them, as wide as the figure allows."""
-    handles, labels = ax.get_legend_handles_labels()
+def legend_below(figure: Figure, ax: Axes, *, more: Sequence[Any] = ()) -> None:
+    """One legend for all panels, under them, as wide as the figure allows; `more` are handles with labels."""
+    handles = [*ax.get_legend_handles_labels()[0], *more]
     if handles:
-        columns = max(1, min(len(handles), 5, int(figure.get_figwidth() / 1.9)))
-        figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize="small")
+        lengths = [len(handle.get_label()) for handle in handles]
+        fitting = [n for n in range(1, min(len(handles), 5) + 1) if _inches(lengths, n) <= figure.get_figwidth()]
+        columns = max(fitting, default=1)
+        figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, fontsize="small")
+
+
+def _inches(lengths: Sequence[int], columns: int) -> float:
+    """About how wide a legend is whose labels, of so many characters, stand in so many columns."""
+    return float(sum(0.55 + 0.058 * part.max() for part in np.array_split(np.array(lengths), columns)))
+
+
+def caption(figure: Figure, text: str) -> None:
+    """What a reader must know to read the figure, above its panels."""
+    figure.suptitle(fill(text, int(figure.get_figwidth() / 0.065)), fontsize="small", color="#444444")
 
 
 def label(objective: Objective) -> str:
@@ -68,15 +81,18 @@ def label(objective: Objective) -> str:
     return f"{' '.join(words)} ({unit})"
 
 
-def wide(values: Sequence[float]) -> bool:
-    """Whether positive values span so much that a logarithmic scale shows them better."""
-    finite = np.array([value for value in values if np.isfinite(value)])
-    return bool(len(finite) and finite.min() > 0 and finite.max() / finite.min() > 15.0)
+def plain(value: float, _: object = None) -> str:
+    """A number on an axis: no powers of ten.
+
+    >>> plain(0.05), plain(30000.0)
+    ('0.05', '30,000')
+    """
+    return f"{value:,.4g}" if value < 1e3 else f"{value:,.0f}"
 
 
 def log_scale(ax: Axes, which: Literal["x", "y"]) -> None:
     """Make the x or y axis logarithmic, with a few plain numbers on it; what it shows is drawn before."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     (ax.set_xscale if which == "x" else ax.set_yscale)("log")
     axis: Any = ax.xaxis if which == "x" else ax.yaxis
@@ -87,5 +103,5 @@ def log_scale(ax: Axes, which: Literal["x", "y"]) -> None:
         axis.set_minor_locator(NullLocator())
     else:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2 else (1.0,), numticks=8))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}" if value < 1e3 else f"{value:,.0f}"))
+    axis.set_major_formatter(plain)
     axis.set_minor_formatter(NullFormatter())

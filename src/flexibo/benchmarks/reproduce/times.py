@@ -10,7 +10,8 @@ from flexibo.benchmarks.reproduce import drawing
 from flexibo.benchmarks.reproduce.base import Repeat, methods_of, of_problem, problems_of
 from flexibo.benchmarks.reproduce.experiment import Experiment, Figures
 from flexibo.benchmarks.reproduce.findings import Claim, Findings, Judgement, Table
-from flexibo.benchmarks.reproduce.measures import mean, shown
+from flexibo.benchmarks.reproduce.judging import lower
+from flexibo.benchmarks.reproduce.measures import mean, number, shown
 from flexibo.benchmarks.reproduce.standings import OURS
 
 PAPER: dict[str, tuple[float, float]] = {
@@ -51,7 +52,9 @@ def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Find
     """How long an iteration takes."""
     without, full = ({m: mean(_all(repeats, m, measure)) for m in methods_of(repeats)} for measure in _MEASURES)
     claims = (_slower_thinking(without), _pal_slowest(without), *_quickest(full))
-    tables = (_beside_paper(repeats), _per_problem(repeats))
+    names = problems_of(repeats)
+    each = [_on_problem(of_problem(repeats, name)) for name in names] if len(names) > 1 else []
+    tables = (_beside_paper(repeats), *each)
     return Findings("times", "Seconds per iteration, without and with evaluation", tables, claims, NOTES)
 
 
@@ -68,8 +71,8 @@ def _slower_thinking(seconds: Mapping[str, float]) -> Claim:
     judgements = []
     if others and not math.isnan(seconds[OURS]):
         slowest = max(others, key=others.__getitem__)
-        numbers = f"{seconds[OURS]:.3g} s against {others[slowest]:.3g} s of {slowest}"
-        judgements.append(Judgement("all problems", seconds[OURS] > others[slowest], numbers))
+        numbers = f"{number(seconds[OURS])} s against {number(others[slowest])} s of {slowest}"
+        judgements.append(Judgement("all problems", lower(others[slowest], seconds[OURS]), numbers))
     paper = (
         "Without evaluation an iteration of FlexiBO takes longer than of every method but PAL (79.9 s; others to 71.2)."
     )
@@ -81,8 +84,8 @@ def _pal_slowest(seconds: Mapping[str, float]) -> Claim:
     judgements = []
     if "pal" in seconds and others:
         slowest = max(others, key=others.__getitem__)
-        numbers = f"{seconds['pal']:.3g} s against {others[slowest]:.3g} s of {slowest}"
-        judgements.append(Judgement("all problems", seconds["pal"] > others[slowest], numbers))
+        numbers = f"{number(seconds['pal'])} s against {number(others[slowest])} s of {slowest}"
+        judgements.append(Judgement("all problems", lower(others[slowest], seconds["pal"]), numbers))
     return Claim("Without evaluation an iteration of PAL takes longest (178.2 s).", tuple(judgements))
 
 
@@ -93,9 +96,11 @@ def _quickest(seconds: Mapping[str, float]) -> list[Claim]:
     if others and not math.isnan(seconds[OURS]):
         best = min(others, key=others.__getitem__)
         ratio = others[best] / seconds[OURS] if seconds[OURS] else math.inf
-        numbers = f"{seconds[OURS]:.4g} s; the next, {best}, takes {others[best]:.4g} s, {ratio:.2g} times as long"
-        lowest = (Judgement("all problems", ratio > 1, numbers),)
-        second = (Judgement("all problems", best == "pesmo-dec", f"{best}, {others[best]:.4g} s"),)
+        taken = f"{number(others[best], 4)} s"
+        numbers = f"{number(seconds[OURS], 4)} s; the next, {best}, takes {taken}, {number(ratio, 2)} times as long"
+        lowest = (Judgement("all problems", lower(seconds[OURS], others[best]), numbers),)
+        shared = sum(value == others[best] for value in others.values()) > 1
+        second = (Judgement("all problems", None if shared else best == "pesmo-dec", f"{best}, {taken}"),)
     return [
         Claim(
             "With evaluation an iteration of FlexiBO takes least (1417 s; the next, PESMO-DEC, 3.1 times as long).",
@@ -111,21 +116,18 @@ def _beside_paper(repeats: Sequence[Repeat]) -> Table:
         paper = PAPER.get(method, (math.nan, math.nan))
         cells: list[str] = []
         for k, measure in enumerate(_MEASURES):
-            cells += [shown(_all(repeats, method, measure)), "-" if math.isnan(paper[k]) else f"{paper[k]:g}"]
+            cells += [shown(_all(repeats, method, measure)), "-" if math.isnan(paper[k]) else number(paper[k], 5)]
         rows.append((method, *cells))
-    headings = ("method", "no evaluation (s)", "the paper's (s)", "with evaluation (s)", "the paper's (s)")
+    headings = ("method", "without evaluation (s)", "the paper's (s)", "with evaluation (s)", "the paper's (s)")
     return Table("Seconds per iteration, over all problems", headings, tuple(rows))
 
 
-def _per_problem(repeats: Sequence[Repeat]) -> Table:
-    names = problems_of(repeats)
-    rows = []
-    for method in methods_of(repeats):
-        own = [of_problem(repeats, problem, method) for problem in names]
-        cells = [shown([measure(repeat) for repeat in part]) for measure in _MEASURES for part in own]
-        rows.append((method, *cells))
-    headings = ("method", *(f"{name}, {kind} (s)" for kind in ("no evaluation", "with evaluation") for name in names))
-    return Table("Seconds per iteration, problem by problem", headings, tuple(rows))
+def _on_problem(repeats: Sequence[Repeat]) -> Table:
+    rows = [
+        (method, *(shown(_all(repeats, method, measure)) for measure in _MEASURES)) for method in methods_of(repeats)
+    ]
+    headings = ("method", "without evaluation (s)", "with evaluation (s)")
+    return Table(f"{repeats[0].problem}: seconds per iteration", headings, tuple(rows))
 
 
 def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figures:
