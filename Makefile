@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
+# One process per core, one thread each.
+ON_ALL_CORES = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: demo test check format lint types layers wheel pythons references compare quality bench clean help
@@ -28,7 +30,7 @@ demo: $(STAMPS)/run  ## find the front of a small neural network, within two min
 	$(BIN)/flexibo demo
 
 test: $(STAMPS)/test  ## run all tests
-	$(BIN)/python -m pytest
+	$(ON_ALL_CORES)
 
 check: $(STAMPS)/test lint types layers test wheel pythons references compare  ## everything that CI runs
 
@@ -53,7 +55,7 @@ pythons: $(STAMPS)/test  ## the tests on the oldest and the newest Python that i
 	BIN=$(BIN) sh tests/pythons.sh
 
 references: $(STAMPS)/bench  ## the tests that need the optimisers of others: BoTorch's numbers, rivals
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m "botorch or rivals" tests/references tests/contracts
+	$(ON_ALL_CORES) -q -m "botorch or rivals" tests/references tests/contracts
 
 compare: $(STAMPS)/bench  ## methods and rivals on two small problems, at equal cost
 	rm -rf results/quick
