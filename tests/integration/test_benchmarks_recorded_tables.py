@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flexibo.benchmarks.datasets import status
+from flexibo.benchmarks.datasets import DATASETS, status
 from flexibo.benchmarks.problem import Problem
 from flexibo.benchmarks.recorded import RECIPES, recorded_problem
 from flexibo.pareto import non_dominated
@@ -79,3 +79,9 @@ def test_long_trainings_are_capped(data_folder: Path) -> None:
 
 def test_all_tables_are_complete(data_folder: Path) -> None:
     assert [row.dataset.name for row in status(data_folder) if not row.complete] == []
+
+
+@pytest.mark.parametrize("name", ["accel-a100", "tx2-objectives", "tx2-xception-200", "nb201-pi4"])
+def test_as_many_designs_were_read_twice_as_the_table_says(data_folder: Path, name: str) -> None:
+    dataset = DATASETS[RECIPES_BY_NAME[name].dataset]
+    assert built(name, data_folder).space.size == dataset.n_rows - dataset.n_repeated

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from flexibo.benchmarks.datasets import BLOCKS, DATASETS, data_folder, rebuild, status
-from flexibo.benchmarks.originals import CELLS, HARDWARE, HARDWARE_COLUMNS, read_pickle
+from flexibo.benchmarks.originals import CELLS, HARDWARE, HARDWARE_COLUMNS
+from flexibo.benchmarks.pickles import read_pickle
+from flexibo.cli import main
 from flexibo.errors import InvalidValueError, UnknownNameError
 
 TEXTS = [
@@ -93,6 +95,9 @@ def test_cells_are_rebuilt_from_the_one_large_file_alike(cells: Path, tmp_path: 
         (f"{CELLS}-simple/000001.pickle.pbz2", {"200": {}}, "Cell 1 of .* is not complete: KeyError"),
         (f"{CELLS}-simple/meta.pickle.pbz2", {"archs": []}, "is not NATS-Bench's topology file"),
         (f"{CELLS}-simple/meta.pickle.pbz2", {"meta_archs": ["|none~0|"]}, "has 1 operations"),
+        (f"{CELLS}-simple/000001.pickle.pbz2", {"200": {"all_results": {}}}, "there is no training on cifar10-valid"),
+        (f"{CELLS}-simple/meta.pickle.pbz2", {"meta_archs": ["x" * 99_999]}, r"cell 'x+\.\.\.x+' has 0 operations"),
+        (HARDWARE, {"nasbench201": {"cifar10": {name: [10**400] * 2 for name in HARDWARE_COLUMNS.values()}}}, "Overfl"),
         (HARDWARE, {"fbnet": {}}, "lacks readings of NAS-Bench-201 on CIFAR-10"),
         (HARDWARE, Path("/"), "cannot be read as a pickle of plain numbers: it wants pathlib"),
     ],
@@ -189,6 +194,23 @@ def test_networks_are_rebuilt_from_the_archive_alike(networks: Path, tmp_path: P
     assert written(tmp_path / "one", "accel") == written(tmp_path / "other", "accel")
 
 
+@pytest.mark.parametrize(
+    "text", ["[" * 200_000, '{"architecture": {"a": 1e999}}', "9" * 5000, "[]", '{"architecture": []}', "\udcff"]
+)
+def test_a_hostile_record_is_refused_in_one_sentence(networks: Path, tmp_path: Path, text: str) -> None:
+    (networks / "result_9.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(InvalidValueError, match=r"result_9.json of .* is not a record of Accel-NASBench") as raised:
+        rebuild("accel", networks.parent, tmp_path)
+    assert len(str(raised.value)) < 500
+
+
+def test_a_folder_in_place_of_a_record_is_refused(networks: Path, tmp_path: Path) -> None:
+    (networks / "result_9.json").unlink()
+    (networks / "result_9.json").mkdir()
+    with pytest.raises(InvalidValueError, match=r"cannot be read as an archive of records: Is a directory"):
+        rebuild("accel", networks.parent, tmp_path)
+
+
 def test_broken_networks_are_refused(networks: Path, tmp_path: Path) -> None:
     (networks / "result_9.json").write_text("{", encoding="utf-8")
     with pytest.raises(InvalidValueError, match=r"result_9.json of .* is not a record of Accel-NASBench"):
@@ -233,7 +255,17 @@ def test_a_table_is_replaced_only_on_request(tmp_path: Path) -> None:
 
 def test_a_tx2_table_with_a_short_line_is_refused(tmp_path: Path) -> None:
     (tmp_path / "it_ec_te_obj.csv").write_text(tx2_text(2) + "1,2\n", encoding="utf-8")
-    with pytest.raises(InvalidValueError, match=r"it_ec_te_obj.csv cannot be read as a table"):
+    with pytest.raises(InvalidValueError, match=r"it_ec_te_obj.csv .* a table: line 4 has 2 cells, not 11"):
+        rebuild("tx2-objectives", tmp_path, tmp_path)
+    (tmp_path / "it_ec_te_obj.csv").write_bytes(b"a,b\n\xff,1\n")
+    with pytest.raises(InvalidValueError, match=r"it_ec_te_obj.csv .* a table: it is not UTF-8 text"):
+        rebuild("tx2-objectives", tmp_path, tmp_path)
+    (tmp_path / "it_ec_te_obj.csv").write_bytes(b"")
+    with pytest.raises(InvalidValueError, match="original without rows"):
+        rebuild("tx2-objectives", tmp_path, tmp_path)
+    (tmp_path / "it_ec_te_obj.csv").unlink()
+    (tmp_path / "it_ec_te_obj.csv").mkdir()
+    with pytest.raises(InvalidValueError, match=r"it_ec_te_obj.csv .* a table: Is a directory"):
         rebuild("tx2-objectives", tmp_path, tmp_path)
 
 
@@ -259,7 +291,107 @@ def test_the_status_tells_absent_complete_and_broken_tables_apart(tmp_path: Path
     assert [name for name, row in found.items() if row.complete] == ["tx2-objectives"]
     assert [name for name, row in found.items() if row.present] == ["nb201", "accel", "tx2-objectives"]
     assert found["accel"].fault.startswith("it lacks the columns 'block0_k'")
-    assert found["nb201"].fault.startswith("it cannot be read")
+    assert found["nb201"].fault == "it cannot be read: it is not UTF-8 text"
+
+
+def test_the_status_of_a_folder_and_of_an_empty_file_is_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "recorded" / "accel_nasbench.csv").mkdir(parents=True)
+    (tmp_path / "recorded" / "nb201_cifar10_hw.csv").write_bytes(b"")
+    found = {row.dataset.name: row.fault for row in status(tmp_path)}
+    assert found["accel"] == "it cannot be read: Is a directory"
+    assert found["nb201"] == "it begins with an empty line or is empty"
+
+
+def told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[str, str, int]:
+    """What ``flexibo data`` prints on both channels, and its exit status."""
+    monkeypatch.setattr("sys.argv", ["flexibo", "data", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    printed = capsys.readouterr()
+    return printed.out, printed.err, int(ended.value.code or 0)
+
+
+def complete(folder: Path) -> None:
+    """Fills a folder with tables of the right size."""
+    for dataset in DATASETS.values():
+        path = folder / "recorded" / dataset.file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        line = ",".join("1" for _ in dataset.columns) + "\n"
+        path.write_text(",".join(dataset.columns) + "\n" + line * dataset.n_rows, encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_tables_that_are_there_take_one_line_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    complete(tmp_path)
+    monkeypatch.setenv("FLEXIBO_DATA", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", str(width))
+    out, err, code = told(capsys, monkeypatch)
+    assert (err, code) == ("", 0)
+    assert out.split("complete.\n")[1].splitlines() == [
+        "  nb201: 15,625 rows",
+        "  accel: 5,138 rows (13 designs were read twice)",
+        "  tx2-inceptionv3-200/400/600/800, tx2-xception-200/400/600/800: 768 rows each",
+        "  tx2-objectives: 799 rows (16 designs were read twice)",
+    ]
+    everything, _, _ = told(capsys, monkeypatch, "--all")
+    assert everything.count("Original: ") == 4
+    assert len(json.loads(told(capsys, monkeypatch, "--json")[0])) == len(DATASETS)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_what_is_missing_is_told_with_its_origin_and_fits_the_screen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    complete(tmp_path)
+    for size in (400, 800):
+        (tmp_path / "recorded" / "tx2" / f"tx2_sampled_output_xception_{size}x{size}.csv").unlink()
+    monkeypatch.setenv("FLEXIBO_DATA", str(tmp_path))
+    out, _, code = told(capsys, monkeypatch)
+    assert code == 0
+    assert "9 of 11 tables are complete" in " ".join(out.split())
+    assert "\ntx2-xception-400/800: missing\n" in out
+    assert out.count("Original: ") == 1
+    assert "--rebuild NAME" in out
+    monkeypatch.delenv("FLEXIBO_DATA")
+    out, _, code = told(capsys, monkeypatch)
+    assert code == 0
+    assert out.startswith("FLEXIBO_DATA is not set")
+    assert out.count("Original: ") == out.count(": missing\n") == 4
+    assert max(map(len, out.splitlines())) <= width
+    assert len(out.splitlines()) < 45
+    assert all(dataset.url.split()[0] in out for dataset in DATASETS.values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--rebuild", "accel"], "The originals are missing"),
+        (["--replace"], "say which table with --rebuild"),
+        (["--originals", "."], "say which table with --rebuild"),
+        (["--rebuild", "accel", "--originals", ".", "--json"], "leave them out with --rebuild"),
+        (["--rebuild", "acel", "--originals", "."], "did you mean 'accel'"),
+        (["--rebuild", "all", "--originals", "recorded"], "No table was rebuilt from recorded"),
+        (["--rebuild", "tx2-objectives", "--originals", "."], "it_ec_te_obj.csv cannot be written: "),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_status_two(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FLEXIBO_DATA", str(tmp_path))
+    (tmp_path / "recorded").write_text("no folder", encoding="utf-8")
+    (tmp_path / "it_ec_te_obj.csv").write_text(tx2_text(2), encoding="utf-8")
+    _, err, code = told(capsys, monkeypatch, *arguments)
+    assert code == 2
+    assert sentence in err
+    assert err.count("\n") == 1
 
 
 def test_the_folder_of_data_is_the_one_the_variable_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

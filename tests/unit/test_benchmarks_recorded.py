@@ -140,7 +140,19 @@ def test_a_design_outside_the_table_is_refused(problem: Make) -> None:
         ([*CELLS, cell("", 1.0, 1000, 3.0)], "Line 5 of .* has no value for option 'op0'"),
         ([*CELLS, cell("7", 1.0, 1000, 3.0)], "Line 2 of .* has 'none' for option 'op0'; it must be a whole number"),
         ([*CELLS, cell("skip", 1.0, 1000)], "Line 5 of .* has 8 cells; it must have 9"),
-        ([*CELLS, cell("skip", 1.0, "", 3.0)], "1 designs with readings but nothing in 'train_time_cifar10_s'"),
+        (
+            [*CELLS, cell("skip", 1.0, "", 3.0)],
+            "Line 5 of .* has readings but nothing in column 'train_time_cifar10_s'",
+        ),
+        ([*CELLS, cell("skip", 1.0, -4000, 3.0)], "Line 5 of .* has '-4000' in column 'train_time_cifar10_s'.*or more"),
+        ([*CELLS, cell("skip", 1.0, "nan", 3.0)], "Line 5 of .* has 'nan' in column 'train_time_cifar10_s'.*or more"),
+        ([*CELLS, cell("skip", 1.0, "1e999", 3.0)], "Line 5 of .* has '1e999' in column 'train_time_cifar10_s'"),
+        ([*CELLS, cell("skip", 1.0, -4000, "")], "Line 5 of .* has '-4000' in column 'train_time_cifar10_s'.*or more"),
+        ([cell("9" * 5000, *row[6:]) for row in CELLS], "Line 2 of .* has '9+...9+' for .*'op0'.* at most 15 char"),
+        (
+            [*CELLS, cell("skip", "9" * 5000, 1000, 3.0)],
+            "Line 5 of .* has '9+...9+' in column 'test_error_cifar10_pct'",
+        ),
         (CELLS[:1], "fewer than two designs"),
         ([cell("none", 1.0, 1000, "")], "fewer than two designs"),
     ],
@@ -149,6 +161,14 @@ def test_a_broken_table_is_refused_in_one_sentence(problem: Make, rows: list[lis
     with pytest.raises(InvalidValueError, match=sentence) as raised:
         problem("nb201-tx2", NB201, rows)
     assert "nb201_cifar10_hw.csv" in str(raised.value)
+    assert len(str(raised.value)) < 500
+
+
+def test_readings_may_be_negative_and_costs_nothing(problem: Make) -> None:
+    made = problem("nb201-tx2", NB201, [*CELLS, cell("skip", -1.0, 0, 3.0)])
+    design = made.space.designs([{"op0": "skip"}])
+    assert made.values(design).tolist() == [[-1.0, 3.0]]
+    assert made.costs(design).tolist() == [[0.0, 20.0]]
 
 
 @pytest.mark.parametrize(
@@ -161,8 +181,19 @@ def test_a_column_must_be_there_once(problem: Make, header: list[str], word: str
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "odd.csv").write_bytes(b"\xff\xfe\x00a,b\n")
-    with pytest.raises(InvalidValueError, match=r"odd.csv cannot be read as a table"):
+    with pytest.raises(InvalidValueError, match=r"odd.csv cannot be read as a table: it is not UTF-8 text\."):
         read_table(tmp_path / "odd.csv", ["a"], ["b"])
+
+
+def test_a_folder_or_an_empty_file_is_no_table(tmp_path: Path) -> None:
+    path = tmp_path / "recorded" / "nb201_cifar10_hw.csv"
+    path.mkdir(parents=True)
+    with pytest.raises(InvalidValueError, match=r"nb201_cifar10_hw.csv in .* is a folder; it must be a file"):
+        recorded_problem(BY_NAME["nb201-tx2"], folder=tmp_path)
+    path.rmdir()
+    path.write_bytes(b"")
+    with pytest.raises(InvalidValueError, match=r"nb201_cifar10_hw.csv begins with an empty line or is empty"):
+        recorded_problem(BY_NAME["nb201-tx2"], folder=tmp_path)
 
 
 def test_empty_lines_are_skipped_and_lines_are_counted_as_an_editor_does(tmp_path: Path) -> None:
@@ -170,9 +201,10 @@ def test_empty_lines_are_skipped_and_lines_are_counted_as_an_editor_does(tmp_pat
     with pytest.raises(InvalidValueError, match="Line 5 of"):
         read_table(tmp_path / "gaps.csv", ["a"], ["b"])
     (tmp_path / "gaps.csv").write_text("a,b\n\n3,1.5\n\n-4,\n", encoding="utf-8")
-    columns, numbers = read_table(tmp_path / "gaps.csv", ["a"], ["b"])
-    assert columns == {"a": [3, -4]}
-    np.testing.assert_array_equal(numbers, [[1.5], [np.nan]])
+    table = read_table(tmp_path / "gaps.csv", ["a"], ["b"])
+    assert table.options == {"a": [3, -4]}
+    assert table.lines == [3, 5]
+    np.testing.assert_array_equal(table.numbers, [[1.5], [np.nan]])
 
 
 def test_a_missing_table_says_which_and_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

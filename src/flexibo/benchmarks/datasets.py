@@ -19,6 +19,7 @@ from flexibo.benchmarks.originals import (
     accel_rows,
     nb201_rows,
     tx2_rows,
+    why_unreadable,
     written_text,
 )
 from flexibo.errors import InvalidValueError, unknown_name
@@ -48,6 +49,10 @@ class Dataset:
         columns: Its columns, in order.
         problems: The problems that need it.
         rows: Reads its rows from a folder of originals.
+        n_repeated: How many designs have two rows, and are one design of a problem.
+        note: What else to know before rebuilding it.
+        kind: What it and its like are, for a list of them; empty where there is no other like it.
+        kind_original: Which files of the original they need.
     """
 
     name: str
@@ -60,6 +65,10 @@ class Dataset:
     columns: tuple[str, ...] = field(repr=False)
     problems: tuple[str, ...]
     rows: Callable[[Path], Rows] = field(repr=False)
+    n_repeated: int = 0
+    note: str = ""
+    kind: str = ""
+    kind_original: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +107,13 @@ def _nb201() -> Dataset:
         licence="MIT (NATS-Bench), MIT (HW-NAS-Bench)",
         url="https://github.com/D-X-Y/NATS-Bench and https://github.com/GATECH-EIC/HW-NAS-Bench",
         original=f"{HARDWARE} of HW-NAS-Bench and, beside it, NATS-Bench's folder {CELLS}-simple (unpack its .tar) or "
-        f"its file {CELLS}.pickle.pbz2 (which must fit into memory); HW-NAS-Bench may have TX2 readings of cells that "
-        "are empty in the table of the stored results: nb201-tx2 is another problem then",
+        f"its file {CELLS}.pickle.pbz2 (which must fit into memory)",
         n_rows=15_625,
         columns=("arch_idx", *OPERATIONS, *training, "train_time_cifar10_s", "params_MB", *HARDWARE_COLUMNS),
         problems=("nb201-tx2", "nb201-pi4", "nb201-pixel3"),
         rows=nb201_rows,
+        note="HW-NAS-Bench may have TX2 readings of cells that have none in the table behind the stored results; "
+        "nb201-tx2 then has more designs, and its results cannot be compared with the stored ones",
     )
 
 
@@ -122,6 +132,7 @@ def _accel() -> Dataset:
         columns=("id", *BLOCKS, *trained, *latencies, *throughputs),
         problems=("accel-a100", "accel-zcu102", "accel-3"),
         rows=accel_rows,
+        n_repeated=13,
     )
 
 
@@ -141,6 +152,8 @@ def _tx2(network: str) -> Dataset:
         columns=(*named, *CORES, *frequencies, "inference_time", "power_consumption"),
         problems=(f"tx2-{network}",),
         rows=partial(tx2_rows, file=file),
+        kind="Inception v3 or Xception on a Jetson TX2 under 768 hardware settings, for images of 200 to 800 pixels",
+        kind_original=f"{MEASUREMENTS}/tx2_sampled_output_*.csv of a clone",
     )
 
 
@@ -158,6 +171,7 @@ def _tx2_objectives() -> Dataset:
         columns=("", *CORES, "core_freq", "gpu_freq", "emc_freq", *objectives),
         problems=("tx2-objectives",),
         rows=partial(tx2_rows, file=file),
+        n_repeated=16,
     )
 
 
@@ -182,10 +196,12 @@ def table_path(name: str, folder: Path) -> Path:
     """Where a table lies, if it is there."""
     dataset = _find(name)
     path = folder / FOLDER / dataset.file
+    if path.is_dir():
+        raise InvalidValueError(f"{FOLDER}/{dataset.file} in {folder} is a folder; it must be a file.")
     if not path.is_file():
         raise InvalidValueError(
             f"The table {FOLDER}/{dataset.file} is missing from {folder}, the folder that {VARIABLE} names; "
-            "flexibo data says where its original can be had and rebuilds it."
+            "flexibo data says where its original can be had and how to rebuild it."
         )
     return path
 
@@ -197,7 +213,7 @@ def status(folder: Path | None) -> list[Status]:
 
 def _status(dataset: Dataset, folder: Path | None) -> Status:
     path = None if folder is None else folder / FOLDER / dataset.file
-    if path is None or not path.is_file():
+    if path is None or not path.exists():
         return Status(dataset, present=False)
     try:
         with open(path, newline="", encoding="utf-8") as file:
@@ -205,7 +221,9 @@ def _status(dataset: Dataset, folder: Path | None) -> Status:
             header = next(lines, [])
             rows = [row for row in lines if row]
     except (OSError, UnicodeDecodeError, csv.Error) as e:
-        return Status(dataset, present=True, fault=f"it cannot be read: {e}")
+        return Status(dataset, present=True, fault=f"it cannot be read: {why_unreadable(e)}")
+    if not header:
+        return Status(dataset, present=True, fault="it begins with an empty line or is empty")
     missing = [name for name in dataset.columns if name not in header]
     empty = {name: sum(1 for row in rows if not "".join(row[at : at + 1])) for at, name in enumerate(header)}
     fault = ""
@@ -237,11 +255,14 @@ def rebuild(name: str, originals: Path, out: Path, *, replace: bool = False) -> 
             f"{originals} has an original without rows; give the folder that holds {dataset.original}."
         )
     text = written_text(dataset.columns, rows)
-    path.parent.mkdir(parents=True, exist_ok=True)
     # In one step, so that nobody ever finds half a table.
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.write_text(text, encoding="utf-8", newline="")
-    unfinished.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_text(text, encoding="utf-8", newline="")
+        unfinished.replace(path)
+    except OSError as e:
+        raise InvalidValueError(f"{path} cannot be written: {why_unreadable(e)}.") from None
     return _status(dataset, out)
 
 

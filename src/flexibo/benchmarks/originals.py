@@ -1,25 +1,23 @@
-"""Originals: other people's files, read as they publish them and turned into the rows of our tables.
-
-Pickles come from strangers, so they are read by an unpickler that builds plain containers, numbers and numpy's arrays,
-and refuses everything else.
-"""
+"""Originals: other people's files, read as they publish them and turned into the rows of our tables."""
 
 from __future__ import annotations
 
-import bz2
 import csv
 import io
 import json
-import pickle
+import lzma
 import re
+import reprlib
 import tarfile
-from collections import OrderedDict
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from flexibo.benchmarks.pickles import read_pickle
 from flexibo.errors import InvalidValueError
 
 Rows: TypeAlias = list[dict[str, str]]
@@ -45,50 +43,13 @@ HARDWARE_COLUMNS = {
 }
 """Our columns, and what HW-NAS-Bench calls them; its edge GPU is a Jetson TX2."""
 
-
-def _latin1(text: str, encoding: str) -> bytes:
-    """The bytes that old pickles write as text."""
-    if encoding != "latin1":
-        raise pickle.UnpicklingError(f"text in {encoding!r}")
-    return text.encode("latin1")
+INCOMPLETE = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError, MemoryError)
+"""How reading a record can fail that is not what it should be."""
 
 
-# Numpy keeps the functions that its pickles name in private modules, under another name in each major version.
-_MAKERS = {
-    "multiarray.scalar": np.float64(0.0).__reduce__()[0],
-    "multiarray._reconstruct": np.empty(0).__reduce__()[0],
-    "numeric._frombuffer": np.empty(0).__reduce_ex__(5)[0],
-}
-HARMLESS: dict[str, object] = {
-    "collections.OrderedDict": OrderedDict,
-    "builtins.set": set,
-    "__builtin__.set": set,
-    "numpy.dtype": np.dtype,
-    "numpy.ndarray": np.ndarray,
-    "_codecs.encode": _latin1,
-} | {f"numpy.{core}.{name}": maker for core in ("core", "_core") for name, maker in _MAKERS.items()}
-"""All that a pickle may name."""
-
-
-BROKEN = (pickle.UnpicklingError, EOFError, OSError, ValueError, TypeError, LookupError, AttributeError)
-"""How reading a broken pickle can fail."""
-
-
-class _HarmlessUnpickler(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
-        wanted = f"{module}.{name}"
-        if wanted not in HARMLESS:
-            raise pickle.UnpicklingError(f"it wants {wanted}")
-        return HARMLESS[wanted]
-
-
-def read_pickle(path: Path) -> Any:
-    """What a pickle holds, compressed (``.pbz2``) or not, if that is containers, numbers, text and arrays only."""
-    try:
-        with bz2.open(path) if path.suffix == ".pbz2" else path.open("rb") as file:
-            return _HarmlessUnpickler(file).load()
-    except BROKEN as e:
-        raise InvalidValueError(f"{path} cannot be read as a pickle of plain numbers: {e}.") from None
+def _brief(error: Exception) -> str:
+    """What failed, in a few words, whatever a stranger's file put into the message."""
+    return shorten(f"{type(error).__name__}: {error}", 200, placeholder=" ...")
 
 
 def find_original(folder: Path, names: Iterable[str]) -> Path:
@@ -107,9 +68,22 @@ def tx2_rows(folder: Path, file: str) -> Rows:
         with open(path, newline="", encoding="utf-8") as text:
             reader = csv.reader(text)
             header = next(reader, [])
-            return [dict(zip(header, cells, strict=True)) for cells in reader]
+            numbered = [(reader.line_num, cells) for cells in reader if cells]
     except (OSError, ValueError, csv.Error) as e:
-        raise InvalidValueError(f"{path} cannot be read as a table: {e}.") from None
+        raise InvalidValueError(f"{path} cannot be read as a table: {why_unreadable(e)}.") from None
+    for line, cells in numbered:
+        if len(cells) != len(header):
+            raise InvalidValueError(
+                f"{path} cannot be read as a table: line {line} has {len(cells)} cells, not {len(header)}."
+            )
+    return [dict(zip(header, cells, strict=True)) for _, cells in numbered]
+
+
+def why_unreadable(error: Exception) -> str:
+    """Why a file cannot be read, in a few words."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
 
 
 def accel_rows(folder: Path) -> Rows:
@@ -118,30 +92,32 @@ def accel_rows(folder: Path) -> Rows:
     path = find_original(folder, (f"anb_dataset/{archive}", archive, f"anb_dataset/{unpacked}", unpacked))
     rows = []
     for name, text in _json_texts(path):
-        number = re.search(r"(?:^|/)result_(\d+)\.json$", name)
+        number = re.search(r"(?:^|/)result_([0-9]{1,9})\.json$", name)
         if number is None:
             continue
         try:
             rows.append({"id": number[1]} | _accel_row(json.loads(text)))
-        except (ValueError, KeyError, TypeError, AttributeError) as e:
-            raise InvalidValueError(f"{name} of {path} is not a record of Accel-NASBench: {e!r}.") from None
+        except INCOMPLETE as e:
+            raise InvalidValueError(
+                f"result_{number[1]}.json of {path} is not a record of Accel-NASBench: {_brief(e)}."
+            ) from None
     return sorted(rows, key=lambda row: int(row["id"]))
 
 
 def _json_texts(path: Path) -> Iterator[tuple[str, bytes]]:
     """The names and contents of the files in a folder, or in an archive that is read without being unpacked."""
-    if path.is_dir():
-        for entry in sorted(path.glob("*.json")):
-            yield entry.name, entry.read_bytes()
-        return
     try:
+        if path.is_dir():
+            for entry in sorted(path.glob("*.json")):
+                yield entry.name, entry.read_bytes()
+            return
         with tarfile.open(path) as archive:
             for member in archive:
                 content = archive.extractfile(member) if member.isfile() else None
                 if content is not None:
                     yield member.name, content.read()
-    except (tarfile.TarError, EOFError, OSError) as e:
-        raise InvalidValueError(f"{path} cannot be read as an archive: {e}.") from None
+    except (tarfile.TarError, EOFError, OSError, ValueError, MemoryError, zlib.error, lzma.LZMAError) as e:
+        raise InvalidValueError(f"{path} cannot be read as an archive of records: {why_unreadable(e)}.") from None
 
 
 def _accel_row(record: Mapping[str, Any]) -> dict[str, str]:
@@ -157,39 +133,39 @@ def nb201_rows(folder: Path) -> Rows:
     """NAS-Bench-201's cells on CIFAR-10 (NATS-Bench's records), with the readings of HW-NAS-Bench."""
     hardware = find_original(folder, (HARDWARE, f"HW-NAS-Bench/{HARDWARE}"))
     cells = find_original(folder, (f"{CELLS}-simple", f"{CELLS}.pickle.pbz2"))
+    everything = read_pickle(hardware)
     try:
-        readings = read_pickle(hardware)["nasbench201"]["cifar10"]
+        readings = everything["nasbench201"]["cifar10"]
         columns = {ours: readings[theirs] for ours, theirs in HARDWARE_COLUMNS.items()}
-    except (KeyError, TypeError, IndexError) as e:
-        raise InvalidValueError(f"{hardware} lacks readings of NAS-Bench-201 on CIFAR-10: {e!r}.") from None
+    except INCOMPLETE as e:
+        raise InvalidValueError(f"{hardware} lacks readings of NAS-Bench-201 on CIFAR-10: {_brief(e)}.") from None
     rows = []
     for number, (cell, record) in enumerate(_cells(cells)):
         try:
             row = {"arch_idx": str(number)} | _operations(cell) | _training(record[FULL_TRAINING]["all_results"])
             rows.append(row | {name: _number(column[number]) for name, column in columns.items()})
-        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as e:
-            raise InvalidValueError(f"Cell {number} of {cells} or {hardware} is not complete: {e!r}.") from None
+        except INCOMPLETE as e:
+            raise InvalidValueError(f"Cell {number} of {cells} or {hardware} is not complete: {_brief(e)}.") from None
     return rows
 
 
 def _cells(path: Path) -> Iterator[tuple[str, Any]]:
     """The text and the record of each cell, from the folder of single files or from the one large file."""
+    everything = read_pickle(path / "meta.pickle.pbz2" if path.is_dir() else path)
     try:
-        if path.is_dir():
-            for number, cell in enumerate(read_pickle(path / "meta.pickle.pbz2")["meta_archs"]):
-                yield cell, read_pickle(path / f"{number:06d}.pickle.pbz2")
-            return
-        everything = read_pickle(path)
-        yield from ((cell, everything["arch2infos"][i]) for i, cell in enumerate(everything["meta_archs"]))
-    except (KeyError, TypeError, IndexError) as e:
-        raise InvalidValueError(f"{path} is not NATS-Bench's topology file: {e!r}.") from None
+        texts = list(everything["meta_archs"])
+        records = None if path.is_dir() else [everything["arch2infos"][number] for number in range(len(texts))]
+    except INCOMPLETE as e:
+        raise InvalidValueError(f"{path} is not NATS-Bench's topology file: {_brief(e)}.") from None
+    for number, text in enumerate(texts):
+        yield text, read_pickle(path / f"{number:06d}.pickle.pbz2") if records is None else records[number]
 
 
 def _operations(cell: str) -> dict[str, str]:
     """The six operations of a cell such as ``|none~0|+|none~0|none~1|+|none~0|none~1|none~2|``."""
     found = re.findall(r"\|([a-z0-9_]+)~\d", cell)
     if len(found) != 6:
-        raise ValueError(f"cell {cell!r} has {len(found)} operations")
+        raise ValueError(f"cell {reprlib.repr(cell)} has {len(found)} operations")
     return {f"op{place}": operation for place, operation in enumerate(found)}
 
 
@@ -200,6 +176,10 @@ def _training(results: Mapping[tuple[str, int], Mapping[str, Any]]) -> dict[str,
         dataset: [run for (name, _), run in results.items() if name == dataset]
         for dataset in ("cifar10-valid", "cifar10")
     }
+
+    for dataset, found in runs.items():
+        if not found:
+            raise ValueError(f"there is no training on {dataset}")
 
     def error(dataset: str, split: str) -> str:
         return _number(

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping, Sequence
+import reprlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ import numpy as np
 
 from flexibo.arrays import FloatArray, IntArray, KeyArray
 from flexibo.benchmarks.datasets import BLOCKS, CORES, DATASETS, OPERATIONS, TX2_NETWORKS, data_folder, table_path
+from flexibo.benchmarks.originals import why_unreadable
 from flexibo.benchmarks.problem import Family, Problem, nadir_reference, true_front
 from flexibo.errors import InvalidValueError
 from flexibo.objectives import LARGEST, Objective
@@ -34,6 +36,9 @@ WORST_OF_INTEREST = 0.75
 
 It is not the worst of the front, because a front ends in oddities: NAS-Bench-201's cheapest cell has 90 % error.
 """
+
+LONGEST_NUMBER = 15
+"""How many characters a whole number may have, so that floats hold it exactly."""
 
 Cell: TypeAlias = str | int
 
@@ -107,20 +112,39 @@ class Lookup:
         return np.asarray(self.rows[places])
 
 
-def read_table(path: Path, options: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, list[Cell]], FloatArray]:
-    """The option columns of a CSV file, and its number columns (m, n) with NaN for an empty cell.
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """The columns of a table that a problem needs.
+
+    Attributes:
+        path: Where it lies.
+        lines: The line (m,) of the file that each row is on.
+        options: The option columns, each whole numbers or text.
+        numbers: The number columns (m, n), with NaN for an empty cell.
+    """
+
+    path: Path
+    lines: list[int] = field(repr=False)
+    options: dict[str, list[Cell]] = field(repr=False)
+    numbers: FloatArray = field(repr=False)
+
+
+def read_table(path: Path, options: Sequence[str], numbers: Sequence[str], *, costs: Sequence[str] = ()) -> Table:
+    """The named columns of a CSV file: options, then numbers, then costs, which must be zero or more.
 
     Options are whole numbers where every cell of the column is one, and text otherwise.
     """
-    lines, rows, places = _read_cells(path, [*options, *numbers])
+    names = [*numbers, *costs]
+    lines, rows, places = _read_cells(path, [*options, *names])
     columns = {
         name: _option_column(path, name, lines, [row[place] for row in rows])
         for name, place in zip(options, places[: len(options)], strict=True)
     }
-    table = np.empty((len(rows), len(numbers)))
-    for j, (name, place) in enumerate(zip(numbers, places[len(options) :], strict=True)):
-        table[:, j] = [_number(path, name, line, row[place]) for line, row in zip(lines, rows, strict=True)]
-    return columns, table
+    table = np.empty((len(rows), len(names)))
+    for j, (name, place) in enumerate(zip(names, places[len(options) :], strict=True)):
+        least = 0.0 if j >= len(numbers) else -LARGEST
+        table[:, j] = [_number(path, name, line, row[place], least) for line, row in zip(lines, rows, strict=True)]
+    return Table(path, lines, columns, table)
 
 
 def _read_cells(path: Path, names: Sequence[str]) -> tuple[list[int], list[list[str]], list[int]]:
@@ -131,7 +155,9 @@ def _read_cells(path: Path, names: Sequence[str]) -> tuple[list[int], list[list[
             header = next(reader, [])
             numbered = [(reader.line_num, row) for row in reader if row]
     except (OSError, UnicodeDecodeError, csv.Error) as e:
-        raise InvalidValueError(f"{path} cannot be read as a table: {e}.") from None
+        raise InvalidValueError(f"{path} cannot be read as a table: {why_unreadable(e)}.") from None
+    if not header:
+        raise InvalidValueError(f"{path} begins with an empty line or is empty; flexibo data says how to rebuild it.")
     for name in names:
         if header.count(name) != 1:
             found = "twice" if name in header else "nowhere"
@@ -140,7 +166,7 @@ def _read_cells(path: Path, names: Sequence[str]) -> tuple[list[int], list[list[
         if len(row) != len(header):
             raise InvalidValueError(f"Line {line} of {path} has {len(row)} cells; it must have {len(header)}.")
     if not numbered:
-        raise InvalidValueError(f"{path} has no rows; flexibo data rebuilds it from its original.")
+        raise InvalidValueError(f"{path} has no rows; flexibo data says how to rebuild it.")
     return [line for line, _ in numbered], [row for _, row in numbered], [header.index(name) for name in names]
 
 
@@ -152,22 +178,26 @@ def _option_column(path: Path, name: str, lines: Sequence[int], cells: Sequence[
     if not whole:
         return list(cells)
     for line, cell in zip(lines, cells, strict=True):
-        if cell not in whole:
+        if cell not in whole or len(cell) > LONGEST_NUMBER:
             raise InvalidValueError(
-                f"Line {line} of {path} has {cell!r} for option {name!r}; it must be a whole number."
+                f"Line {line} of {path} has {reprlib.repr(cell)} for option {name!r}; it must be a whole number"
+                + (f" of at most {LONGEST_NUMBER} characters." if cell in whole else ".")
             )
     return [int(cell) for cell in cells]
 
 
-def _number(path: Path, name: str, line: int, cell: str) -> float:
+def _number(path: Path, name: str, line: int, cell: str, least: float) -> float:
     if not cell:
         return math.nan
     try:
         value = float(cell)
     except ValueError:
         value = math.nan
-    if not abs(value) <= LARGEST:
-        raise InvalidValueError(f"Line {line} of {path} has {cell!r} in column {name!r}; it must be a finite number.")
+    if not least <= value <= LARGEST:
+        wanted = "a finite number" if least else "a finite number of seconds, zero or more"
+        raise InvalidValueError(
+            f"Line {line} of {path} has {reprlib.repr(cell)} in column {name!r}; it must be {wanted}."
+        )
     return value
 
 
@@ -176,15 +206,16 @@ def recorded_problem(recipe: Recipe, *, folder: Path | None = None) -> Problem:
     path = table_path(recipe.dataset, data_folder() if folder is None else folder)
     priced = [one.seconds for one in recipe.recorded if isinstance(one.seconds, str)]
     measured = [one.column for one in recipe.recorded]
-    options, table = read_table(path, recipe.options, [*measured, *priced])
-    complete = np.flatnonzero(~np.isnan(table[:, : len(measured)]).any(axis=1))
-    unpriced = complete[np.isnan(table[complete]).any(axis=1)]
-    if len(unpriced):
-        raise InvalidValueError(
-            f"{path} has {len(unpriced)} designs with readings but nothing in {', '.join(map(repr, priced))}; "
-            "the cost of each must be known."
-        )
-    space, medians = _pooled(path, options, table, complete)
+    table = read_table(path, recipe.options, measured, costs=priced)
+    complete = np.flatnonzero(~np.isnan(table.numbers[:, : len(measured)]).any(axis=1))
+    for column, name in enumerate(priced, start=len(measured)):
+        unpriced = complete[np.isnan(table.numbers[complete, column])]
+        if len(unpriced):
+            raise InvalidValueError(
+                f"Line {table.lines[unpriced[0]]} of {path} has readings but nothing in column {name!r}; "
+                "the cost of each design must be known."
+            )
+    space, medians = _pooled(table, complete)
     values = _values(recipe.recorded, medians)
     objectives = tuple(one.objective for one in recipe.recorded)
     losses = values * [objective.loss(1.0) for objective in objectives]
@@ -206,24 +237,22 @@ def recorded_problem(recipe: Recipe, *, folder: Path | None = None) -> Problem:
     )
 
 
-def _pooled(
-    path: Path, options: Mapping[str, list[Cell]], table: FloatArray, chosen: IntArray
-) -> tuple[Space, FloatArray]:
-    """The pool of the chosen rows, and the median of each column of the table for each of its designs."""
-    columns = {name: [column[row] for row in chosen] for name, column in options.items()}
+def _pooled(table: Table, chosen: IntArray) -> tuple[Space, FloatArray]:
+    """The pool of the chosen rows, and the median of each number for each of its designs."""
+    columns = {name: [column[row] for row in chosen] for name, column in table.options.items()}
     varying = {name: column for name, column in columns.items() if len(set(column)) > 1}
     rows_of: dict[tuple[Cell, ...], list[int]] = {}
     designs = list(zip(*varying.values(), strict=True))
     if not designs:
         raise InvalidValueError(
-            f"{path} has fewer than two designs with all readings; there is nothing to choose from."
+            f"{table.path} has fewer than two designs with all readings; there is nothing to choose from."
         )
     for row, design in zip(chosen.tolist(), designs, strict=True):
         rows_of.setdefault(design, []).append(row)
-    medians = table[[rows[0] for rows in rows_of.values()]]
+    medians = table.numbers[[rows[0] for rows in rows_of.values()]]
     for place, rows in enumerate(rows_of.values()):
         if len(rows) > 1:
-            medians[place] = np.median(table[rows], axis=0)
+            medians[place] = np.median(table.numbers[rows], axis=0)
     pool = dict(zip(varying, map(list, zip(*rows_of, strict=True)), strict=True))
     return Space.from_designs(pool), medians
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from json import dumps
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,35 +24,100 @@ def data(
         Path | None, typer.Option(help="The folder of the originals, such as a clone of their repository.")
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a table that is there already.")] = False,
+    all: Annotated[bool, typer.Option("--all", help="Also say where tables come from that are there.")] = False,  # noqa: A002
     json: Annotated[bool, typer.Option("--json", help="Print a list of objects instead.")] = False,
 ) -> None:
     """Say which recorded tables are in the folder FLEXIBO_DATA, and where the originals can be had."""
     from flexibo.benchmarks.datasets import VARIABLE, data_folder, status
+    from flexibo.errors import InvalidValueError
 
     if rebuild is not None:
+        if all or json:
+            raise InvalidValueError("--all and --json are for the list of tables; leave them out with --rebuild.")
         _rebuild(rebuild, originals, replace)
         return
+    if originals is not None or replace:
+        raise InvalidValueError("--originals and --replace are for rebuilding; say which table with --rebuild NAME.")
     folder = data_folder() if os.environ.get(VARIABLE) else None
     found = status(folder)
     if json:
         typer.echo(dumps([_described(one) for one in found], indent=2))
         return
-    from rich.console import Console
-    from rich.padding import Padding
-    from rich.text import Text
+    width = get_terminal_size().columns
+    typer.echo("\n".join(_told(folder, found, width, everything=all)))
 
-    console = Console()
-    where = f"{VARIABLE} is {folder}." if folder else f"{VARIABLE} is not set; set it to the folder for these tables."
-    console.print(Text(where))
-    for one in found:
-        console.print(Text.assemble((one.dataset.name, "bold"), f"  {_state(one)}"))
-        lines = [
-            f"{one.dataset.summary}. For {', '.join(one.dataset.problems)}.",
-            f"Original: {one.dataset.original}, from {one.dataset.url}. Licence: {one.dataset.licence}.",
+
+def _told(folder: Path | None, found: list[Status], width: int, *, everything: bool) -> list[str]:
+    """Lines: one for tables that are there; for the others, where they come from and how to rebuild them."""
+    from flexibo.benchmarks.datasets import FOLDER, VARIABLE
+
+    good = [one for one in found if one.complete]
+    if folder is None:
+        lines = _wrapped(f"{VARIABLE} is not set; set it to a folder whose {FOLDER}/ holds these tables.", width)
+    else:
+        lines = _wrapped(f"{VARIABLE} is {folder}: {len(good)} of {len(found)} tables are complete.", width)
+    for group in sorted(_grouped(found), key=lambda group: not group[0].complete):
+        names = _listed(one.dataset.name for one in group)
+        state = _state(group[0]) + (" each" if group[0].complete and len(group) > 1 else "")
+        if not group[0].complete or everything:
+            lines += ["", *_wrapped(f"{names}: {state}", width)]
+            lines += [line for text in _origin(group) for line in _wrapped(text, width, indent=4)]
+        else:
+            lines += _wrapped(f"{names}: {state}", width, indent=2)
+    if everything or len(good) < len(found):
+        lines += [
+            "",
+            *_wrapped("To rebuild: flexibo data --rebuild NAME --originals FOLDER (NAME may be all)", width),
         ]
-        for line in lines:
-            console.print(Padding(Text(line), (0, 0, 0, 4)))
-    console.print(Text("\nRebuild a table: flexibo data --rebuild accel --originals PATH/TO/CLONE"))
+    return lines
+
+
+def _wrapped(text: str, width: int, indent: int = 0) -> list[str]:
+    margin = " " * indent
+    return wrap(
+        text,
+        width,
+        initial_indent=margin,
+        subsequent_indent=f"{margin}  ",
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+
+
+def _grouped(found: Iterable[Status]) -> list[list[Status]]:
+    """Tables of one kind and in one state together."""
+    groups: dict[tuple[object, ...], list[Status]] = {}
+    for one in found:
+        key = one.dataset.kind or one.dataset.name
+        groups.setdefault((key, one.present, one.fault, one.n_rows), []).append(one)
+    return list(groups.values())
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Names with what they share said once.
+
+    >>> _listed(["tx2-xception-200", "tx2-xception-400", "accel"])
+    'tx2-xception-200/400, accel'
+    """
+    endings: dict[str, list[str]] = {}
+    for name in names:
+        stem, _, ending = name.rpartition("-")
+        endings.setdefault(stem, []).append(ending)
+    return ", ".join(f"{stem}-{'/'.join(found)}" if stem else ", ".join(found) for stem, found in endings.items())
+
+
+def _origin(group: list[Status]) -> list[str]:
+    """What tables are, which problems need them, and where their original can be had."""
+    first = group[0].dataset
+    alone = len(group) == 1
+    problems = [name for one in group for name in one.dataset.problems]
+    told = [f"{first.summary if alone else first.kind}."]
+    if problems != [one.dataset.name for one in group]:
+        told.append(f"Problems: {', '.join(problems)}")
+    told.append(f"Original: {first.original if alone else first.kind_original}")
+    told.append(f"From: {first.url}")
+    told.append(f"Licence: {first.licence}")
+    return [*told, f"Note: {first.note}."] if first.note else told
 
 
 def _rebuild(name: str, originals: Path | None, replace: bool) -> None:
@@ -71,7 +139,7 @@ def _rebuild(name: str, originals: Path | None, replace: bool) -> None:
         except FlexiBOError as error:
             typer.echo(f"{dataset}: not rebuilt. {error}")
     if not done:
-        raise typer.Exit(1)
+        raise InvalidValueError(f"No table was rebuilt from {originals}; give the folder of an original.")
 
 
 def _described(one: Status) -> dict[str, object]:
@@ -88,12 +156,15 @@ def _described(one: Status) -> dict[str, object]:
         "original": dataset.original,
         "url": dataset.url,
         "licence": dataset.licence,
+        "read_twice": dataset.n_repeated,
+        "note": dataset.note,
     }
 
 
 def _state(one: Status) -> str:
     if not one.present:
-        return f"missing: {one.dataset.file}"
+        return "missing"
     if one.fault:
         return f"there, but {one.fault}"
-    return f"there, {one.n_rows:,} rows" + ("" if one.complete else f" of {one.dataset.n_rows:,}")
+    repeated = one.dataset.n_repeated
+    return f"{one.n_rows:,} rows" + (f" ({repeated} designs were read twice)" if repeated else "")
