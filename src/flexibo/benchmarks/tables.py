@@ -169,8 +169,9 @@ def ranking_grid(ranking: Ranking) -> Grid:
     styles = {(i, 0): "bold" for i, standing in enumerate(standings) if standing.method == ranking.ours}
     styles |= {(i, 5): _style(standing.ratio) for i, standing in enumerate(standings)}
     notes = [
-        f"Ratio: the error of {ours} over the method's, below 1 {ours} is better. Won, lost: problems where the whole "
-        f"interval is below or above 1. Behind: problems with a ratio above {MARGIN:g}, sure or not."
+        f"Error: geometric mean over the problems. Ratio: the error of {ours} over the method's, below 1 {ours} is "
+        "better. Won, lost: problems where the whole interval is below or above 1. Behind: problems with a ratio above "
+        f"{MARGIN:g}, sure or not."
     ]
     if ranking.partial:
         notes.append("Methods that ran on fewer problems stand last; their figures are over these problems alone.")

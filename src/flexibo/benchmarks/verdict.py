@@ -113,8 +113,9 @@ def verdict(suite: Suite, runs: Sequence[Run], *, count_thinking: bool = False) 
     thinking = prices_of_thinking(suite) if count_thinking else None
     rng = np.random.default_rng(0)
     ranked = [ranking(runs, share, rng, ours=ours, thinking=thinking) for share in SHARES_SHOWN]
-    rivals = [name for name in suite.rivals if name != ours]
-    everybody = [name for name in (*suite.methods, *suite.rivals) if name != ours]
+    present = {run.method for run in runs} - {ours}
+    rivals = [name for name in suite.rivals if name in present]
+    everybody = [name for name in (*suite.methods, *suite.rivals) if name in present]
     groups = {"rival": rivals, "contestant": [] if rivals == everybody else everybody}
     against = {
         whom: tuple(against_best(runs, ours, group, share, rng, thinking=thinking) for share in SHARES_SHOWN)

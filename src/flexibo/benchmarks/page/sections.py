@@ -83,7 +83,7 @@ def _css(cells: Sequence[str]) -> str:
     """How cells are set: numbers to the right, long texts in several lines."""
     if any(len(cell) > LONG for cell in cells):
         return ' class="long"'
-    return ' class="number"' if any(NUMBER.match(cell) for cell in cells) else ""
+    return ' class="number"' if any(cell == "-" or NUMBER.match(cell) for cell in cells) else ""
 
 
 def legend(looks: Looks) -> str:
