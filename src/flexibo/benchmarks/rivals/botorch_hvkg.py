@@ -19,15 +19,11 @@ import numpy as np
 
 from flexibo.arrays import FloatArray
 from flexibo.benchmarks.rivals.base import RivalEntry, Setting, Suggestion
+from flexibo.benchmarks.rivals.botorch_memory import Memory
 from flexibo.benchmarks.rivals.botorch_models import (
     Columns,
-    Fit,
-    Readings,
-    attempted,
-    fit_to,
     fresh_design,
     import_quietly,
-    quietly,
     tensor,
     tutorial_model,
     unit_bounds,
@@ -88,10 +84,10 @@ class HypervolumeKnowledgeGradient:
         self.fallbacks = 0
         self._setting = setting
         self._effort = effort or Effort()
-        self._readings = Readings(setting)
         self._columns = Columns(setting.space)
+        self._memory = Memory(setting, self._columns, partial(tutorial_model, noisy=setting.noisy))
+        self._readings = self._memory.readings
         self._groups = _guessed_groups(setting)
-        self._last: Fit | None = None
         import_quietly()
 
     def tell(self, design: Design, losses: Mapping[str, float]) -> None:
@@ -109,8 +105,7 @@ class HypervolumeKnowledgeGradient:
         rng = np.random.default_rng((setting.seed, count))
         chosen = None
         if self._readings.enough():
-            with quietly(setting.seed, 1, count):
-                chosen = attempted(self._chosen, self._forget)
+            chosen = self._memory.attempted(1, self._chosen)
             self.fallbacks += chosen is None
         if chosen is None:
             lead = setting.leads[int(rng.integers(len(setting.leads)))]
@@ -119,25 +114,10 @@ class HypervolumeKnowledgeGradient:
 
     def front(self) -> Sequence[Design] | None:
         """The designs, of those measured in anything, whose posterior means no others dominate."""
-        if not self._readings.enough():
-            return None
-        designs = self._readings.all_designs()
-        with quietly(self._setting.seed, 3, self._readings.count):
-            best = attempted(lambda: self._fit().best_by_mean(self._columns.rows(designs)), self._forget)
-        return None if best is None else list(designs[best])
-
-    def _fit(self) -> Fit:
-        """The models after the last tell."""
-        if self._last is None or self._last.count != self._readings.count:
-            build = partial(tutorial_model, noisy=self._setting.noisy)
-            self._last = fit_to(self._setting, self._readings, self._columns, build)
-        return self._last
-
-    def _forget(self) -> None:
-        self._last = None
+        return self._memory.front()
 
     def _chosen(self) -> tuple[FloatArray, int]:
-        setting, fit = self._setting, self._fit()
+        setting, fit = self._setting, self._memory.fit()
         members = [[setting.names.index(name) for name in self._groups[lead]] for lead in setting.leads]
         costs = purchase_costs(setting.costs, members)
         return best_purchase(fit.model, fit.reference(setting), members, costs, self._effort)

@@ -17,12 +17,9 @@ import numpy as np
 
 from flexibo.arrays import FloatArray
 from flexibo.benchmarks.rivals.base import RivalEntry, Setting, Suggestion
+from flexibo.benchmarks.rivals.botorch_memory import Memory
 from flexibo.benchmarks.rivals.botorch_models import (
     Columns,
-    Fit,
-    Readings,
-    attempted,
-    fit_to,
     fresh_design,
     import_quietly,
     quietly,
@@ -86,10 +83,11 @@ class QLogNEHVI:
         self.fallbacks = 0
         self._setting = setting
         self._effort = effort or Effort()
-        self._readings = Readings(setting)
         self._way = way_to_search(setting.space)
         self._columns = Columns(setting.space, coded=self._way in ("lattice", "mixed"))
-        self._last: Fit | None = None
+        categories = self._columns.categories() if self._columns.coded else {}
+        self._memory = Memory(setting, self._columns, partial(recommended_model, categories=categories))
+        self._readings = self._memory.readings
         prepare(compiled=self._effort.compiled)
 
     def tell(self, design: Design, losses: Mapping[str, float]) -> None:
@@ -101,37 +99,20 @@ class QLogNEHVI:
         setting, count, measured = self._setting, self._readings.count, self._readings.all_designs()
         chosen = None
         if self._readings.enough() and len(self._readings.common()):
-            with quietly(setting.seed, 1, count):
-                chosen = attempted(lambda: self._chosen(measured), self._forget)
+            chosen = self._memory.attempted(1, lambda: self._chosen(measured))
             self.fallbacks += chosen is None
         return Suggestion(chosen or fresh_design(setting.space, measured, np.random.default_rng((setting.seed, count))))
 
     def front(self) -> Sequence[Design] | None:
         """The measured designs whose posterior means no others dominate, if readings vary; else the best measured."""
-        if not self._setting.noisy or not self._readings.enough():
-            return None
-        designs = self._readings.all_designs()
-        with quietly(self._setting.seed, 3, self._readings.count):
-            best = attempted(lambda: self._fit().best_by_mean(self._columns.rows(designs)), self._forget)
-        return None if best is None else list(designs[best])
-
-    def _fit(self) -> Fit:
-        """The models after the last tell."""
-        if self._last is None or self._last.count != self._readings.count:
-            categories = self._columns.categories() if self._columns.coded else {}
-            build = partial(recommended_model, categories=categories)
-            self._last = fit_to(self._setting, self._readings, self._columns, build)
-        return self._last
-
-    def _forget(self) -> None:
-        self._last = None
+        return self._memory.front() if self._setting.noisy else None
 
     def _chosen(self, measured: Designs) -> Design:
         from botorch.acquisition.multi_objective.logei import qLogNoisyExpectedHypervolumeImprovement
         from botorch.sampling.normal import SobolQMCNormalSampler
         from torch import Size
 
-        fit = self._fit()
+        fit = self._memory.fit()
         rng = np.random.default_rng((self._setting.seed, 4, self._readings.count))
         acquisition = qLogNoisyExpectedHypervolumeImprovement(
             model=fit.model,
