@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,10 @@ from flexibo import Design, Objective, Space, Study
 from flexibo.belief import Belief, Joint
 
 FILTERS = [16, 32, 64, 128]
+
+# A shell lets its background jobs ignore Ctrl-C, which some tests send themselves.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -14,7 +15,10 @@ from flexibo.benchmarks.rivals.botorch_models import Columns, Fit, Scale
 from flexibo.benchmarks.rivals.botorch_qlognehvi import QLogNEHVI, way_to_search
 from flexibo.space import Integer, Real, Space
 
-pytestmark = pytest.mark.botorch
+pytestmark = [
+    pytest.mark.botorch,
+    pytest.mark.skipif(find_spec("botorch") is None, reason="BoTorch is not installed: pip install flexibo[bench]"),
+]
 
 QUICK_NEHVI = botorch_qlognehvi.Effort(
     draws=16,
