@@ -100,7 +100,7 @@ def _value_column(rows: Sequence[FrontRow], name: str) -> list[str]:
     deviations = [f" ±{row.deviations[name]:.3g}" if row.deviations[name] > 0 else "" for row in rows]
     width = max(map(len, values))
     cells = [value.rjust(width) + deviation for value, deviation in zip(values, _aligned(deviations), strict=True)]
-    heading = _one_line(name)
+    heading = one_line(name)
     width = max(len(heading), len(cells[0]))
     return [cell.rjust(width) for cell in (heading, *cells)]
 
@@ -117,10 +117,10 @@ def _shown_feasibility(row: FrontRow) -> str:
 def _shown_option(row: FrontRow, name: str) -> str:
     value = row.design[name]
     text = f"{value:.3g}" if isinstance(value, float) else "-" if value is None else str(value)
-    return f"{_one_line(name)}={_one_line(text)}"
+    return f"{one_line(name)}={one_line(text)}"
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """The text; quoted where it holds characters that would break a line or cannot be seen."""
     return text if text.isprintable() else repr(text)
 

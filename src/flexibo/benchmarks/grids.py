@@ -12,6 +12,8 @@ from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from flexibo.front import one_line
+
 WIDEST = 20
 """Headings that are wider are broken; names of methods may have twice as much."""
 
@@ -110,11 +112,6 @@ class Blocks:
             yield table
         if self.notes:
             yield Text("\n".join(self.notes), style="italic")
-
-
-def one_line(text: str) -> str:
-    """The text; quoted where it holds characters that would break a line or cannot be seen."""
-    return text if text.isprintable() else repr(text)
 
 
 def _broken(text: str, width: int) -> str:

@@ -191,8 +191,8 @@ class _HarmlessUnpickler(pickle._Unpickler):
 
     def byte_array(self) -> None:
         """Read bytes that can be changed, as many as there are."""
-        n_bytes = int.from_bytes(self.read(8), "little")  # type: ignore[attr-defined]
-        self.stack.append(bytearray(self.read(n_bytes)))  # type: ignore[attr-defined]
+        n_bytes = int.from_bytes(self.read(8), "little")  # type: ignore[attr-defined]  # set by load()
+        self.stack.append(bytearray(self.read(n_bytes)))  # type: ignore[attr-defined]  # likewise
 
     def weigh(self) -> None:
         """Refuse the last object if it is a tuple with too much in it."""

@@ -9,7 +9,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from flexibo.benchmarks.grids import Blocks, Grid, one_line
+from flexibo.benchmarks.grids import Blocks, Grid
 from flexibo.benchmarks.ratios import MARGIN, Ratio
 from flexibo.benchmarks.runs import Run
 from flexibo.benchmarks.scores import (
@@ -23,6 +23,7 @@ from flexibo.benchmarks.scores import (
 )
 from flexibo.benchmarks.statistics import AgainstBest, Ranking, Standing
 from flexibo.errors import InvalidValueError
+from flexibo.front import one_line
 
 BEST = "bold green"
 WORSE = "red"

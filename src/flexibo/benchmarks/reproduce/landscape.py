@@ -84,5 +84,5 @@ def _levels(space: Space, name: str) -> Sequence[float]:
         return list(np.linspace(option.low, option.high, GRID))
     if isinstance(option, Integer):
         return sorted({round(level) for level in np.linspace(option.low, option.high, GRID)})
-    values: Sequence[float] = list(option.values)  # type: ignore[arg-type]
+    values: Sequence[float] = list(option.values)  # type: ignore[arg-type]  # numbers, for an ordered option
     return values if not isinstance(option, Ordinal) else sorted(values)

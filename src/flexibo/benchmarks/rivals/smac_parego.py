@@ -40,7 +40,7 @@ class SmacParego:
 
     def suggest(self) -> Mapping[str, object]:
         """The design that SMAC asks for."""
-        from joblib import parallel_config  # type: ignore[import-untyped,unused-ignore]
+        from joblib import parallel_config  # type: ignore[import-untyped,unused-ignore]  # it has no types
 
         # Its forest has ten trees and would start a thread for each core, every time it predicts.
         with parallel_config(backend="sequential"):
