@@ -50,6 +50,7 @@ class _Data:
     losses: list[float] = field(default_factory=list)
     first: dict[int, tuple[int, float]] = field(default_factory=dict)
     latest: dict[int, float] = field(default_factory=dict)
+    arrays: tuple[Designs, FloatArray] | None = None
 
 
 class History:
@@ -86,6 +87,7 @@ class History:
         self._ledgers = tuple(_Ledger() for _ in self.purchases)
         self._data = tuple(_Data() for _ in self.objectives)
         self._rows: dict[int, FloatArray] = {}
+        self._designs = Designs(space, np.empty((0, len(space.names))))
         self._keys: dict[tuple[int, Design], int] = {}
         self._purchase_of = {self.names[j]: p for p, purchase in enumerate(self.purchases) for j in purchase.members}
 
@@ -111,14 +113,20 @@ class History:
     @property
     def designs(self) -> Designs:
         """Every design that was asked about or brought in, once, in that order."""
-        rows = list(self._rows.values())
-        return Designs(self.space, np.array(rows).reshape(len(rows), len(self.space.names)))
+        if len(self._designs) < len(self._rows):
+            rows = list(self._rows.values())
+            self._designs = Designs(self.space, np.array(rows).reshape(len(rows), len(self.space.names)))
+        return self._designs
 
     def data(self, j: int) -> tuple[Designs, FloatArray]:
         """The designs (s) and losses (s,) that objective j was measured on, in order."""
         data = self._data[j]
-        codes = np.array(data.rows).reshape(len(data.rows), len(self.space.names))
-        return Designs(self.space, codes), np.array(data.losses, dtype=float)
+        if data.arrays is None:
+            codes = np.array(data.rows).reshape(len(data.rows), len(self.space.names))
+            losses = np.array(data.losses, dtype=float)
+            losses.flags.writeable = False
+            data.arrays = Designs(self.space, codes), losses
+        return data.arrays
 
     def count(self, j: int) -> int:
         """How many measurements of objective j there are."""
@@ -294,6 +302,7 @@ class History:
             loss = objective.loss(values[objective.name])
             data.rows.append(row)
             data.losses.append(loss)
+            data.arrays = None
             data.first.setdefault(key, (len(self.events) + 1, loss))
             data.latest[key] = loss
         # What a purchase yields may become known piece by piece, as when results are brought in.

@@ -33,7 +33,7 @@ class Designs(Sequence[Design]):
     An int gives a `Design`; a slice, or an array of positions or of booleans, gives `Designs`.
     """
 
-    __slots__ = ("_encoded", "codes", "space")
+    __slots__ = ("_encoded", "_keys", "codes", "space")
     space: Space
     codes: FloatArray
 
@@ -44,7 +44,8 @@ class Designs(Sequence[Design]):
         view.flags.writeable = False
         self.space = space
         self.codes = view
-        self._encoded: FloatArray | None = None
+        self._encoded: dict[tuple[int, ...], FloatArray] = {}
+        self._keys: dict[tuple[int, ...], KeyArray] = {}
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -62,7 +63,9 @@ class Designs(Sequence[Design]):
         if not isinstance(rows, slice):
             rows = np.asarray(rows)
             rows = rows if rows.size or rows.dtype == np.bool_ else rows.astype(np.int64)
-        return Designs(self.space, self.codes[rows])
+        chosen = Designs(self.space, self.codes[rows])
+        chosen._keys = {options: _read_only(keys[rows]) for options, keys in self._keys.items()}
+        return chosen
 
     def __iter__(self) -> Iterator[Design]:
         for start in range(0, len(self), BLOCK):
@@ -93,20 +96,22 @@ class Designs(Sequence[Design]):
         the bounds (on its logarithmic scale, if it has one), a `Categorical` one column per value, of which one is
         sqrt(1/2) and the others 0. A constant option has no column. An inactive option is 0.5, or all zeros.
         """
-        if options is not None:
-            return _encoded(self, self.space._positions(options))
-        if self._encoded is None:
-            self._encoded = _encoded(self, range(len(self.space.names)))
-        return self._encoded
+        positions = tuple(self.space._positions(options))
+        if positions not in self._encoded:
+            self._encoded[positions] = _encoded(self, positions)
+        return self._encoded[positions]
 
     def keys(self, options: Sequence[str] | None = None) -> KeyArray:
         """One 64-bit number per design (m,), equal when the designs agree in these options (by default, in all).
 
-        Keys are the same in every process and on every machine, and do not depend on the order of `options`.
+        Keys are the same in every process and on every machine, and do not depend on the order of `options`. They are
+        read-only and made once: a question asks for them dozens of times.
         """
-        names = self.space.names if options is None else tuple(options)
-        columns = [self.codes[:, position] for position in self.space._positions(names)]
-        return keys_of(names, columns, len(self))
+        positions = tuple(self.space._positions(options))
+        if positions not in self._keys:
+            names = [self.space.names[position] for position in positions]
+            self._keys[positions] = _read_only(keys_of(names, self.codes[:, positions]))
+        return self._keys[positions]
 
     def unique(self) -> Designs:
         """These designs without repetitions, in the order of their first occurrence."""
@@ -119,6 +124,11 @@ class Designs(Sequence[Design]):
             values_of(option, column) for option, column in zip(self.space._options.values(), block.T, strict=True)
         ]
         return map(Design._of, repeat(self.space._index), zip(*columns, strict=True))
+
+
+def _read_only(keys: KeyArray) -> KeyArray:
+    keys.flags.writeable = False
+    return keys
 
 
 def _encoded(designs: Designs, positions: Sequence[int]) -> FloatArray:

@@ -10,30 +10,37 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
 from flexibo.arrays import FloatArray, KeyArray
 
+# Keys are made a block at a time, so that those of many designs need little memory.
+BLOCK = 4096
 
-def keys_of(names: Sequence[str], columns: Sequence[FloatArray], m: int) -> KeyArray:
-    """The keys (m,) of m designs, given a column of codes (m,) for each named option.
 
-    >>> first, second = keys_of(["cores"], [np.array([1.0, 2.0])], 2)
+def keys_of(names: Sequence[str], codes: FloatArray) -> KeyArray:
+    """The keys (m,) of m designs, given their codes (m, k), one column for each named option.
+
+    >>> first, second = keys_of(["cores"], np.array([[1.0], [2.0]]))
     >>> bool(first == second)
     False
     """
-    keys = np.zeros(m, dtype=np.uint64)
-    for name, column in zip(names, columns, strict=True):
-        codes = column + 0.0  # makes -0.0 and 0.0 one number
-        codes[np.isnan(codes)] = np.nan  # and every NaN one pattern of bits
-        keys += _mixed(codes.view(np.uint64) ^ _salt(name))
-    return keys
+    salts = np.array([_salt(name) for name in names], dtype=np.uint64)
+    blocks = [_sums(codes[start : start + BLOCK], salts) for start in range(0, len(codes), BLOCK)]
+    return np.concatenate(blocks) if blocks else np.zeros(0, dtype=np.uint64)
 
 
-def _salt(name: str) -> KeyArray:
-    digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
-    return np.array(int.from_bytes(digest, "little"), dtype=np.uint64)
+def _sums(codes: FloatArray, salts: KeyArray) -> KeyArray:
+    numbers = codes + 0.0  # makes -0.0 and 0.0 one number
+    numbers[np.isnan(numbers)] = np.nan  # and every NaN one pattern of bits
+    return np.asarray(_mixed(numbers.view(np.uint64) ^ salts).sum(axis=1, dtype=np.uint64))
+
+
+@cache
+def _salt(name: str) -> int:
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
 
 
 def _mixed(bits: KeyArray) -> KeyArray:
