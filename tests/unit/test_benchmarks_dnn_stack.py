@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from flexibo.benchmarks import dnn_stack
-from flexibo.benchmarks.dnn_options import HARDWARE, NETWORKS, OPERATING_SYSTEM, network_of, stack_space
+from flexibo.benchmarks.dnn_options import HARDWARE, NETWORKS, network_of, stack_space
+from flexibo.systems.options import OPERATING_SYSTEM
 from flexibo.benchmarks.dnn_stack import front_designs, response_surface, useful_rows
 from flexibo.benchmarks.dnn_surface import DEPLOYMENT_SIZES
 from flexibo.benchmarks.ledger import Ledger

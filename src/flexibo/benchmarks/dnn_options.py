@@ -12,12 +12,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from flexibo.space import Ordinal, Space
+from flexibo.systems import options
+from flexibo.systems.options import SIZES, WIDE
 
-WIDE = (16, 32, 64, 128, 256, 512, 1024)
-NARROW = (16, 32, 64, 128, 256)
-SIZES = (1, 3, 5, 7, 9)
-
-NETWORKS: Mapping[str, Mapping[str, tuple[int, ...]]] = MappingProxyType(
+NETWORKS: Mapping[str, Mapping[str, tuple[float, ...]]] = MappingProxyType(
     {
         "SqueezeNet": {
             "filters_stem": WIDE,
@@ -26,46 +24,14 @@ NETWORKS: Mapping[str, Mapping[str, tuple[int, ...]]] = MappingProxyType(
             "filters_fire_2": WIDE,
             "filters_fire_block": WIDE,
         },
-        "Xception": {
-            "filters_entry": NARROW,
-            "filter_size_entry": SIZES,
-            "filters_middle": NARROW,
-            "filter_size_middle": SIZES,
-            "filter_size_exit": (1, 3),
-        },
-        "MobileNet": {
-            "filters_stem": NARROW,
-            "filter_size_stem": SIZES,
-            "filters_block_1": WIDE,
-            "filters_block_2": WIDE,
-            "filters_block_3": WIDE,
-            "filters_block_4": WIDE,
-        },
-        "LeNet": {
-            f"{what}_{layer}": values
-            for layer in (1, 2, 3, 4)
-            for what, values in (("filters", WIDE), ("filter_size", SIZES))
-        },
-        "ResNet": {
-            "filters_stem": WIDE,
-            "filters_projection": WIDE,
-            "filter_size_projection": SIZES,
-            "filters_bottleneck": WIDE,
-            "filter_size_bottleneck": SIZES,
-        },
+        "Xception": options.NETWORKS["xception"],
+        "MobileNet": options.NETWORKS["mobilenet"],
+        "LeNet": options.NETWORKS["lenet"],
+        "ResNet": options.NETWORKS["resnet"],
     }
 )
 """The options of each network with their values."""
 
-OPERATING_SYSTEM: Mapping[str, list[str] | list[int]] = MappingProxyType(
-    {
-        "scheduler": ["CFP", "NOOP"],
-        "swappiness": [10, 30, 60, 100],
-        "dirty_background_ratio": [10, 50, 80],
-        "dirty_ratio": [5, 50],
-        "cache_pressure": [100, 500],
-    }
-)
 HARDWARE: Mapping[str, tuple[float, ...]] = MappingProxyType(
     {
         "cpus": (1, 2, 3, 4, 5, 6),
@@ -93,4 +59,5 @@ def stack_space(network: str) -> Space:
     """
     ordered = {name: Ordinal(values) for name, values in (*NETWORKS[network].items(), *HARDWARE.items())}
     own = {name: ordered[name] for name in NETWORKS[network]}
-    return Space({**own, **OPERATING_SYSTEM, **{name: ordered[name] for name in HARDWARE}})
+    system = {name: list(values) for name, values in options.OPERATING_SYSTEM.items()}
+    return Space({**own, **system, **{name: ordered[name] for name in HARDWARE}})

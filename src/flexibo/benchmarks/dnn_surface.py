@@ -22,7 +22,8 @@ from typing import TypeAlias
 import numpy as np
 
 from flexibo.arrays import FloatArray, IntArray
-from flexibo.benchmarks.dnn_options import HARDWARE, NETWORKS, OPERATING_SYSTEM
+from flexibo.benchmarks.dnn_options import HARDWARE, NETWORKS
+from flexibo.systems.options import OPERATING_SYSTEM
 
 Columns: TypeAlias = Sequence[IntArray]
 """One array of codes per option; all of them broadcast together."""

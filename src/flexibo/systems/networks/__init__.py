@@ -1,0 +1,1 @@
+"""The paper's networks, one file each; they need torch."""

@@ -1,0 +1,89 @@
+"""The options of the paper's systems: its tables of network, operating-system and hardware options.
+
+Iqbal et al. 2023, "FlexiBO" (JAIR), tables of the DNN-, OS- and hardware-specific options. Differences: the table names
+SqueezeNet's stem filters twice and no filter size of the stem; the five options of the authors' repository are taken.
+Frequencies are ranges in the paper; a platform offers the steps that its hardware has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+WIDE = (16, 32, 64, 128, 256, 512, 1024)
+NARROW = (16, 32, 64, 128, 256)
+SIZES = (1, 3, 5, 7, 9)
+DROPOUTS = (0.1, 0.3, 0.5, 0.7, 0.9)
+LEARNING_RATES = (1e-5, 2e-5, 3e-5, 4e-5, 5e-5)
+
+NETWORKS: Mapping[str, Mapping[str, tuple[float, ...]]] = MappingProxyType(
+    {
+        "xception": {
+            "filters_entry": NARROW,
+            "filter_size_entry": SIZES,
+            "filters_middle": NARROW,
+            "filter_size_middle": SIZES,
+            "filter_size_exit": (1, 3),
+        },
+        "mobilenet": {
+            "filters_stem": NARROW,
+            "filter_size_stem": SIZES,
+            "filters_block_1": WIDE,
+            "filters_block_2": WIDE,
+            "filters_block_3": WIDE,
+            "filters_block_4": WIDE,
+        },
+        "lenet": {
+            f"{what}_{layer}": values
+            for layer in (1, 2, 3, 4)
+            for what, values in (("filters", WIDE), ("filter_size", SIZES))
+        },
+        "resnet": {
+            "filters_stem": WIDE,
+            "filters_projection": WIDE,
+            "filter_size_projection": SIZES,
+            "filters_bottleneck": WIDE,
+            "filter_size_bottleneck": SIZES,
+        },
+        "squeezenet": {
+            "filters_stem": WIDE,
+            "filter_size_stem": SIZES,
+            "filters_fire_1": WIDE,
+            "filters_fire_2": WIDE,
+            "filters_fire_block": WIDE,
+        },
+        "bert": {
+            "dropout": DROPOUTS,
+            "batch_size": (6, 12, 16, 32, 64),
+            "sequence_length": (13, 16, 32, 64, 128, 256),
+            "learning_rate": LEARNING_RATES,
+            "weight_decay": (0.0, 0.1, 0.2, 0.3),
+        },
+        "deepspeech": {
+            "epochs": (2, 4, 8, 16, 32),
+            "dropout": DROPOUTS,
+            "batch_size": (16, 32, 64, 128, 256),
+            "sequence_length": (16, 32, 64, 128, 256, 512, 1024),
+            "learning_rate": LEARNING_RATES,
+        },
+    }
+)
+"""The options of each network with their values."""
+
+TRAINING_ONLY: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "bert": ("dropout", "learning_rate", "weight_decay"),
+        "deepspeech": ("epochs", "dropout", "learning_rate"),
+    }
+)
+"""Options that change a trained network's error and nothing about running it."""
+
+OPERATING_SYSTEM: Mapping[str, tuple[str, ...] | tuple[int, ...]] = MappingProxyType(
+    {
+        "scheduler": ("CFP", "NOOP"),
+        "swappiness": (10, 30, 60, 100),
+        "dirty_background_ratio": (10, 50, 80),
+        "dirty_ratio": (5, 50),
+        "cache_pressure": (100, 500),
+    }
+)
