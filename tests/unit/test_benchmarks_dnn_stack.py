@@ -5,7 +5,6 @@ import pytest
 
 from flexibo.benchmarks import dnn_stack
 from flexibo.benchmarks.dnn_options import HARDWARE, NETWORKS, network_of, stack_space
-from flexibo.systems.options import OPERATING_SYSTEM
 from flexibo.benchmarks.dnn_stack import front_designs, response_surface, useful_rows
 from flexibo.benchmarks.dnn_surface import DEPLOYMENT_SIZES
 from flexibo.benchmarks.ledger import Ledger
@@ -13,6 +12,7 @@ from flexibo.benchmarks.problem import Problem
 from flexibo.pareto import non_dominated
 from flexibo.pareto.dominance import strictly_dominated
 from flexibo.space import Designs
+from flexibo.systems.options import OPERATING_SYSTEM
 
 (FAMILY,) = dnn_stack.FAMILIES
 SURFACES = [0, 1, 2, 3, 4]
