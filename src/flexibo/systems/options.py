@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TypeAlias
+
+Values: TypeAlias = tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | tuple[bool, ...]
+"""What an option may be."""
 
 WIDE = (16, 32, 64, 128, 256, 512, 1024)
 NARROW = (16, 32, 64, 128, 256)

@@ -1,0 +1,88 @@
+"""What a recording has measured so far: a line of JSON for each network and each combination, on the disk at once."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from flexibo.errors import InvalidValueError
+from flexibo.systems.recording.plan import Plan
+
+Cell = tuple[int, int]
+
+
+class Journal:
+    """The file of a recording that is under way.
+
+    Args:
+        path: The file; made where there is none.
+        plan: What is measured; a file that belongs to another plan is refused.
+        heading: What describes the machine; kept from the first call.
+
+    Attributes:
+        heading: What describes the machine that made the first entry.
+        errors: By network: its training's outcome.
+        readings: By network and deployment: the reading's outcome.
+    """
+
+    def __init__(self, path: Path, plan: Plan, heading: dict[str, Any]) -> None:
+        self._path = path
+        self.heading = heading
+        self.errors: dict[int, dict[str, Any]] = {}
+        self.readings: dict[Cell, dict[str, Any]] = {}
+        if path.exists():
+            self._read(plan)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._append({"plan": plan.fingerprint, "heading": heading})
+
+    def add_error(self, network: int, outcome: dict[str, Any]) -> None:
+        """Keep what a training gave."""
+        self._append({"network": network, "outcome": outcome})
+        self.errors[network] = outcome
+
+    def add_reading(self, network: int, deployment: int, outcome: dict[str, Any]) -> None:
+        """Keep what a reading gave."""
+        self._append({"network": network, "deployment": deployment, "outcome": outcome})
+        self.readings[network, deployment] = outcome
+
+    def _read(self, plan: Plan) -> None:
+        lines = [entry for line in self._path.read_bytes().splitlines() if (entry := _parsed(line)) is not None]
+        if not lines or "plan" not in lines[0]:
+            raise InvalidValueError(f"{self._path} is no recording that is under way; name another --out.")
+        if lines[0]["plan"] != plan.fingerprint:
+            raise InvalidValueError(
+                f"{self._path} belongs to a recording with other networks, deployments, data or settings; "
+                "repeat that command to finish it, or name another --out."
+            )
+        self.heading = lines[0]["heading"]
+        for entry in lines[1:]:
+            if "deployment" in entry:
+                self.readings[entry["network"], entry["deployment"]] = entry["outcome"]
+            else:
+                self.errors[entry["network"]] = entry["outcome"]
+
+    def _append(self, entry: dict[str, Any]) -> None:
+        with open(self._path, "a+b") as file:
+            # A kill may have cut the last line short: what follows begins on a line of its own.
+            if file.tell() and _last_byte(file) != b"\n":
+                file.write(b"\n")
+            file.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return None
+    return entry if isinstance(entry, dict) else None
+
+
+def _last_byte(file: Any) -> bytes:
+    file.seek(-1, os.SEEK_END)
+    last: bytes = file.read(1)
+    return last

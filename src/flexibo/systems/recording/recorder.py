@@ -1,0 +1,108 @@
+"""Measure a plan, one network after the other; what was measured stays measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from flexibo.errors import FlexiBOError
+from flexibo.systems.recording.journal import Journal
+from flexibo.systems.recording.plan import Options, Plan
+from flexibo.systems.recording.table import MEASURED, RecordedTable
+
+Told = Callable[[int, int, str], object]
+"""Called with how many measurements are done, how many there are, and what was done last."""
+
+
+class Bench(Protocol):
+    """What measures: a system on a platform."""
+
+    def error(self, network: Options) -> Mapping[str, float]:
+        """``error_percent`` and ``training_seconds`` of a network."""
+        ...
+
+    def reading(self, network: Options, deployment: Options) -> Mapping[str, float]:
+        """``energy_joules``, ``latency_ms``, ``power_watts`` and ``reading_seconds`` of one inference."""
+        ...
+
+
+def record(
+    plan: Plan,
+    journal: Journal,
+    bench: Bench,
+    *,
+    is_over: Callable[[], bool] = lambda: False,
+    told: Told = lambda done, total, what: None,
+) -> bool:
+    """Measure what is missing; whether nothing is any more.
+
+    A network that cannot be trained, or not run in some deployment, leaves empty cells: the rest goes on.
+
+    Args:
+        plan: What is measured.
+        journal: What has been measured; every outcome goes there at once.
+        bench: What measures.
+        is_over: Asked before each measurement: whether to stop and let a later call go on.
+        told: Hears of every measurement.
+    """
+    total = len(plan.networks) * (1 + len(plan.deployments))
+    for n, network in enumerate(plan.networks):
+        if n not in journal.errors:
+            if is_over():
+                return False
+            outcome = _outcome(lambda network=network: bench.error(network))  # type: ignore[misc]  # bound at once
+            journal.add_error(n, outcome)
+            told(len(journal.errors) + len(journal.readings), total, _line("trained", network, outcome))
+        for d, deployment in enumerate(plan.deployments):
+            if (n, d) in journal.readings:
+                continue
+            if is_over():
+                return False
+            outcome = _reading(bench, network, deployment, twice=(n, d) in plan.again)
+            journal.add_reading(n, d, outcome)
+            told(len(journal.errors) + len(journal.readings), total, _line("read", deployment, outcome))
+    return True
+
+
+def recorded(plan: Plan, journal: Journal) -> RecordedTable:
+    """The table of what was measured."""
+    rows = []
+    for n, network in enumerate(plan.networks):
+        for d, deployment in enumerate(plan.deployments):
+            measured = {**journal.errors.get(n, {}), **journal.readings.get((n, d), {})}
+            rows.append({**network, **deployment, **{name: measured.get(name) for name in MEASURED}})
+    networks, deployments = plan.networks[0], plan.deployments[0]
+    values = {
+        name: sorted({row[name] for row in rows}, key=lambda value: (str(type(value)), value))
+        for name in (*networks, *deployments)
+    }
+    heading = {
+        **journal.heading,
+        "system": plan.system,
+        "settings": dict(plan.settings),
+        "network_options": list(networks),
+        "deployment_options": list(deployments),
+        "values": values,
+    }
+    return RecordedTable(heading, tuple(rows))
+
+
+def _reading(bench: Bench, network: Options, deployment: Options, *, twice: bool) -> dict[str, Any]:
+    outcome = _outcome(lambda: bench.reading(network, deployment))
+    if twice and "failed" not in outcome:
+        again = _outcome(lambda: bench.reading(network, deployment))
+        outcome["energy_joules_again"] = again.get("energy_joules")
+    return outcome
+
+
+def _outcome(measure: Callable[[], Mapping[str, float]]) -> dict[str, Any]:
+    try:
+        return dict(measure())
+    except FlexiBOError as error:
+        return {"failed": str(error)}
+
+
+def _line(what: str, options: Options, outcome: Mapping[str, Any]) -> str:
+    shown = ", ".join(f"{name}={value}" for name, value in options.items())
+    found = outcome.get("failed") or ", ".join(f"{name} {value:.4g}" for name, value in outcome.items() if value)
+    return f"{what} {shown}: {found}"

@@ -1,0 +1,112 @@
+"""The table of a recording: a compressed CSV whose first line, a comment, says how it was made."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flexibo.errors import InvalidValueError
+
+MEASURED = (
+    "error_percent",
+    "training_seconds",
+    "energy_joules",
+    "latency_ms",
+    "power_watts",
+    "reading_seconds",
+    "energy_joules_again",
+)
+"""The columns that follow the options."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTable:
+    """A full grid of networks and deployments, measured.
+
+    Attributes:
+        heading: How it was made: system, data, machine, versions, date, and the options of network and deployment.
+        rows: One per combination: option values, then `MEASURED`; None where a measurement failed or was not made.
+    """
+
+    heading: Mapping[str, Any]
+    rows: tuple[Mapping[str, Any], ...]
+
+    @property
+    def network_options(self) -> tuple[str, ...]:
+        """The options that decide the error."""
+        return tuple(self.heading["network_options"])
+
+    @property
+    def deployment_options(self) -> tuple[str, ...]:
+        """The options that decide energy and latency alone."""
+        return tuple(self.heading["deployment_options"])
+
+
+def write_table(path: Path, table: RecordedTable) -> None:
+    """Write a table so that there is either the old file or the whole new one; equal tables give equal bytes."""
+    names = (*table.network_options, *table.deployment_options, *MEASURED)
+    text = io.StringIO(newline="")
+    text.write(f"# {json.dumps(dict(table.heading), sort_keys=True)}\n")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([_text(row.get(name)) for name in names] for row in table.rows)
+    partial = path.with_name(f"{path.name}.writing")
+    with open(partial, "wb") as raw:
+        with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as file:
+            file.write(text.getvalue().encode())
+        raw.flush()
+        os.fsync(raw.fileno())
+    os.replace(partial, path)
+
+
+def read_table(path: Path) -> RecordedTable:
+    """The table in a file."""
+    try:
+        lines = gzip.decompress(path.read_bytes()).decode().splitlines()
+        heading = json.loads(lines[0].removeprefix("# "))
+        names, *rows = csv.reader(lines[1:])
+        options = (*heading["network_options"], *heading["deployment_options"])
+    except (OSError, EOFError, ValueError, LookupError, TypeError) as error:
+        raise InvalidValueError(f"{path} is no table that 'flexibo record' wrote: {error}.") from None
+    if tuple(names) != (*options, *MEASURED):
+        raise InvalidValueError(
+            f"{path} has the columns {', '.join(names)}; {', '.join((*options, *MEASURED))} wanted."
+        )
+    kinds = heading["values"]
+    return RecordedTable(heading, tuple(_row(names, row, kinds, path) for row in rows))
+
+
+def _row(names: Sequence[str], row: Sequence[str], kinds: Mapping[str, Sequence[Any]], path: Path) -> dict[str, Any]:
+    if len(row) != len(names):
+        raise InvalidValueError(f"{path} has a row of {len(row)} cells; {len(names)} wanted.")
+    values: dict[str, Any] = {}
+    for name, text in zip(names, row, strict=True):
+        if name in MEASURED:
+            values[name] = _number(text, name, path) if text else None
+            continue
+        known = {_text(value): value for value in kinds[name]}
+        if text not in known:
+            raise InvalidValueError(f"{path} has {text!r} in the column {name!r}; one of {', '.join(known)} wanted.")
+        values[name] = known[text]
+    return values
+
+
+def _number(text: str, name: str, path: Path) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidValueError(f"{path} has {text!r} in the column {name!r}; a number wanted.") from None
+
+
+def _text(value: Any) -> str:
+    """A cell: numbers to seven digits, which no meter has; nothing for None."""
+    if value is None:
+        return ""
+    return f"{value:.7g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flexibo.errors import FlexiBOError, InvalidValueError
+from flexibo.systems.recording.journal import Journal
+from flexibo.systems.recording.plan import Plan, planned
+from flexibo.systems.recording.recorder import record, recorded
+from flexibo.systems.recording.table import RecordedTable, read_table, write_table
+
+NETWORK = {"filters": (16, 32, 64), "filter_size": (1, 3)}
+DEPLOYMENT = {"batch": (1, 4), "precision": ("fp32", "bf16"), "cuda_graphs": (False, True)}
+HEADING = {"machine": "a board", "date": "2026-01-02"}
+
+
+def plan_of(networks: int = 4, deployments: int = 3, again: int = 2, seed: int = 0, **settings: Any) -> Plan:
+    return planned(
+        "lenet",
+        NETWORK,
+        DEPLOYMENT,
+        networks=networks,
+        deployments=deployments,
+        again=again,
+        settings=settings,
+        seed=seed,
+    )
+
+
+class FakeBench:
+    """Counts what it measures; a network of 64 filters cannot be trained, a batch of 4 of them not be run."""
+
+    def __init__(self) -> None:
+        self.trained: list[Mapping[str, Any]] = []
+        self.read: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = []
+
+    def error(self, network: Mapping[str, Any]) -> Mapping[str, float]:
+        self.trained.append(network)
+        if network["filters"] == 64:
+            raise FlexiBOError("The loss is NaN after epoch 1.")
+        return {"error_percent": 100 / network["filters"], "training_seconds": 2.5}
+
+    def reading(self, network: Mapping[str, Any], deployment: Mapping[str, Any]) -> Mapping[str, float]:
+        self.read.append((network, deployment))
+        if network["filters"] == 64 and deployment["batch"] == 4:
+            raise FlexiBOError("There is not enough memory.")
+        joules = network["filters"] * network["filter_size"] / deployment["batch"] + 0.001 * len(self.read)
+        return {"energy_joules": joules, "latency_ms": 1.0, "power_watts": 100.0, "reading_seconds": 2.1}
+
+
+def test_a_plan_has_different_networks_and_deployments_from_the_options() -> None:
+    plan = plan_of()
+    assert len({tuple(network.items()) for network in plan.networks}) == 4
+    assert len({tuple(deployment.items()) for deployment in plan.deployments}) == 3
+    assert all(network[name] in NETWORK[name] for network in plan.networks for name in NETWORK)
+    assert len(plan.again) == 2
+
+
+def test_a_plan_takes_everything_where_there_is_no_more() -> None:
+    plan = plan_of(networks=100, deployments=100)
+    assert (len(plan.networks), len(plan.deployments)) == (6, 8)
+
+
+def test_a_plan_is_decided_by_its_arguments() -> None:
+    assert plan_of() == plan_of()
+    assert plan_of().fingerprint == plan_of().fingerprint
+    others = [plan_of(seed=1), plan_of(networks=5), plan_of(deployments=2), plan_of(again=1), plan_of(data="abc")]
+    assert len({plan.fingerprint for plan in (plan_of(), *others)}) == 6
+
+
+@pytest.mark.parametrize("wrong", [{"networks": 0}, {"deployments": 0}, {"again": -1}])
+def test_a_plan_of_nothing_is_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(InvalidValueError, match="it must be at least"):
+        plan_of(**wrong)
+
+
+def test_every_network_is_trained_once_and_read_in_every_deployment(tmp_path: Path) -> None:
+    plan, bench = plan_of(again=0), FakeBench()
+    assert record(plan, Journal(tmp_path / "j", plan, HEADING), bench)
+    assert bench.trained == list(plan.networks)
+    assert bench.read == [(network, deployment) for network in plan.networks for deployment in plan.deployments]
+
+
+def test_chosen_combinations_are_read_twice(tmp_path: Path) -> None:
+    plan, bench = plan_of(networks=2, deployments=2, again=3), FakeBench()
+    journal = Journal(tmp_path / "j", plan, HEADING)
+    record(plan, journal, bench)
+    twice = {cell for cell, outcome in journal.readings.items() if "energy_joules_again" in outcome}
+    assert twice <= plan.again
+    assert twice == {cell for cell in plan.again if "failed" not in journal.readings[cell]}
+    for cell in twice:
+        assert journal.readings[cell]["energy_joules_again"] > journal.readings[cell]["energy_joules"]
+
+
+def test_a_recording_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
+    plan, bench = plan_of(again=0), FakeBench()
+    left = iter([False] * 6 + [True])
+    assert not record(plan, Journal(tmp_path / "j", plan, HEADING), bench, is_over=lambda: next(left))
+    assert len(bench.trained) + len(bench.read) == 6
+    again = Journal(tmp_path / "j", plan, {"machine": "another"})
+    assert again.heading == HEADING
+    assert record(plan, again, bench)
+    assert bench.trained == list(plan.networks)
+    assert len(bench.read) == len(plan.networks) * len(plan.deployments)
+
+
+def test_a_line_that_a_kill_cut_short_is_measured_again(tmp_path: Path) -> None:
+    plan, bench, path = plan_of(again=0), FakeBench(), tmp_path / "j"
+    record(plan, Journal(path, plan, HEADING), bench)
+    path.write_bytes(path.read_bytes()[:-9])
+    assert record(plan, Journal(path, plan, HEADING), bench)
+    assert len(bench.read) == len(plan.networks) * len(plan.deployments) + 1
+    assert len(Journal(path, plan, HEADING).readings) == 12
+
+
+def test_a_journal_of_another_plan_is_refused(tmp_path: Path) -> None:
+    Journal(tmp_path / "j", plan_of(), HEADING)
+    with pytest.raises(InvalidValueError, match="other networks, deployments, data or settings"):
+        Journal(tmp_path / "j", plan_of(seed=1), HEADING)
+
+
+def test_a_file_that_is_no_journal_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "j").write_text("hello\n")
+    with pytest.raises(InvalidValueError, match="no recording that is under way"):
+        Journal(tmp_path / "j", plan_of(), HEADING)
+    assert (tmp_path / "j").read_text() == "hello\n"
+
+
+def _table(tmp_path: Path) -> RecordedTable:
+    plan = plan_of(networks=6)
+    journal = Journal(tmp_path / "j", plan, HEADING)
+    record(plan, journal, FakeBench())
+    return recorded(plan, journal)
+
+
+def test_what_failed_is_empty_and_the_rest_is_there(tmp_path: Path) -> None:
+    rows = _table(tmp_path).rows
+    assert len(rows) == 18
+    for row in rows:
+        assert (row["error_percent"] is None) == (row["filters"] == 64)
+        assert (row["energy_joules"] is None) == (row["filters"] == 64 and row["batch"] == 4)
+
+
+def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
+    table = _table(tmp_path)
+    write_table(tmp_path / "t.csv.gz", table)
+    again = read_table(tmp_path / "t.csv.gz")
+    assert again.heading == table.heading
+    assert (again.network_options, again.deployment_options) == (tuple(NETWORK), tuple(DEPLOYMENT))
+    for row, other in zip(table.rows, again.rows, strict=True):
+        close = {n: pytest.approx(v, rel=1e-6) if isinstance(v, float) else v for n, v in row.items()}
+        assert close == other
+        assert {name: type(value) for name, value in row.items()} == {n: type(v) for n, v in other.items()}
+
+
+def test_equal_tables_are_equal_files(tmp_path: Path) -> None:
+    table = _table(tmp_path)
+    write_table(tmp_path / "a", table)
+    write_table(tmp_path / "b", table)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "j"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (lambda whole, text: whole[:-20], "no table that 'flexibo record' wrote"),
+        (lambda whole, text: b"hello", "no table that 'flexibo record' wrote"),
+        (lambda whole, text: gzip.compress(b"a,b\n1,2\n"), "no table that 'flexibo record' wrote"),
+        (lambda whole, text: gzip.compress(text.replace("latency_ms", "latency_s").encode()), "has the columns"),
+        (
+            lambda whole, text: gzip.compress(text.replace("\n16,", "\n17,").encode()),
+            "has '17' in the column 'filters'",
+        ),
+        (lambda whole, text: gzip.compress(text.rstrip("\n").rpartition(",")[0].encode()), "has a row of 11 cells"),
+        (lambda whole, text: gzip.compress(text.replace(",2.1,", ",fast,").encode()), "has 'fast' in the column"),
+    ],
+    ids=["cut short", "not compressed", "no heading", "another column", "unknown value", "short row", "no number"],
+)
+def test_a_damaged_table_is_a_sentence(tmp_path: Path, damage: Any, sentence: str) -> None:
+    path = tmp_path / "t.csv.gz"
+    write_table(path, _table(tmp_path))
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole, gzip.decompress(whole).decode()))
+    with pytest.raises(InvalidValueError, match=sentence):
+        read_table(path)
+
+
+def test_progress_is_told(tmp_path: Path) -> None:
+    plan, told = plan_of(networks=1, deployments=1, again=0), []
+    plan = replace(plan, networks=({"filters": 16, "filter_size": 3},))
+    record(plan, Journal(tmp_path / "j", plan, HEADING), FakeBench(), told=lambda *what: told.append(what))
+    assert [(done, total) for done, total, _ in told] == [(1, 2), (2, 2)]
+    assert told[0][2].startswith("trained filters=16, filter_size=3: error_percent 6.25")
