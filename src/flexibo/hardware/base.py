@@ -5,6 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from flexibo.errors import FlexiBOError
+
+
+class MeterError(FlexiBOError, OSError):
+    """A meter cannot be read, or says what cannot be true."""
+
 
 class EnergyMeter(Protocol):
     """A counter of the energy that a machine has used.
@@ -15,6 +21,16 @@ class EnergyMeter(Protocol):
     @property
     def name(self) -> str:
         """What is read, for a report: "RAPL, 2 packages"."""
+        ...
+
+    @property
+    def update_seconds(self) -> float:
+        """How often the counter moves; what is measured must last many times as long."""
+        ...
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether the joules are calculated from an assumption instead of measured."""
         ...
 
     def read_joules(self) -> float:

@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from flexibo.errors import FlexiBOError
-from flexibo.hardware.base import Availability
+from flexibo.hardware.base import Availability, MeterError
 
 POWERCAP = Path("/sys/class/powercap")
 _TOP_LEVEL_ZONE = re.compile(r"intel-rapl:\d+")
 
 
-class RaplUnavailableError(FlexiBOError, OSError):
+class RaplUnavailableError(MeterError):
     """The RAPL counters are missing or may not be read."""
 
 
@@ -55,6 +54,9 @@ class RaplMeter:
     Raises:
         RaplUnavailableError: A counter is missing or may not be read; the message says what to do.
     """
+
+    update_seconds = 0.001
+    is_estimate = False
 
     def __init__(self, root: str | Path = POWERCAP) -> None:
         self._packages = _open_packages(Path(root))
