@@ -40,10 +40,14 @@ class EnergyMeter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """Whether a meter can be read, and if not, why; true and false like a bool.
+    """Whether a meter can be read; true and false like a bool.
 
     >>> bool(Availability(False, "There is no such folder."))
     False
+
+    Attributes:
+        is_available: Whether it can be read.
+        reason: If not, why; otherwise what is read, where that is said.
     """
 
     is_available: bool

@@ -19,18 +19,19 @@ class System:
         name: What a user types to name it.
         space: All legal designs.
         objectives: What is measured, in the order of a report's columns.
-        functions: For each objective's name, the callable that measures it: design -> value.
+        functions: For each objective's name, the callable that measures it: design -> value. An objective that is
+            measured with another one has none: the other's function returns both, by name.
         notes: Sentences a report repeats, such as how an objective is measured on this machine.
     """
 
     name: str
     space: Space
     objectives: tuple[Objective, ...]
-    functions: Mapping[str, Callable[[Mapping[str, Any]], float]]
+    functions: Mapping[str, Callable[[Mapping[str, Any]], float | Mapping[str, float]]]
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        names = {objective.name for objective in self.objectives}
+        names = {objective.name for objective in self.objectives if objective.measured_with is None}
         if names != set(self.functions):
             raise InvalidValueError(
                 f"System {self.name!r} has the objectives {', '.join(sorted(names))} and functions for "

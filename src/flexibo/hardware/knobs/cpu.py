@@ -1,0 +1,147 @@
+"""Processor knobs of Linux: how many cores are active, and how fast they run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from flexibo.errors import InvalidValueError
+from flexibo.hardware.knobs.base import KnobUnavailableError, Level, Machine, Write, changes, whole
+from flexibo.hardware.knobs.files import number_of, numbered, numbers_of, text_of
+from flexibo.hardware.knobs.frequencies import pinned, spread, step_of
+
+CPU = Path("devices/system/cpu")
+_KHZ = 1e6  # per GHz
+_TABLE_TOLERANCE, _RANGE_TOLERANCE = 0.01, 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveCores:
+    """How many processor cores, as the kernel counts them, are online; those with the lowest numbers are.
+
+    The first core, and others that cannot go offline, always count. On a Jetson TX2 cores 1 and 2 are its Denver cores.
+    A process that was bound to a core that goes offline stays unbound when the core returns.
+
+    Attributes:
+        machine: Where.
+        highest: The largest number offered; all cores if None.
+    """
+
+    machine: Machine
+    highest: int | None = None
+    name: str = "active_cores"
+
+    def values(self) -> tuple[Level, ...]:
+        """From the cores that cannot go offline to all."""
+        switches, fixed = self._cores()
+        if not switches:
+            raise KnobUnavailableError(f"No core under {self.machine.roots.sys / CPU} can go offline.")
+        most = len(switches) + fixed
+        return tuple(range(max(fixed, 1), min(most, self.highest or most) + 1))
+
+    def read(self) -> Level:
+        """How many cores are online."""
+        switches, fixed = self._cores()
+        return fixed + sum(number_of(self.machine, switch) for switch in switches)
+
+    def writes(self, value: Level) -> tuple[Write, ...]:
+        """Cores come online before others go, so that there are never fewer than before or after."""
+        offered = self.values()
+        switches, fixed = self._cores()
+        count = whole(self.name, value, int(offered[0]), int(offered[-1])) - fixed
+        moves = [
+            Write(str(switch), "1" if position < count else "0", text_of(self.machine, switch))
+            for position, switch in enumerate(switches)
+        ]
+        up, down = moves[:count], moves[count:]
+        return changes([*up, *reversed(down)])
+
+    def _cores(self) -> tuple[list[Path], int]:
+        """The switches of the cores that can go offline, by number, and how many cannot."""
+        cores = numbered(self.machine.roots.sys / CPU, "cpu")
+        if not cores:
+            raise KnobUnavailableError(f"There are no processor cores under {self.machine.roots.sys / CPU}.")
+        # Boards show a switch for the first core as well, but interrupts and firmware want it online.
+        switches = [core / "online" for core in cores if core.name != "cpu0" and (core / "online").exists()]
+        return switches, len(cores) - len(switches)
+
+
+@dataclass(frozen=True, slots=True)
+class CpuFrequency:
+    """The frequency of all online cores in GHz: both limits of each group of cores that share a clock are set to it.
+
+    Every governor obeys the limits, so none is changed; where the governor is `userspace`, its speed is set as well. A
+    group of cores that has not this step takes its own nearest one.
+
+    Attributes:
+        machine: Where.
+        steps: How many frequencies are offered at most.
+        bounds: Between which, in GHz; all if None.
+    """
+
+    machine: Machine
+    steps: int = 8
+    bounds: tuple[float, float] | None = None
+    name: str = "cpu_frequency"
+
+    def values(self) -> tuple[Level, ...]:
+        """The steps of the fastest cores, or evenly spread ones where the driver takes any frequency."""
+        policy = self._fastest()
+        table = self._table(policy)
+        if table:
+            return spread([step / _KHZ for step in table], self.steps, self.bounds)
+        low, high = self._range(policy)
+        return spread([(low + (high - low) * part // 100) / _KHZ for part in range(101)], self.steps, self.bounds)
+
+    def read(self) -> Level:
+        """The frequency that the fastest cores may reach now."""
+        return number_of(self.machine, self._fastest() / "scaling_max_freq") / _KHZ
+
+    def writes(self, value: Level) -> tuple[Write, ...]:
+        """Both limits of each group of cores, then its speed where the user governs it."""
+        fastest = self._fastest()
+        table = self._table(fastest)
+        if table:
+            wanted = step_of(self.name, value, [step / _KHZ for step in table]) * _KHZ
+        else:
+            low, high = self._range(fastest)
+            if isinstance(value, (str, bool)) or not low <= round(value * _KHZ) <= high:
+                raise InvalidValueError(
+                    f"Option {self.name!r} is {value!r}; it must be between {low / _KHZ:g} and {high / _KHZ:g}."
+                )
+            wanted = value * _KHZ
+        return tuple(write for policy in self._policies() for write in self._pinned(policy, wanted))
+
+    def _pinned(self, policy: Path, wanted: float) -> tuple[Write, ...]:
+        table = self._table(policy)
+        low, high = self._range(policy)
+        target = min(table, key=lambda step: abs(step - wanted)) if table else round(min(max(wanted, low), high))
+        tolerance = _TABLE_TOLERANCE if table else _RANGE_TOLERANCE
+        limits = pinned(
+            self.machine, policy / "scaling_min_freq", policy / "scaling_max_freq", target, tolerance=tolerance
+        )
+        speed = policy / "scaling_setspeed"
+        if text_of(self.machine, policy / "scaling_governor") != "userspace" or not speed.exists():
+            return limits
+        before = str(number_of(self.machine, speed))
+        return (*limits, *changes([Write(str(speed), str(target), before, tolerance=tolerance)]))
+
+    def _policies(self) -> list[Path]:
+        """The groups of cores that share a clock and have a core online."""
+        folder = self.machine.roots.sys / CPU / "cpufreq"
+        found = [policy for policy in numbered(folder, "policy") if numbers_of(self.machine, policy / "affected_cpus")]
+        if not found:
+            raise KnobUnavailableError(f"The kernel does not control the cores' frequency: no policy under {folder}.")
+        return found
+
+    def _fastest(self) -> Path:
+        return max(self._policies(), key=lambda policy: self._range(policy)[1])
+
+    def _table(self, policy: Path) -> tuple[int, ...]:
+        return numbers_of(self.machine, policy / "scaling_available_frequencies")
+
+    def _range(self, policy: Path) -> tuple[int, int]:
+        return (
+            number_of(self.machine, policy / "cpuinfo_min_freq"),
+            number_of(self.machine, policy / "cpuinfo_max_freq"),
+        )

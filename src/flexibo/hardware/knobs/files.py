@@ -1,0 +1,152 @@
+"""The files of a Linux machine that knobs read and write.
+
+Only files that a knob of this package sets can be written: the rest of /sys and /proc/sys can do anything to a machine,
+and a journal, which says what to write where, is a file that others might have touched.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from flexibo.hardware.knobs.base import HERE, KnobUnavailableError, Machine, Roots, chosen
+
+NVML = "nvml:"
+
+_SYS = re.compile(
+    r"devices/system/cpu/cpu\d+/online"
+    r"|devices/system/cpu/cpufreq/policy\d+/scaling_(min_freq|max_freq|setspeed)"
+    r"|block/[^/]+/queue/scheduler"
+    r"|class/devfreq/[^/]+/(min_freq|max_freq)"
+    r"|kernel/debug/bpmp/debug/clk/emc/(rate|mrq_rate_locked|state)"
+)
+_PROC = re.compile(r"sys/vm/(swappiness|vfs_cache_pressure|dirty_(background_)?(ratio|bytes))")
+_GPU = re.compile(r"nvml:\d+/(power_limit_mw|locked_clock_mhz)")
+
+
+def is_knob_place(path: str, roots: Roots) -> bool:
+    """Whether a knob of this package writes there.
+
+    >>> is_knob_place("/proc/sys/vm/swappiness", Roots()), is_knob_place("/proc/sysrq-trigger", Roots())
+    (True, False)
+    """
+    if _GPU.fullmatch(path):
+        return True
+    if ".." in PurePosixPath(path).parts:
+        return False
+    for root, pattern in ((roots.sys, _SYS), (roots.proc, _PROC)):
+        if PurePosixPath(path).is_relative_to(root) and pattern.fullmatch(str(PurePosixPath(path).relative_to(root))):
+            # The kernel's folders are full of links, but none leads out of them.
+            return Path(path).resolve().is_relative_to(root.resolve())
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class LinuxMachine:
+    """A Linux machine through its files.
+
+    Attributes:
+        roots: Where the kernel's files are.
+        nvidia: What answers for names that begin with "nvml:"; None where GPUs are left alone.
+    """
+
+    roots: Roots = HERE
+    nvidia: Machine | None = None
+
+    def read(self, path: str) -> str:
+        """The text of a file, without space around it."""
+        if path.startswith(NVML):
+            return self._gpus(path).read(path)
+        return Path(path).read_text(encoding="utf-8", errors="replace").strip()
+
+    def write(self, path: str, text: str) -> None:
+        """Write a text as one line to a file that is there and that a knob sets."""
+        if path.startswith(NVML):
+            self._gpus(path).write(path, text)
+            return
+        if not is_knob_place(path, self.roots):
+            raise PermissionError(0, "it is not the file of a knob", path)
+        # Never made: where a file is not there, the kernel has no such setting.
+        descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC)
+        try:
+            os.write(descriptor, f"{text}\n".encode())
+        finally:
+            os.close(descriptor)
+
+    def refusal(self, path: str) -> str:
+        """Why this user cannot write to a file; empty if nothing is known to forbid it."""
+        if path.startswith(NVML):
+            return self.nvidia.refusal(path) if self.nvidia is not None else _NO_GPUS
+        if not is_knob_place(path, self.roots):
+            return f"{path} is not the file of a knob."
+        if not os.path.exists(path):
+            return f"{path} is not there."
+        if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+            return f"{path} may not be written by this user; run as root, or let root run: chmod a+w {path}."
+        return ""
+
+    def _gpus(self, path: str) -> Machine:
+        if self.nvidia is None:
+            raise PermissionError(0, "GPUs are left alone unless they are allowed", path)
+        return self.nvidia
+
+
+_NO_GPUS = "Clocks and power limits of GPUs are left alone unless they are allowed."
+
+
+def text_of(machine: Machine, path: Path) -> str:
+    """What a file says; of several words the chosen one.
+
+    Raises:
+        KnobUnavailableError: It cannot be read.
+    """
+    return chosen(words_of(machine, path))
+
+
+def words_of(machine: Machine, path: Path) -> str:
+    """All that a file says.
+
+    Raises:
+        KnobUnavailableError: It cannot be read.
+    """
+    try:
+        return machine.read(str(path))
+    except PermissionError:
+        raise KnobUnavailableError(f"{path} may not be read by this user; run as root.") from None
+    except OSError as error:
+        raise KnobUnavailableError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def number_of(machine: Machine, path: Path) -> int:
+    """The whole number in a file.
+
+    Raises:
+        KnobUnavailableError: It cannot be read, or says something else.
+    """
+    text = text_of(machine, path)
+    try:
+        return int(text)
+    except ValueError:
+        raise KnobUnavailableError(f"{path} says {text!r}; a whole number was expected.") from None
+
+
+def numbers_of(machine: Machine, path: Path) -> tuple[int, ...]:
+    """The whole numbers in a file, rising; none if there is no such file."""
+    try:
+        words = machine.read(str(path)).split()
+    except OSError:
+        return ()
+    return tuple(sorted({int(word) for word in words if word.isdecimal()}))
+
+
+def numbered(folder: Path, stem: str) -> Sequence[Path]:
+    """The members of a folder named by a word and a number, such as cpu10, by number."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return ()
+    found = [(int(match.group(1)), match.string) for name in names if (match := re.fullmatch(rf"{stem}(\d+)", name))]
+    return [folder / name for _, name in sorted(found)]

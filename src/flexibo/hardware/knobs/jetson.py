@@ -1,0 +1,153 @@
+"""Knobs of NVIDIA's Jetson boards: the frequencies of the GPU and of the memory (EMC)."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from flexibo.hardware.knobs.base import KnobUnavailableError, Level, Machine, Write
+from flexibo.hardware.knobs.cpu import ActiveCores, CpuFrequency
+from flexibo.hardware.knobs.files import number_of, numbers_of
+from flexibo.hardware.knobs.frequencies import pinned, spread, step_of
+
+DEVFREQ = Path("class/devfreq")
+BPMP = Path("kernel/debug/bpmp/debug")
+_HZ = 1e9  # per GHz
+_TOLERANCE = 0.01
+# 17000000.gp10b is the TX2's GPU, 17000000.gv11b the Xavier's, 17000000.ga10b the Orin's; newer kernels say .gpu.
+_GPU = re.compile(r".*\.(gpu|g[a-z]\d+b)")
+
+PAPER: Mapping[str, tuple[float, float]] = MappingProxyType(
+    {
+        "active_cores": (1, 6),
+        "cpu_frequency": (0.3, 2.3),
+        "gpu_frequency": (0.3, 1.8),
+        "emc_frequency": (0.3, 2.0),
+    }
+)
+"""The paper's ranges, frequencies in GHz; a board offers those of its own steps that are nearest."""
+
+TX2_EMC_MHZ = (40.8, 68, 102, 204, 408, 665.6, 800, 1062.4, 1331.2, 1600, 1866)
+XAVIER_EMC_MHZ = (204, 408, 665.6, 800, 1065.6, 1331.2, 1600, 1866, 2133)
+"""The memory steps of both boards, for firmware that does not list its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuFrequency:
+    """The frequency of a board's GPU in GHz: both of its limits are set to it.
+
+    Attributes:
+        machine: Where.
+        steps: How many frequencies are offered at most.
+        bounds: Between which, in GHz; all if None.
+    """
+
+    machine: Machine
+    steps: int = 8
+    bounds: tuple[float, float] | None = None
+    name: str = "gpu_frequency"
+
+    def values(self) -> tuple[Level, ...]:
+        """The GPU's own steps."""
+        return spread(self._table(), self.steps, self.bounds)
+
+    def read(self) -> Level:
+        """The frequency that the GPU may reach now."""
+        return number_of(self.machine, self._folder() / "max_freq") / _HZ
+
+    def writes(self, value: Level) -> tuple[Write, ...]:
+        """Both limits."""
+        folder = self._folder()
+        target = round(step_of(self.name, value, self._table()) * _HZ)
+        return pinned(self.machine, folder / "min_freq", folder / "max_freq", target, tolerance=_TOLERANCE)
+
+    def _table(self) -> list[float]:
+        path = self._folder() / "available_frequencies"
+        table = numbers_of(self.machine, path)
+        if not table:
+            raise KnobUnavailableError(f"{path} lists no frequency.")
+        return [step / _HZ for step in table]
+
+    def _folder(self) -> Path:
+        folder = self.machine.roots.sys / DEVFREQ
+        try:
+            found = sorted(name for name in os.listdir(folder) if _GPU.fullmatch(name))
+        except OSError:
+            found = []
+        if not found:
+            raise KnobUnavailableError(f"There is no GPU of a Jetson board under {folder}.")
+        return folder / found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class EmcFrequency:
+    """The frequency of a board's memory in GHz: the clock is locked against other requests, then set.
+
+    The files belong to debugfs, which only root may read. The clock is free again after it is put back, so only the
+    lock is verified then.
+
+    Attributes:
+        machine: Where.
+        steps: How many frequencies are offered at most.
+        bounds: Between which, in GHz; all if None.
+    """
+
+    machine: Machine
+    steps: int = 8
+    bounds: tuple[float, float] | None = None
+    name: str = "emc_frequency"
+
+    def values(self) -> tuple[Level, ...]:
+        """The steps that the firmware lists, or those of the TX2 and Xavier that are in its range."""
+        return spread(self._table(), self.steps, self.bounds)
+
+    def read(self) -> Level:
+        """The frequency now."""
+        return number_of(self.machine, self._clock / "rate") / _HZ
+
+    def writes(self, value: Level) -> tuple[Write, ...]:
+        """The lock, then the rate, then the clock itself in case it is off."""
+        target = round(step_of(self.name, value, self._table()) * _HZ)
+        lock, rate, on = (self._clock / name for name in ("mrq_rate_locked", "rate", "state"))
+        locked = number_of(self.machine, lock)
+        before = str(number_of(self.machine, rate))
+        writes = [
+            Write(str(lock), "1", str(locked)),
+            Write(str(rate), str(target), before, tolerance=_TOLERANCE, steady=bool(locked)),
+            Write(str(on), "1", str(number_of(self.machine, on))),
+        ]
+        # A rate that nobody has locked may move at any time, so it is written even if it is there now.
+        return tuple(write for write in writes if not write.steady or write.value != write.before)
+
+    @property
+    def _clock(self) -> Path:
+        return self.machine.roots.sys / BPMP / "clk" / "emc"
+
+    def _table(self) -> list[float]:
+        listed = numbers_of(self.machine, self.machine.roots.sys / BPMP / "emc" / "possible_rates")
+        low, high = number_of(self.machine, self._clock / "min_rate"), number_of(self.machine, self._clock / "max_rate")
+        usual = TX2_EMC_MHZ if high <= TX2_EMC_MHZ[-1] * 1e6 else XAVIER_EMC_MHZ
+        rates = [khz * 1000 for khz in listed] or [round(mhz * 1e6) for mhz in usual]
+        found = {rate for rate in rates if low <= rate <= high} | {low, high}
+        return [rate / _HZ for rate in sorted(found)]
+
+
+def jetson_knobs(
+    machine: Machine, *, steps: int = 8
+) -> tuple[ActiveCores | CpuFrequency | GpuFrequency | EmcFrequency, ...]:
+    """The paper's four hardware knobs, in the order in which they are set: its ranges, the board's own steps.
+
+    Args:
+        machine: The board.
+        steps: How many frequencies of each device are offered at most.
+    """
+    return (
+        ActiveCores(machine, highest=int(PAPER["active_cores"][1])),
+        CpuFrequency(machine, steps, PAPER["cpu_frequency"]),
+        GpuFrequency(machine, steps, PAPER["gpu_frequency"]),
+        EmcFrequency(machine, steps, PAPER["emc_frequency"]),
+    )

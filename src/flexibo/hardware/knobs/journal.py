@@ -1,0 +1,245 @@
+"""The journal: what a session changes and how it is undone, on the disk before the first change is made.
+
+One small JSON file, replaced as a whole and never in parts. It names the process and the boot that it belongs to: after
+a restart the kernel has its own defaults again, and what was written down before must not be put back over them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from flexibo.errors import FlexiBOError
+from flexibo.hardware.knobs.base import HERE, Roots, Write
+from flexibo.hardware.knobs.files import is_knob_place
+
+FORMAT = 1
+_TEXT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+class JournalError(FlexiBOError, ValueError):
+    """The journal cannot be used; the message says why and what to do."""
+
+
+def default_path(environment: Mapping[str, str], home: Path) -> Path:
+    """Where the journal of a user is.
+
+    >>> str(default_path({"XDG_STATE_HOME": "/var/state"}, Path("/root")))
+    '/var/state/flexibo/knobs.json'
+    """
+    state = environment.get("XDG_STATE_HOME", "")
+    folder = Path(state) if state.startswith("/") else home / ".local" / "state"
+    return folder / "flexibo" / "knobs.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a journal says.
+
+    Attributes:
+        host: The machine's name.
+        boot_id: Which boot of which machine.
+        pid: The process whose session it is; 0 if that session ended and could not put everything back.
+        started: When that process began, as the kernel counts; another process may have its number later.
+        writes: In the order in which they are made.
+    """
+
+    host: str
+    boot_id: str
+    pid: int
+    started: str
+    writes: tuple[Write, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """The file of one session at a time.
+
+    Attributes:
+        path: Where it is.
+        roots: The machine's; what lies outside is never written.
+        processes: Where the kernel shows processes.
+    """
+
+    path: Path
+    roots: Roots = HERE
+    processes: Path = Path("/proc")
+
+    def begin(self, writes: Sequence[Write]) -> None:
+        """Write the journal of a session of this process; when this returns it is on the disk.
+
+        Raises:
+            JournalError: There is one already, or it cannot be written.
+        """
+        found = self.load()
+        if found is not None:
+            raise self._taken(found)
+        with self._writing():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            draft = self._draft(writes, os.getpid())
+            try:
+                os.link(draft, self.path)  # unlike a rename it fails if another process was faster
+                _sync(self.path.parent)
+            except FileExistsError:
+                raise JournalError(
+                    f"Another session has just begun (journal {self.path}); wait until it ends."
+                ) from None
+            finally:
+                os.unlink(draft)
+
+    def update(self, writes: Sequence[Write], *, is_left: bool = False) -> None:
+        """Replace what the journal says; with `is_left` it is no longer that of a living session."""
+        with self._writing():
+            draft = self._draft(writes, 0 if is_left else os.getpid())
+            os.replace(draft, self.path)
+            _sync(self.path.parent)
+
+    def end(self) -> None:
+        """Remove the journal, because everything is as it was."""
+        try:
+            self.path.unlink(missing_ok=True)
+            _sync(self.path.parent)
+        except OSError as error:
+            raise JournalError(
+                f"All settings are as they were, but the journal {self.path} cannot be removed: {error.strerror}; "
+                "remove it."
+            ) from None
+
+    def load(self) -> Entry | None:
+        """What the journal says; None if there is none.
+
+        Raises:
+            JournalError: It is damaged, or names a place that no knob writes to.
+        """
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise JournalError(f"The journal {self.path} cannot be read: {error}. Nothing was done.") from None
+        try:
+            entry = _entry(json.loads(text))
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise JournalError(
+                f"The journal {self.path} is damaged; nothing was done. Restart the machine, or set what differs by "
+                "hand, then remove the file."
+            ) from None
+        self._check(entry.writes)
+        return entry
+
+    def is_of_this_boot(self, entry: Entry) -> bool:
+        """Whether the machine has not been restarted since, and is the same."""
+        return entry.boot_id == self._kernel("boot_id")
+
+    def is_alive(self, entry: Entry) -> bool:
+        """Whether the session's process still runs on this machine."""
+        if not entry.pid or not self.is_of_this_boot(entry):
+            return False
+        return self._started(entry.pid) == entry.started
+
+    def stale(self, entry: Entry) -> JournalError:
+        """An error that says why an entry of another boot is not applied."""
+        host = self._kernel("hostname")
+        origin = "before this machine was restarted" if entry.host == host else f"on the machine {entry.host!r}"
+        return JournalError(
+            f"The journal {self.path} was written {origin}, and a restart undoes all settings; remove the file, or "
+            "put its values back all the same with 'flexibo knobs restore --force'."
+        )
+
+    def _taken(self, entry: Entry) -> JournalError:
+        if not self.is_of_this_boot(entry):
+            return self.stale(entry)
+        if not self.is_alive(entry):
+            who = f"process {entry.pid}" if entry.pid else "an earlier session"
+            return JournalError(
+                f"Settings of {who} were not put back; run: flexibo knobs restore --journal {self.path}"
+            )
+        if entry.pid == os.getpid():
+            return JournalError(f"This process (pid {entry.pid}) has a session already; end it before another begins.")
+        return JournalError(
+            f"Process {entry.pid} is using settings of this machine (journal {self.path}); wait until it ends."
+        )
+
+    def _draft(self, writes: Sequence[Write], pid: int) -> str:
+        """A file beside the journal with its next content, on the disk."""
+        self._check(writes)
+        entry = Entry(
+            self._kernel("hostname"), self._kernel("boot_id"), pid, self._started(pid) if pid else "", tuple(writes)
+        )
+        descriptor, draft = tempfile.mkstemp(dir=self.path.parent, prefix=f"{self.path.name}.")
+        try:
+            with open(descriptor, "w", encoding="utf-8") as file:
+                json.dump({"format": FORMAT, **asdict(entry)}, file, indent=1)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            os.unlink(draft)
+            raise
+        return draft
+
+    def _check(self, writes: Sequence[Write]) -> None:
+        """Refuse what must not be written, before it could be."""
+        for write in writes:
+            for path, text in ((write.path, write.value), (write.undo_path, write.before)):
+                if not is_knob_place(path, self.roots):
+                    raise JournalError(f"The journal {self.path} names {path!r}, which no knob sets; nothing was done.")
+                if not _TEXT.fullmatch(text):
+                    raise JournalError(f"The journal {self.path} has {text!r} for {path}; nothing was done.")
+
+    def _kernel(self, name: str) -> str:
+        folder = self.roots.proc / "sys" / "kernel"
+        path = folder / "random" / name if name == "boot_id" else folder / name
+        try:
+            return path.read_text(encoding="utf-8").strip()
+        except OSError as error:
+            raise JournalError(f"{path} cannot be read: {error.strerror}; settings need it.") from None
+
+    def _started(self, pid: int) -> str:
+        """When a process began; empty if there is none of this number."""
+        try:
+            stat = (self.processes / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+        return stat.rpartition(")")[2].split()[19]  # field 22; the name before it may hold anything
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except JournalError:
+            raise
+        except OSError as error:
+            raise JournalError(f"The journal {self.path} cannot be written: {error.strerror}.") from None
+
+
+def _entry(content: Any) -> Entry:
+    """What a journal's content says; any fault is a ValueError, TypeError or KeyError."""
+    if not isinstance(content, dict) or content.pop("format") != FORMAT:
+        raise ValueError
+    entry = Entry(**{**content, "writes": tuple(_write(one) for one in content["writes"])})
+    texts = (entry.host, entry.boot_id, entry.started)
+    if not all(isinstance(text, str) for text in texts) or type(entry.pid) is not int:
+        raise TypeError
+    return entry
+
+
+def _write(content: Mapping[str, Any]) -> Write:
+    kinds = {field.name: {"str": str, "float": float, "bool": bool}[str(field.type)] for field in fields(Write)}
+    if set(content) != set(kinds) or any(type(content[name]) is not kind for name, kind in kinds.items()):
+        raise TypeError
+    return Write(**content)
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

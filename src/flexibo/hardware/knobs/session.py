@@ -1,0 +1,218 @@
+"""A session: settings that hold while something is measured, and that are put back whatever happens.
+
+Success, an exception, Ctrl-C, SIGTERM, SIGHUP: everything is put back, in reverse order, before the session ends. After
+kill -9 or a lost terminal with no chance to act, `restore` does it from the journal.
+
+One session per journal: a second one, nested or in another thread of the same process, is refused. In a thread that is
+not the main one a session works as well, but signals do not reach it: one that ends the process leaves the journal. A
+process forked inside a session does not put anything back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+
+from flexibo.errors import unknown_name
+from flexibo.hardware.knobs.base import Knob, KnobError, Level, Machine, RestoreError, Write, agrees, chosen
+from flexibo.hardware.knobs.journal import Journal, JournalError
+from flexibo.hardware.knobs.signals import held_signals
+
+# A limit that is refused because of another one may be accepted once that is back.
+_ATTEMPTS = 2
+
+
+@contextmanager
+def settings(
+    knobs: Sequence[Knob],
+    values: Mapping[str, Level],
+    *,
+    machine: Machine,
+    journal: Journal,
+    dry_run: bool = False,
+) -> Iterator[tuple[Write, ...]]:
+    """A context in which knobs have these values; its variable is the writes that made it so.
+
+    Args:
+        knobs: All knobs of the machine; they are set in this order, whatever the order of the values.
+        values: For some of them, by name, the value.
+        machine: What they write to.
+        journal: Where what is changed is kept until it is put back.
+        dry_run: Whether to write nothing, neither settings nor journal; the writes are those that the present state
+            would take.
+
+    Raises:
+        InvalidValueError: A name or value that the machine does not have.
+        JournalError: Another session holds, or has left settings behind.
+        KnobError: A file may not be written, or does not keep what was written; everything is as it was.
+        RestoreError: Something could not be put back; it takes precedence over what happened in the context.
+    """
+    turned = _turned(knobs, values)
+    plans = [knob.writes(value) for knob, value in turned]
+    if dry_run or not turned:
+        yield _flat(plans)
+        return
+    _check_permission(turned, plans, machine)
+    owner, made = os.getpid(), list[Write]()
+    with held_signals() as hold:
+        journal.begin(_flat(plans))
+        try:
+            _turn(turned, plans, machine, journal, made)
+            hold.end()
+            try:
+                yield _flat(plans)
+            finally:
+                hold.begin()
+        finally:
+            hold.begin()
+            if os.getpid() == owner:
+                _finish(made, machine, journal)
+
+
+def restore(journal: Journal, *, machine: Machine, force: bool = False) -> tuple[Write, ...]:
+    """Put back what a session that was killed has left; the writes that were undone, none if there is no journal.
+
+    Args:
+        journal: Of that session.
+        machine: What it wrote to.
+        force: Whether to do it even if the session's process is alive or the machine has been restarted.
+
+    Raises:
+        JournalError: The journal is damaged, of another boot or in use; nothing is changed.
+        RestoreError: Something could not be put back; the journal keeps it.
+    """
+    entry = journal.load()
+    if entry is None:
+        return ()
+    if not force and not journal.is_of_this_boot(entry):
+        raise journal.stale(entry)
+    if not force and journal.is_alive(entry):
+        raise JournalError(
+            f"Process {entry.pid} is using these settings and will put them back; end it, or give --force."
+        )
+    with held_signals():
+        _finish(entry.writes, machine, journal)
+    return entry.writes
+
+
+def _turned(knobs: Sequence[Knob], values: Mapping[str, Level]) -> list[tuple[Knob, Level]]:
+    names = [knob.name for knob in knobs]
+    for name in values:
+        if name not in names:
+            raise unknown_name("knob", name, names)
+    return [(knob, values[knob.name]) for knob in knobs if knob.name in values]
+
+
+def _flat(plans: Sequence[tuple[Write, ...]]) -> tuple[Write, ...]:
+    return tuple(write for plan in plans for write in plan)
+
+
+def _check_permission(
+    turned: Sequence[tuple[Knob, Level]], plans: Sequence[tuple[Write, ...]], machine: Machine
+) -> None:
+    for (knob, value), plan in zip(turned, plans, strict=True):
+        for path in [place for write in plan for place in (write.path, write.undo_path)]:
+            if refusal := machine.refusal(path):
+                raise KnobError(f"Knob {knob.name!r} cannot be set to {value!r}: {refusal} Nothing was changed.")
+
+
+def _turn(
+    turned: Sequence[tuple[Knob, Level]],
+    plans: list[tuple[Write, ...]],
+    machine: Machine,
+    journal: Journal,
+    made: list[Write],
+) -> None:
+    """Make all writes and verify them; `made` has each from just before it is made."""
+    for position, (knob, value) in enumerate(turned):
+        # Anew, because knobs before it may have changed what it finds: cores that are gone have no frequency, and
+        # cores that came online have one.
+        plan = knob.writes(value)
+        if plan != plans[position]:
+            plans[position] = plan
+            journal.update(_flat(plans))
+        for write in plan:
+            made.append(write)
+            try:
+                machine.write(write.path, write.value)
+            except OSError as error:
+                raise KnobError(_refused(knob.name, write, error)) from error
+        for write in plan:
+            if write.readable:
+                _verify(knob.name, write, machine)
+
+
+def _refused(name: str, write: Write, error: OSError) -> str:
+    advice = "run as root" if isinstance(error, PermissionError) else "choose a value that the kernel takes"
+    return (
+        f"Knob {name!r} could not be set: writing {write.value!r} to {write.path} was refused "
+        f"({error.strerror or error}); {advice}. What had been changed was put back."
+    )
+
+
+def _verify(name: str, write: Write, machine: Machine) -> None:
+    try:
+        shown = chosen(machine.read(write.path))
+    except OSError as error:
+        shown = f"nothing ({error.strerror or error})"
+    if not agrees(shown, write.value, write.tolerance):
+        raise KnobError(
+            f"Knob {name!r} did not take its value: {write.path} shows {shown} after {write.value} was written. "
+            "What had been changed was put back."
+        )
+
+
+def _finish(made: Sequence[Write], machine: Machine, journal: Journal) -> None:
+    """Put everything back, and remove the journal if that worked."""
+    faults = _put_back(made, machine)
+    if not faults:
+        journal.end()
+        return
+    with suppress(JournalError):  # the old one, which says more than is needed, is as good
+        journal.update([write for write in made if write in faults], is_left=True)
+    listed = "; ".join(f"{write.undo_path} ({write.before}): {fault}" for write, fault in faults.items())
+    raise RestoreError(
+        f"Not everything could be put back: {listed}. As root, run: flexibo knobs restore --journal {journal.path}"
+    )
+
+
+def _put_back(made: Sequence[Write], machine: Machine) -> dict[Write, str]:
+    """Undo writes, the last one first; those that failed, each with the reason."""
+    waiting = tuple(reversed(made))
+    faults: dict[Write, str] = {}
+    for _ in range(_ATTEMPTS):
+        found = {write: fault for write in waiting if (fault := _undo(write, machine))}
+        # Again at the end: a speed shows its old value only after the limits around it are back.
+        faults = {write: fault for write, fault in found.items() if not _is_back(write, machine)}
+        waiting = tuple(faults)
+    return faults
+
+
+def _undo(write: Write, machine: Machine) -> str:
+    """Undo one write; why that failed, or an empty text.
+
+    What it shows is read at once, because it may be gone when others are back, such as the limits of a core that goes
+    offline.
+    """
+    if _is_back(write, machine, exactly=True):
+        return ""
+    try:
+        machine.write(write.undo_path, write.before)
+        if not (write.readable and write.steady):
+            return ""
+        shown = chosen(machine.read(write.undo_path))
+    except OSError as error:
+        return error.strerror or str(error)
+    return "" if agrees(shown, write.before, write.tolerance) else f"it shows {shown}"
+
+
+def _is_back(write: Write, machine: Machine, *, exactly: bool = False) -> bool:
+    """Whether a place shows what it did before; False where that cannot be told."""
+    if not (write.readable and write.steady):
+        return False
+    try:
+        shown = chosen(machine.read(write.undo_path))
+    except OSError:
+        return False
+    return agrees(shown, write.before, 0.0 if exactly else write.tolerance)

@@ -1,0 +1,305 @@
+"""Reading a meter while work is done: the energy, time and power of an inference.
+
+A counter moves in steps: NVML's ten times a second, RAPL's a thousand times. A reading is therefore up to one step old,
+and the energy of a window of work is wrong by up to one step over the window's length. Windows keep that below 5 %:
+
+- By default a window lasts 20 steps of the counter, and 0.2 s at least.
+- Where a step is more than 1 % of a window, windows begin and end right after a step, which is waited for while the
+  work goes on. What remains is the time between two looks at the counter: the work's own, or a twentieth of a step.
+  A window is lengthened where even that would be more than 5 % of it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median, quantiles
+
+from flexibo.errors import InvalidValueError
+from flexibo.hardware.base import EnergyMeter, MeterError
+
+SHORTEST_WINDOW_SECONDS = 0.2
+STEPS_PER_WINDOW = 20
+LOOKS_PER_STEP = 20
+# A counter that rests this many windows long, and this many of its steps, has stopped.
+PATIENT_WINDOWS = 3
+PATIENT_STEPS = 20
+
+
+class MeterStoppedError(MeterError):
+    """A meter does not rise any more though time passes."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyReading:
+    """What an inference takes: medians over windows of work.
+
+    Attributes:
+        joules: Energy per inference, with what the machine draws when idle.
+        joules_above_idle: Energy per inference less that of an idle machine in the same time, never below zero; None
+            where the idle power is not known.
+        seconds: Time per inference when call follows on call: what `joules` belongs to.
+        call_seconds: Time from the start of one call of the work, a batch, to its end, when nothing else runs.
+        watts: Power while working.
+        idle_watts: Power when idle; None where it is not known.
+        spread: How much the windows differ: the interquartile range of their joules over the median; None for a single
+            window.
+        n_inferences: Inferences in all windows together.
+        repeats: The number of windows.
+        seconds_total: What the measurement itself took, with warm-up.
+        is_estimate: Whether the joules are calculated instead of measured.
+        meter: The name of the meter.
+    """
+
+    joules: float
+    joules_above_idle: float | None
+    seconds: float
+    call_seconds: float
+    watts: float
+    idle_watts: float | None
+    spread: float | None
+    n_inferences: int
+    repeats: int
+    seconds_total: float
+    is_estimate: bool
+    meter: str
+
+
+def measure(
+    work: Callable[[], object],
+    meter: EnergyMeter,
+    *,
+    count: int,
+    repeats: int = 10,
+    window_seconds: float | None = None,
+    warm_up_seconds: float = 0.5,
+    idle_watts: float | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+    synchronise: Callable[[], object] = lambda: None,
+) -> EnergyReading:
+    """The energy, time and power of an inference: the median over several windows of work.
+
+    A single long window (`repeats=1, window_seconds=2.0`) is as accurate, and says nothing of how readings differ.
+
+    Args:
+        work: Runs `count` inferences; it may return before a device has done them.
+        meter: What counts joules.
+        count: How many inferences one call of `work` is.
+        repeats: How many windows there are.
+        window_seconds: How long a window lasts at least; by default what the meter needs.
+        warm_up_seconds: How long the work runs before the first window.
+        idle_watts: The power of the idle machine, read by the same meter (`idle_power`).
+        clock: Seconds.
+        synchronise: Waits until the device has done all work, such as `torch.cuda.synchronize`.
+
+    Raises:
+        InvalidValueError: An argument is out of range.
+        MeterStoppedError: The meter does not rise.
+        MeterError: The meter cannot be read, or it fell.
+    """
+    _check(count=count, repeats=repeats)
+    _check_seconds(window_seconds, warm_up_seconds, idle_watts)
+    start = clock()
+    run = _Run(work, meter, clock, synchronise)
+    call_seconds = run.warm_up(warm_up_seconds)
+    run.pace(window_seconds, call_seconds)
+    marks = [run.begin()]
+    for _ in range(repeats):
+        marks.append(run.window(marks[-1]))
+    windows = [_Window(after, before, count) for before, after in pairwise(marks)]
+    joules = [window.joules for window in windows]
+    return EnergyReading(
+        joules=median(joules),
+        joules_above_idle=None if idle_watts is None else median(window.above(idle_watts) for window in windows),
+        seconds=median(window.seconds for window in windows),
+        call_seconds=call_seconds,
+        watts=median(window.joules / window.seconds for window in windows),
+        idle_watts=idle_watts,
+        spread=_spread(joules),
+        n_inferences=sum(window.n_inferences for window in windows),
+        repeats=repeats,
+        seconds_total=clock() - start,
+        is_estimate=meter.is_estimate,
+        meter=meter.name,
+    )
+
+
+def idle_power(
+    meter: EnergyMeter,
+    seconds: float = 2.0,
+    clock: Callable[[], float] = time.perf_counter,
+    sleep: Callable[[float], object] = time.sleep,
+) -> float:
+    """The power in watts while this process does nothing.
+
+    Args:
+        meter: What counts joules.
+        seconds: How long to look, at least.
+        clock: Seconds.
+        sleep: Does nothing for so many seconds.
+
+    Raises:
+        InvalidValueError: The time is not a positive number.
+        MeterStoppedError: The meter does not rise.
+        MeterError: The meter cannot be read, or it fell.
+    """
+    _check_seconds(seconds, 0.0, None)
+    nap = max(meter.update_seconds / LOOKS_PER_STEP, 0.001)
+    run = _Run(lambda: sleep(nap), meter, clock, lambda: None)
+    run.pace(seconds, nap)
+    before = run.begin()
+    window = _Window(run.window(before), before, count=1)
+    return window.joules / window.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """Where calls, energy and time stand at a moment."""
+
+    n_calls: int
+    joules: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The work between two marks."""
+
+    after: _Mark
+    before: _Mark
+    count: int
+
+    @property
+    def n_inferences(self) -> int:
+        return self.count * (self.after.n_calls - self.before.n_calls)
+
+    @property
+    def joules(self) -> float:
+        return (self.after.joules - self.before.joules) / self.n_inferences
+
+    @property
+    def seconds(self) -> float:
+        return (self.after.seconds - self.before.seconds) / self.n_inferences
+
+    def above(self, idle_watts: float) -> float:
+        return max(self.joules - idle_watts * self.seconds, 0.0)
+
+
+class _Run:
+    """Work that goes on, in stretches of calls, while clock and counter are looked at between them."""
+
+    def __init__(
+        self,
+        work: Callable[[], object],
+        meter: EnergyMeter,
+        clock: Callable[[], float],
+        synchronise: Callable[[], object],
+    ) -> None:
+        self._work = work
+        self._meter = meter
+        self._clock = clock
+        self._synchronise = synchronise
+        self._n_calls = 0
+        self._last_joules = -math.inf
+        self._stretch = 1
+        self._window_seconds = SHORTEST_WINDOW_SECONDS
+        self._waits_for_steps = False
+
+    def warm_up(self, seconds: float) -> float:
+        """The time of one call, after working for some time."""
+        start = self._clock()
+        self._call(1)  # not timed: it loads, compiles and allocates
+        times: list[float] = []
+        while not times or self._clock() - start < seconds:
+            before = self._clock()
+            self._call(1)
+            times.append(self._clock() - before)
+        return median(times[len(times) // 2 :])
+
+    def pace(self, window_seconds: float | None, call_seconds: float) -> None:
+        """Settles how long a window lasts and how many calls lie between two looks."""
+        step = self._meter.update_seconds
+        if window_seconds is None:
+            window_seconds = max(SHORTEST_WINDOW_SECONDS, STEPS_PER_WINDOW * step)
+        self._waits_for_steps = step > 0.01 * window_seconds
+        look_seconds = step / LOOKS_PER_STEP if self._waits_for_steps else window_seconds / 50
+        self._stretch = max(1, int(look_seconds / max(call_seconds, 1e-9)))
+        age_seconds = min(step, self._stretch * call_seconds) if self._waits_for_steps else step
+        self._window_seconds = max(window_seconds, STEPS_PER_WINDOW * age_seconds)
+
+    def begin(self) -> _Mark:
+        """Where the first window begins."""
+        mark = self._mark()
+        return self._next_step(mark) if self._waits_for_steps else mark
+
+    def window(self, start: _Mark) -> _Mark:
+        """Where a window ends that began at `start`."""
+        while self._clock() - start.seconds < self._window_seconds:
+            self._call(self._stretch)
+        end = self._mark()
+        if self._waits_for_steps:
+            return self._next_step(end)
+        return end if end.joules > start.joules else self._next_step(end)
+
+    def _next_step(self, mark: _Mark) -> _Mark:
+        """Where things stand when the counter has just moved on."""
+        patience = max(PATIENT_WINDOWS * self._window_seconds, PATIENT_STEPS * self._meter.update_seconds)
+        while True:
+            self._call(self._stretch)
+            now = self._mark()
+            if now.joules > mark.joules or self._meter.is_estimate:
+                return now
+            if now.seconds - mark.seconds > patience:
+                raise MeterStoppedError(
+                    f"{self._meter.name} has not risen for {now.seconds - mark.seconds:.1f} s of work; it has stopped "
+                    f"updating, so choose another meter or restart its driver."
+                )
+
+    def _call(self, n_calls: int) -> None:
+        for _ in range(n_calls):
+            self._work()
+        self._synchronise()
+        self._n_calls += n_calls
+
+    def _mark(self) -> _Mark:
+        joules = self._read_joules()
+        return _Mark(self._n_calls, joules, self._clock())
+
+    def _read_joules(self) -> float:
+        name = self._meter.name
+        try:
+            joules = self._meter.read_joules()
+        except MeterError:
+            raise
+        except (OSError, ValueError) as error:
+            raise MeterError(f"{name} cannot be read any more: {error}.") from error
+        if not (math.isfinite(joules) and joules >= self._last_joules):
+            raise MeterError(
+                f"{name} says {joules!r} J after {self._last_joules!r} J, and energy only grows; measure once more."
+            )
+        self._last_joules = joules
+        return joules
+
+
+def _spread(joules: list[float]) -> float | None:
+    if len(joules) < 2:
+        return None
+    low, middle, high = quantiles(joules, n=4, method="inclusive")
+    return (high - low) / middle
+
+
+def _check(**numbers: int) -> None:
+    for name, number in numbers.items():
+        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+            raise InvalidValueError(f"{name} is {number!r}; it must be a whole number of at least 1.")
+
+
+def _check_seconds(window_seconds: float | None, warm_up_seconds: float, idle_watts: float | None) -> None:
+    if window_seconds is not None and not (math.isfinite(window_seconds) and window_seconds > 0):
+        raise InvalidValueError(f"The window is {window_seconds!r} s; it must be a positive number.")
+    for name, number in (("warm_up_seconds", warm_up_seconds), ("idle_watts", idle_watts or 0.0)):
+        if not (math.isfinite(number) and number >= 0):
+            raise InvalidValueError(f"{name} is {number!r}; it must be zero or more.")

@@ -1,0 +1,141 @@
+"""A meter made of a power sensor: watts, read again and again in a thread and added up over time."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from types import TracebackType
+
+from flexibo.errors import InvalidValueError
+from flexibo.hardware.base import MeterError
+
+
+class SampledMeter:
+    """The joules of a device that tells its power only: the integral of sampled watts by the trapezoid rule.
+
+    A thread samples from the first reading (or `start`) to `stop`, which leaving a `with` block calls; a reading after
+    that starts it again, and the time between is not counted. Each reading takes a sample of its own, so that it
+    includes the time up to now.
+
+    A sensor that fails, or says what no power can be, makes the next reading an error: the energy of that time is
+    unknown. The meter then goes on with the next good sample.
+
+    Args:
+        power_watts: Reads the sensor; called from the thread and from readings, never at the same time.
+        period_seconds: The time between two samples.
+        clock: Seconds.
+        name: What is read, for a report.
+
+    Raises:
+        InvalidValueError: The period is not a positive number.
+    """
+
+    is_estimate = False
+
+    def __init__(
+        self,
+        power_watts: Callable[[], float],
+        *,
+        period_seconds: float = 0.02,
+        clock: Callable[[], float] = time.perf_counter,
+        name: str = "power samples",
+    ) -> None:
+        if not (math.isfinite(period_seconds) and period_seconds > 0):
+            raise InvalidValueError(f"period_seconds is {period_seconds!r}; it must be a positive number.")
+        self._power_watts = power_watts
+        self._period_seconds = period_seconds
+        self._clock = clock
+        self._name = name
+        self._lock = threading.RLock()
+        self._joules = 0.0
+        self._last: tuple[float, float] | None = None
+        self._failure: Exception | None = None
+        self._thread: threading.Thread | None = None
+        self._stopped = threading.Event()
+
+    @property
+    def name(self) -> str:
+        """What is read, for a report."""
+        return self._name
+
+    @property
+    def update_seconds(self) -> float:
+        """The time between two samples."""
+        return self._period_seconds
+
+    @property
+    def is_sampling(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def read_joules(self) -> float:
+        """The energy since the first sample, up to now.
+
+        Raises:
+            MeterError: The sensor failed since the last reading, or now.
+        """
+        with self._lock:
+            self.start()
+            self.sample()
+            failure, self._failure = self._failure, None
+            if failure is not None:
+                raise MeterError(f"{self._name}: the power cannot be read: {str(failure).rstrip('.')}.") from failure
+            return self._joules
+
+    def sample(self) -> None:
+        """Reads the sensor once and adds the energy since the sample before: what the thread does again and again."""
+        with self._lock:
+            try:
+                watts = self._power_watts()
+                if not (math.isfinite(watts) and watts >= 0):
+                    raise ValueError(f"it says {watts!r} W")
+            except Exception as error:  # whatever a sensor raises belongs to the reader, not to the thread
+                self._failure = self._failure or error
+                self._last = None
+                return
+            now = self._clock()
+            if self._last is not None:
+                before, watts_before = self._last
+                self._joules += max(now - before, 0.0) * (watts + watts_before) / 2
+            self._last = now, watts
+
+    def start(self) -> None:
+        """Starts the thread, unless it runs."""
+        with self._lock:
+            if self.is_sampling:
+                return
+            self._last = None
+            self._stopped = threading.Event()
+            # A weak reference, so that a meter that nobody holds any more does not go on reading the sensor.
+            arguments = (weakref.ref(self), self._stopped, self._period_seconds)
+            self._thread = threading.Thread(target=_keep_sampling, args=arguments, name=self._name, daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Stops the thread and waits for its end."""
+        self._stopped.set()
+        thread, self._thread = self._thread, None
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def __enter__(self) -> SampledMeter:
+        self.start()
+        self.sample()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def _keep_sampling(reference: weakref.ref[SampledMeter], stopped: threading.Event, period_seconds: float) -> None:
+    while not stopped.wait(period_seconds):
+        meter = reference()
+        if meter is None:
+            return
+        meter.sample()
+        del meter

@@ -1,0 +1,64 @@
+"""NVIDIA Jetson boards, as in the paper: active cores, CPU, GPU and memory frequency, and options of the system.
+
+The board's own power sensors (INA3221) read the energy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from flexibo.hardware import EnergyMeter, Ina3221Meter
+from flexibo.hardware.knobs import Knob, LinuxMachine, jetson_knobs, os_knobs
+from flexibo.systems.options import Values
+from flexibo.systems.platforms.base import MakeInputs, Serving
+from flexibo.systems.platforms.nvidia_gpu import NvidiaGpu
+from flexibo.systems.platforms.torch_state import BATCHES
+from flexibo.systems.traits import Traits
+
+PRECISIONS = ("fp32", "fp16")
+
+
+@dataclass(frozen=True, slots=True)
+class Jetson:
+    """A Jetson board.
+
+    Attributes:
+        board: ``"xavier"`` or ``"tx2"``.
+        machine: What its knobs write to, with the places of /sys and /proc.
+    """
+
+    board: str = "xavier"
+    machine: LinuxMachine = field(default_factory=LinuxMachine)
+
+    @property
+    def name(self) -> str:
+        """What a user types."""
+        return f"jetson-{self.board}"
+
+    @property
+    def device(self) -> str:
+        """Where torch runs."""
+        return "cuda:0"
+
+    def options(self, traits: Traits) -> Mapping[str, Values]:
+        """Batch size and precision; the paper's options are knobs."""
+        options: dict[str, Values] = {} if traits.own_batch else {"batch": BATCHES}
+        options["precision"] = PRECISIONS
+        return options
+
+    def knobs(self) -> tuple[Knob, ...]:
+        """The paper's hardware and operating-system options."""
+        return (*jetson_knobs(self.machine), *os_knobs(self.machine))
+
+    def meter(self) -> EnergyMeter:
+        """The INA3221 sensors of the board."""
+        return Ina3221Meter(self.machine.roots.sys)
+
+    @contextmanager
+    def serving(self, model: Any, inputs: MakeInputs, design: Mapping[str, Any]) -> Iterator[Serving]:
+        """A model on the board's GPU as a design says."""
+        with NvidiaGpu().serving(model, inputs, {**design, "streams": 1, "cuda_graphs": False}) as ready:
+            yield ready

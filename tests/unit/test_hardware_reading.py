@@ -1,0 +1,514 @@
+"""Reading a meter while work is done, on counters whose true energy is known; and meters that are sums over time."""
+
+from __future__ import annotations
+
+import gc
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flexibo.errors import FlexiBOError, InvalidValueError
+from flexibo.hardware import (
+    EnergyReading,
+    EstimatedMeter,
+    MeterError,
+    MeterStoppedError,
+    NvmlMeter,
+    RaplMeter,
+    SampledMeter,
+    idle_power,
+    measure,
+)
+
+NEVER = 3600.0  # the sampling thread does not come to sample while a test runs
+
+
+@dataclass
+class World:
+    """A device with a known power, a clock that its work moves, and a counter that moves in steps.
+
+    The counter shows the true energy at its last step, as a staircase of `step` seconds; `phase` shifts the steps.
+    """
+
+    call_seconds: float = 0.007
+    busy_watts: float = 480.0
+    idle_watts: float = 80.0
+    step: float = 0.1
+    phase: float = 0.0
+    now: float = 100.0
+    joules: float = 7000.0
+    shown: float = 7000.0
+    n_steps: int = 0
+    n_calls: int = 0
+    queued: int = 0
+    n_looks: int = 0
+    most_calls: int = 300_000
+
+    name = "a staircase"
+    is_estimate = False
+
+    @property
+    def update_seconds(self) -> float:
+        return self.step
+
+    def clock(self) -> float:
+        return self.now
+
+    def pass_time(self, seconds: float, watts: float) -> None:
+        end = self.now + seconds
+        while (step := 100.0 + self.phase + (self.n_steps + 1) * self.step) <= end:
+            self.joules += watts * (step - self.now)
+            self.now, self.shown = step, self.joules
+            self.n_steps += 1
+        self.joules += watts * (end - self.now)
+        self.now = end
+
+    def read_joules(self) -> float:
+        self.n_looks += 1
+        return self.shown
+
+    def work(self) -> None:
+        self.n_calls += 1
+        assert self.n_calls < self.most_calls, "the measurement does not come to an end"
+        self.pass_time(self.call_seconds, self.busy_watts)
+
+    def enqueue(self) -> None:
+        """Work that a device does later, as a GPU does."""
+        self.n_calls += 1
+        self.queued += 1
+        assert self.n_calls < self.most_calls, "the measurement does not come to an end"
+        self.pass_time(1e-5, self.busy_watts)
+
+    def synchronise(self) -> None:
+        self.pass_time(self.queued * self.call_seconds, self.busy_watts)
+        self.queued = 0
+
+    def sleep(self, seconds: float) -> None:
+        self.pass_time(seconds, self.idle_watts)
+
+
+def read(world: World, **arguments: Any) -> EnergyReading:
+    return measure(world.work, world, count=32, clock=world.clock, **arguments)
+
+
+class PlayedNvml:
+    """NVML's counter of one GPU, in whole millijoules, as a world's staircase shows it."""
+
+    class NVMLError(Exception):
+        value = 0
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def __getattr__(self, function: str) -> Callable[..., Any]:
+        answers = {"nvmlDeviceGetCount": 1, "nvmlDeviceGetName": "NVIDIA H200"}
+        return lambda *_: answers.get(function)
+
+    def nvmlDeviceGetTotalEnergyConsumption(self, _: object) -> int:  # noqa: N802
+        return int(1000 * self._world.read_joules())
+
+
+def test_ten_windows_of_a_counter_that_moves_ten_times_a_second_give_the_true_energy() -> None:
+    world = World()
+    meter = NvmlMeter(library=PlayedNvml(world), environment={})
+    start = world.now
+    reading = measure(world.work, meter, count=32, window_seconds=2.0, repeats=10, clock=world.clock)
+    assert reading.joules == pytest.approx(480 * 0.007 / 32, rel=0.01)
+    assert reading.watts == pytest.approx(480, rel=0.01)
+    assert reading.seconds == pytest.approx(0.007 / 32)
+    assert reading.call_seconds == pytest.approx(0.007)
+    assert reading.repeats == 10
+    assert reading.n_inferences == pytest.approx(10 * 2.1 / 0.007 * 32, rel=0.05)
+    assert reading.seconds_total == pytest.approx(world.now - start)
+    assert 20.5 < reading.seconds_total < 23
+    assert (reading.meter, reading.is_estimate) == ("NVML, NVIDIA H200", False)
+    assert reading.spread is not None
+    assert 0 <= reading.spread < 0.02
+
+
+@pytest.mark.parametrize("phase", [0.0, 0.013, 0.037, 0.052, 0.089])
+@pytest.mark.parametrize("call_seconds", [0.0001, 0.0031, 0.007, 0.043, 0.27])
+def test_a_single_window_of_two_seconds_is_accurate_wherever_the_steps_fall(phase: float, call_seconds: float) -> None:
+    world = World(phase=phase, call_seconds=call_seconds)
+    reading = read(world, repeats=1, window_seconds=2.0)
+    assert reading.joules == pytest.approx(480 * call_seconds / 32, rel=0.05)
+    assert reading.spread is None
+
+
+@pytest.mark.parametrize("phase", [0.0, 0.013, 0.037, 0.052, 0.089])
+def test_a_short_window_begins_and_ends_with_a_step_of_the_counter(phase: float) -> None:
+    # Begun or ended anywhere, half a second would be wrong by up to a fifth.
+    reading = read(World(phase=phase), repeats=1, window_seconds=0.56)
+    assert reading.joules == pytest.approx(480 * 0.007 / 32, rel=0.015)
+
+
+def test_work_that_takes_longer_than_a_step_gets_a_window_of_twenty_steps() -> None:
+    reading = read(World(call_seconds=0.3), repeats=1, window_seconds=0.5)
+    assert reading.n_inferences >= 7 * 32
+    assert reading.joules == pytest.approx(480 * 0.3 / 32, rel=0.05)
+
+
+@pytest.mark.parametrize(("step", "expected"), [(0.1, 2.0), (0.001, 0.2), (0.02, 0.4)])
+def test_a_window_lasts_twenty_steps_by_default_and_a_fifth_of_a_second_at_least(step: float, expected: float) -> None:
+    reading = read(World(step=step), repeats=3)
+    lasted = reading.n_inferences / 32 * 0.007 / 3
+    assert expected <= lasted < expected + 1.2 * step + 0.015
+    assert reading.joules == pytest.approx(480 * 0.007 / 32, rel=0.05)
+
+
+def test_the_counter_is_looked_at_only_while_a_step_is_awaited() -> None:
+    world = World(call_seconds=0.0005)
+    read(world, repeats=10, window_seconds=2.0)
+    # 20 looks in each step that is awaited, and none in the 19 or 20 steps before it.
+    assert world.n_looks < 11 * 25
+
+
+def test_work_is_given_to_the_device_in_stretches_and_waited_for_before_each_look() -> None:
+    world = World(call_seconds=0.0005)
+    n_waits = [0]
+
+    def synchronise() -> None:
+        n_waits[0] += 1
+        world.synchronise()
+
+    reading = measure(
+        world.enqueue,
+        world,
+        count=8,
+        repeats=2,
+        window_seconds=2.0,
+        warm_up_seconds=0.01,
+        clock=world.clock,
+        synchronise=synchronise,
+    )
+    assert reading.joules == pytest.approx(480 * 0.00051 / 8, rel=0.01)
+    assert reading.seconds == pytest.approx(0.00051 / 8, rel=0.01)
+    assert world.queued == 0
+    assert n_waits[0] < world.n_calls / 5
+
+
+def test_the_first_calls_are_warm_up_and_count_in_the_cost_only() -> None:
+    world = World()
+    slow = iter([5.0, 1.0])
+
+    def work() -> None:
+        world.pass_time(next(slow, 0.0), 900.0)
+        world.work()
+
+    reading = measure(work, world, count=32, repeats=1, warm_up_seconds=7.0, clock=world.clock)
+    assert reading.joules == pytest.approx(480 * 0.007 / 32, rel=0.01)
+    assert reading.call_seconds == pytest.approx(0.007)
+    assert reading.seconds_total > 7.0 + 2.0
+
+
+def test_the_time_of_a_call_is_that_of_a_warm_device() -> None:
+    world = World()
+    clocks_rise = iter([0.02] * 60)
+
+    def work() -> None:
+        world.pass_time(next(clocks_rise, 0.007), 480.0)
+
+    reading = measure(work, world, count=1, repeats=1, warm_up_seconds=1.5, clock=world.clock)
+    assert reading.call_seconds == pytest.approx(0.007)
+
+
+def test_without_warm_up_the_first_call_is_still_not_measured() -> None:
+    world = World()
+    slow = iter([5.0])
+
+    def work() -> None:
+        world.pass_time(next(slow, 0.0), 900.0)
+        world.work()
+
+    reading = measure(work, world, count=32, repeats=1, warm_up_seconds=0.0, clock=world.clock)
+    assert reading.call_seconds == pytest.approx(0.007)
+
+
+def test_the_median_passes_over_a_disturbed_window_and_the_spread_shows_disturbance() -> None:
+    world = World()
+
+    def work(every: int) -> None:
+        # Other work on the device in some of the windows.
+        world.pass_time(0.007, 480.0 + (4000.0 if int((world.now - 100) / 2.1) % every == 1 else 0.0))
+        world.n_calls += 1
+
+    calm = measure(lambda: work(9), world, count=1, repeats=9, clock=world.clock)
+    wild = measure(lambda: work(2), world, count=1, repeats=9, clock=world.clock)
+    assert calm.joules == pytest.approx(480 * 0.007, rel=0.02)
+    assert calm.spread is not None
+    assert wild.spread is not None
+    assert calm.spread < 0.1 < wild.spread
+
+
+def test_the_spread_is_the_interquartile_range_over_the_median() -> None:
+    world = World(step=0.001, call_seconds=0.2)
+    watts = iter([1.0, 1.0, 100.0, 110.0, 120.0, 130.0, 140.0])
+    reading = measure(
+        lambda: world.pass_time(0.2, next(watts)),
+        world,
+        count=1,
+        repeats=5,
+        warm_up_seconds=0.3,
+        window_seconds=0.19,
+        clock=world.clock,
+    )
+    # Two calls warm up; then each window holds one call, whose energy is right but for a step of the counter.
+    assert reading.watts == pytest.approx(120.0, rel=0.01)
+    assert reading.spread == pytest.approx(20 / 120, rel=0.02)
+    assert reading.n_inferences == 5
+
+
+def test_idle_power_is_reported_beside_and_taken_off() -> None:
+    reading = read(World(), idle_watts=80.0)
+    assert reading.joules == pytest.approx(480 * 0.007 / 32, rel=0.01)
+    assert reading.joules_above_idle == pytest.approx((480 - 80) * 0.007 / 32, rel=0.01)
+    assert reading.idle_watts == 80.0
+
+
+def test_an_unknown_idle_power_is_not_made_up_and_a_larger_one_never_makes_energy_negative() -> None:
+    unknown = read(World(), repeats=1)
+    assert (unknown.joules_above_idle, unknown.idle_watts) == (None, None)
+    assert read(World(), repeats=1, idle_watts=0.0).joules_above_idle == pytest.approx(480 * 0.007 / 32, rel=0.02)
+    assert read(World(), repeats=1, idle_watts=5000.0).joules_above_idle == 0.0
+
+
+@pytest.mark.parametrize("step", [0.1, 0.001])
+@pytest.mark.parametrize("phase", [0.0, 0.0437])
+def test_idle_power_is_read_while_nothing_is_done(step: float, phase: float) -> None:
+    world = World(step=step, phase=phase)
+    assert idle_power(world, 1.0, world.clock, world.sleep) == pytest.approx(80.0, rel=0.02)
+    assert world.n_calls == 0
+    assert 101.0 <= world.now < 101.5
+
+
+@pytest.mark.parametrize("step", [0.1, 0.001])
+def test_a_counter_that_is_stuck_from_the_start_is_one_sentence(step: float) -> None:
+    world = World(step=step)
+    world.read_joules = lambda: 7000.0  # type: ignore[method-assign]
+    with pytest.raises(MeterStoppedError, match=r"a staircase has not risen for \d+\.\d s of work; it has stopped"):
+        read(world, window_seconds=2.0)
+    assert 106.0 < world.now < 109.5
+    with pytest.raises(MeterStoppedError, match="has not risen"):
+        idle_power(world, 1.0, world.clock, world.sleep)
+
+
+@pytest.mark.parametrize("step", [0.1, 0.001])
+def test_a_counter_that_stops_in_the_middle_is_one_sentence(step: float) -> None:
+    world = World(step=step)
+    world.read_joules = lambda: 480 * math.floor(min(world.now, 106) / step) * step  # type: ignore[method-assign]
+    with pytest.raises(MeterStoppedError, match="has not risen"):
+        read(world, window_seconds=2.0)
+
+
+@pytest.mark.parametrize("later", [0.5, 6000.0, math.nan, math.inf])
+def test_a_meter_that_falls_or_says_no_number_is_one_sentence(later: float) -> None:
+    world = World()
+    world.read_joules = lambda: 7000.0 + world.now if world.now < 103 else later  # type: ignore[method-assign]
+    with pytest.raises(MeterError, match=r"a staircase says (0.5|6000.0|nan|inf) J after 7.* J, and energy only grows"):
+        read(world)
+
+
+def test_a_counter_that_vanishes_in_the_middle_is_one_sentence(tmp_path: Path) -> None:
+    zone = tmp_path / "intel-rapl:0"
+    zone.mkdir()
+    for file, text in (("name", "package-0"), ("energy_uj", "7"), ("max_energy_range_uj", "1000000000")):
+        (zone / file).write_text(f"{text}\n")
+    meter, world = RaplMeter(tmp_path), World()
+
+    def work() -> None:
+        world.work()
+        if world.now > 101:
+            (zone / "energy_uj").unlink(missing_ok=True)
+
+    with pytest.raises(MeterError, match=r"RAPL, 1 package cannot be read any more: .*energy_uj"):
+        measure(work, meter, count=1, clock=world.clock)
+    assert (meter.update_seconds, meter.is_estimate) == (0.001, False)
+
+
+def test_an_error_of_the_work_is_passed_on() -> None:
+    def work() -> None:
+        raise KeyError("out of memory")
+
+    with pytest.raises(KeyError, match="out of memory"):
+        measure(work, World(), count=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"count": 0}, "count is 0; it must be a whole number of at least 1."),
+        ({"count": 1.5}, "count is 1.5; it must be"),
+        ({"repeats": 0}, "repeats is 0; it must be"),
+        ({"repeats": True}, "repeats is True; it must be"),
+        ({"window_seconds": 0.0}, "The window is 0.0 s; it must be a positive number."),
+        ({"window_seconds": math.nan}, "The window is nan s"),
+        ({"warm_up_seconds": -1.0}, "warm_up_seconds is -1.0; it must be zero or more."),
+        ({"warm_up_seconds": math.inf}, "warm_up_seconds is inf"),
+        ({"idle_watts": -3.0}, "idle_watts is -3.0; it must be zero or more."),
+        ({"idle_watts": math.nan}, "idle_watts is nan"),
+    ],
+)
+def test_arguments_out_of_range_are_refused_before_any_work(arguments: dict[str, Any], sentence: str) -> None:
+    world = World()
+    with pytest.raises(InvalidValueError, match=sentence):
+        measure(world.work, world, **{"count": 1, "clock": world.clock, **arguments})
+    assert world.n_calls == 0
+
+
+def test_idle_power_needs_time_to_look() -> None:
+    with pytest.raises(InvalidValueError, match="The window is 0 s"):
+        idle_power(World(), 0)
+
+
+def test_an_estimate_is_nominal_power_times_time_and_says_so() -> None:
+    world = World(call_seconds=0.01)
+    meter = EstimatedMeter(15, world.clock)
+    assert meter.read_joules() == 0.0
+    reading = measure(world.work, meter, count=4, repeats=3, clock=world.clock)
+    assert reading.joules == pytest.approx(15 * 0.01 / 4)
+    assert (reading.is_estimate, reading.meter) == (True, "estimate: 15 W x time")
+    assert EstimatedMeter(7.5).name == "estimate: 7.5 W x time"
+
+
+@pytest.mark.parametrize("watts", [0, -1.0, math.nan, math.inf])
+def test_an_estimate_needs_a_positive_power(watts: float) -> None:
+    with pytest.raises(InvalidValueError, match=r"The nominal power is .* it must be a positive number of watts"):
+        EstimatedMeter(watts)
+
+
+class Sensor:
+    """A power sensor that is set by hand, and a clock."""
+
+    def __init__(self) -> None:
+        self.watts: float | Exception = 10.0
+        self.now = 0.0
+        self.n_reads = 0
+
+    def read(self) -> float:
+        self.n_reads += 1
+        if isinstance(self.watts, Exception):
+            raise self.watts
+        return self.watts
+
+    def meter(self, period_seconds: float = NEVER) -> SampledMeter:
+        return SampledMeter(self.read, period_seconds=period_seconds, clock=lambda: self.now, name="a sensor")
+
+    def later(self, seconds: float, watts: float | Exception) -> None:
+        self.now += seconds
+        self.watts = watts
+
+
+def test_samples_add_up_by_the_trapezoid_rule_and_a_reading_includes_the_time_up_to_now() -> None:
+    sensor = Sensor()
+    with sensor.meter() as meter:
+        sensor.later(1.0, 30.0)
+        meter.sample()
+        sensor.later(0.5, 30.0)
+        meter.sample()
+        sensor.later(2.0, 0.0)
+        assert meter.read_joules() == pytest.approx(1.0 * 20 + 0.5 * 30 + 2.0 * 15)
+        assert meter.read_joules() == pytest.approx(65.0)
+    assert (meter.name, meter.update_seconds, meter.is_estimate) == ("a sensor", NEVER, False)
+
+
+def test_the_first_reading_starts_the_thread_and_leaving_the_block_ends_it() -> None:
+    sensor = Sensor()
+    meter = sensor.meter()
+    assert not meter.is_sampling
+    assert meter.read_joules() == 0.0
+    assert meter.is_sampling
+    thread = meter._thread
+    meter.read_joules()
+    assert meter._thread is thread
+    meter.stop()
+    assert thread is not None
+    assert not thread.is_alive()
+    assert not meter.is_sampling
+    with meter:
+        assert meter.is_sampling
+    assert not meter.is_sampling
+    meter.stop()
+
+
+def test_the_time_between_a_stop_and_the_next_start_is_not_counted() -> None:
+    sensor = Sensor()
+    meter = sensor.meter()
+    meter.read_joules()
+    sensor.later(1.0, 10.0)
+    assert meter.read_joules() == pytest.approx(10.0)
+    meter.stop()
+    sensor.later(100.0, 10.0)
+    assert meter.read_joules() == pytest.approx(10.0)
+    sensor.later(1.0, 10.0)
+    assert meter.read_joules() == pytest.approx(20.0)
+    meter.stop()
+
+
+def test_the_thread_samples_by_itself_and_ends_with_a_meter_that_nobody_holds() -> None:
+    sensor = Sensor()
+    meter = sensor.meter(period_seconds=1e-4)
+    meter.start()
+    thread = meter._thread
+    assert thread is not None
+    while sensor.n_reads < 3:
+        assert thread.is_alive()
+    del meter
+    gc.collect()
+    thread.join(timeout=30)
+    assert not thread.is_alive()
+
+
+@pytest.mark.parametrize(
+    ("failure", "sentence"),
+    [
+        (OSError("No such device."), "a sensor: the power cannot be read: No such device.$"),
+        (math.nan, "a sensor: the power cannot be read: it says nan W.$"),
+        (-1.0, "it says -1.0 W.$"),
+        (math.inf, "it says inf W.$"),
+        (RuntimeError("torn out"), "torn out"),
+    ],
+)
+def test_a_sensor_that_fails_between_readings_makes_the_next_reading_an_error(
+    failure: float | Exception, sentence: str
+) -> None:
+    sensor = Sensor()
+    with sensor.meter() as meter:
+        sensor.later(1.0, failure)
+        meter.sample()
+        sensor.later(1.0, RuntimeError("a later failure"))
+        meter.sample()
+        sensor.later(1.0, 10.0)
+        with pytest.raises(MeterError, match=sentence):
+            meter.read_joules()
+    assert issubclass(MeterError, FlexiBOError)
+
+
+def test_energy_across_a_failure_is_not_bridged() -> None:
+    sensor = Sensor()
+    with sensor.meter() as meter:
+        sensor.later(1.0, OSError("gone"))
+        meter.sample()
+        sensor.later(50.0, 10.0)
+        with pytest.raises(MeterError, match="gone"):
+            meter.read_joules()
+        sensor.later(1.0, 10.0)
+        assert meter.read_joules() == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize("period", [0.0, -1.0, math.nan, math.inf])
+def test_a_period_that_is_no_time_is_refused(period: float) -> None:
+    with pytest.raises(InvalidValueError, match="period_seconds is"):
+        SampledMeter(lambda: 1.0, period_seconds=period)
+
+
+def test_sampled_power_is_read_as_any_other_meter() -> None:
+    world = World()
+    with SampledMeter(lambda: 25.0, period_seconds=0.5, clock=world.clock, name="a sensor") as meter:
+        meter.stop()  # the world's clock is moved by the work, not by the thread's
+        meter.start = lambda: None  # type: ignore[method-assign]
+        reading = measure(world.work, meter, count=1, repeats=2, window_seconds=1.0, clock=world.clock)
+    assert reading.watts == pytest.approx(25.0)

@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flexibo.errors import UnknownNameError
+from flexibo.hardware.knobs import LinuxMachine, Roots
+from flexibo.systems.platforms import PLATFORMS, Jetson, LinuxCpu, NvidiaGpu, find_platform
+from flexibo.systems.traits import Traits
+
+IMAGES, TEXT, SPEECH = (
+    Traits(),
+    Traits(images=False, own_batch=True),
+    Traits(images=False, own_batch=True, graphs=False),
+)
+
+
+def test_a_processor_offers_powers_of_two_as_threads() -> None:
+    assert LinuxCpu(cores=6).options(IMAGES)["threads"] == (1, 2, 4)
+    assert LinuxCpu(cores=1).options(IMAGES)["threads"] == (1,)
+
+
+@pytest.mark.parametrize("platform", [LinuxCpu(cores=4), NvidiaGpu(), Jetson()])
+def test_a_network_that_decides_its_batch_leaves_none_to_choose(platform: Any) -> None:
+    assert "batch" in platform.options(IMAGES)
+    assert "batch" not in platform.options(TEXT)
+
+
+@pytest.mark.parametrize("platform", [LinuxCpu(cores=4), NvidiaGpu()])
+def test_only_images_have_a_layout(platform: Any) -> None:
+    assert "layout" in platform.options(IMAGES)
+    assert "layout" not in platform.options(TEXT)
+
+
+def test_only_work_that_waits_for_nothing_is_recorded_as_a_graph() -> None:
+    assert "cuda_graphs" in NvidiaGpu().options(TEXT)
+    assert "cuda_graphs" not in NvidiaGpu().options(SPEECH)
+
+
+def test_clocks_are_left_alone_unless_allowed() -> None:
+    assert NvidiaGpu().knobs() == ()
+    assert {knob.name for knob in NvidiaGpu(allow_clocks=True).knobs()} == {"gpu_clock", "power_limit"}
+
+
+def test_a_jetson_has_the_papers_nine_knobs() -> None:
+    hardware = {"active_cores", "cpu_frequency", "gpu_frequency", "emc_frequency"}
+    system = {"scheduler", "swappiness", "dirty_ratio", "dirty_background_ratio", "cache_pressure"}
+    assert {knob.name for knob in Jetson("tx2").knobs()} == hardware | system
+    assert Jetson("tx2").name == "jetson-tx2"
+
+
+def test_a_meter_that_is_missing_is_a_sentence(tmp_path: Path) -> None:
+    machine = LinuxMachine(Roots(sys=tmp_path, proc=tmp_path))
+    for platform in (LinuxCpu(machine=machine), Jetson(machine=machine)):
+        with pytest.raises(OSError, match=str(tmp_path)):
+            platform.meter()
+
+
+def test_platforms_have_the_names_that_users_type() -> None:
+    assert {name: make().name for name, make in PLATFORMS.items()} == {name: name for name in PLATFORMS}
+
+
+def test_an_unknown_platform_is_a_sentence() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'nvidia-gpu'"):
+        find_platform("nvidia")
+
+
+@pytest.mark.torch
+def test_auto_is_the_processor_where_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert find_platform("auto").name == "linux-cpu"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert find_platform("auto").name == "nvidia-gpu"
+
+
+@pytest.mark.torch
+class TestServing:
+    """A small network on the processor, and on a GPU that is not there."""
+
+    def design(self, **changed: Any) -> dict[str, Any]:
+        return {"batch": 4, "threads": 1, "precision": "fp32", "layout": "contiguous", **changed}
+
+    def serving(self, seen: list[Any], **changed: Any) -> AbstractContextManager[Any]:
+        torch = pytest.importorskip("torch")
+
+        class Watched(torch.nn.Conv2d):  # type: ignore[misc, name-defined]  # torch has no types here
+            def forward(self, x: Any) -> Any:
+                seen.append((x, torch.get_num_threads(), torch.is_inference_mode_enabled(), self.training))
+                return super().forward(x)
+
+        model = Watched(3, 2, 3)
+        design = self.design(**changed)
+        return LinuxCpu(cores=2).serving(model, lambda count, device: (torch.zeros(count, 3, 8, 8),), design)
+
+    def test_a_run_is_one_batch_without_gradients(self) -> None:
+        seen: list[Any] = []
+        with self.serving(seen, batch=16) as ready:
+            ready.run()
+            ready.synchronise()
+        assert ready.count == 16
+        ((x, _, inference, training),) = seen
+        assert (x.shape[0], inference, training) == (16, True, False)
+
+    def test_the_batch_size_of_the_network_is_taken_where_it_has_one(self) -> None:
+        torch = pytest.importorskip("torch")
+        model, design = torch.nn.Identity(), {"batch_size": 6, "threads": 1, "precision": "fp32"}
+        with LinuxCpu(cores=2).serving(model, lambda count, device: (torch.zeros(count, 3),), design) as ready:
+            assert (ready.count, tuple(ready.run().shape)) == (6, (6, 3))
+
+    @pytest.mark.parametrize(("precision", "name"), [("fp32", "float32"), ("bf16", "bfloat16")])
+    def test_numbers_have_the_precision(self, precision: str, name: str) -> None:
+        seen: list[Any] = []
+        with self.serving(seen, precision=precision) as ready:
+            assert str(ready.run().dtype) == f"torch.{name}"
+        assert str(seen[0][0].dtype) == f"torch.{name}"
+
+    def test_images_have_the_layout(self) -> None:
+        torch = pytest.importorskip("torch")
+        for layout, wanted in (("contiguous", torch.contiguous_format), ("channels_last", torch.channels_last)):
+            seen: list[Any] = []
+            with self.serving(seen, layout=layout) as ready:
+                ready.run()
+            assert seen[0][0].is_contiguous(memory_format=wanted)
+
+    def test_threads_are_set_and_put_back(self) -> None:
+        torch = pytest.importorskip("torch")
+        before, seen = torch.get_num_threads(), list[Any]()
+        with pytest.raises(ZeroDivisionError), self.serving(seen, threads=before + 1) as ready:
+            _ = ready.run(), 1 / 0
+        assert seen[0][1] == before + 1
+        assert torch.get_num_threads() == before
+
+    def test_words_are_left_as_they_are(self) -> None:
+        torch = pytest.importorskip("torch")
+        from flexibo.systems.platforms.torch_state import adapted
+
+        tokens, weights = adapted((torch.zeros(2, 3, dtype=torch.int64), torch.zeros(2, 3)), "bf16", "channels_last")
+        assert (tokens.dtype, weights.dtype) == (torch.int64, torch.bfloat16)
+
+    def test_rounding_of_factors_is_put_back(self) -> None:
+        torch = pytest.importorskip("torch")
+        from flexibo.systems.platforms.torch_state import tensor_float_32
+
+        before = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
+        for allowed in (True, False):
+            with tensor_float_32(allowed):
+                assert torch.backends.cuda.matmul.allow_tf32 is allowed
+                assert torch.backends.cudnn.allow_tf32 is allowed
+        assert (torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32) == before
+
+
+class FakeStream:
+    """Remembers what happens on it."""
+
+    def __init__(self, log: list[str]) -> None:
+        self.log = log
+
+    def wait_stream(self, other: object) -> None:
+        self.log.append("wait")
+
+    def synchronize(self) -> None:
+        self.log.append("synchronise")
+
+
+class FakeCuda:
+    """What of torch.cuda a lane uses."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        self.made = 0
+
+    def Stream(self) -> FakeStream:  # noqa: N802  # torch's name
+        self.made += 1
+        return FakeStream(self.log)
+
+    def current_stream(self) -> FakeStream:
+        return FakeStream(self.log)
+
+    @contextmanager
+    def stream(self, stream: FakeStream) -> Any:
+        self.log.append("on")
+        yield
+        self.log.append("off")
+
+    @contextmanager
+    def graph(self, graph: Any, *, stream: FakeStream) -> Any:
+        self.log.append("capture")
+        yield
+        self.log.append("captured")
+
+    def CUDAGraph(self) -> Any:  # noqa: N802  # torch's name
+        log = self.log
+
+        class Graph:
+            def replay(self) -> None:
+                log.append("replay")
+
+        return Graph()
+
+
+class FakeTorch:
+    def __init__(self) -> None:
+        self.cuda = FakeCuda()
+
+
+def test_a_graph_is_warmed_up_recorded_once_and_replayed() -> None:
+    from flexibo.systems.platforms.nvidia_gpu import WARM_UP_CALLS, _lane
+
+    torch = FakeTorch()
+    lane = _lane(torch, lambda x: torch.cuda.log.append("model"), (1,), graphs=True, own_stream=False)
+    assert torch.cuda.log.count("model") == WARM_UP_CALLS + 1
+    assert torch.cuda.log[-3:] == ["capture", "model", "captured"]
+    lane()
+    assert torch.cuda.log[-3:] == ["on", "replay", "off"]
+
+
+def test_without_graphs_the_model_runs_each_time_on_its_stream() -> None:
+    from flexibo.systems.platforms.nvidia_gpu import _lane
+
+    torch = FakeTorch()
+    lane = _lane(torch, lambda x: torch.cuda.log.append("model"), (1,), graphs=False, own_stream=True)
+    assert (torch.cuda.log, torch.cuda.made) == ([], 1)
+    lane()
+    assert torch.cuda.log == ["on", "model", "off"]
