@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from flexibo.benchmarks import dnn_stack, recorded, synthetic
+from flexibo.benchmarks import dnn_stack, recorded, recorded_systems, synthetic
 from flexibo.benchmarks.problem import Family, Problem
 from flexibo.errors import unknown_name
 
 FAMILIES: dict[str, Family] = {
-    family.name: family for family in (*recorded.FAMILIES, *dnn_stack.FAMILIES, *synthetic.FAMILIES)
+    family.name: family
+    for family in (*recorded_systems.FAMILIES, *recorded.FAMILIES, *dnn_stack.FAMILIES, *synthetic.FAMILIES)
 }
 
 

@@ -220,7 +220,7 @@ def recorded_problem(recipe: Recipe, *, folder: Path | None = None) -> Problem:
     objectives = tuple(one.objective for one in recipe.recorded)
     losses = values * [objective.loss(1.0) for objective in objectives]
     front = true_front(losses)
-    reference = _reference(losses, front)
+    reference = worst_of_interest(losses, front)
     pool = space.enumerate()
     dataset = DATASETS[recipe.dataset]
     return Problem(
@@ -257,7 +257,7 @@ def _pooled(table: Table, chosen: IntArray) -> tuple[Space, FloatArray]:
     return Space.from_designs(pool), medians
 
 
-def _reference(losses: FloatArray, front: FloatArray) -> FloatArray:
+def worst_of_interest(losses: FloatArray, front: FloatArray) -> FloatArray:
     """The worst values of interest (n,), given all losses (m, n) and the front (k, n)."""
     reference = np.asarray(np.quantile(losses, WORST_OF_INTEREST, axis=0))
     return reference if hypervolume(front, reference) > 0 else nadir_reference(front)

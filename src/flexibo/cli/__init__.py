@@ -11,9 +11,13 @@ import flexibo
 from flexibo.cli.compare import compare
 from flexibo.cli.data import data
 from flexibo.cli.demo import demo
+from flexibo.cli.knobs import knobs
 from flexibo.cli.methods import methods
 from flexibo.cli.problems import problems
+from flexibo.cli.record import record
 from flexibo.cli.reproduce import reproduce
+from flexibo.cli.run import run
+from flexibo.cli.systems import systems
 from flexibo.errors import FlexiBOError
 
 app = typer.Typer(
@@ -23,8 +27,9 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
 )
-for command in (demo, methods, compare, problems, data, reproduce):
+for command in (demo, run, systems, record, methods, compare, problems, data, reproduce):
     app.command()(command)
+app.add_typer(knobs, name="knobs")
 
 
 def main() -> None:

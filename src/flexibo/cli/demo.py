@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from flexibo.cli.showing import save_picture, show
 from flexibo.cli.words import size
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from flexibo.study import Study
 
 
 def demo(
@@ -34,40 +30,6 @@ def demo(
     for note in system.notes:
         console.print(note, highlight=False)
     study.run(system.functions)
-    _show(study, console)
+    show(study, console)
     if study.front():
-        _save_picture(study, out, console)
-
-
-def _show(study: Study, console: Console) -> None:
-    from rich.table import Table
-
-    from flexibo.progress import front_table
-
-    if front := study.front():
-        console.print(front_table(study.history, front))
-    summary = study.summary()
-    table = Table(title="What was measured")
-    for title in ("objective", "evaluations", "cost (s)", "mean cost (s)", "share of cost"):
-        table.add_column(title, justify="left" if title == "objective" else "right")
-    for name, number in summary.evaluations.items():
-        cost = summary.costs[name]
-        mean = f"{cost / number:.3g}" if number else "-"
-        share = f"{cost / summary.spent:.0%}" if summary.spent else "-"
-        table.add_row(name, str(number), f"{cost:.1f}", mean, share)
-    console.print(table)
-    console.print(f"Stopped: {summary.stopped}", highlight=False)
-
-
-def _save_picture(study: Study, out: Path, console: Console) -> None:
-    from flexibo.errors import MissingExtraError
-
-    try:
-        from flexibo import plots
-
-        axes: Any = plots.front(study)
-    except MissingExtraError as error:
-        console.print(f"No picture: {error}")
-        return
-    axes.figure.savefig(out, dpi=150)
-    console.print(f"The front and the Pareto region are drawn in {out}.", highlight=False)
+        save_picture(study, out, console)

@@ -19,15 +19,15 @@ class System:
         name: What a user types to name it.
         space: All legal designs.
         objectives: What is measured, in the order of a report's columns.
-        functions: For each objective's name, the callable that measures it: design -> value. An objective that is
-            measured with another one has none: the other's function returns both, by name.
+        functions: For each objective's name, the callable that measures it: design -> value, or value and cost. An
+            objective that is measured with another one has none: the other's function returns both, by name.
         notes: Sentences a report repeats, such as how an objective is measured on this machine.
     """
 
     name: str
     space: Space
     objectives: tuple[Objective, ...]
-    functions: Mapping[str, Callable[[Mapping[str, Any]], float | Mapping[str, float]]]
+    functions: Mapping[str, Callable[[Mapping[str, Any]], float | Mapping[str, float] | tuple[float, float]]]
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -19,7 +19,8 @@ from flexibo.hardware.knobs.base import Knob, KnobError, Level, Machine, Restore
 from flexibo.hardware.knobs.journal import Journal, JournalError
 from flexibo.hardware.knobs.signals import held_signals
 
-# A limit that is refused because of another one may be accepted once that is back.
+# A limit that is refused because of another one may be accepted once that is back, and a speed shows its old value only
+# after the limits around it are back.
 _ATTEMPTS = 2
 
 
@@ -179,13 +180,9 @@ def _finish(made: Sequence[Write], machine: Machine, journal: Journal) -> None:
 
 def _put_back(made: Sequence[Write], machine: Machine) -> dict[Write, str]:
     """Undo writes, the last one first; those that failed, each with the reason."""
-    waiting = tuple(reversed(made))
-    faults: dict[Write, str] = {}
+    faults = dict.fromkeys(reversed(made), "")
     for _ in range(_ATTEMPTS):
-        found = {write: fault for write in waiting if (fault := _undo(write, machine))}
-        # Again at the end: a speed shows its old value only after the limits around it are back.
-        faults = {write: fault for write, fault in found.items() if not _is_back(write, machine)}
-        waiting = tuple(faults)
+        faults = {write: fault for write in faults if (fault := _undo(write, machine))}
     return faults
 
 
@@ -195,24 +192,13 @@ def _undo(write: Write, machine: Machine) -> str:
     What it shows is read at once, because it may be gone when others are back, such as the limits of a core that goes
     offline.
     """
-    if _is_back(write, machine, exactly=True):
-        return ""
+    can_tell = write.readable and write.steady
+    with suppress(OSError):  # what cannot be read may still be written
+        if can_tell and chosen(machine.read(write.undo_path)) == write.before:
+            return ""
     try:
         machine.write(write.undo_path, write.before)
-        if not (write.readable and write.steady):
-            return ""
-        shown = chosen(machine.read(write.undo_path))
+        shown = chosen(machine.read(write.undo_path)) if can_tell else write.before
     except OSError as error:
         return error.strerror or str(error)
     return "" if agrees(shown, write.before, write.tolerance) else f"it shows {shown}"
-
-
-def _is_back(write: Write, machine: Machine, *, exactly: bool = False) -> bool:
-    """Whether a place shows what it did before; False where that cannot be told."""
-    if not (write.readable and write.steady):
-        return False
-    try:
-        shown = chosen(machine.read(write.undo_path))
-    except OSError:
-        return False
-    return agrees(shown, write.before, 0.0 if exactly else write.tolerance)

@@ -1,0 +1,172 @@
+"""``flexibo knobs``: hardware and operating-system settings, listed, held while a command runs, put back."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from json import dumps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from flexibo.hardware.knobs import Journal, Knob, Level, LinuxMachine, Write
+
+knobs = typer.Typer(
+    name="knobs",
+    help="List settings of this machine, hold some while a command runs, put back what a killed session left.",
+    no_args_is_help=True,
+)
+
+JournalOption = Annotated[
+    Path | None, typer.Option("--journal", help="The file that keeps what is changed; one per user by default.")
+]
+AllowGpu = Annotated[bool, typer.Option("--allow-gpu", help="Allow clocks and power limit of NVIDIA GPUs to be set.")]
+SysOption = Annotated[Path, typer.Option("--sys", help="Where /sys is.", hidden=True)]
+ProcOption = Annotated[Path, typer.Option("--proc", help="Where /proc is.", hidden=True)]
+SYS, PROC = Path("/sys"), Path("/proc")
+_SETTING = re.compile(r"(\w+)=(.*)")
+
+
+@knobs.command("list")
+def list_knobs(
+    allow_gpu: AllowGpu = False,
+    json: Annotated[bool, typer.Option("--json", help="Print a list of objects instead.")] = False,
+    sys: SysOption = SYS,
+    proc: ProcOption = PROC,
+) -> None:
+    """Show each knob: its value now, what the machine offers, and whether you may set it."""
+    from dataclasses import asdict
+
+    from flexibo.hardware.knobs import state
+
+    machine, found = _machine(sys, proc, allow_gpu)
+    states = [state(knob, machine) for knob in found]
+    if json:
+        typer.echo(dumps([asdict(one) for one in states], indent=2))
+        return
+    for one in states:
+        present = "" if one.present is None else f"  now {_shown(one.present)}"
+        offered = f"  of {', '.join(map(_shown, one.offered))}" if one.offered else ""
+        typer.echo(f"{one.name}{present}{offered}")
+        if one.refusal:
+            typer.echo(f"    {one.refusal}")
+
+
+@knobs.command("set")
+def set_knobs(
+    words: Annotated[
+        list[str], typer.Argument(metavar="NAME=VALUE... -- COMMAND...", help="Settings, then the command to run.")
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be written; write nothing.")] = False,
+    journal: JournalOption = None,
+    allow_gpu: AllowGpu = False,
+    sys: SysOption = SYS,
+    proc: ProcOption = PROC,
+) -> None:
+    """Run a command under these settings and put them back; the exit status is the command's."""
+    from flexibo.errors import InvalidValueError
+    from flexibo.hardware.knobs import settings
+
+    values, command = _parted(words)
+    if not values:
+        raise InvalidValueError("No setting is given; give some as NAME=VALUE, such as swappiness=10.")
+    if not command and not dry_run:
+        raise InvalidValueError("No command is given; give one after --, because settings are put back when it ends.")
+    machine, found = _machine(sys, proc, allow_gpu)
+    with settings(found, values, machine=machine, journal=_journal(journal, machine), dry_run=dry_run) as writes:
+        if dry_run:
+            typer.echo("\n".join(map(_described, writes)) or "Nothing would be written: all is as wanted.")
+            return
+        status = _run(command)
+    raise typer.Exit(status)
+
+
+@knobs.command("restore")
+def restore_knobs(
+    journal: JournalOption = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Even if the journal is of another boot, or its process is alive.")
+    ] = False,
+    sys: SysOption = SYS,
+    proc: ProcOption = PROC,
+) -> None:
+    """Put back the settings that a killed session left."""
+    from flexibo.hardware.knobs import restore
+
+    machine, _ = _machine(sys, proc, allow_gpu=True)
+    kept = _journal(journal, machine)
+    undone = restore(kept, machine=machine, force=force)
+    for write in undone:
+        typer.echo(f"{write.undo_path}: {write.before}")
+    typer.echo(
+        f"Put back {len(undone)} setting{'' if len(undone) == 1 else 's'}."
+        if undone
+        else f"Nothing to put back: there is no setting in {kept.path}."
+    )
+
+
+def _machine(sys: Path, proc: Path, allow_gpu: bool) -> tuple[LinuxMachine, tuple[Knob, ...]]:
+    """The machine and all its knobs."""
+    from flexibo.hardware.knobs import LinuxMachine, NvidiaGpus, Roots, all_knobs
+
+    gpus = NvidiaGpus(allow=allow_gpu)
+    machine = LinuxMachine(Roots(sys, proc), gpus)
+    return machine, all_knobs(machine, gpus)
+
+
+def _journal(path: Path | None, machine: LinuxMachine) -> Journal:
+    from flexibo.hardware.knobs import Journal, default_path
+
+    return Journal(path or default_path(os.environ, Path.home()), machine.roots)
+
+
+def _parted(words: list[str]) -> tuple[dict[str, Level], list[str]]:
+    """The settings and the command after them.
+
+    >>> _parted(["swappiness=10", "scheduler=NOOP", "dd", "if=/dev/zero"])
+    ({'swappiness': 10, 'scheduler': 'NOOP'}, ['dd', 'if=/dev/zero'])
+    """
+    from flexibo.errors import InvalidValueError
+
+    values: dict[str, Level] = {}
+    for position, word in enumerate(words):
+        found = _SETTING.fullmatch(word)
+        if found is None:
+            return values, words[position:]
+        name, text = found.groups()
+        if name in values:
+            raise InvalidValueError(f"Knob {name!r} is given twice; give it once.")
+        values[name] = _value(text)
+    return values, []
+
+
+def _value(text: str) -> Level:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def _run(command: list[str]) -> int:
+    """The exit status of a command, as a shell gives it."""
+    from flexibo.errors import InvalidValueError
+
+    try:
+        status = subprocess.call(command)
+    except OSError as error:
+        raise InvalidValueError(f"{command[0]!r} cannot be run: {error.strerror}.") from None
+    return status if status >= 0 else 128 - status
+
+
+def _described(write: Write) -> str:
+    elsewhere = f" in {write.before_path}" if write.before_path else ""
+    return f"{write.path}: {write.value} (put back: {write.before}{elsewhere})"
+
+
+def _shown(value: Level) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,41 @@
+"""Options that the commands on real systems share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+System: TypeAlias = Annotated[str, typer.Argument(help="A name that 'flexibo systems' lists.", show_default=False)]
+Data: TypeAlias = Annotated[
+    Path | None, typer.Option(help="The folder with the training data.", envvar="FLEXIBO_DATA", show_envvar=True)
+]
+Dataset: TypeAlias = Annotated[
+    str, typer.Option(help="What the network learns from; by default the first of its datasets that is there.")
+]
+PlatformName: TypeAlias = Annotated[
+    str, typer.Option("--platform", help="auto, nvidia-gpu, linux-cpu, jetson-xavier or jetson-tx2.")
+]
+Limit: TypeAlias = Annotated[int | None, typer.Option(min=1, help="At most so many training examples.")]
+Epochs: TypeAlias = Annotated[int | None, typer.Option(min=1, help="How often each training example is seen.")]
+Models: TypeAlias = Annotated[Path, typer.Option(help="Where trained models are kept, for all who share the folder.")]
+MeterName: TypeAlias = Annotated[str, typer.Option("--meter", help="auto, nvml, rapl or ina3221.")]
+Estimate: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="Where there is no meter: estimate energy as this power (W) times time. The values are called estimates."
+    ),
+]
+Seed: TypeAlias = Annotated[int, typer.Option(help="The same seed draws the same designs.")]
+
+
+def data_folder(data: Path | None) -> Path:
+    """The folder of the data, which must be given."""
+    from flexibo.errors import InvalidValueError
+
+    if data is None:
+        raise InvalidValueError("No folder with training data was named; give --data FOLDER or set FLEXIBO_DATA.")
+    if not data.is_dir():
+        raise InvalidValueError(f"The folder with training data, {data}, does not exist; give another --data.")
+    return data

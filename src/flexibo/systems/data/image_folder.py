@@ -1,0 +1,153 @@
+"""Images in folders, one folder per class, as ImageNet is kept: train/CLASS/*.JPEG and val/CLASS/*.JPEG."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexibo.arrays import IntArray
+from flexibo.errors import InvalidValueError, missing_extra
+from flexibo.systems.data.base import DamagedDataError, Dataset, Images, MissingDataError, Pixels
+from flexibo.systems.data.parts import chosen, fingerprint, stratified
+
+ENDINGS = (".jpeg", ".jpg", ".png")
+SIDE = 224
+SHARE = 0.2
+
+
+def missing(folder: Path) -> str:
+    """What is missing in a folder to load images from there, as a clause; empty if nothing is."""
+    parts = [folder / "train", folder / "val"]
+    if any(part.is_dir() for part in parts):
+        for part in parts:
+            if not part.is_dir():
+                return f"the folder {part.name} is missing"
+            if not _folders(part):
+                return f"the folder {part.name} has no folder per class"
+        return ""
+    if sum(any(map(_is_image, one.iterdir())) for one in _folders(folder)) >= 2:
+        return ""
+    return "train/CLASS/*.JPEG and val/CLASS/*.JPEG are missing"
+
+
+def load(
+    folder: Path,
+    *,
+    name: str = "imagenet",
+    side: int = SIDE,
+    per_class: int | None = None,
+    limit: int | None = None,
+    share: float = SHARE,
+    seed: int = 0,
+) -> Dataset[Images]:
+    """The images of a folder, as squares cut from their middle; only those that are chosen are read.
+
+    Args:
+        folder: Holds train/CLASS and val/CLASS, or else CLASS folders whose images are then divided here.
+        name: The dataset's name.
+        side: Pixels; the shorter side of an image is brought to this, and the longer one is cut.
+        per_class: At most so many training and so many test images of each class, the first by name.
+        limit: At most so many training images, with all classes in proportion.
+        share: How much of one tree is for testing; unused where there is train and val.
+        seed: Chooses and divides.
+    """
+    for what, number in (("side", side), ("number per class", per_class)):
+        if number is not None and number < 1:
+            raise InvalidValueError(f"The {what} is {number}; it must be at least 1.")
+    if not 0 < share < 1:
+        raise InvalidValueError(f"The share of test images is {share}; it must be between 0 and 1.")
+    if lack := missing(folder):
+        raise MissingDataError(f"{name} cannot be loaded from {folder}: {lack}.")
+    is_divided = (folder / "train").is_dir()
+    classes, paths, labels = _listed(folder / "train" if is_divided else folder)
+    if is_divided:
+        test_classes, test_paths, test_labels = _listed(folder / "val")
+        if test_classes != classes:
+            odd = sorted(set(classes) ^ set(test_classes))
+            raise DamagedDataError(f"The folders train and val in {folder} do not have the same classes: {odd[0]} ...")
+    else:
+        test = stratified(labels, max(1, round(share * len(labels))), np.random.default_rng(seed))
+        rest = np.delete(np.arange(len(labels)), test)
+        test_paths, test_labels = [paths[row] for row in test], labels[test]
+        paths, labels = [paths[row] for row in rest], labels[rest]
+    rows, test_rows = _first_of_each(labels, per_class), _first_of_each(test_labels, per_class)
+    few, test_few = chosen(labels[rows], test_labels[test_rows], limit, seed)
+    rows, test_rows = rows[few], test_rows[test_few]
+    train = Images(_read(paths, rows, side), labels[rows], classes)
+    held_out = Images(_read(test_paths, test_rows, side), test_labels[test_rows], classes)
+    note = "" if is_divided else f"The images were divided here: {share:.0%} of each class are for testing."
+    return Dataset(name, train, held_out, fingerprint(train, held_out), note)
+
+
+def _natural(path: Path) -> tuple[Any, ...]:
+    """A key that puts class2 before class10; the name itself decides between 1 and 01."""
+    parts = re.split(r"(\d+)", path.name)
+    return tuple(int(part) if place % 2 else part for place, part in enumerate(parts)), path.name
+
+
+def _folders(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return sorted((one for one in folder.iterdir() if one.is_dir() and not one.name.startswith(".")), key=_natural)
+
+
+def _is_image(path: Path) -> bool:
+    return path.suffix.lower() in ENDINGS and not path.name.startswith(".")
+
+
+def _listed(folder: Path) -> tuple[tuple[str, ...], list[Path], IntArray]:
+    """The classes, the images and their labels."""
+    classes, paths, labels = [], [], []
+    for label, one in enumerate(_folders(folder)):
+        images = sorted(filter(_is_image, one.iterdir()), key=_natural)
+        if not images:
+            raise DamagedDataError(f"The class folder {one} has no image ({', '.join(ENDINGS)}); fill or remove it.")
+        classes.append(one.name)
+        paths += images
+        labels += [label] * len(images)
+    return tuple(classes), paths, np.array(labels, dtype=np.int64)
+
+
+def _first_of_each(labels: IntArray, n: int | None) -> IntArray:
+    """The rows of the first images of each class; labels ascend."""
+    if n is None:
+        return np.arange(len(labels))
+    place_in_class = np.arange(len(labels)) - np.searchsorted(labels, labels)
+    return np.flatnonzero(place_in_class < n)
+
+
+def _read(paths: Sequence[Path], rows: IntArray, side: int) -> Pixels:
+    pixels = np.empty((len(rows), 3, side, side), dtype=np.uint8)
+    for place, row in enumerate(rows):
+        pixels[place] = read_image(paths[row], side).transpose(2, 0, 1)
+    return pixels
+
+
+def read_image(path: Path, side: int) -> Pixels:
+    """The middle square (side, side, 3) of an image whose shorter side is brought to `side` pixels."""
+    try:
+        from PIL import Image
+    except ImportError:
+        raise missing_extra("Pillow", "dnn") from None
+    try:
+        with warnings.catch_warnings():
+            # Pillow warns of images so large that they may be meant to fill the memory.
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            image = Image.open(path, formats=("JPEG", "PNG"))
+        with image:
+            image.draft("RGB", (side, side))  # lets a JPEG decoder skip detail that is not needed
+            width, height = image.size
+            square = min(width, height)
+            left, top = (width - square) / 2, (height - square) / 2
+            whole = image.convert("RGB")
+            cut = whole.resize((side, side), Image.Resampling.BILINEAR, (left, top, left + square, top + square))
+            return np.asarray(cut)
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
+        raise DamagedDataError(f"{path} says that it is larger than any photograph; remove it.") from error
+    except (OSError, SyntaxError, ValueError) as error:
+        raise DamagedDataError(f"{path} cannot be decoded as an image; fetch it again or remove it.") from error

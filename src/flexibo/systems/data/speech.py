@@ -1,0 +1,214 @@
+"""Recorded speech: Common Voice's tables and clips, and the archive free-spoken-digits.zip.
+
+Wave files are read with the standard library, mp3, flac and ogg with soundfile. Several channels become one, and
+another rate becomes the wanted one by linear interpolation, which filters out no frequency that a lower rate cannot
+carry.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import wave
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from flexibo.arrays import FloatArray
+from flexibo.errors import InvalidValueError, missing_extra
+from flexibo.systems.data.base import DamagedDataError, Dataset, MissingDataError, Recordings, Wave
+from flexibo.systems.data.files import content, member_names, members, text_of
+from flexibo.systems.data.parts import chosen, fingerprint
+
+DIGIT_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+DIGIT_ARCHIVES = ("free-spoken-digits.zip", "free-spoken-digit-dataset.zip", "free-spoken-digit-dataset-master.zip")
+DIGIT_RATE = 8_000
+COMMON_VOICE_RATE = 16_000
+N_TEST_TAKES = 5
+"""Takes 0 to 4 of each speaker and digit are the test part, as the authors of the spoken digits say."""
+MOST_BYTES = 2**28
+_TABLES = ("train.tsv", "test.tsv")
+_ENDINGS = (".mp3", ".wav", ".flac", ".ogg")
+
+
+def missing_spoken_digits(folder: Path) -> str:
+    """What is missing in a folder to load the spoken digits from there, as a clause; empty if nothing is."""
+    return "" if _digit_archive(folder) else f"{DIGIT_ARCHIVES[0]} is missing"
+
+
+def load_spoken_digits(
+    folder: Path, *, rate: int = DIGIT_RATE, limit: int | None = None, seed: int = 0
+) -> Dataset[Recordings]:
+    """The recordings of single digits in free-spoken-digits.zip, with the digits' names as transcripts.
+
+    Args:
+        folder: Holds the archive, with files such as 7_jackson_32.wav (digit, speaker, take) somewhere inside.
+        rate: Samples per second.
+        limit: At most so many training recordings, with all digits in proportion.
+        seed: Chooses them.
+    """
+    _check_rate(rate)
+    path = _digit_archive(folder)
+    if path is None:
+        raise MissingDataError(f"spoken-digits cannot be loaded from {folder}: {missing_spoken_digits(folder)}.")
+    found = [(name, re.search(r"(?:^|/)(\d)_[^/_]+_(\d+)\.wav$", name)) for name in member_names(path)]
+    takes = [(name, int(match[1]), int(match[2])) for name, match in found if match]
+    train, test = ([one for one in takes if (one[2] < N_TEST_TAKES) is is_test] for is_test in (False, True))
+    if not train or not test:
+        raise DamagedDataError(
+            f"{path} has {len(train)} recordings to learn from and {len(test)} to test (takes 0 to "
+            f"{N_TEST_TAKES - 1}), by names such as 7_jackson_32.wav; it must have both."
+        )
+    rows, test_rows = chosen(np.array([one[1] for one in train]), np.array([one[1] for one in test]), limit, seed)
+    parts = []
+    for part in ([train[row] for row in rows], [test[row] for row in test_rows]):
+        data = members(path, [one[0] for one in part])
+        waves = [read_wave(one, f"{name} in {path}") for one, (name, _, _) in zip(data, part, strict=True)]
+        words = tuple(DIGIT_WORDS[digit] for _, digit, _ in part)
+        parts.append(Recordings(tuple(resampled(samples, own, rate) for samples, own in waves), rate, words))
+    note = f"Takes 0 to {N_TEST_TAKES - 1} of each speaker and digit are for testing, as its authors say."
+    return Dataset("spoken-digits", parts[0], parts[1], fingerprint(*parts), note)
+
+
+def _digit_archive(folder: Path) -> Path | None:
+    return next((folder / name for name in DIGIT_ARCHIVES if (folder / name).is_file()), None)
+
+
+def missing_common_voice(folder: Path) -> str:
+    """What is missing in a folder to load Common Voice from there, as a clause; empty if nothing is."""
+    absent = [name for name in _TABLES if not (folder / name).is_file()]
+    absent += [] if (folder / "clips").is_dir() else ["clips/"]
+    return f"{', '.join(absent)} {'is' if len(absent) == 1 else 'are'} missing" if absent else ""
+
+
+def load_common_voice(
+    folder: Path, *, rate: int = COMMON_VOICE_RATE, limit: int | None = None, seed: int = 0
+) -> Dataset[Recordings]:
+    """The recordings that train.tsv and test.tsv list; only those chosen are read.
+
+    Args:
+        folder: Holds the two tables and clips/, as Common Voice has one such folder for each language.
+        rate: Samples per second.
+        limit: At most so many training recordings.
+        seed: Chooses them.
+    """
+    _check_rate(rate)
+    if lack := missing_common_voice(folder):
+        raise MissingDataError(f"common-voice cannot be loaded from {folder}: {lack}.")
+    train, test = (_rows_of(folder / name) for name in _TABLES)
+    rows, test_rows = chosen(np.zeros(len(train)), np.zeros(len(test)), limit, seed)
+    parts = []
+    for part in ([train[row] for row in rows], [test[row] for row in test_rows]):
+        waves = tuple(_clip(folder / "clips", name, rate) for name, _ in part)
+        parts.append(Recordings(waves, rate, tuple(sentence for _, sentence in part)))
+    return Dataset("common-voice", parts[0], parts[1], fingerprint(*parts))
+
+
+def _check_rate(rate: int) -> None:
+    if rate < 1:
+        raise InvalidValueError(f"The rate is {rate}; it must be at least 1 sample per second.")
+
+
+def _rows_of(path: Path) -> list[tuple[str, str]]:
+    """The file name and the transcript of each row."""
+    table = csv.reader(io.StringIO(text_of(content(path), str(path)), newline=""), "excel-tab", quoting=csv.QUOTE_NONE)
+    try:
+        header, *lines = [line for line in table if line]
+    except csv.Error as error:
+        raise DamagedDataError(f"{path} is no table: {error}.") from error
+    absent = [column for column in ("path", "sentence") if column not in header]
+    if absent:
+        raise DamagedDataError(
+            f"{path} has the columns {', '.join(header)}; {' and '.join(absent)} {'is' if len(absent) == 1 else 'are'} "
+            "missing."
+        )
+    at, said = header.index("path"), header.index("sentence")
+    rows = []
+    for number, line in enumerate(lines, 2):
+        if len(line) != len(header):
+            raise DamagedDataError(f"Line {number} of {path} has {len(line)} cells and the header {len(header)}.")
+        if not (transcript := spoken(line[said])):
+            raise DamagedDataError(f"Line {number} of {path} has no words in its sentence {line[said]!r}.")
+        rows.append((line[at], transcript))
+    if not rows:
+        raise DamagedDataError(f"{path} lists no recordings.")
+    return rows
+
+
+def spoken(sentence: str) -> str:
+    r"""What of a sentence is said: words in lower case, without punctuation.
+
+    >>> spoken("'Don\u2019t!', he said.")
+    "don't he said"
+    """
+    words = re.sub(r"[^\w']|_", " ", sentence.replace("\u2019", "'").lower()).split()
+    return " ".join(word for word in (word.strip("'") for word in words) if word)
+
+
+def _clip(folder: Path, name: str, rate: int) -> Wave:
+    if not name or PurePosixPath(name).name != name or "\\" in name:
+        raise DamagedDataError(f"A table lists the clip {name!r}; it must be the name of a file in {folder}.")
+    endings = ("",) if Path(name).suffix.lower() in _ENDINGS else _ENDINGS
+    path = next((folder / (name + end) for end in endings if (folder / (name + end)).is_file()), None)
+    if path is None:
+        raise MissingDataError(f"The clip {name} is listed in a table and is not in {folder}; unpack the clips again.")
+    data = content(path, most_bytes=MOST_BYTES)
+    samples, own = (read_wave if path.suffix.lower() == ".wav" else _read_compressed)(data, str(path))
+    return resampled(samples, own, rate)
+
+
+def read_wave(data: bytes, where: str) -> tuple[Wave, int]:
+    """The samples of a wave file in [-1, 1], its channels averaged, and its rate."""
+    try:
+        with wave.open(io.BytesIO(data)) as file:
+            channels, width, rate, n = file.getparams()[:4]
+            frames = file.readframes(n)
+    except (wave.Error, EOFError) as error:
+        reason = str(error) or "it ends too early"
+        raise DamagedDataError(f"{where} is no wave file of whole-number samples, or cut short: {reason}.") from error
+    if not n or len(frames) != n * width * channels:
+        raise DamagedDataError(
+            f"{where} says that it holds {n:,} samples and has {len(frames) // (width * channels):,}; it is cut short."
+        )
+    if rate < 1 or not 1 <= width <= 4:
+        raise DamagedDataError(f"{where} has {width} bytes per sample and {rate} samples per second; 1 to 4 are read.")
+    return _mono(_numbers(frames, width).reshape(-1, channels)), rate
+
+
+def _numbers(frames: bytes, width: int) -> FloatArray:
+    """Samples in [-1, 1]: bytes are unsigned in wave files, wider numbers are signed."""
+    if width == 1:
+        return (np.frombuffer(frames, dtype=np.uint8).astype(np.float64) - 128) / 128
+    # As the upper bytes of 32 bits, numbers of 3 bytes have their sign where it belongs.
+    wide = np.zeros((len(frames) // width, 4), dtype=np.uint8)
+    wide[:, 4 - width :] = np.frombuffer(frames, dtype=np.uint8).reshape(-1, width)
+    return wide.view("<i4")[:, 0] / 2.0**31
+
+
+def _mono(samples: FloatArray) -> Wave:
+    mean: Wave = np.mean(samples, axis=1).astype(np.float32)
+    return mean
+
+
+def _read_compressed(data: bytes, where: str) -> tuple[Wave, int]:
+    try:
+        import soundfile  # type: ignore[import-not-found, import-untyped, unused-ignore]  # it has no types
+    except (ImportError, OSError):  # OSError: the package is there and its C library is not
+        raise missing_extra("soundfile (for mp3, flac and ogg)", "dnn") from None
+    try:
+        samples, rate = soundfile.read(io.BytesIO(data), dtype="float64", always_2d=True)
+    except (RuntimeError, OSError, ValueError) as error:
+        raise DamagedDataError(f"{where} cannot be decoded as sound; fetch it again.") from error
+    if not len(samples):
+        raise DamagedDataError(f"{where} has no sound.")
+    return np.clip(_mono(samples), -1, 1), int(rate)
+
+
+def resampled(samples: Wave, own: int, rate: int) -> Wave:
+    """The samples at another rate, by linear interpolation."""
+    if own == rate:
+        return samples
+    n = max(1, round(len(samples) * rate / own))
+    between: Wave = np.interp(np.arange(n) * (own / rate), np.arange(len(samples)), samples).astype(np.float32)
+    return between

@@ -1,0 +1,64 @@
+"""``python -m flexibo.systems.recording``: record on a machine that has only torch, numpy and an NVML binding."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from flexibo.errors import FlexiBOError
+from flexibo.systems.assemble import Wishes
+from flexibo.systems.recording.session import Grid, recording
+
+UNFINISHED = 3
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Record; the exit status is 0 when the table is there and 3 when measurements are left."""
+    parser = argparse.ArgumentParser(prog="python -m flexibo.systems.recording", description=__doc__)
+    parser.add_argument("system")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--dataset", default="")
+    parser.add_argument("--platform", default="auto")
+    parser.add_argument("--networks", type=int, default=64)
+    parser.add_argument("--deployments", type=int, default=8)
+    parser.add_argument("--again", type=int, default=32)
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--epochs", type=int)
+    parser.add_argument("--models", type=Path, default=Path("models"))
+    parser.add_argument("--meter", default="auto")
+    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args(arguments)
+    wishes = Wishes(
+        given.system,
+        given.data,
+        platform=given.platform,
+        dataset=given.dataset,
+        limit=given.limit,
+        epochs=given.epochs,
+        models=given.models,
+        meter=given.meter,
+        seed=given.seed,
+    )
+    grid = Grid(given.networks, given.deployments, given.again)
+    try:
+        left = recording(wishes, grid, given.out, seconds=given.seconds, told=_say)
+    except FlexiBOError as error:
+        sys.stderr.write(f"{parser.prog}: {error}\n")
+        return 2
+    sys.stdout.write(
+        f"{left} measurements are left; the same command goes on.\n" if left else f"{given.out} is made.\n"
+    )
+    return UNFINISHED if left else 0
+
+
+def _say(done: int, total: int, what: str) -> None:
+    sys.stdout.write(f"{done} of {total}: {what}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

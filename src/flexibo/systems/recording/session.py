@@ -1,0 +1,115 @@
+"""One call of a recording: what is asked for, what has been done, and the table when nothing is missing."""
+
+from __future__ import annotations
+
+import platform as python_platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from flexibo.errors import InvalidValueError
+from flexibo.systems.assemble import Wishes, assembled
+from flexibo.systems.bench import QUICK_SECONDS, Bench
+from flexibo.systems.recording.journal import Journal
+from flexibo.systems.recording.plan import Plan, planned
+from flexibo.systems.recording.recorder import Told, record, recorded
+from flexibo.systems.recording.table import write_table
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """How much is recorded.
+
+    Attributes:
+        networks: How many networks are drawn.
+        deployments: How many deployments are drawn.
+        again: How many combinations are read twice.
+    """
+
+    networks: int = 64
+    deployments: int = 8
+    again: int = 32
+
+
+def recording(
+    wishes: Wishes,
+    grid: Grid,
+    out: Path,
+    *,
+    seconds: float,
+    told: Told = lambda done, total, what: None,
+    clock: Callable[[], float] = time.monotonic,
+) -> int:
+    """Record until nothing is left or the time is over; how many measurements are left.
+
+    Args:
+        wishes: The system, its data, its platform.
+        grid: How much is recorded.
+        out: The table; while it is made there is a journal beside it.
+        seconds: No measurement begins after this time.
+        told: Hears of every measurement.
+        clock: Seconds.
+    """
+    begin = clock()
+    if out.suffixes[-2:] != [".csv", ".gz"]:
+        raise InvalidValueError(f"The table is {out}; its name must end in .csv.gz.")
+    bench = assembled(wishes)
+    plan = plan_of(bench, grid, wishes)
+    journal = Journal(out.with_name(f"{out.name}.partial"), plan, described(bench))
+    record(plan, journal, bench, is_over=lambda: clock() - begin > seconds, told=told)
+    left = len(plan.networks) * (1 + len(plan.deployments)) - len(journal.errors) - len(journal.readings)
+    if not left:
+        write_table(out, recorded(plan, journal))
+    return left
+
+
+def plan_of(bench: Bench, grid: Grid, wishes: Wishes) -> Plan:
+    """What is measured: decided by the wishes, the data and the settings of the training."""
+    data = bench.task.data
+    settings = {
+        "platform": bench.platform.name,
+        "dataset": data.name,
+        "training_examples": len(data.train),
+        "test_examples": len(data.test),
+        "task": bench.task.fingerprint,
+        "window_seconds": QUICK_SECONDS,
+    }
+    return planned(
+        bench.entry.name,
+        bench.entry.options,
+        bench.platform.options(bench.entry.traits),
+        networks=grid.networks,
+        deployments=grid.deployments,
+        again=grid.again,
+        settings=settings,
+        seed=wishes.seed,
+    )
+
+
+def described(bench: Bench) -> dict[str, Any]:
+    """The machine, the versions and the date, for the table."""
+    import numpy
+    import torch
+
+    describe = getattr(bench.meter, "describe", None)
+    return {
+        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
+        "meter": bench.meter.name,
+        "training_only": [name for name in bench.entry.options if name not in bench.entry.running_options],
+        "machine": dict(describe()) if describe is not None else python_platform.machine(),
+        "versions": {
+            "flexibo": package_version(),
+            "numpy": numpy.__version__,
+            "python": python_platform.python_version(),
+            "torch": torch.__version__,
+        },
+    }
+
+
+def package_version() -> str:
+    """The version of this package, installed or not: systems may not import what stands above them."""
+    return str(import_module(__name__.partition(".")[0]).__version__)
