@@ -7,7 +7,7 @@ STAMPS := $(VENV)/.stamps
 ON_ALL_CORES = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check format lint types layers wheel pythons references compare quality bench clean help
+.PHONY: demo test check format lint types layers wheel pythons references systems compare quality bench clean help
 
 help:  ## show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -23,7 +23,7 @@ $(STAMPS)/test: $(STAMPS)/run
 
 $(STAMPS)/bench: $(STAMPS)/test
 	$(BIN)/python -m pip install -q -c constraints.txt 'torch==2.13.0'
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bench]'
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bench,dnn]'
 	@touch $@
 
 demo: $(STAMPS)/run  ## find the front of a small neural network, within two minutes
@@ -32,11 +32,11 @@ demo: $(STAMPS)/run  ## find the front of a small neural network, within two min
 test: $(STAMPS)/test  ## run all tests
 	$(ON_ALL_CORES)
 
-check: $(STAMPS)/test lint types layers test wheel pythons references compare  ## everything that CI runs
+check: $(STAMPS)/test lint types layers test wheel pythons references systems compare  ## everything that CI runs
 
 lint: $(STAMPS)/test
-	$(BIN)/ruff format --check src tests benchmarks
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks conftest.py
+	$(BIN)/ruff check src tests benchmarks conftest.py
 
 format: $(STAMPS)/test  ## rewrite the code in the house style
 	$(BIN)/ruff format src tests benchmarks
@@ -56,6 +56,9 @@ pythons: $(STAMPS)/test  ## the tests on the oldest and the newest Python that i
 
 references: $(STAMPS)/bench  ## the tests that need the optimisers of others: BoTorch's numbers, rivals
 	$(ON_ALL_CORES) -q -m "botorch or rivals" tests/references tests/contracts
+
+systems: $(STAMPS)/bench  ## the tests that train and run networks
+	$(ON_ALL_CORES) -q -m torch tests
 
 compare: $(STAMPS)/bench  ## methods and rivals on two small problems, at equal cost
 	rm -rf results/quick

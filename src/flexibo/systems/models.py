@@ -1,0 +1,381 @@
+"""The store of trained models: a folder that processes and hosts share, in which each model is trained once.
+
+An entry is a file of weights, `NAME.pt`, and a text, `NAME.json`, that names the weights by their hash and is written
+after them; without a text that agrees with what was asked for and with its weights there is no entry. NAME holds a
+hash of everything that decides the weights: the network and its options, the data and the settings of the task, the
+seed, and the source code of network, task and training. Deployment options are not among them.
+
+Who trains holds `NAME.lock` and touches it every few seconds. Others wait; they take over when the holder is dead, that
+is when its process is gone from this host, or when nobody touched the lock for a while. Should two train the same model
+after all (a holder that slept and woke), both write the same entry.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+import os
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from torch import nn
+
+from flexibo.errors import FlexiBOError
+from flexibo.systems.tasks.base import Design, Device, Task, TrainingFailedError
+from flexibo.systems.training import (
+    Progress,
+    Trained,
+    Writer,
+    identity,
+    network_options,
+    packed,
+    seeded,
+    train,
+    unpacked,
+    write_atomically,
+)
+
+HEARTBEAT_SECONDS = 5.0
+STALE_SECONDS = 60.0
+POLL_SECONDS = 0.5
+_HERE = Path(__file__).parent
+_ALSO = {"bert": ("networks/pretrained.py", "data/tokens.py")}
+_log = logging.getLogger(__name__)
+
+
+class UnwritableStoreError(FlexiBOError, OSError):
+    """A model cannot be kept; the message says where and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A trained model in a store.
+
+    Attributes:
+        design: The values of its network's options.
+        error_percent: Its error on the held-out examples, as measured after training.
+        seconds: What training and testing took.
+        epochs: How often it saw the training examples.
+        losses: The mean loss of each epoch.
+        weights: The file of its weights.
+    """
+
+    design: Mapping[str, Any]
+    error_percent: float
+    seconds: float
+    epochs: int
+    losses: tuple[float, ...]
+    weights: Path
+
+    def load(self, task: Task, device: Device = "cpu") -> nn.Module:
+        """The trained network, in evaluation mode."""
+        with seeded(0, 0, "cpu"):  # so that fresh weights, which are not kept, do not move torch's generator
+            model = task.build(self.design)
+        model.load_state_dict(unpacked(self.weights.read_bytes()))
+        return model.to(device).eval()
+
+
+def sources_of(network: str) -> tuple[Path, ...]:
+    """The files whose code decides what a trained network is."""
+    named = (f"networks/{network}.py", "networks/layers.py", "training.py", *_ALSO.get(network, ()))
+    return (*(_HERE / name for name in named), *sorted((_HERE / "tasks").glob("*.py")))
+
+
+class ModelStore:
+    """Trained models in a folder.
+
+    Args:
+        folder: Where they are kept; made if it is not there.
+        sources: The files whose code decides what a trained network is, by the network's name.
+        write: Writes a file; `write_atomically` by default.
+        clock: Seconds, to find out how long a lock has not been touched.
+        sleep: Waits for some seconds.
+        host: This machine's name.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        sources: Callable[[str], Iterable[Path]] = sources_of,
+        write: Writer = write_atomically,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+        host: str | None = None,
+    ) -> None:
+        self.folder = Path(folder)
+        self._sources = sources
+        self._write = write
+        self._clock = clock
+        self._sleep = sleep
+        self._host = socket.gethostname() if host is None else host
+
+    def get(self, task: Task, design: Design, *, seed: int) -> Stored | None:
+        """The model, if it is kept and undamaged."""
+        name = self._name(task, design, seed)
+        entry = self._entry(name)
+        if entry is None or "failed" in entry:
+            return None
+        stored = _stored(entry, self.folder / f"{name}.pt")
+        if stored is None or stored.design != network_options(task, design):
+            _log.warning("The entry %s in %s is damaged; the model is trained again.", name, self.folder)
+            return None
+        return stored
+
+    def failure(self, task: Task, design: Design, *, seed: int) -> str | None:
+        """Why training this model failed, if it did."""
+        entry = self._entry(self._name(task, design, seed))
+        return None if entry is None or not isinstance(entry.get("failed"), str) else entry["failed"]
+
+    def put(self, task: Task, design: Design, trained: Trained, *, seed: int) -> Stored:
+        """Keep a model; when this returns it is on the disk.
+
+        Raises:
+            UnwritableStoreError: It cannot be written; an older entry is as it was.
+        """
+        content = packed(trained.model.state_dict())
+        entry = {
+            "error_percent": trained.error_percent,
+            "seconds": trained.seconds,
+            "epochs": trained.epochs,
+            "losses": list(trained.losses),
+            "weights_sha256": hashlib.sha256(content).hexdigest(),
+        }
+        name = self._name(task, design, seed)
+        self._keep(f"{name}.pt", content)
+        self._keep_entry(name, task, design, seed, entry)
+        options = network_options(task, design)
+        return Stored(
+            options, trained.error_percent, trained.seconds, trained.epochs, trained.losses, self.folder / f"{name}.pt"
+        )
+
+    def trained(
+        self,
+        task: Task,
+        design: Design,
+        *,
+        seed: int,
+        device: Device = "cpu",
+        train: Callable[..., Trained] = train,
+        progress: Progress | None = None,
+        retry_failed: bool = False,
+    ) -> Stored:
+        """The model, trained if nobody did so before; waits while another process trains it.
+
+        Args:
+            task: What is learned.
+            design: A value for each option of the task's network; others are not looked at.
+            seed: Decides everything random in training.
+            device: Where it is trained if it must be.
+            train: What trains it, called as `flexibo.systems.training.train`.
+            progress: Passed on to `train`.
+            retry_failed: Whether to train again what failed before; otherwise the same error is raised at once.
+
+        Raises:
+            TrainingFailedError: Training failed, now or earlier.
+            OutOfMemoryError: The device's memory does not suffice; that is not remembered.
+            UnwritableStoreError: The folder cannot be written to. The last checkpoint is kept if there is one.
+        """
+        name = self._name(task, design, seed)
+        lock = self.folder / f"{name}.lock"
+        watch = _Watch(lock, self._host, self._clock)
+        while True:
+            stored = self._known(task, design, seed, retry_failed)
+            if stored is not None:
+                return stored
+            with self._locked(lock) as is_mine:
+                if is_mine:
+                    # Another process may have finished between the look above and the lock.
+                    stored = self._known(task, design, seed, retry_failed)
+                    return stored or self._train(name, task, design, seed, device, train, progress)
+            if watch.holder_is_dead():
+                watch.remove()
+            else:
+                self._sleep(POLL_SECONDS)
+
+    def _known(self, task: Task, design: Design, seed: int, retry_failed: bool) -> Stored | None:
+        reason = None if retry_failed else self.failure(task, design, seed=seed)
+        if reason is not None:
+            raise TrainingFailedError(reason)
+        return self.get(task, design, seed=seed)
+
+    def _train(
+        self,
+        name: str,
+        task: Task,
+        design: Design,
+        seed: int,
+        device: Device,
+        train: Callable[..., Trained],
+        progress: Progress | None,
+    ) -> Stored:
+        folder = self.folder / "training" / name
+        try:
+            result = train(task, design, seed=seed, device=device, folder=folder, progress=progress)
+        except TrainingFailedError as error:
+            self._keep_entry(name, task, design, seed, {"failed": str(error)})
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        stored = self.put(task, design, result, seed=seed)
+        shutil.rmtree(folder, ignore_errors=True)
+        for draft in self.folder.glob(f".{name}.*.part"):  # left by a process that was killed while it wrote
+            draft.unlink(missing_ok=True)
+        return stored
+
+    def _name(self, task: Task, design: Design, seed: int) -> str:
+        digest = hashlib.sha256(identity(task, design, seed).encode())
+        for path in self._sources(task.network):
+            code = path.read_bytes()
+            digest.update(f"{path.name} {len(code)} ".encode() + code)
+        return f"{task.network}-{digest.hexdigest()[:32]}"
+
+    def _entry(self, name: str) -> dict[str, Any] | None:
+        path = self.folder / f"{name}.json"
+        try:
+            entry = json.loads(path.read_text(encoding="utf-8"))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (ValueError, RecursionError, OSError):
+            entry = None
+        if isinstance(entry, dict) and entry.get("name") == name:
+            return entry
+        _log.warning("%s cannot be read; the model is trained again.", path)
+        return None
+
+    def _keep_entry(self, name: str, task: Task, design: Design, seed: int, entry: Mapping[str, Any]) -> None:
+        whole = {
+            "name": name,
+            "network": task.network,
+            "design": network_options(task, design),
+            "fingerprint": task.fingerprint,
+            "seed": seed,
+            **entry,
+        }
+        self._keep(f"{name}.json", (json.dumps(whole, indent=1) + "\n").encode())
+
+    def _keep(self, name: str, content: bytes) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._write(self.folder / name, content)
+        except OSError as error:
+            raise _unwritable(self.folder, error) from error
+
+    @contextmanager
+    def _locked(self, lock: Path) -> Iterator[bool]:
+        """Whether the lock is ours; if so, it is touched until the end of the context and then removed."""
+        token = uuid4().hex
+        try:
+            lock.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unwritable(self.folder, error) from error
+        try:
+            descriptor = os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+        except FileExistsError:
+            yield False
+            return
+        except OSError as error:
+            raise _unwritable(self.folder, error) from error
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump({"host": self._host, "pid": os.getpid(), "token": token}, file)
+        ended = threading.Event()
+        heart = threading.Thread(target=_beat, args=(lock, ended), daemon=True)
+        heart.start()
+        try:
+            yield True
+        finally:
+            ended.set()
+            heart.join()
+            if _holder(lock).get("token") == token:
+                lock.unlink(missing_ok=True)
+
+
+class _Watch:
+    """Looks at a lock that somebody else holds.
+
+    A lock is stale when it did not change for a while on our own clock: the clocks of two hosts need not agree.
+    """
+
+    def __init__(self, lock: Path, host: str, clock: Callable[[], float]) -> None:
+        self._lock = lock
+        self._host = host
+        self._clock = clock
+        self._seen: tuple[object, float] = (None, 0.0)
+        self._token: object = None
+
+    def holder_is_dead(self) -> bool:
+        try:
+            touched = self._lock.stat().st_mtime_ns
+        except FileNotFoundError:
+            return False
+        holder = _holder(self._lock)
+        self._token = holder.get("token")
+        state, now = (touched, self._token), self._clock()
+        if self._seen[0] != state:
+            self._seen = (state, now)
+        pid = holder.get("pid")
+        if holder.get("host") == self._host and isinstance(pid, int) and not _is_alive(pid):
+            return True
+        return now - self._seen[1] > STALE_SECONDS
+
+    def remove(self) -> None:
+        """Remove the lock that was found dead, unless another process has done so and holds its own."""
+        aside = self._lock.with_name(f".{self._lock.name}.{uuid4().hex}.part")
+        with suppress(FileNotFoundError):
+            self._lock.rename(aside)
+            if _holder(aside).get("token") != self._token:
+                with suppress(OSError):
+                    os.link(aside, self._lock)
+            aside.unlink()
+
+
+def _stored(entry: Mapping[str, Any], weights: Path) -> Stored | None:
+    """The model that an entry describes; None if the entry or its weights are not what they should be."""
+    try:
+        numbers = [float(entry["error_percent"]), float(entry["seconds"]), *(float(loss) for loss in entry["losses"])]
+        digest = hashlib.sha256(weights.read_bytes()).hexdigest()
+        if digest != entry["weights_sha256"] or not all(math.isfinite(number) for number in numbers):
+            return None
+        return Stored(dict(entry["design"]), numbers[0], numbers[1], int(entry["epochs"]), tuple(numbers[2:]), weights)
+    except (KeyError, TypeError, ValueError, OSError):
+        return None
+
+
+def _unwritable(folder: Path, error: OSError) -> UnwritableStoreError:
+    return UnwritableStoreError(
+        f"Trained models cannot be written to {folder}: {error.strerror or error}; make room or choose another folder."
+    )
+
+
+def _holder(lock: Path) -> dict[str, Any]:
+    """Who holds the lock; empty if that is not (or not yet) written there."""
+    try:
+        holder = json.loads(lock.read_text(encoding="utf-8"))
+    except (ValueError, OSError):
+        return {}
+    return holder if isinstance(holder, dict) else {}
+
+
+def _beat(lock: Path, ended: threading.Event) -> None:
+    while not ended.wait(HEARTBEAT_SECONDS):
+        with suppress(OSError):
+            os.utime(lock)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

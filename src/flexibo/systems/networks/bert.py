@@ -1,0 +1,160 @@
+"""BERT (Devlin et al. 2019): a transformer encoder with a head that classifies a text or finds an answer in it.
+
+Word, position and segment embeddings are added and normalised; each layer is self-attention and two dense layers with
+GELU between them, each of the two normalised after its shortcut is added. "classify" has the original's pooler, a dense
+layer with tanh on the first token; "answer" has two logits per token, for where an answer starts and where it ends.
+
+Of a design, only the dropout is built in: after the embeddings, on the attention, after each half of a layer and before
+the head. Its sequence length is the length of what the network is given.
+
+Differences: one dense layer makes queries, keys and values together, and in an answer the padding has the smallest
+logit there is, so that it neither wins nor takes part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from flexibo.errors import InvalidValueError
+from flexibo.systems.networks.layers import Design, dropout, whole
+
+N_SEGMENTS = 2
+N_LOGITS = 2
+EPSILON = 1e-12
+DEVIATION = 0.02  # of initial weights
+
+Head = Literal["classify", "answer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large an encoder is.
+
+    Attributes:
+        layers: How many layers it has.
+        width: Numbers per token.
+        heads: Attention heads; they share the width equally.
+        feed_forward: The width between the two dense layers of a layer.
+    """
+
+    layers: int
+    width: int
+    heads: int
+    feed_forward: int
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            whole(f"The encoder's {field.name}", getattr(self, field.name))
+        if self.width % self.heads:
+            raise InvalidValueError(
+                f"The encoder's width is {self.width} and it has {self.heads} heads; the width must be a multiple."
+            )
+
+
+BASE = Size(12, 768, 12, 3072)
+SMALL = Size(4, 512, 8, 2048)
+TINY = Size(2, 128, 2, 512)
+
+
+class Layer(nn.Module):  # type: ignore[misc]  # torch has no types here
+    """One layer of the encoder: (b, L, width) to (b, L, width)."""
+
+    def __init__(self, size: Size, dropout: float) -> None:
+        super().__init__()
+        self.heads = size.heads
+        self.qkv = nn.Linear(size.width, 3 * size.width)
+        self.attended = nn.Linear(size.width, size.width)
+        self.attended_norm = nn.LayerNorm(size.width, eps=EPSILON)
+        self.widen = nn.Linear(size.width, size.feed_forward)
+        self.narrow = nn.Linear(size.feed_forward, size.width)
+        self.norm = nn.LayerNorm(size.width, eps=EPSILON)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """The layer's output; `mask` (b, 1, 1, L) is true where a token may be attended to."""
+        batch, length, _ = x.shape
+        queries, keys, values = self.qkv(x).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        attended = functional.scaled_dot_product_attention(
+            queries, keys, values, attn_mask=mask, dropout_p=self.drop.p if self.training else 0.0
+        )
+        x = self.attended_norm(x + self.drop(self.attended(attended.transpose(1, 2).flatten(2))))
+        return self.norm(x + self.drop(self.narrow(functional.gelu(self.widen(x)))))
+
+
+class Bert(nn.Module):  # type: ignore[misc]  # torch has no types here
+    """The encoder with its head.
+
+    Attributes:
+        size: How large the encoder is.
+    """
+
+    def __init__(self, size: Size, head: Head, *, vocabulary: int, positions: int, dropout: float) -> None:
+        super().__init__()
+        self.size = size
+        self.words = nn.Embedding(vocabulary, size.width)
+        self.positions = nn.Embedding(positions, size.width)
+        self.segments = nn.Embedding(N_SEGMENTS, size.width)
+        self.norm = nn.LayerNorm(size.width, eps=EPSILON)
+        self.drop = nn.Dropout(dropout)
+        self.layers = nn.ModuleList(Layer(size, dropout) for _ in range(size.layers))
+        self.pooler = nn.Linear(size.width, size.width) if head == "classify" else None
+        self.head = nn.Linear(size.width, N_LOGITS)
+        self.apply(_initialise)
+
+    def forward(self, tokens: torch.Tensor, mask: torch.Tensor, segments: torch.Tensor | None = None) -> torch.Tensor:
+        """The logits: (b, 2) of a text's classes, or (b, L, 2) of where an answer starts and ends.
+
+        Args:
+            tokens: Whole numbers (b, L), L at most the number of positions.
+            mask: Booleans (b, L), false where a token is padding.
+            segments: Whole numbers (b, L), 0 in the first segment (a question) and 1 in the second; all 0 by default.
+        """
+        encoded = self._encode(tokens, mask, segments)
+        if self.pooler is not None:
+            return self.head(self.drop(self.pooler(encoded[:, 0]).tanh()))
+        logits = self.head(self.drop(encoded))
+        return logits.masked_fill(~mask.unsqueeze(-1), torch.finfo(logits.dtype).min)
+
+    def _encode(self, tokens: torch.Tensor, mask: torch.Tensor, segments: torch.Tensor | None) -> torch.Tensor:
+        length, positions = tokens.shape[1], self.positions.num_embeddings
+        if length > positions:
+            raise InvalidValueError(f"A text has {length} tokens; this encoder has positions for {positions}.")
+        segments = torch.zeros_like(tokens) if segments is None else segments
+        places = self.positions.weight[:length]
+        x = self.drop(self.norm(self.words(tokens) + places + self.segments(segments)))
+        for layer in self.layers:
+            x = layer(x, mask[:, None, None, :])
+        return x
+
+
+def build(design: Design, *, vocabulary: int, head: Head, size: Size = BASE, positions: int = 512) -> Bert:
+    """BERT for a design: tokens, mask and segments (b, L) to logits, see `Bert.forward`.
+
+    Args:
+        design: A value for the option "dropout"; others are not looked at.
+        vocabulary: How many tokens there are.
+        head: What it is for: "classify" a text, or find an "answer" in it.
+        size: How large the encoder is.
+        positions: The most tokens of a text.
+    """
+    if head not in ("classify", "answer"):
+        raise InvalidValueError(f"The head is {head!r}; it must be 'classify' or 'answer'.")
+    return Bert(
+        size,
+        head,
+        vocabulary=whole("The vocabulary", vocabulary),
+        positions=whole("The number of positions", positions),
+        dropout=dropout(design),
+    )
+
+
+def _initialise(module: nn.Module) -> None:
+    if isinstance(module, nn.Linear | nn.Embedding):
+        nn.init.normal_(module.weight, std=DEVIATION)
+    if isinstance(module, nn.Linear):
+        nn.init.zeros_(module.bias)

@@ -1,0 +1,86 @@
+"""What several networks share: how options are read, and a few layers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, TypeAlias
+
+import torch
+from torch import nn
+
+from flexibo.errors import InvalidValueError
+
+Design: TypeAlias = Mapping[str, Any]
+
+
+def whole(what: str, value: object) -> int:
+    """A value that must be a whole number of at least 1; `what` begins the sentence of the error.
+
+    >>> whole("Option 'filters_1'", 16)
+    16
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise InvalidValueError(f"{what} is {value!r}; it must be a whole number of at least 1.")
+    return int(value)
+
+
+def option(design: Design, name: str) -> Any:
+    """The value that a design gives to an option."""
+    if name not in design:
+        raise InvalidValueError(f"The design has no option {name!r}; give it a value.")
+    return design[name]
+
+
+def filters(design: Design, name: str) -> int:
+    """The value of an option that counts filters."""
+    return whole(f"Option {name!r}", option(design, name))
+
+
+def filter_size(design: Design, name: str) -> int:
+    """The value of an option that is the side of a square filter: odd, so that padding can keep an image's size."""
+    size = whole(f"Option {name!r}", option(design, name))
+    if size % 2 == 0:
+        raise InvalidValueError(f"Option {name!r} is {size}; it must be odd, because an even filter has no centre.")
+    return size
+
+
+def dropout(design: Design) -> float:
+    """The value of the option "dropout": the share of activations that training leaves out."""
+    share = option(design, "dropout")
+    if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= float(share) < 1:
+        raise InvalidValueError(f"Option 'dropout' is {share!r}; it must be a number from 0 to below 1.")
+    return float(share)
+
+
+def image_ends(channels: int, classes: int) -> tuple[int, int]:
+    """The channels and classes of a network for images, each checked to be a whole number of at least 1."""
+    return whole("The number of channels", channels), whole("The number of classes", classes)
+
+
+def convolution(
+    inputs: int, outputs: int, size: int, *, stride: int = 1, groups: int = 1, activate: bool = True
+) -> nn.Sequential:
+    """A convolution (at stride 1 it keeps an image's size), batch normalisation and, if `activate`, a rectifier."""
+    filtered = nn.Conv2d(inputs, outputs, size, stride=stride, padding=size // 2, groups=groups, bias=False)
+    normalised = nn.Sequential(filtered, nn.BatchNorm2d(outputs))
+    return normalised.append(nn.ReLU(inplace=True)) if activate else normalised
+
+
+class GlobalAverage(nn.Module):  # type: ignore[misc]  # torch has no types here
+    """The average of each channel: (b, channels, h, w) to (b, channels)."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The averages of a batch."""
+        # Not nn.AdaptiveAvgPool2d, whose gradient is not deterministic on a GPU.
+        return x.mean((2, 3))
+
+
+def he_initialised(network: nn.Module) -> nn.Module:
+    """The network with its convolutions drawn anew as He et al. 2015 advise, which deep rectifier networks need."""
+    for module in network.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_in", nonlinearity="relu")
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+    return network

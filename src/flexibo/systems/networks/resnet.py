@@ -1,0 +1,96 @@
+"""ResNet-50 (He et al. 2016) with the width and the filter size of its two kinds of blocks as options.
+
+    stem               filters_stem filters
+    stage s = 0 to 3   one projection block, then 2, 3, 5 or 2 bottleneck blocks
+
+A block is 1 x 1, k x k and 1 x 1 convolutions beside a shortcut. In a projection block, the first of its stage, the
+shortcut is a convolution; in a bottleneck block it is the block's input.
+
+    filters_projection p   the projection block of stage s has p 2^s filters in its first two convolutions and four
+                           times as many in its last: the stage's width, which its bottleneck blocks keep
+    filters_bottleneck b   a bottleneck block of stage s has b 2^s filters in its first two convolutions
+    filter_size_...        the k of the middle convolution of these blocks
+
+So filters of 64 and filter sizes of 3 everywhere give the ordinary ResNet-50. The stride of a stage is in the k x k
+convolution (the original has it in the first 1 x 1 one, which skips three pixels of four).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from flexibo.systems.networks.layers import (
+    Design,
+    GlobalAverage,
+    convolution,
+    filter_size,
+    filters,
+    he_initialised,
+    image_ends,
+)
+
+N_BLOCKS = (3, 4, 6, 3)
+EXPANSION = 4
+
+
+class Block(nn.Module):  # type: ignore[misc]  # torch has no types here
+    """A residual block: (b, inputs, h, w) to (b, outputs, h / stride, w / stride).
+
+    Args:
+        inputs: Channels that come in.
+        inner: Filters of the first two convolutions.
+        outputs: Channels that go out.
+        size: The side of the middle filter.
+        stride: The stride of the middle filter.
+        project: Whether the shortcut is a convolution; otherwise inputs and outputs must agree.
+    """
+
+    def __init__(self, inputs: int, inner: int, outputs: int, size: int, *, stride: int = 1, project: bool) -> None:
+        super().__init__()
+        self.residual = nn.Sequential(
+            convolution(inputs, inner, 1),
+            convolution(inner, inner, size, stride=stride),
+            convolution(inner, outputs, 1, activate=False),
+        )
+        self.shortcut = convolution(inputs, outputs, 1, stride=stride, activate=False) if project else nn.Identity()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The block's channels for a batch."""
+        return (self.residual(x) + self.shortcut(x)).relu()
+
+
+def build(design: Design, *, channels: int, classes: int, small: bool = True) -> nn.Module:
+    """ResNet for a design: images (b, channels, h, w) to logits (b, classes).
+
+    Args:
+        design: A value for each option above.
+        channels: The channels of an image.
+        classes: The number of classes.
+        small: Whether images have at most 64 pixels a side; the stem is then a 3 x 3 convolution of stride 1 and no
+            pooling follows it, instead of 7 x 7, stride 2 and pooling.
+    """
+    channels, classes = image_ends(channels, classes)
+    width = filters(design, "filters_stem")
+    projected, bottled = filters(design, "filters_projection"), filters(design, "filters_bottleneck")
+    size_projected = filter_size(design, "filter_size_projection")
+    size_bottled = filter_size(design, "filter_size_bottleneck")
+    layers = _small_stem(channels, width) if small else _stem(channels, width)
+    for stage, n_blocks in enumerate(N_BLOCKS):
+        scale = 2**stage
+        inputs, width = width, EXPANSION * scale * projected
+        stride = 1 if stage == 0 else 2
+        layers.append(Block(inputs, scale * projected, width, size_projected, stride=stride, project=True))
+        layers += [
+            Block(width, scale * bottled, width, size_bottled, project=False)
+            for _ in range(n_blocks - 1)  # the projection block is one of them
+        ]
+    return he_initialised(nn.Sequential(*layers, GlobalAverage(), nn.Linear(width, classes)))
+
+
+def _small_stem(channels: int, width: int) -> list[nn.Module]:
+    return [convolution(channels, width, 3)]
+
+
+def _stem(channels: int, width: int) -> list[nn.Module]:
+    return [convolution(channels, width, 7, stride=2), nn.MaxPool2d(3, stride=2, padding=1)]

@@ -1,0 +1,80 @@
+"""SqueezeNet (Iandola et al. 2016): fire modules, which squeeze an image's channels before they expand them.
+
+    stem          one convolution: filters_stem filters of filter_size_stem x filter_size_stem
+    fire group 1  fire modules 2 to 4 of the paper, filters_fire_1
+    fire group 2  fire modules 5 to 8, filters_fire_2
+    fire block    fire module 9, filters_fire_block
+    head          half of the activations dropped, a 1 x 1 convolution to the classes, the average of each class
+
+A fire module of f filters has f of 1 x 1 and f of 3 x 3 in its expand layer, so that it gives 2 f channels, and f / 4
+(at least 1) in its squeeze layer, as the original has (16 to 64 and 64). Pooling follows the stem, fire module 4 and
+fire module 8.
+
+Differences: all modules of a group are equally wide (the original's grow from 64 to 128 and from 128 to 256), and no
+rectifier follows the last convolution, because a network whose classes are all at zero cannot learn any more.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from flexibo.systems.networks.layers import Design, GlobalAverage, filter_size, filters, he_initialised, image_ends
+
+N_FIRE_1 = 3
+N_FIRE_2 = 4
+SQUEEZE = 4  # expand filters of one kind per squeeze filter
+DROPOUT = 0.5
+
+
+class Fire(nn.Module):  # type: ignore[misc]  # torch has no types here
+    """A fire module: (b, inputs, h, w) to (b, 2 filters, h, w)."""
+
+    def __init__(self, inputs: int, filters: int) -> None:
+        super().__init__()
+        squeezed = max(1, filters // SQUEEZE)
+        self.squeeze = nn.Conv2d(inputs, squeezed, 1)
+        self.expand_1 = nn.Conv2d(squeezed, filters, 1)
+        self.expand_3 = nn.Conv2d(squeezed, filters, 3, padding=1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The module's channels for a batch."""
+        squeezed = self.squeeze(x).relu()
+        return torch.cat([self.expand_1(squeezed), self.expand_3(squeezed)], 1).relu()
+
+
+def build(design: Design, *, channels: int, classes: int, small: bool = True) -> nn.Module:
+    """SqueezeNet for a design: images (b, channels, h, w) to logits (b, classes).
+
+    Args:
+        design: A value for each option above.
+        channels: The channels of an image.
+        classes: The number of classes.
+        small: Whether images have at most 64 pixels a side; the stem then has stride 1 instead of 2.
+    """
+    channels, classes = image_ends(channels, classes)
+    stem, size = filters(design, "filters_stem"), filter_size(design, "filter_size_stem")
+    group_1, group_2 = filters(design, "filters_fire_1"), filters(design, "filters_fire_2")
+    block = filters(design, "filters_fire_block")
+    layers = [
+        nn.Conv2d(channels, stem, size, stride=1 if small else 2, padding=size // 2),
+        nn.ReLU(inplace=True),
+        _pooling(),
+        *_fire_group(stem, group_1, N_FIRE_1),
+        _pooling(),
+        *_fire_group(2 * group_1, group_2, N_FIRE_2),
+        _pooling(),
+        Fire(2 * group_2, block),
+        nn.Dropout(DROPOUT),
+        nn.Conv2d(2 * block, classes, 1),
+        GlobalAverage(),
+    ]
+    return he_initialised(nn.Sequential(*layers))
+
+
+def _fire_group(inputs: int, filters: int, n_modules: int) -> list[Fire]:
+    return [Fire(inputs if module == 0 else 2 * filters, filters) for module in range(n_modules)]
+
+
+def _pooling() -> nn.Module:
+    return nn.MaxPool2d(3, stride=2, padding=1)

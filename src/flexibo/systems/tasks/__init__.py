@@ -1,0 +1,1 @@
+"""Tasks: what the networks learn, one file per kind of data."""

@@ -1,0 +1,360 @@
+"""Finding the answer to a question in a text, if there is one: SQuAD 2.0, the task of BERT with an answer head.
+
+A network sees [CLS] question [SEP] a window of the text [SEP], `sequence_length` tokens in all; the question gets at
+most half of them. In an epoch each question is seen once, in a window drawn at random: one that holds the answer in
+half of the cases, any window otherwise. Where the window has no answer, both logits should point at [CLS].
+
+A held-out text is read in windows that overlap by half. The best span of all windows is the answer, unless [CLS] scores
+as high in every window. The error is 100 - F1 as SQuAD's authors define it (Rajpurkar et al. 2018): the words that
+prediction and answer share, in lower case and without punctuation and articles; the best over all right answers; no
+answer is the empty text.
+
+What BERT's tasks share, the factor of the learning rate among it, is in `flexibo.systems.tasks.reviews`.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from flexibo.arrays import IntArray
+from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.systems.data.base import Dataset, Questions
+from flexibo.systems.data.tokens import PAD, SEPARATOR, START, WordPieces, tokens_of
+from flexibo.systems.tasks.base import (
+    Batch,
+    Design,
+    Device,
+    Optimiser,
+    autocast,
+    check_examples,
+    check_finite,
+    cycled,
+    device_of,
+    evaluating,
+    fingerprint_of,
+    place_of,
+    shuffled,
+)
+from flexibo.systems.tasks.reviews import TextTraining
+
+MOST_QUESTION = 64
+MOST_ANSWER = 30
+N_SPECIAL = 3
+SHORTEST = 5
+SHARE_WITH_ANSWER = 0.5
+N_AT_ONCE = 256
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+@dataclass(frozen=True, slots=True)
+class _Encoded:
+    """Questions and texts as numbers.
+
+    Attributes:
+        questions: The first pieces of each question, padded, (m, most).
+        n_asked: How many those are, (m,).
+        pieces: The pieces of all texts, one after the other, (t,).
+        begins: Where the text of each question begins among them, (m,).
+        counts: How many pieces it has, (m,).
+        first: The first piece of the answer, counted from the text's own beginning, (m,); -1 if there is no answer.
+        last: The last piece of the answer, likewise.
+        offsets: Where each piece begins and ends in its text, in characters, (t, 2), as an array.
+    """
+
+    questions: Tensor
+    n_asked: Tensor
+    pieces: Tensor
+    begins: Tensor
+    counts: Tensor
+    first: Tensor
+    last: Tensor
+    offsets: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class _Windows:
+    """What a network sees, (b, L); where the text begins in each window, (b,), and which tokens are text, (b, L)."""
+
+    tokens: Tensor
+    mask: Tensor
+    segments: Tensor
+    begins: Tensor
+    is_text: Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswerTask:
+    """Where in a text the answer to a question is.
+
+    It keeps the encoded texts on each device that it was asked for, as long as it lives.
+
+    Args:
+        network: "bert".
+        data: Questions to learn from and held-out questions.
+        settings: How it is learned.
+    """
+
+    network: str
+    data: Dataset[Questions]
+    settings: TextTraining = field(default_factory=TextTraining)
+    _memory: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.network != "bert":
+            raise unknown_name("text network", self.network, ["bert"])
+        check_examples(f"Data {self.data.name!r}", len(self.data.train), len(self.data.test))
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the data and the settings."""
+        return fingerprint_of("answers", self.data.fingerprint, self.settings.fingerprint)
+
+    @property
+    def chance_percent(self) -> float:
+        """The error of never giving an answer."""
+        questions = self.data.test.questions
+        return 100 * sum(f1_share("", [text for _, text in one.answers]) < 1 for one in questions) / len(questions)
+
+    @property
+    def words(self) -> WordPieces:
+        """The vocabulary."""
+        key = ("words", "")
+        if key not in self._memory:
+            questions = self.data.train.questions
+            contexts = dict.fromkeys(one.context for one in questions)
+            self._memory[key] = self.settings.words([*contexts, *(one.question for one in questions)])
+        words: WordPieces = self._memory[key]
+        return words
+
+    def epochs(self, design: Design) -> int:
+        """The same for every design."""
+        return self.settings.epochs
+
+    def build(self, design: Design) -> nn.Module:
+        """The design's network."""
+        return self.settings.build(design, "answer", self.words)
+
+    def batches(self, design: Design, generator: torch.Generator, device: Device) -> Iterator[Batch]:
+        """One epoch of tokens, masks and segments (b, L), and the tokens where answers start and end (b,)."""
+        encoded = self._kept("train", device)
+        length = _length(design)
+        for chosen in shuffled(len(encoded.counts), int(design["batch_size"]), generator):
+            drawn = torch.rand((2, len(chosen)), generator=generator).to(encoded.counts.device)
+            chosen = chosen.to(encoded.counts.device)
+            starts = _drawn_starts(encoded, chosen, length, drawn)
+            windows = self._windows(encoded, chosen, starts, length)
+            first, last = encoded.first[chosen] - starts, encoded.last[chosen] - starts
+            is_inside = (first >= 0) & (last < _room(encoded, chosen, length))  # without an answer, first is negative
+            spans = [torch.where(is_inside, windows.begins + place, 0) for place in (first, last)]
+            yield (windows.tokens, windows.mask, windows.segments, *spans)
+
+    def loss(self, model: nn.Module, batch: Batch) -> Tensor:
+        """The mean cross entropy of where the answer starts and where it ends."""
+        tokens, mask, segments, first, last = batch
+        with autocast(tokens.device):
+            logits = model(tokens, mask, segments)
+        starts, ends = logits.float().unbind(dim=2)
+        return (functional.cross_entropy(starts, first) + functional.cross_entropy(ends, last)) / 2
+
+    def optimiser(self, model: nn.Module, design: Design) -> Optimiser:
+        """AdamW with linear warm-up."""
+        return self.settings.optimiser(model, design, len(self.data.train))
+
+    def error_percent(self, model: nn.Module, design: Design, device: Device) -> float:
+        """100 - F1 on the held-out questions."""
+        questions = self.data.test.questions
+        predictions = self.predictions(model, design, device)
+        shares = [
+            f1_share(prediction, [text for _, text in one.answers])
+            for prediction, one in zip(predictions, questions, strict=True)
+        ]
+        return 100 * (1 - sum(shares) / len(shares))
+
+    def inputs(self, design: Design, count: int, device: Device) -> tuple[Tensor, ...]:
+        """Held-out tokens, masks and segments, (count, sequence_length): the first window of each question."""
+        encoded = self._kept("test", device)
+        chosen = cycled(torch.arange(len(encoded.counts), device=encoded.counts.device), count)
+        windows = self._windows(encoded, chosen, torch.zeros_like(chosen), _length(design))
+        return windows.tokens, windows.mask, windows.segments
+
+    def predictions(self, model: nn.Module, design: Design, device: Device) -> list[str]:
+        """What a network answers to each held-out question; "" where it finds no answer."""
+        encoded = self._kept("test", device)
+        length = _length(design)
+        chosen, starts = _all_windows(encoded, length)
+        parts = []
+        with evaluating(model), autocast(device_of(model)):
+            for some, begin in zip(chosen.split(N_AT_ONCE), starts.split(N_AT_ONCE), strict=True):
+                windows = self._windows(encoded, some, begin, length)
+                logits = model(windows.tokens, windows.mask, windows.segments).float()
+                check_finite(logits)
+                score, first, last = _best_spans(logits, windows.is_text)
+                shift = encoded.begins[some] + begin - windows.begins
+                columns = (score, logits[:, 0].sum(dim=1), first + shift, last + shift)
+                parts.append(torch.stack([column.double() for column in columns]).cpu())
+        scores, nulls, firsts, lasts = torch.cat(parts, dim=1).numpy()
+        answers = []
+        of_window = chosen.cpu().numpy()
+        bounds = np.searchsorted(of_window, np.arange(len(self.data.test) + 1))
+        for one, low, high in zip(self.data.test.questions, bounds[:-1], bounds[1:], strict=True):
+            best = low + int(np.argmax(scores[low:high]))
+            if scores[best] <= nulls[low:high].min():
+                answers.append("")
+                continue
+            place = encoded.offsets[int(firsts[best])][0], encoded.offsets[int(lasts[best])][1]
+            answers.append(one.context[place[0] : place[1]])
+        return answers
+
+    def _windows(self, encoded: _Encoded, chosen: Tensor, starts: Tensor, length: int) -> _Windows:
+        """What a network sees of some questions, their texts from the piece `starts` on."""
+        numbers = self.words.numbers
+        n_asked = _n_asked(encoded, chosen, length)
+        begins = n_asked + 2
+        n_told = torch.minimum(encoded.counts[chosen] - starts, length - 1 - begins)
+        place = torch.arange(length, device=chosen.device)[None]
+        ends = (begins + n_told)[:, None]
+        is_text = (place >= begins[:, None]) & (place < ends)
+        asked = encoded.questions[chosen[:, None], (place - 1).clamp(0, encoded.questions.shape[1] - 1)]
+        at = (encoded.begins[chosen] + starts - begins)[:, None] + place
+        told = encoded.pieces[at.clamp(0, max(len(encoded.pieces) - 1, 0))]
+        tokens = torch.where(is_text, told, torch.where(place <= n_asked[:, None], asked, numbers[PAD]))
+        tokens = torch.where(place == 0, numbers[START], tokens)
+        tokens = torch.where((place == begins[:, None] - 1) | (place == ends), numbers[SEPARATOR], tokens)
+        mask = place <= ends
+        segments = (mask & (place >= begins[:, None])).long()
+        return _Windows(tokens, mask, segments, begins, is_text)
+
+    def _kept(self, part: str, device: Device) -> _Encoded:
+        key = (part, place_of(device))
+        if key not in self._memory:
+            self._memory[key] = _encoded(self.words, self.data.train if part == "train" else self.data.test, device)
+        kept: _Encoded = self._memory[key]
+        return kept
+
+
+def _encoded(words: WordPieces, part: Questions, device: Device) -> _Encoded:
+    begins: dict[str, int] = {}
+    pieces: list[int] = []
+    places: list[tuple[int, int]] = []
+    offsets: dict[str, IntArray] = {}
+    for one in part.questions:
+        if one.context not in begins:
+            located = words.located(one.context)
+            begins[one.context] = len(pieces)
+            pieces += [number for number, _, _ in located]
+            places += [(begin, end) for _, begin, end in located]
+            offsets[one.context] = np.array([place for _, *place in located], dtype=np.int64).reshape(-1, 2)
+    asked = [words.encode(one.question)[:MOST_QUESTION] for one in part.questions]
+    rows = np.full((len(asked), max(1, *map(len, asked))), words.numbers[PAD], dtype=np.int64)
+    for row, line in zip(rows, asked, strict=True):
+        row[: len(line)] = line
+    spans = [
+        (tokens_of(offsets[one.context], *one.answers[0]) if one.answers else None) or (-1, -1)
+        for one in part.questions
+    ]
+    whole = partial(torch.tensor, dtype=torch.int64, device=device)
+    return _Encoded(
+        questions=whole(rows),
+        n_asked=whole([len(line) for line in asked]),
+        pieces=whole(pieces or [words.numbers[PAD]]),
+        begins=whole([begins[one.context] for one in part.questions]),
+        counts=whole([len(offsets[one.context]) for one in part.questions]),
+        first=whole([first for first, _ in spans]),
+        last=whole([last for _, last in spans]),
+        offsets=np.array(places, dtype=np.int64).reshape(-1, 2),
+    )
+
+
+def _length(design: Design) -> int:
+    length = int(design["sequence_length"])
+    if length < SHORTEST:
+        raise InvalidValueError(
+            f"Option 'sequence_length' is {length}; a question and a text need at least {SHORTEST}."
+        )
+    return length
+
+
+def _n_asked(encoded: _Encoded, chosen: Tensor, length: int) -> Tensor:
+    """How many pieces of each question are seen."""
+    return encoded.n_asked[chosen].clamp(max=(length - N_SPECIAL) // 2)
+
+
+def _room(encoded: _Encoded, chosen: Tensor, length: int) -> Tensor:
+    """How many pieces of the text a window has room for."""
+    return length - N_SPECIAL - _n_asked(encoded, chosen, length)
+
+
+def _drawn_starts(encoded: _Encoded, chosen: Tensor, length: int, drawn: Tensor) -> Tensor:
+    """Where in the text the window of each question begins, from two random numbers in [0, 1) each, (2, b)."""
+    room = _room(encoded, chosen, length)
+    first, last = encoded.first[chosen], encoded.last[chosen]
+    furthest = (encoded.counts[chosen] - room).clamp(min=0)
+    with_answer = (drawn[0] < SHARE_WITH_ANSWER) & (first >= 0) & (last - first < room)
+    low = torch.where(with_answer, (last - room + 1).clamp(min=0), 0)
+    high = torch.where(with_answer, torch.minimum(first, furthest), furthest)
+    return low + (drawn[1] * (high - low + 1)).long()
+
+
+def _all_windows(encoded: _Encoded, length: int) -> tuple[Tensor, Tensor]:
+    """For each window of all texts its question, in order, and where in the text it begins."""
+    everyone = torch.arange(len(encoded.counts), device=encoded.counts.device)
+    room = _room(encoded, everyone, length)
+    stride = (room // 2).clamp(min=1)
+    furthest = (encoded.counts - room).clamp(min=0)
+    n_windows = 1 + (furthest + stride - 1) // stride
+    chosen = everyone.repeat_interleave(n_windows)
+    before = (n_windows.cumsum(0) - n_windows)[chosen]
+    starts = (torch.arange(len(chosen), device=chosen.device) - before) * stride[chosen]
+    return chosen, torch.minimum(starts, furthest[chosen])
+
+
+def _best_spans(logits: Tensor, is_text: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The highest sum of a start's and an end's logit over spans of the text, the start and the end, (b,) each."""
+    length = logits.shape[1]
+    starts, ends = logits.masked_fill(~is_text[:, :, None], -torch.inf).unbind(dim=2)
+    allowed = torch.ones((length, length), dtype=torch.bool, device=logits.device).triu().tril(MOST_ANSWER - 1)
+    sums = (starts[:, :, None] + ends[:, None, :]).masked_fill(~allowed, -torch.inf)
+    score, at = sums.flatten(1).max(dim=1)
+    return score, at // length, at % length
+
+
+def normal_answer(text: str) -> str:
+    """A text without what does not matter: case, punctuation, articles, spaces.
+
+    >>> normal_answer("The  Battle, of a Hill!")
+    'battle of hill'
+    """
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
+
+
+def f1_share(prediction: str, answers: Sequence[str]) -> float:
+    """How well a prediction agrees with the right answer it is nearest to, from 0 to 1.
+
+    Args:
+        prediction: "" says that there is no answer.
+        answers: The right answers; none if there is no answer.
+
+    >>> f1_share("the green hill", ["a hill", "hills"])
+    0.6666666666666666
+    """
+    right = [answer for answer in answers if normal_answer(answer)] or [""]
+    return max(_f1(normal_answer(prediction).split(), normal_answer(answer).split()) for answer in right)
+
+
+def _f1(given: list[str], right: list[str]) -> float:
+    if not given or not right:
+        return float(given == right)
+    n_shared = (Counter(given) & Counter(right)).total()
+    return 2 * n_shared / (len(given) + len(right))

@@ -1,0 +1,267 @@
+"""Training a design's network: seeded, kept after every epoch, and gone on with after a kill.
+
+Each epoch's randomness is drawn from the seed and the epoch's number alone, so that a checkpoint holds no generator and
+a training that was killed ends with the weights of one that was not: bit for bit on a CPU, with the same number of
+threads. On a GPU sums are made in any order, and two trainings differ in the last digits.
+
+What is killed loses the epoch it was in. A checkpoint that cannot be written, because the disk is full, leaves the one
+before it as it was; the training goes on, with a warning in the log, since only a kill would make it matter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import logging
+import math
+import os
+import pickle
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import torch
+from torch import nn
+
+from flexibo.arrays import plain
+from flexibo.errors import InvalidValueError
+from flexibo.systems.memory import within_memory
+from flexibo.systems.options import NETWORKS
+from flexibo.systems.tasks.base import Design, Device, Optimiser, Task, TrainingFailedError, fingerprint_of
+
+CHECKPOINT = "checkpoint.pt"
+LARGEST_GRADIENT = 1.0
+_BUILDING = 0
+_DIGEST_LENGTH = hashlib.sha256().digest_size
+_log = logging.getLogger(__name__)
+
+Writer = Callable[[Path, bytes], None]
+Progress = Callable[[int, int, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A trained network.
+
+    Attributes:
+        model: The network, on the device it was trained on.
+        error_percent: Its error on the held-out examples.
+        seconds: What training and testing took, with the finished epochs of earlier attempts.
+        epochs: How often it saw the training examples.
+        losses: The mean loss of each epoch.
+    """
+
+    model: nn.Module
+    error_percent: float
+    seconds: float
+    epochs: int
+    losses: tuple[float, ...]
+
+
+def train(
+    task: Task,
+    design: Design,
+    *,
+    seed: int,
+    device: Device = "cpu",
+    folder: Path | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+    progress: Progress | None = None,
+    write: Writer | None = None,
+) -> Trained:
+    """Train a design's network, from the last checkpoint in `folder` if there is one, and measure its error.
+
+    Dropout and initial weights come from torch's own generator, which is seeded meanwhile and put back afterwards: one
+    training at a time in a process.
+
+    Args:
+        task: What is learned.
+        design: A value for each option of the task's network; others are not looked at.
+        seed: Decides everything random.
+        device: Where it is trained.
+        folder: Where the checkpoint is kept; None keeps none.
+        clock: Seconds.
+        progress: Told the number of epochs finished, of all epochs, and the loss, after each.
+        write: Writes a checkpoint; `write_atomically` by default.
+
+    Raises:
+        TrainingFailedError: The loss, a gradient or an output is not finite.
+        OutOfMemoryError: The device's memory does not suffice; it is free again.
+    """
+    training = _Training(task, design, seed, device, folder, clock, progress, write or write_atomically)
+    return within_memory(training.run, f"to train {task.network} with {network_options(task, design)} on {device}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Training:
+    """One training; `run` is all there is to do with it."""
+
+    task: Task
+    design: Design
+    seed: int
+    device: Device
+    folder: Path | None
+    clock: Callable[[], float]
+    progress: Progress | None
+    write: Writer
+
+    def run(self) -> Trained:
+        start = self.clock()
+        n_epochs = self.task.epochs(self.design)
+        with seeded(self.seed, _BUILDING, self.device):
+            model = self.task.build(self.design).to(self.device)
+        optimiser = self.task.optimiser(model, self.design)
+        losses, earlier = self._resume(model, optimiser)
+        for epoch in range(len(losses) + 1, n_epochs + 1):
+            losses.append(self._epoch(model, optimiser, epoch))
+            self._keep(model, optimiser, losses, earlier + self.clock() - start)
+            if self.progress is not None:
+                self.progress(epoch, n_epochs, losses[-1])
+        error = self.task.error_percent(model, self.design, self.device)
+        if not math.isfinite(error):
+            raise TrainingFailedError(f"The error of the trained {self.task.network} is {error}; it must be a number.")
+        return Trained(model, error, earlier + self.clock() - start, n_epochs, tuple(losses))
+
+    def _epoch(self, model: nn.Module, optimiser: Optimiser, epoch: int) -> float:
+        """The mean loss of an epoch, looked at once at its end: a look per batch would make the GPU wait."""
+        losses, norms = [], []
+        model.train()
+        with seeded(self.seed, epoch, self.device) as generator:
+            for batch in self.task.batches(self.design, generator, self.device):
+                optimiser.steps.zero_grad(set_to_none=True)
+                loss = self.task.loss(model, batch)
+                loss.backward()
+                norms.append(nn.utils.clip_grad_norm_(model.parameters(), LARGEST_GRADIENT))
+                optimiser.steps.step()
+                optimiser.schedule.step()
+                losses.append(loss.detach())
+        values = torch.stack([torch.stack(losses).float(), torch.stack(norms).float()]).cpu().numpy()
+        for step, (loss, norm) in enumerate(values.T, 1):
+            if not (math.isfinite(loss) and math.isfinite(norm)):
+                what, value = ("loss", loss) if not math.isfinite(loss) else ("gradient", norm)
+                raise TrainingFailedError(
+                    f"Training {self.task.network} failed: the {what} is {value} in step {step} of epoch {epoch}."
+                )
+        return float(np.mean(values[0], dtype=np.float64))
+
+    def _keep(self, model: nn.Module, optimiser: Optimiser, losses: list[float], seconds: float) -> None:
+        if self.folder is None:
+            return
+        state = {
+            "identity": identity(self.task, self.design, self.seed),
+            "model": model.state_dict(),
+            "optimiser": optimiser.steps.state_dict(),
+            "schedule": optimiser.schedule.state_dict(),
+            "losses": list(losses),
+            "seconds": seconds,
+        }
+        content = packed(state)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.write(self.folder / CHECKPOINT, hashlib.sha256(content).digest() + content)
+        except OSError as error:
+            _log.warning("No checkpoint in %s after epoch %d: %s.", self.folder, len(losses), error.strerror or error)
+
+    def _resume(self, model: nn.Module, optimiser: Optimiser) -> tuple[list[float], float]:
+        """The losses so far and the seconds that they took; model and optimiser are as they were then."""
+        path = None if self.folder is None else self.folder / CHECKPOINT
+        state = None if path is None else _checkpoint(path)
+        if state is None:
+            return [], 0.0
+        if state["identity"] != identity(self.task, self.design, self.seed):
+            _log.warning("The checkpoint %s is of another training; it is not used.", path)
+            return [], 0.0
+        model.load_state_dict(state["model"])
+        optimiser.steps.load_state_dict(state["optimiser"])
+        optimiser.schedule.load_state_dict(state["schedule"])
+        return list(state["losses"]), float(state["seconds"])
+
+
+@contextmanager
+def seeded(seed: int, stage: int, device: Device) -> Iterator[torch.Generator]:
+    """A context in which torch's own generators follow from (seed, stage), with one more generator, on the CPU.
+
+    Afterwards torch's generators are as they were.
+    """
+    if seed < 0:
+        raise InvalidValueError(f"The seed is {seed}; it must not be negative.")
+    first, second = (int(word) for word in np.random.SeedSequence((seed, stage)).generate_state(2, np.uint64))
+    devices = [torch.empty(0, device=device).device] if torch.device(device).type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(first)
+        yield torch.Generator().manual_seed(second)
+
+
+def network_options(task: Task, design: Design) -> dict[str, Any]:
+    """The design's values of its network's options, plain and in the table's order; deployment options are left out.
+
+    A whole number is the same value as a float or as an integer.
+    """
+    table = NETWORKS[task.network]
+    missing = [name for name in table if name not in design]
+    if missing:
+        raise InvalidValueError(
+            f"The design has no value for {', '.join(missing)}; {task.network} has the options {', '.join(table)}."
+        )
+    values = {name: plain(design[name]) for name in table}
+    return {
+        name: int(value) if isinstance(value, float) and value.is_integer() else value for name, value in values.items()
+    }
+
+
+def identity(task: Task, design: Design, seed: int) -> str:
+    """A hash of everything that decides a trained network, except the code."""
+    return fingerprint_of(task.network, network_options(task, design), task.fingerprint, seed)
+
+
+def packed(state: Mapping[str, Any]) -> bytes:
+    """A state of tensors and plain values as torch writes it."""
+    buffer = io.BytesIO()
+    torch.save(dict(state), buffer)
+    return buffer.getvalue()
+
+
+def unpacked(content: bytes, device: Device = "cpu") -> dict[str, Any]:
+    """What `packed` wrote; nothing but tensors and plain values is ever made from a file."""
+    state: dict[str, Any] = torch.load(io.BytesIO(content), map_location=device, weights_only=True)
+    return state
+
+
+def write_atomically(path: Path, content: bytes, *, open_file: Callable[..., Any] = open) -> None:
+    """Write a file so that at every moment either the old content or the new one is there, also after a power cut."""
+    draft = path.with_name(f".{path.name}.{uuid4().hex}.part")
+    try:
+        with open_file(draft, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    descriptor = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _checkpoint(path: Path) -> dict[str, Any] | None:
+    """The state in a checkpoint; None if there is none or it is damaged."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    digest, content = content[:_DIGEST_LENGTH], content[_DIGEST_LENGTH:]
+    if hashlib.sha256(content).digest() == digest:
+        try:
+            return unpacked(content)
+        except (RuntimeError, pickle.UnpicklingError):
+            pass
+    _log.warning("The checkpoint %s is damaged; training begins again.", path)
+    return None
