@@ -223,6 +223,14 @@ def test_a_recording_gets_plain_numbers(tmp_path: Path) -> None:
     assert all(type(value) is float and value > 0 for value in reading.values())
 
 
+def test_a_bench_without_a_store_trains_each_time(tmp_path: Path) -> None:
+    task = task_of(find_system("lenet"), images(), epochs=2)
+    bench = bench_of(tmp_path, task=task, store=None)
+    first, second = bench.error(lenet()), bench.error(lenet())
+    assert first["error_percent"] == second["error_percent"] <= 50.0
+    assert first["training_seconds"] > 0 < second["training_seconds"]
+
+
 def test_epochs_are_given_where_they_are_no_option() -> None:
     assert task_of(find_system("lenet"), images(), epochs=2).settings.epochs == 2
     with pytest.raises(InvalidValueError, match="an option of deepspeech"):

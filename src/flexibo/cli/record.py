@@ -14,7 +14,6 @@ from flexibo.cli.system_options import (
     Epochs,
     Limit,
     MeterName,
-    Models,
     PlatformName,
     Seed,
     System,
@@ -34,7 +33,9 @@ def record(
     again: Annotated[int, typer.Option(min=0, help="How many combinations to read twice, which shows the noise.")] = 32,
     limit: Limit = None,
     epochs: Epochs = None,
-    models: Models = Path("models"),
+    models: Annotated[
+        Path | None, typer.Option(help="Keep trained models here; by default none is: wide networks are large.")
+    ] = None,
     meter: MeterName = "auto",
     time: Annotated[str, typer.Option(help="Stop after this time, as in 9m; called again, it goes on.")] = "30d",
     seed: Seed = 0,

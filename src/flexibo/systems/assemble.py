@@ -31,7 +31,7 @@ class Wishes:
         dataset: What it learns from; empty: the first of the system's that is there.
         limit: At most so many training examples; None: all.
         epochs: How often each is seen; None: the task's own number.
-        models: The folder of trained models.
+        models: The folder of trained models; None keeps none.
         meter: The kind of meter; ``"auto"``: the platform's.
         estimate_watts: Estimate the energy from this power instead of measuring it; None measures.
         knobs: The settings of the machine that are options; ``("all",)`` takes all that can be set.
@@ -44,7 +44,7 @@ class Wishes:
     dataset: str = ""
     limit: int | None = None
     epochs: int | None = None
-    models: Path = Path("models")
+    models: Path | None = Path("models")
     meter: str = "auto"
     estimate_watts: float | None = None
     knobs: tuple[str, ...] = ()
@@ -69,7 +69,8 @@ def assembled(wishes: Wishes) -> Bench:
     knobs = _knobs(platform, wishes.knobs)
     task = task_of(entry, _dataset(entry, wishes), epochs=wishes.epochs)
     journal = Journal(default_path(os.environ, Path.home()), roots=platform.machine.roots)
-    return Bench(entry, task, platform, ModelStore(wishes.models), meter, journal, knobs, wishes.seed)
+    store = None if wishes.models is None else ModelStore(wishes.models)
+    return Bench(entry, task, platform, store, meter, journal, knobs, wishes.seed)
 
 
 def task_of(entry: Entry, data: AnyDataset, *, epochs: int | None = None) -> Any:

@@ -27,7 +27,7 @@ class Bench:
         entry: The system.
         task: What its network learns, a `flexibo.systems.tasks.base.Task`.
         platform: Where it runs.
-        store: Keeps trained models, a `flexibo.systems.models.ModelStore`.
+        store: Keeps trained models, a `flexibo.systems.models.ModelStore`; None keeps none.
         meter: Reads the energy.
         journal: Where what knobs change is kept until it is put back.
         knobs: Settings of the machine that designs have a value for.
@@ -93,6 +93,10 @@ class Bench:
                 )
 
     def _trained(self, design: Design) -> Any:
+        if self.store is None:
+            from flexibo.systems.training import train
+
+            return train(self.task, self._of_network(design), seed=self.seed, device=self.platform.device)
         return self.store.trained(self.task, self._of_network(design), seed=self.seed, device=self.platform.device)
 
     def _of_network(self, design: Design) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--again", type=int, default=32)
     parser.add_argument("--limit", type=int)
     parser.add_argument("--epochs", type=int)
-    parser.add_argument("--models", type=Path, default=Path("models"))
+    parser.add_argument("--models", type=Path)
     parser.add_argument("--meter", default="auto")
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--seed", type=int, default=0)
