@@ -33,7 +33,9 @@ def show(study: Study, console: Console) -> None:
 
 
 def save_picture(study: Study, out: Path, console: Console) -> None:
-    """Draw the front into a file, and say so."""
+    """Draw the front into a file, and say so; a picture has two objectives."""
+    if len(study.history.optimised) != 2:
+        return
     from flexibo.errors import MissingExtraError
 
     try:

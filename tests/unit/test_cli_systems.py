@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from flexibo.cli import app
+from flexibo.errors import FlexiBOError
+from flexibo.hardware import MeterError
+from flexibo.systems import catalogue
+from flexibo.systems.platforms import LinuxCpu
+from flexibo.systems.recording.__main__ import main as record_bare
+from flexibo.systems.recording.table import read_table
+
+FIRST = [5, 0, 4, 1, 9, 2, 1, 3, 1, 4]  # how the labels of MNIST begin
+SMALL = {
+    f"{what}_{layer}": values
+    for layer in (1, 2, 3, 4)
+    for what, values in (("filters", (16, 32)), ("filter_size", (1, 3)))
+}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """MNIST in its own format, but small."""
+    rng = np.random.default_rng(0)
+    for part, count in (("train", 60), ("t10k", 20)):
+        labels = np.array((FIRST * 6)[:count], dtype=np.uint8)
+        pixels = (rng.integers(0, 40, (count, 12, 12)) + 20 * labels[:, None, None]).astype(np.uint8)
+        images = struct.pack(">HBBIII", 0, 8, 3, count, 12, 12) + pixels.tobytes()
+        (tmp_path / f"{part}-images-idx3-ubyte").write_bytes(images)
+        (tmp_path / f"{part}-labels-idx1-ubyte").write_bytes(struct.pack(">HBBI", 0, 8, 1, count) + labels.tobytes())
+    return tmp_path
+
+
+class FakeMeter:
+    """Gains a joule at each look."""
+
+    name, update_seconds, is_estimate = "a fake", 0.001, False
+
+    def __init__(self) -> None:
+        self.joules = 0.0
+
+    def read_joules(self) -> float:
+        self.joules += 1.0
+        return self.joules
+
+
+def call(*arguments: str) -> Any:
+    return CliRunner().invoke(app, list(arguments), catch_exceptions=True)
+
+
+def test_systems_are_listed_with_the_data_that_is_there(data: Path) -> None:
+    shown = call("systems", "--data", str(data)).stdout
+    assert shown.count("not here") == 7
+    rows = json.loads(call("systems", "--json", "--data", str(data)).stdout)
+    assert [row["name"] for row in rows] == list(catalogue.SYSTEMS)
+    assert {row["name"]: row["found"] for row in rows}["lenet"] == "mnist"
+    assert rows[2]["designs"] == 7**4 * 5**4
+
+
+def test_data_must_be_named_and_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FLEXIBO_DATA", raising=False)
+    for arguments, sentence in (
+        (["run", "lenet"], "No folder with training data was named"),
+        (["run", "lenet", "--data", str(tmp_path / "none")], "does not exist"),
+        (["record", "lenet", "--out", "t.csv.gz"], "No folder with training data was named"),
+        (["run", "lenet", "--data", str(tmp_path), "--budget", "soon"], "The duration is 'soon'"),
+        (["run", "lenet", "--recorded"], "There is no recorded table of 'lenet'"),
+    ):
+        outcome = call(*arguments)
+        assert isinstance(outcome.exception, FlexiBOError)
+        assert sentence in str(outcome.exception)
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")  # where the processor has no bfloat16 of its own
+class TestWithTorch:
+    @pytest.fixture(autouse=True)
+    def _small(self, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("torch")
+        monkeypatch.setattr(catalogue, "NETWORKS", MappingProxyType({**catalogue.NETWORKS, "lenet": SMALL}))
+        monkeypatch.chdir(tmp_path)
+
+    def test_a_network_is_trained_and_read_until_the_budget_is_spent(self, data: Path) -> None:
+        arguments = ["run", "lenet", "--data", str(data), "--platform", "linux-cpu", "--estimate", "10"]
+        outcome = call(*arguments, "--epochs", "1", "--budget", "3s", "--and", "latency_ms")
+        assert outcome.exit_code == 0, outcome.exception
+        assert "20 held-out examples of mnist after training on 60" in " ".join(outcome.stdout.split())
+        assert "estimate: 10 W x time" in " ".join(outcome.stdout.split())
+        assert (data / "lenet.db").exists()
+        assert list((data / "models").glob("lenet-*.json"))
+
+    def test_without_a_meter_nothing_is_measured(self, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def nothing(self: object) -> None:
+            raise MeterError("There is no meter.")
+
+        monkeypatch.setattr(LinuxCpu, "meter", nothing)
+        for command in (["run", "lenet"], ["record", "lenet", "--out", "t.csv.gz"]):
+            outcome = call(*command, "--data", str(data), "--platform", "linux-cpu")
+            assert "--estimate WATTS" in str(outcome.exception)
+        assert not (data / "models").exists()
+
+    def test_a_recording_is_made_in_two_calls(self, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        from flexibo.systems import bench
+
+        monkeypatch.setattr(LinuxCpu, "meter", lambda self: FakeMeter())
+        monkeypatch.setattr(bench, "QUICK_SECONDS", 0.05)
+        arguments = ["record", "lenet", "--data", str(data), "--platform", "linux-cpu", "--out", "lenet-cpu.csv.gz"]
+        grid = ["--networks", "2", "--deployments", "2", "--again", "1", "--epochs", "1"]
+        first = call(*arguments, *grid, "--time", "0.001s")
+        assert first.exit_code == 3
+        assert "measurements are left; the same command goes on" in first.stdout
+        assert call(*arguments, *grid).exit_code == 0
+        table = read_table(data / "lenet-cpu.csv.gz")
+        assert len(table.rows) == 4
+        assert all(row["energy_joules"] > 0 and 0 <= row["error_percent"] <= 100 for row in table.rows)
+        assert sum(row["energy_joules_again"] is not None for row in table.rows) == 1
+        assert table.heading["settings"]["dataset"] == "mnist"
+        assert set(table.heading["versions"]) == {"flexibo", "numpy", "python", "torch"}
+
+    def test_a_bare_machine_records_the_same(
+        self, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        from flexibo.systems import bench
+
+        monkeypatch.setattr(LinuxCpu, "meter", lambda self: FakeMeter())
+        monkeypatch.setattr(bench, "QUICK_SECONDS", 0.05)
+        arguments = ["lenet", "--data", str(data), "--platform", "linux-cpu", "--networks", "1", "--deployments", "1"]
+        assert record_bare([*arguments, "--out", "t.csv.gz", "--epochs", "1", "--again", "0"]) == 0
+        assert "2 of 2: read" in capsys.readouterr().out
+        assert record_bare([*arguments, "--out", "t.csv"]) == 2
+        assert "its name must end in .csv.gz" in capsys.readouterr().err
