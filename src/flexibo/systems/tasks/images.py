@@ -72,7 +72,7 @@ class ImageTraining:
     """
 
     epochs: int = 6
-    batch: int = 512
+    batch: int = 128
     side: int | None = None
     learning_rate: float = 2e-3
     weight_decay: float = 1e-4
