@@ -100,6 +100,13 @@ def test_a_row_with_a_failed_measurement_is_left_out(tmp_path: Path, failed: str
     assert problem(tmp_path, **{failed: None}).space.size == 15
 
 
+@pytest.mark.parametrize("machine", [{"gpus": "a GPU"}, {"gpus": ["a GPU"]}, "a GPU"])
+def test_a_machine_is_named_in_full(tmp_path: Path, machine: Any) -> None:
+    rows = (row(6, 0.1, "bf16", True), row(12, 0.1, "bf16", True))
+    write_table(tmp_path / "x-y.csv.gz", RecordedTable({**HEADING, "machine": machine}, rows))
+    assert "movie-reviews, a GPU" in system_problem("x-y", folder=tmp_path).summary
+
+
 def test_the_true_front_has_no_error(tmp_path: Path) -> None:
     found = problem(tmp_path)
     assert found.error(list(found.space.enumerate())) == 0.0
@@ -108,7 +115,8 @@ def test_the_true_front_has_no_error(tmp_path: Path) -> None:
 def test_tables_are_found_by_system(tmp_path: Path) -> None:
     problem(tmp_path)
     assert recordings("bert-imdb", tmp_path) == ["bert-imdb-h200"]
-    assert recordings("bert", tmp_path) == []
+    assert recordings("lenet", tmp_path) == []
+    assert recorded_system("bert-imdb-h200", folder=tmp_path).name == "bert-imdb-h200"
     with pytest.raises(UnknownNameError, match="did you mean 'bert-imdb-h200'"):
         recorded_table("bert-imdb-h100", tmp_path)
 

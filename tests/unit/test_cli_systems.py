@@ -72,6 +72,8 @@ def test_data_must_be_named_and_be_there(tmp_path: Path, monkeypatch: pytest.Mon
         (["run", "lenet", "--data", str(tmp_path / "none")], "does not exist"),
         (["record", "lenet", "--out", "t.csv.gz"], "No folder with training data was named"),
         (["run", "lenet", "--data", str(tmp_path), "--budget", "soon"], "The duration is 'soon'"),
+        (["run", "lenet", "--data", str(tmp_path), "--out", "nowhere/x.png"], "in a folder that exists"),
+        (["run", "lenet", "--data", str(tmp_path), "--out", "x.foo"], "give a .png"),
         (["run", "lenet", "--recorded"], "There is no recorded table of 'lenet'"),
     ):
         outcome = call(*arguments)
@@ -102,9 +104,10 @@ class TestWithTorch:
             raise MeterError("There is no meter.")
 
         monkeypatch.setattr(LinuxCpu, "meter", nothing)
-        for command in (["run", "lenet"], ["record", "lenet", "--out", "t.csv.gz"]):
+        for command, advice in ((["run", "lenet"], True), (["record", "lenet", "--out", "t.csv.gz"], False)):
             outcome = call(*command, "--data", str(data), "--platform", "linux-cpu")
-            assert "--estimate WATTS" in str(outcome.exception)
+            assert "There is no meter." in str(outcome.exception)
+            assert ("--estimate WATTS" in str(outcome.exception)) == advice
         assert not (data / "models").exists()
 
     def test_a_recording_is_made_in_two_calls(self, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from flexibo.errors import FlexiBOError, InvalidValueError
-from flexibo.systems.recording.journal import Journal
+from flexibo.systems.base import DesignError
+from flexibo.systems.recording.journal import Journal, opened
 from flexibo.systems.recording.plan import Plan, planned
 from flexibo.systems.recording.recorder import record, recorded
 from flexibo.systems.recording.table import RecordedTable, read_table, write_table
@@ -42,13 +43,13 @@ class FakeBench:
     def error(self, network: Mapping[str, Any]) -> Mapping[str, float]:
         self.trained.append(network)
         if network["filters"] == 64:
-            raise FlexiBOError("The loss is NaN after epoch 1.")
+            raise DesignError("The loss is NaN after epoch 1.")
         return {"error_percent": 100 / network["filters"], "training_seconds": 2.5}
 
     def reading(self, network: Mapping[str, Any], deployment: Mapping[str, Any]) -> Mapping[str, float]:
         self.read.append((network, deployment))
         if network["filters"] == 64 and deployment["batch"] == 4:
-            raise FlexiBOError("There is not enough memory.")
+            raise DesignError("There is not enough memory.")
         joules = network["filters"] * network["filter_size"] / deployment["batch"] + 0.001 * len(self.read)
         return {"energy_joules": joules, "latency_ms": 1.0, "power_watts": 100.0, "reading_seconds": 2.1}
 
@@ -131,6 +132,53 @@ def test_a_file_that_is_no_journal_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "j").read_text() == "hello\n"
 
 
+def test_a_fault_of_the_machine_is_raised_and_tried_again(tmp_path: Path) -> None:
+    class Broken(FakeBench):
+        def reading(self, network: Mapping[str, Any], deployment: Mapping[str, Any]) -> Mapping[str, float]:
+            raise FlexiBOError("The meter is gone.")
+
+    plan = plan_of(networks=1, deployments=1, again=0)
+    with pytest.raises(FlexiBOError, match="The meter is gone"):
+        record(plan, Journal(tmp_path / "j", plan, HEADING), Broken())
+    again = Journal(tmp_path / "j", plan, HEADING)
+    assert (len(again.errors), len(again.readings)) == (1, 0)
+    assert record(plan, again, FakeBench())
+
+
+@pytest.mark.parametrize("left", [b"", b'{"plan":"f00'])
+def test_a_first_line_that_was_cut_short_is_a_new_recording(tmp_path: Path, left: bytes) -> None:
+    (tmp_path / "j").write_bytes(left)
+    assert record(plan_of(), Journal(tmp_path / "j", plan_of(), HEADING), FakeBench())
+    assert len(Journal(tmp_path / "j", plan_of(), HEADING).readings) == 12
+
+
+def test_entries_that_belong_to_nothing_do_not_count(tmp_path: Path) -> None:
+    plan, path = plan_of(again=0), tmp_path / "j"
+    Journal(path, plan, HEADING)
+    strange = ['{"network":50,"outcome":{}}', '{"network":0}', '{"network":0,"deployment":9,"outcome":{}}', "[" * 9999]
+    with open(path, "a") as file:
+        file.write("\n".join(strange) + "\n")
+    found = Journal(path, plan, HEADING)
+    assert (found.errors, found.readings) == ({}, {})
+
+
+def test_one_process_records_at_a_time(tmp_path: Path) -> None:
+    second = opened(tmp_path / "sub" / "j", plan_of(), HEADING)
+    first = opened(tmp_path / "sub" / "j", plan_of(), HEADING)
+    with first, pytest.raises(InvalidValueError, match="Another process is recording"):
+        second.__enter__()
+    with opened(tmp_path / "sub" / "j", plan_of(), HEADING) as journal:
+        assert journal.heading == HEADING
+
+
+def test_a_place_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "file" / "j", tmp_path / "folder"):
+        with pytest.raises(InvalidValueError, match="cannot be written"):
+            opened(path, plan_of(), HEADING).__enter__()
+
+
 def _table(tmp_path: Path) -> RecordedTable:
     plan = plan_of(networks=6)
     journal = Journal(tmp_path / "j", plan, HEADING)
@@ -170,6 +218,8 @@ def test_equal_tables_are_equal_files(tmp_path: Path) -> None:
     ("damage", "sentence"),
     [
         (lambda whole, text: whole[:-20], "no table that 'flexibo record' wrote"),
+        (lambda whole, text: whole[:40] + b"\xff" * 40 + whole[80:], "no table that 'flexibo record' wrote"),
+        (lambda whole, text: gzip.compress(text.replace('"values"', '"worth"').encode()), "no table that"),
         (lambda whole, text: b"hello", "no table that 'flexibo record' wrote"),
         (lambda whole, text: gzip.compress(b"a,b\n1,2\n"), "no table that 'flexibo record' wrote"),
         (lambda whole, text: gzip.compress(text.replace("latency_ms", "latency_s").encode()), "has the columns"),
@@ -180,7 +230,17 @@ def test_equal_tables_are_equal_files(tmp_path: Path) -> None:
         (lambda whole, text: gzip.compress(text.rstrip("\n").rpartition(",")[0].encode()), "has a row of 11 cells"),
         (lambda whole, text: gzip.compress(text.replace(",2.1,", ",fast,").encode()), "has 'fast' in the column"),
     ],
-    ids=["cut short", "not compressed", "no heading", "another column", "unknown value", "short row", "no number"],
+    ids=[
+        "cut short",
+        "damaged",
+        "no values",
+        "not compressed",
+        "no heading",
+        "another column",
+        "unknown value",
+        "short row",
+        "no number",
+    ],
 )
 def test_a_damaged_table_is_a_sentence(tmp_path: Path, damage: Any, sentence: str) -> None:
     path = tmp_path / "t.csv.gz"

@@ -55,6 +55,7 @@ class FakeTask:
 
     data: Any = field(default_factory=images)
     network: str = "lenet"
+    fingerprint: str = "abc"
     built: list[dict[str, Any]] = field(default_factory=list)
 
     def build(self, design: Mapping[str, Any]) -> Any:
@@ -203,6 +204,18 @@ def test_a_design_that_needs_too_much_memory_fails_and_the_study_goes_on(tmp_pat
     assert study.history.count(1) == 1
 
 
+def test_values_that_were_made_otherwise_are_another_study(tmp_path: Path) -> None:
+    benches = [
+        bench_of(tmp_path),
+        bench_of(tmp_path, seed=1),
+        bench_of(tmp_path, task=FakeTask(fingerprint="def")),
+        bench_of(tmp_path, meter=EstimatedMeter(15)),
+        bench_of(tmp_path, meter=EstimatedMeter(16)),
+    ]
+    assert len({dnn_system(bench).identity for bench in benches}) == 5
+    assert dnn_system(bench_of(tmp_path)).identity == dnn_system(benches[0]).identity
+
+
 def test_an_error_that_is_not_about_memory_is_not_hidden() -> None:
     from flexibo.systems.memory import within_memory
 
@@ -267,7 +280,7 @@ class TestAssembling:
             raise MeterError("There is no meter.")
 
         monkeypatch.setattr(LinuxCpu, "meter", nothing)
-        with pytest.raises(MeterError, match=r"There is no meter\. .* --estimate WATTS"):
+        with pytest.raises(MeterError, match=r"There is no meter\."):
             assembled(Wishes("lenet", tmp_path, platform="linux-cpu"))
 
     def test_data_is_missing(self, tmp_path: Path) -> None:

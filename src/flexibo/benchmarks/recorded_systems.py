@@ -57,7 +57,7 @@ def system_problem(name: str, *, folder: Path = FOLDER) -> Problem:
 
 def recorded_system(system: str, *, folder: Path = FOLDER) -> System:
     """A system of the paper that answers from its recorded table, at the recorded cost: no hardware is needed."""
-    names = recordings(system, folder)
+    names = [system] if system in recordings(folder=folder) else recordings(system, folder)
     if not names:
         known = ", ".join(recordings(folder=folder)) or "none"
         raise InvalidValueError(f"There is no recorded table of {system!r}; there are: {known}.")
@@ -83,7 +83,8 @@ def _objectives(table: RecordedTable, space: Space) -> tuple[Objective, ...]:
 
 def _machine(table: RecordedTable) -> str:
     machine = table.heading["machine"]
-    return ", ".join(machine["gpus"]) if isinstance(machine, dict) and "gpus" in machine else str(machine)
+    gpus = machine.get("gpus", machine) if isinstance(machine, dict) else machine
+    return ", ".join(gpus) if isinstance(gpus, list) else str(gpus)
 
 
 def _plain(column: list[Any]) -> list[Any]:

@@ -18,6 +18,7 @@ from flexibo.cli.record import record
 from flexibo.cli.reproduce import reproduce
 from flexibo.cli.run import run
 from flexibo.cli.systems import systems
+from flexibo.cli.words import harmless
 from flexibo.errors import FlexiBOError
 
 app = typer.Typer(
@@ -37,7 +38,7 @@ def main() -> None:
     try:
         app()
     except FlexiBOError as error:
-        typer.echo(f"flexibo: {error}", err=True)
+        typer.echo(f"flexibo: {harmless(str(error))}", err=True)
         sys.exit(2)
 
 

@@ -56,9 +56,14 @@ def run(
     """Optimise a network of the paper, trained and measured on this machine: prediction error against energy."""
     from rich.console import Console
 
+    from flexibo.errors import InvalidValueError
+    from flexibo.hardware import MeterError
     from flexibo.study import Study
 
     allowed = seconds(budget)
+    picture = out or Path(f"{system}.png")
+    if picture.suffix not in (".png", ".pdf", ".svg") or picture.is_dir() or not picture.absolute().parent.is_dir():
+        raise InvalidValueError(f"--out is {picture}; give a .png, .pdf or .svg file in a folder that exists.")
     if recorded:
         from flexibo.benchmarks.recorded_systems import recorded_system
 
@@ -80,7 +85,11 @@ def run(
             knobs=tuple(names(knobs or [])),
             seed=seed,
         )
-        found = dnn_system(assembled(wishes), beside=names(objectives or []))
+        try:
+            bench = assembled(wishes)
+        except MeterError as error:
+            raise MeterError(f"{error} Without a meter, energy can only be estimated: --estimate WATTS.") from None
+        found = dnn_system(bench, beside=names(objectives or []))
     console = Console()
     console.print(
         f"[bold]{found.name}[/]: {len(found.space.names)} options, {size(found.space.size)} designs.", highlight=False
@@ -88,11 +97,11 @@ def run(
     for note in found.notes:
         console.print(note, highlight=False, markup=False)
     place = storage or f"sqlite:///{found.name}.db"
-    study = Study(
-        found.space, found.objectives, method=method, budget=allowed, seed=seed, storage=place, name=found.name
-    )
+    # Values that were made otherwise are another study, in the same file.
+    name = f"{found.name} {found.identity}" if found.identity else found.name
+    study = Study(found.space, found.objectives, method=method, budget=allowed, seed=seed, storage=place, name=name)
     study.run(found.functions)
     show(study, console)
     console.print(f"The study is kept in {place}; a larger --budget goes on with it.", highlight=False, markup=False)
     if study.front():
-        save_picture(study, out or Path(f"{found.name}.png"), console)
+        save_picture(study, picture, console)

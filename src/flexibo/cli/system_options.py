@@ -27,7 +27,7 @@ Estimate: TypeAlias = Annotated[
         help="Where there is no meter: estimate energy as this power (W) times time. The values are called estimates."
     ),
 ]
-Seed: TypeAlias = Annotated[int, typer.Option(help="The same seed draws the same designs.")]
+Seed: TypeAlias = Annotated[int, typer.Option(min=0, max=2**63 - 1, help="The same seed draws the same designs.")]
 
 
 def data_folder(data: Path | None) -> Path:

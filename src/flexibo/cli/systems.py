@@ -38,8 +38,8 @@ def systems(
 def _rows(data: Path | None) -> list[dict[str, Any]]:
     import math
 
+    from flexibo.errors import FlexiBOError
     from flexibo.systems.catalogue import SYSTEMS
-    from flexibo.systems.data.base import MissingDataError
     from flexibo.systems.data.catalogue import find_dataset
     from flexibo.systems.recorded import recordings
 
@@ -47,7 +47,7 @@ def _rows(data: Path | None) -> list[dict[str, Any]]:
     for entry in SYSTEMS.values():
         try:
             found = find_dataset(entry.datasets, data) if data else ""
-        except MissingDataError:
+        except FlexiBOError:  # what is there may be damaged; running the system says how
             found = ""
         rows.append(
             {

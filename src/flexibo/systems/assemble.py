@@ -118,8 +118,8 @@ def _meter(platform: Platform, wishes: Wishes) -> EnergyMeter:
         return EstimatedMeter(wishes.estimate_watts)
     try:
         return platform.meter() if wishes.meter == "auto" else open_meter(wishes.meter)
-    except (MeterError, MissingExtraError) as error:
-        raise MeterError(f"{error} Without a meter, energy can only be estimated: --estimate WATTS.") from None
+    except MissingExtraError as error:
+        raise MeterError(str(error)) from None
 
 
 def _knobs(platform: Platform, names: Collection[str]) -> tuple[Knob, ...]:

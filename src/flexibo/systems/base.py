@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-from flexibo.errors import InvalidValueError
+from flexibo.errors import FlexiBOError, InvalidValueError
 from flexibo.objectives import Objective
 from flexibo.space import Space
+
+Measure: TypeAlias = Callable[[Mapping[str, Any]], float | Mapping[str, float] | tuple[float, float]]
+"""What measures an objective of a design: its value, several by name, or a value and its cost."""
+
+
+class DesignError(FlexiBOError):
+    """A design cannot be measured by its own fault: trying again, or on a repaired machine, would change nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +29,15 @@ class System:
         functions: For each objective's name, the callable that measures it: design -> value, or value and cost. An
             objective that is measured with another one has none: the other's function returns both, by name.
         notes: Sentences a report repeats, such as how an objective is measured on this machine.
+        identity: What decides the values beside the design; values of systems that differ in it must not be mixed.
     """
 
     name: str
     space: Space
     objectives: tuple[Objective, ...]
-    functions: Mapping[str, Callable[[Mapping[str, Any]], float | Mapping[str, float] | tuple[float, float]]]
+    functions: Mapping[str, Measure]
     notes: tuple[str, ...] = ()
+    identity: str = ""
 
     def __post_init__(self) -> None:
         names = {objective.name for objective in self.objectives if objective.measured_with is None}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.objectives import Objective
 from flexibo.space import Ordinal, Space
-from flexibo.systems.base import System
+from flexibo.systems.base import Measure, System
 from flexibo.systems.bench import Bench
 
 BESIDE = {"latency_ms": "ms", "power_watts": "W"}
@@ -59,9 +60,14 @@ def dnn_system(bench: Bench, *, beside: Collection[str] = ()) -> System:
         *((data.note,) if data.note else ()),
         f"{title} is of one inference, read from {bench.meter.name}.",
     )
-    return System(
-        entry.name, space, (error, energy, *others), {error.name: bench.error_percent, energy.name: read}, notes
-    )
+    functions: dict[str, Measure] = {error.name: bench.error_percent, energy.name: read}
+    return System(entry.name, space, (error, energy, *others), functions, notes, identity=identity_of(bench))
+
+
+def identity_of(bench: Bench) -> str:
+    """What decides the values beside the design, as a short hash: data, training, seed, platform, meter."""
+    parts = (bench.task.fingerprint, bench.seed, bench.platform.name, bench.meter.name)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
 
 
 def _is_ordered(values: Collection[Any]) -> bool:

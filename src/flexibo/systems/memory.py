@@ -9,11 +9,12 @@ from typing import TypeVar
 import torch
 
 from flexibo.errors import FlexiBOError
+from flexibo.systems.base import DesignError
 
 Result = TypeVar("Result")
 
 
-class OutOfMemoryError(FlexiBOError, MemoryError):
+class OutOfMemoryError(DesignError, MemoryError):
     """A design needs more memory than the device has; the memory is free again."""
 
 

@@ -12,9 +12,9 @@ SUFFIX = ".csv.gz"
 
 
 def recordings(system: str | None = None, folder: Path = FOLDER) -> list[str]:
-    """The names of the recorded tables, of all systems or of one: ``lenet-h200``."""
+    """The names of the recorded tables, of all systems or of one, as in ``lenet-h200``."""
     names = sorted(path.name.removesuffix(SUFFIX) for path in folder.glob(f"*{SUFFIX}"))
-    return [name for name in names if system is None or name.rpartition("-")[0] == system]
+    return [name for name in names if system is None or name.startswith(f"{system}-")]
 
 
 def recorded_table(name: str, folder: Path = FOLDER) -> RecordedTable:

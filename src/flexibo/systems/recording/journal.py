@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from flexibo.errors import InvalidValueError
+from flexibo.errors import FlexiBOError, InvalidValueError
 from flexibo.systems.recording.plan import Plan
 
 Cell = tuple[int, int]
@@ -32,10 +35,10 @@ class Journal:
         self.heading = heading
         self.errors: dict[int, dict[str, Any]] = {}
         self.readings: dict[Cell, dict[str, Any]] = {}
-        if path.exists():
+        if not self._is_new():
             self._read(plan)
         else:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(b"")
             self._append({"plan": plan.fingerprint, "heading": heading})
 
     def add_error(self, network: int, outcome: dict[str, Any]) -> None:
@@ -48,9 +51,16 @@ class Journal:
         self._append({"network": network, "deployment": deployment, "outcome": outcome})
         self.readings[network, deployment] = outcome
 
+    def _is_new(self) -> bool:
+        """Whether nothing was recorded: no file, or one whose first line a kill or a full disk cut short."""
+        if not self._path.exists():
+            return True
+        content = self._path.read_bytes()
+        return b"\n" not in content and (not content or content.startswith(b'{"plan"'))
+
     def _read(self, plan: Plan) -> None:
         lines = [entry for line in self._path.read_bytes().splitlines() if (entry := _parsed(line)) is not None]
-        if not lines or "plan" not in lines[0]:
+        if not lines or not {"plan", "heading"} <= lines[0].keys():
             raise InvalidValueError(f"{self._path} is no recording that is under way; name another --out.")
         if lines[0]["plan"] != plan.fingerprint:
             raise InvalidValueError(
@@ -59,10 +69,13 @@ class Journal:
             )
         self.heading = lines[0]["heading"]
         for entry in lines[1:]:
-            if "deployment" in entry:
-                self.readings[entry["network"], entry["deployment"]] = entry["outcome"]
-            else:
-                self.errors[entry["network"]] = entry["outcome"]
+            n, d, outcome = entry.get("network", -1), entry.get("deployment", -1), entry.get("outcome")
+            if n not in range(len(plan.networks)) or not isinstance(outcome, dict):
+                continue
+            if "deployment" not in entry:
+                self.errors[int(n)] = outcome
+            elif d in range(len(plan.deployments)):
+                self.readings[int(n), int(d)] = outcome
 
     def _append(self, entry: dict[str, Any]) -> None:
         with open(self._path, "a+b") as file:
@@ -74,10 +87,33 @@ class Journal:
             os.fsync(file.fileno())
 
 
+@contextmanager
+def opened(path: Path, plan: Plan, heading: dict[str, Any]) -> Iterator[Journal]:
+    """The journal, for this process alone: two that record at once would read each other's energy.
+
+    Raises:
+        InvalidValueError: Another process records, or the file belongs to something else or cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path.with_name(f"{path.name}.lock"), "w", encoding="utf-8") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InvalidValueError(f"Another process is recording into {path}; wait for it.") from None
+            yield Journal(path, plan, heading)
+    except OSError as error:
+        if isinstance(error, FlexiBOError):
+            raise
+        raise InvalidValueError(
+            f"{error.filename or path} cannot be written: {error.strerror or error}; what was measured is kept."
+        ) from error
+
+
 def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
         entry = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return entry if isinstance(entry, dict) else None
 

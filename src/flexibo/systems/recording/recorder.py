@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from flexibo.errors import FlexiBOError
+from flexibo.systems.base import DesignError
 from flexibo.systems.recording.journal import Journal
 from flexibo.systems.recording.plan import Options, Plan
 from flexibo.systems.recording.table import MEASURED, RecordedTable
@@ -22,7 +22,7 @@ class Bench(Protocol):
         ...
 
     def reading(self, network: Options, deployment: Options) -> Mapping[str, float]:
-        """``energy_joules``, ``latency_ms``, ``power_watts`` and ``reading_seconds`` of one inference."""
+        """``energy_joules`` of one inference, ``latency_ms`` of one batch, ``power_watts`` and ``reading_seconds``."""
         ...
 
 
@@ -36,7 +36,8 @@ def record(
 ) -> bool:
     """Measure what is missing; whether nothing is any more.
 
-    A network that cannot be trained, or not run in some deployment, leaves empty cells: the rest goes on.
+    A network that cannot be trained, or not run in some deployment, leaves empty cells: the rest goes on. A fault of
+    the machine (a meter that fails, a full disk) is raised: the same call goes on once it is mended.
 
     Args:
         plan: What is measured.
@@ -98,7 +99,7 @@ def _reading(bench: Bench, network: Options, deployment: Options, *, twice: bool
 def _outcome(measure: Callable[[], Mapping[str, float]]) -> dict[str, Any]:
     try:
         return dict(measure())
-    except FlexiBOError as error:
+    except DesignError as error:
         return {"failed": str(error)}
 
 

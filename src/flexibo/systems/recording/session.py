@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform as python_platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from importlib import import_module
@@ -14,7 +14,7 @@ from typing import Any
 from flexibo.errors import InvalidValueError
 from flexibo.systems.assemble import Wishes, assembled
 from flexibo.systems.bench import QUICK_SECONDS, Bench
-from flexibo.systems.recording.journal import Journal
+from flexibo.systems.recording.journal import Journal, opened
 from flexibo.systems.recording.plan import Plan, planned
 from flexibo.systems.recording.recorder import Told, record, recorded
 from flexibo.systems.recording.table import write_table
@@ -57,18 +57,27 @@ def recording(
     begin = clock()
     if out.suffixes[-2:] != [".csv", ".gz"]:
         raise InvalidValueError(f"The table is {out}; its name must end in .csv.gz.")
+    if out.is_dir():
+        raise InvalidValueError(f"The table is {out}, which is a folder; give the name of a file.")
     bench = assembled(wishes)
-    plan = plan_of(bench, grid, wishes)
-    journal = Journal(out.with_name(f"{out.name}.partial"), plan, described(bench))
-    record(plan, journal, bench, is_over=lambda: clock() - begin > seconds, told=told)
+    made_with = described(bench)
+    plan = plan_of(bench, grid, wishes, made_with)
+    heading = {**made_with, "date": datetime.now(timezone.utc).strftime("%Y-%m-%d")}
+    with opened(out.with_name(f"{out.name}.partial"), plan, heading) as journal:
+        return _recorded(plan, journal, bench, out, lambda: clock() - begin > seconds, told)
+
+
+def _recorded(plan: Plan, journal: Journal, bench: Bench, out: Path, is_over: Callable[[], bool], told: Told) -> int:
+    """Go on with a recording; how many measurements are left."""
+    record(plan, journal, bench, is_over=is_over, told=told)
     left = len(plan.networks) * (1 + len(plan.deployments)) - len(journal.errors) - len(journal.readings)
     if not left:
         write_table(out, recorded(plan, journal))
     return left
 
 
-def plan_of(bench: Bench, grid: Grid, wishes: Wishes) -> Plan:
-    """What is measured: decided by the wishes, the data and the settings of the training."""
+def plan_of(bench: Bench, grid: Grid, wishes: Wishes, made_with: Mapping[str, Any]) -> Plan:
+    """What is measured: decided by the wishes, the data, the settings of the training, and the machine."""
     data = bench.task.data
     settings = {
         "platform": bench.platform.name,
@@ -77,6 +86,7 @@ def plan_of(bench: Bench, grid: Grid, wishes: Wishes) -> Plan:
         "test_examples": len(data.test),
         "task": bench.task.fingerprint,
         "window_seconds": QUICK_SECONDS,
+        "made_with": dict(made_with),
     }
     return planned(
         bench.entry.name,
@@ -91,13 +101,12 @@ def plan_of(bench: Bench, grid: Grid, wishes: Wishes) -> Plan:
 
 
 def described(bench: Bench) -> dict[str, Any]:
-    """The machine, the versions and the date, for the table."""
+    """The machine and the versions: values that were made with others do not belong into the same table."""
     import numpy
     import torch
 
     describe = getattr(bench.meter, "describe", None)
     return {
-        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
         "meter": bench.meter.name,
         "training_only": [name for name in bench.entry.options if name not in bench.entry.running_options],
         "machine": dict(describe()) if describe is not None else python_platform.machine(),

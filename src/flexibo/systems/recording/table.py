@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,13 +74,13 @@ def read_table(path: Path) -> RecordedTable:
         heading = json.loads(lines[0].removeprefix("# "))
         names, *rows = csv.reader(lines[1:])
         options = (*heading["network_options"], *heading["deployment_options"])
-    except (OSError, EOFError, ValueError, LookupError, TypeError) as error:
+        kinds = {option: tuple(heading["values"][option]) for option in options}
+    except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, RecursionError) as error:
         raise InvalidValueError(f"{path} is no table that 'flexibo record' wrote: {error}.") from None
     if tuple(names) != (*options, *MEASURED):
         raise InvalidValueError(
             f"{path} has the columns {', '.join(names)}; {', '.join((*options, *MEASURED))} wanted."
         )
-    kinds = heading["values"]
     return RecordedTable(heading, tuple(_row(names, row, kinds, path) for row in rows))
 
 

@@ -13,7 +13,8 @@ from typing import Any, Protocol, TypeAlias
 import torch
 from torch import Tensor, nn
 
-from flexibo.errors import FlexiBOError, InvalidValueError
+from flexibo.errors import InvalidValueError
+from flexibo.systems.base import DesignError
 
 Design: TypeAlias = Mapping[str, Any]
 Batch: TypeAlias = tuple[Tensor, ...]
@@ -21,7 +22,7 @@ Device: TypeAlias = Any
 """A torch.device or its name, such as "cuda" or "cpu"."""
 
 
-class TrainingFailedError(FlexiBOError, RuntimeError):
+class TrainingFailedError(DesignError, RuntimeError):
     """A training led to numbers that are not finite; there is no error to report, and none is invented."""
 
 
