@@ -409,7 +409,9 @@ def test_one_that_waits_gets_the_failure_of_the_one_that_trains(store: ModelStor
 def test_the_lock_of_a_dead_process_on_this_host_is_taken_over_at_once(store: ModelStore, trainer: Trainer) -> None:
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    locked(store, host="here", pid=dead.pid)
+    for pid in (dead.pid, 10**30):
+        lock = locked(store, host="here", pid=pid)
+        assert models._Watch(lock, "here", Clock()).holder_is_dead()
     clock = Clock()
     ModelStore(store.folder, host="here", clock=clock, sleep=clock.sleep).trained(TASK, DESIGN, seed=1, train=trainer)
     assert len(trainer.asked) == 1
@@ -417,7 +419,7 @@ def test_the_lock_of_a_dead_process_on_this_host_is_taken_over_at_once(store: Mo
     assert not list(store.folder.glob("*.lock"))
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"host": "elsewhere", "pid": 1, "token": "theirs"}'])
+@pytest.mark.parametrize("content", ["", "[]", "[" * 99_999, '{"host": "elsewhere", "pid": 1, "token": "theirs"}'])
 def test_a_lock_that_nobody_touches_is_taken_over_after_a_while(
     store: ModelStore, trainer: Trainer, content: str
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import hashlib
 import io
 import logging
 import math
@@ -232,6 +233,8 @@ def test_progress_is_told_each_epoch() -> None:
         lambda content: content[:-1] + bytes([content[-1] ^ 1]),
         lambda content: b"",
         lambda content: b"no checkpoint at all, but as long as one would be" * 10,
+        lambda content: hashlib.sha256(b"").digest(),
+        lambda content: hashlib.sha256(packed({"losses": []})).digest() + packed({"losses": []}),
     ],
 )
 def test_a_damaged_checkpoint_is_not_used(
@@ -247,7 +250,6 @@ def test_a_damaged_checkpoint_is_not_used(
 
 
 def test_a_checkpoint_that_would_run_code_is_not_used(tmp_path: Path) -> None:
-    import hashlib
     import pickle
 
     class Evil:

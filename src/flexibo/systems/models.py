@@ -360,7 +360,7 @@ def _holder(lock: Path) -> dict[str, Any]:
     """Who holds the lock; empty if that is not (or not yet) written there."""
     try:
         holder = json.loads(lock.read_text(encoding="utf-8"))
-    except (ValueError, OSError):
+    except (ValueError, OSError, RecursionError):
         return {}
     return holder if isinstance(holder, dict) else {}
 
@@ -374,7 +374,7 @@ def _beat(lock: Path, ended: threading.Event) -> None:
 def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # no process has a number that large
         return False
     except PermissionError:
         return True

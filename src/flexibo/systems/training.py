@@ -35,6 +35,8 @@ from flexibo.systems.options import NETWORKS
 from flexibo.systems.tasks.base import Design, Device, Optimiser, Task, TrainingFailedError, fingerprint_of
 
 CHECKPOINT = "checkpoint.pt"
+PARTS = {"identity", "model", "optimiser", "schedule", "losses", "seconds"}
+"""What a checkpoint holds."""
 LARGEST_GRADIENT = 1.0
 _BUILDING = 0
 _DIGEST_LENGTH = hashlib.sha256().digest_size
@@ -255,13 +257,15 @@ def _checkpoint(path: Path) -> dict[str, Any] | None:
     """The state in a checkpoint; None if there is none or it is damaged."""
     try:
         content = path.read_bytes()
-    except FileNotFoundError:
+    except OSError:  # no checkpoint, or something else has its name: writing one says so
         return None
     digest, content = content[:_DIGEST_LENGTH], content[_DIGEST_LENGTH:]
     if hashlib.sha256(content).digest() == digest:
         try:
-            return unpacked(content)
-        except (RuntimeError, pickle.UnpicklingError):
+            state = unpacked(content)
+            if state.keys() >= PARTS:
+                return state
+        except (RuntimeError, EOFError, TypeError, AttributeError, pickle.UnpicklingError):
             pass
     _log.warning("The checkpoint %s is damaged; training begins again.", path)
     return None

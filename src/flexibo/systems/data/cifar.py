@@ -10,6 +10,7 @@ import io
 import math
 import pickletools
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -297,7 +298,7 @@ def _jpeg_arrays(path: Path) -> tuple[Pixels, IntArray, IntArray, BoolArray]:
         raise DamagedDataError(f"{path} lacks an array: {error.args[0]}.") from error
     except DamagedDataError:
         raise
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+    except (ValueError, OSError, EOFError, MemoryError, zlib.error, zipfile.BadZipFile, NotImplementedError) as error:
         raise DamagedDataError(
             f"{path} is no npz file of plain arrays, or it is cut short or damaged: {error}."
         ) from error

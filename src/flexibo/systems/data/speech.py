@@ -28,6 +28,9 @@ COMMON_VOICE_RATE = 16_000
 N_TEST_TAKES = 5
 """Takes 0 to 4 of each speaker and digit are the test part, as the authors of the spoken digits say."""
 MOST_BYTES = 2**28
+SLOWEST, FASTEST = 1_000, 400_000
+"""Samples per second that are believed."""
+LONGEST_NAME = 200
 _TABLES = ("train.tsv", "test.tsv")
 _ENDINGS = (".mp3", ".wav", ".flac", ".ogg")
 
@@ -150,6 +153,8 @@ def _clip(folder: Path, name: str, rate: int) -> Wave:
     if not name or PurePosixPath(name).name != name or "\\" in name:
         raise DamagedDataError(f"A table lists the clip {name!r}; it must be the name of a file in {folder}.")
     endings = ("",) if Path(name).suffix.lower() in _ENDINGS else _ENDINGS
+    if len(name) > LONGEST_NAME:
+        raise DamagedDataError(f"A table lists a clip whose name has {len(name)} characters; no file has.")
     path = next((folder / (name + end) for end in endings if (folder / (name + end)).is_file()), None)
     if path is None:
         raise MissingDataError(f"The clip {name} is listed in a table and is not in {folder}; unpack the clips again.")
@@ -171,8 +176,9 @@ def read_wave(data: bytes, where: str) -> tuple[Wave, int]:
         raise DamagedDataError(
             f"{where} says that it holds {n:,} samples and has {len(frames) // (width * channels):,}; it is cut short."
         )
-    if rate < 1 or not 1 <= width <= 4:
-        raise DamagedDataError(f"{where} has {width} bytes per sample and {rate} samples per second; 1 to 4 are read.")
+    if not 1 <= width <= 4:
+        raise DamagedDataError(f"{where} has {width} bytes per sample; 1 to 4 are read.")
+    _check_recorded(rate, where)
     return _mono(_numbers(frames, width).reshape(-1, channels)), rate
 
 
@@ -202,7 +208,14 @@ def _read_compressed(data: bytes, where: str) -> tuple[Wave, int]:
         raise DamagedDataError(f"{where} cannot be decoded as sound; fetch it again.") from error
     if not len(samples):
         raise DamagedDataError(f"{where} has no sound.")
+    _check_recorded(int(rate), where)
     return np.clip(_mono(samples), -1, 1), int(rate)
+
+
+def _check_recorded(rate: int, where: str) -> None:
+    """Raise an error for a rate that nobody records speech at: resampling would make gigabytes of it."""
+    if not SLOWEST <= rate <= FASTEST:
+        raise DamagedDataError(f"{where} has {rate:,} samples per second; {SLOWEST:,} to {FASTEST:,} are read.")
 
 
 def resampled(samples: Wave, own: int, rate: int) -> Wave:
