@@ -26,6 +26,10 @@ class MissingExtraError(FlexiBOError, ImportError):
     """A feature needs a package that is not installed."""
 
 
+class MachineError(FlexiBOError):
+    """What measures is at fault, not the design: a study stops, and goes on once it is mended."""
+
+
 def unknown_name(what: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """An error that lists the known names and, where there is one, the nearest, whatever its case.
 

@@ -260,7 +260,8 @@ class Study:
     ) -> None:
         """Ask, measure and tell until there is nothing more to ask.
 
-        A function that raises, or returns what is not a finite number, fails that evaluation and the study goes on.
+        A function that raises, or returns what is not a finite number, fails that evaluation and the study goes on. If
+        it raises `flexibo.errors.MachineError`, nothing is counted as failed, and the error is raised.
         Ctrl-C keeps what was measured, prints the front so far and returns. What was pending when a stored study was
         opened, because the process that asked it died, is measured first.
 

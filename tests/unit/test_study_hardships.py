@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from flexibo import Design, Objective, Space, Study
-from flexibo.errors import InvalidTypeError, InvalidValueError
+from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError
 from flexibo.events import Released, Told
 from flexibo.storage import MemoryStorage
 from flexibo.surrogates import GaussianProcess
@@ -415,3 +415,22 @@ def test_a_budget_that_nothing_is_charged_to_ends_with_a_sentence(monkeypatch: p
 def test_a_pool_without_columns_is_refused() -> None:
     with pytest.raises(InvalidValueError, match="no columns"):
         Space.from_designs([{}])
+
+
+def test_a_fault_of_the_machine_stops_a_study_that_goes_on_once_it_is_mended(tmp_path: Path) -> None:
+    def study() -> Study:
+        storage = f"sqlite:///{tmp_path / 's.db'}"
+        return Study({"x": (0.0, 1.0)}, ["a", "b"], budget=20, seed=0, n_initial=3, storage=storage)
+
+    def broken(design: Any) -> float:
+        raise MachineError("The meter is gone.")
+
+    begun = study()
+    with pytest.raises(MachineError, match="The meter is gone"):
+        begun.run({"a": lambda design: (design["x"], 1.0), "b": broken})
+    assert not begun.pending
+    again = study()
+    assert again.summary().evaluations["b"] == 0
+    again.run({"a": lambda design: (design["x"], 1.0), "b": lambda design: (1 - design["x"], 1.0)})
+    assert again.spent == 20.0
+    assert again.front()

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError
+from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError, MachineError
 from flexibo.events import Evaluation
 from flexibo.executors.base import Measure, Outcome
 from flexibo.objectives import LARGEST, Objective
@@ -60,6 +60,8 @@ class InlineExecutor:
                     result, cost = _split(measure(evaluation.design), evaluation)
                     given += [] if cost is None else [cost]
                     readings.append(_values(result, evaluation))
+        except MachineError:
+            raise  # every other design would fail as well
         except Exception as error:
             reason = _reason(error)
         elapsed = self._clock() - start

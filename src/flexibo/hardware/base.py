@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from flexibo.errors import FlexiBOError
+from flexibo.errors import MachineError
 
 
-class MeterError(FlexiBOError, OSError):
+class MeterError(MachineError, OSError):
     """A meter cannot be read, or says what cannot be true."""
 
 

@@ -30,7 +30,7 @@ from uuid import uuid4
 
 from torch import nn
 
-from flexibo.errors import FlexiBOError
+from flexibo.errors import MachineError
 from flexibo.systems.tasks.base import Design, Device, Task, TrainingFailedError
 from flexibo.systems.training import (
     Progress,
@@ -53,7 +53,7 @@ _ALSO = {"bert": ("networks/pretrained.py", "data/tokens.py")}
 _log = logging.getLogger(__name__)
 
 
-class UnwritableStoreError(FlexiBOError, OSError):
+class UnwritableStoreError(MachineError, OSError):
     """A model cannot be kept; the message says where and why."""
 
 

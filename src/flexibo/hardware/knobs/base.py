@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from flexibo.errors import FlexiBOError, InvalidValueError
+from flexibo.errors import InvalidValueError, MachineError
 
 Level: TypeAlias = str | int | float
 """A value of a knob as designs have it: a number, in GHz, watts or percent as the knob says, or a word."""
 
 
-class KnobError(FlexiBOError, OSError):
+class KnobError(MachineError, OSError):
     """A setting could not be made; what had been changed was put back."""
 
 

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from flexibo.errors import FlexiBOError
+from flexibo.errors import MachineError
 from flexibo.hardware.knobs.base import HERE, Roots, Write
 from flexibo.hardware.knobs.files import is_knob_place
 
@@ -24,7 +24,7 @@ FORMAT = 1
 _TEXT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
-class JournalError(FlexiBOError, ValueError):
+class JournalError(MachineError, ValueError):
     """The journal cannot be used; the message says why and what to do."""
 
 
