@@ -244,6 +244,16 @@ def test_a_bench_without_a_store_trains_each_time(tmp_path: Path) -> None:
     assert first["training_seconds"] > 0 < second["training_seconds"]
 
 
+def test_a_warm_up_leaves_no_trace(tmp_path: Path) -> None:
+    task = task_of(find_system("lenet"), images(), epochs=1)
+    bench = bench_of(tmp_path, task=task, store=None)
+    before = torch.random.get_rng_state()
+    expected = bench.error(lenet())["error_percent"]
+    bench.warm_up(lenet())
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert bench.error(lenet())["error_percent"] == expected
+
+
 def test_epochs_are_given_where_they_are_no_option() -> None:
     assert task_of(find_system("lenet"), images(), epochs=2).settings.epochs == 2
     with pytest.raises(InvalidValueError, match="an option of deepspeech"):

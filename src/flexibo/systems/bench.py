@@ -58,6 +58,17 @@ class Bench:
         what = f"to run {self.entry.name} with {dict(design)} on {self.platform.device}"
         return within_memory(lambda: self._read(design, repeats, window_seconds), what)
 
+    def warm_up(self, network: Design) -> None:
+        """One step of a training that is thrown away: a process's first one imports and compiles for seconds."""
+        from flexibo.systems.training import seeded
+
+        device = self.platform.device
+        with seeded(self.seed, 0, device) as generator:
+            model = self.task.build(self._of_network(network)).to(device)
+            optimiser = self.task.optimiser(model, network)
+            self.task.loss(model, next(iter(self.task.batches(network, generator, device)))).backward()
+            optimiser.steps.step()
+
     def error(self, network: Design) -> dict[str, float]:
         """For a recording: the error and what its training took."""
         trained = self._trained(network)

@@ -69,6 +69,8 @@ def recording(
 
 def _recorded(plan: Plan, journal: Journal, bench: Bench, out: Path, is_over: Callable[[], bool], told: Told) -> int:
     """Go on with a recording; how many measurements are left."""
+    if len(journal.errors) < len(plan.networks):
+        bench.warm_up(min(plan.networks, key=lambda network: tuple(network.values())))
     record(plan, journal, bench, is_over=is_over, told=told)
     left = len(plan.networks) * (1 + len(plan.deployments)) - len(journal.errors) - len(journal.readings)
     if not left:
