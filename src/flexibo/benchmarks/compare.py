@@ -24,7 +24,7 @@ from flexibo.errors import FlexiBOError
 Task = tuple[str, str, int]
 """Problem, method, seed."""
 
-WORLD = ("benchmarks", "cli", "executors", "hardware", "plots", "progress", "storage", "systems")
+WORLD = ("benchmarks", "cli", "executors", "hardware", "lines", "plots", "progress", "storage", "systems")
 """Parts of the package that do not decide what a method asks."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from flexibo.benchmarks.compare import method_fingerprint
 from flexibo.benchmarks.problem import Problem
 from flexibo.benchmarks.reproduce.base import Repeat, Terms
+from flexibo.lines import append_line
 
 FILE = "repeats.jsonl"
 
@@ -69,13 +69,7 @@ class Keeper:
     def keep(self, task: Task, repeat: Repeat) -> Repeat:
         """Write a finished repeat so that it survives a crash of the machine; returns it as it will be read."""
         content = repeat.to_dict()
-        line = json.dumps({"key": task.key, "repeat": content}, separators=(",", ":")) + "\n"
-        with open(self._path, "a+b") as file:
-            if file.tell() and _last_byte(file) != b"\n":
-                line = "\n" + line
-            file.write(line.encode())
-            file.flush()
-            os.fsync(file.fileno())
+        append_line(self._path, json.dumps({"key": task.key, "repeat": content}, separators=(",", ":")).encode())
         return Repeat.from_dict(json.loads(json.dumps(content)))
 
 
@@ -97,9 +91,3 @@ def _parsed(line: str) -> dict[str, Any] | None:
     except json.JSONDecodeError:
         return None
     return content if isinstance(content, dict) and {"key", "repeat"} <= content.keys() else None
-
-
-def _last_byte(file: Any) -> bytes:
-    file.seek(-1, os.SEEK_END)
-    last: bytes = file.read(1)
-    return last

@@ -98,6 +98,7 @@ def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Find
 def _behaviour(repeats: Sequence[Repeat]) -> list[Table]:
     """Evaluations per objective on one problem, and the change of volume."""
     problem, leads = repeats[0].problem, repeats[0].leads
+    # Ignored: mypy cannot infer a lambda whose default binds the value of a loop.
     counts: dict[str, Measure] = {lead: lambda r, lead=lead: float(r.count(lead)) for lead in leads}  # type: ignore[misc]
     changes: dict[str, Measure] = {
         "per evaluation (%)": removed_per_evaluation,

@@ -115,6 +115,7 @@ def error_claims(
                 repeats,
                 ours=OURS,
                 others=others or compared_methods(repeats, ours=OURS, extra=extra),
+                # Ignored: mypy cannot infer a lambda whose defaults bind the values of a loop.
                 measure=lambda problem, axis=axis, ends=ends: error_at(axis, ends[problem]),  # type: ignore[misc]
                 made=lambda problem, axis=axis, ends=ends: iterations_at(axis, ends[problem]),  # type: ignore[misc]
             )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from flexibo.errors import FlexiBOError, InvalidValueError
+from flexibo.lines import append_line
 from flexibo.systems.recording.plan import Plan
 
 Cell = tuple[int, int]
@@ -78,13 +78,7 @@ class Journal:
                 self.readings[int(n), int(d)] = outcome
 
     def _append(self, entry: dict[str, Any]) -> None:
-        with open(self._path, "a+b") as file:
-            # A kill may have cut the last line short: what follows begins on a line of its own.
-            if file.tell() and _last_byte(file) != b"\n":
-                file.write(b"\n")
-            file.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        append_line(self._path, json.dumps(entry, separators=(",", ":")).encode())
 
 
 @contextmanager
@@ -116,9 +110,3 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return entry if isinstance(entry, dict) else None
-
-
-def _last_byte(file: Any) -> bytes:
-    file.seek(-1, os.SEEK_END)
-    last: bytes = file.read(1)
-    return last
