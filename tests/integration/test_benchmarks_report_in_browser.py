@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import html
+import itertools
 import json
 import re
 import shutil
@@ -72,6 +73,7 @@ def drive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drive]:
     folder = tmp_path_factory.mktemp("served")
     made(folder)
     asked: list[str] = []
+    numbers = itertools.count()
 
     class Handler(SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
@@ -82,8 +84,9 @@ def drive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drive]:
 
     def driven(script: str, *, width: int = 1200) -> Any:
         asked.clear()
-        (folder / "driver.html").write_text(DRIVER % (width, script), encoding="utf-8")
-        address = f"http://127.0.0.1:{server.server_port}/driver.html"
+        name = f"driver-{next(numbers)}.html"  # a name used again within a second is answered "304 Not Modified"
+        (folder / name).write_text(DRIVER % (width, script), encoding="utf-8")
+        address = f"http://127.0.0.1:{server.server_port}/{name}"
         command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
         command += [f"--user-data-dir={folder / 'profile'}", "--window-size=1400,1000", "--virtual-time-budget=4000"]
         done = subprocess.run(
@@ -94,7 +97,7 @@ def drive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drive]:
         said = json.loads(html.unescape(found[1]))
         assert said["harms"] == []
         assert not said["harm"]
-        return said["said"], [path for path in asked if path not in ("/driver.html", "/favicon.ico")]
+        return said["said"], [path for path in asked if path not in (f"/{name}", "/favicon.ico")]
 
     yield driven
     server.shutdown()
