@@ -8,7 +8,7 @@ import numpy as np
 
 from flexibo.arrays import BoolArray, FloatArray
 from flexibo.belief import Belief
-from flexibo.history import MAX_ATTEMPTS, History
+from flexibo.history import History
 from flexibo.space import Design
 
 HOPELESS = 6
@@ -77,7 +77,7 @@ def missing_initial(
             if index < needed[p]
             and not history.is_measured(p, design)
             and not history.is_pending(p, design)
-            and history.attempts(p, design) < MAX_ATTEMPTS
+            and not history.is_hopeless(p, design)
         ]
         new = [p for p in wanted if not history.attempts(p, design)]
         fresh += [(design, new)] if coupled and new else [(design, [p]) for p in new]

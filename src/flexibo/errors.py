@@ -30,6 +30,10 @@ class MachineError(FlexiBOError):
     """What measures is at fault, not the design: a study stops, and goes on once it is mended."""
 
 
+class DesignError(FlexiBOError):
+    """A design cannot be measured by its own fault: trying again, or on a repaired machine, would change nothing."""
+
+
 def unknown_name(what: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """An error that lists the known names and, where there is one, the nearest, whatever its case.
 

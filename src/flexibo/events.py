@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias
 
 from flexibo.errors import InvalidValueError
@@ -45,41 +45,70 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """A study began, with these settings."""
+    """A study began, with these settings; `origin` says what can make its functions again, if anything can."""
 
     settings: Mapping[str, Any]
+    origin: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An evaluation was handed out."""
+    """An evaluation was handed out to a worker, which had lived for so many seconds."""
 
     evaluation: Evaluation
+    worker: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reissued:
+    """An evaluation whose worker vanished was handed to another; the lost attempt is thought to have cost so much."""
+
+    number: int
+    worker: str
+    seconds: float
+    cost: float
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An evaluation was answered."""
+    """An evaluation was answered; `timed` says that its cost is the time it took, in seconds."""
 
     number: int
     values: Mapping[str, float]
     cost: float
+    worker: str = ""
+    timed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """An attempt at an evaluation gave no value."""
+    """An attempt at an evaluation gave no value; where that is impossible, there will be no other attempt."""
 
     number: int
     reason: str
     cost: float
+    worker: str = ""
+    timed: bool = False
+    impossible: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """An evaluation was given back without an attempt."""
+    """An evaluation was given back without an answer; a lost attempt is thought to have cost so much."""
 
     number: int
+    reason: str = ""
+    cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """An attempt whose answer came after another's: only its cost counts."""
+
+    number: int
+    cost: float
+    worker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +134,54 @@ class BudgetSet:
     budget: float | None
 
 
-Event: TypeAlias = Created | Asked | Told | Failed | Released | Added | ReferenceFixed | BudgetSet
+@dataclass(frozen=True, slots=True)
+class StopSet:
+    """The named rules by which the study stops early were set."""
+
+    rules: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Forgiven:
+    """Somebody started a study again that had given up on its failures: they are counted anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """Something that people should know; it decides nothing."""
+
+    text: str
+
+
+Event: TypeAlias = (
+    Created
+    | Asked
+    | Reissued
+    | Told
+    | Failed
+    | Released
+    | Spent
+    | Added
+    | ReferenceFixed
+    | BudgetSet
+    | StopSet
+    | Forgiven
+    | Noted
+)
 EVENTS: dict[str, type[Event]] = {
     "created": Created,
     "asked": Asked,
+    "reissued": Reissued,
     "told": Told,
     "failed": Failed,
     "released": Released,
+    "spent": Spent,
     "added": Added,
     "reference": ReferenceFixed,
     "budget": BudgetSet,
+    "stop": StopSet,
+    "forgiven": Forgiven,
+    "note": Noted,
 }
 
 
@@ -125,6 +192,7 @@ def event_to_dict(event: Event) -> dict[str, Any]:
         content = {name: getattr(event.evaluation, name) for name in Evaluation.__dataclass_fields__}
         content |= {"design": dict(event.evaluation.design)}
         content |= {"yields": list(event.evaluation.yields), "then": list(event.evaluation.then)}
+        content |= {"worker": event.worker, "seconds": event.seconds}
     elif isinstance(event, Added):
         content = {"design": dict(event.design), "values": dict(event.values), "costs": dict(event.costs)}
     else:
@@ -135,6 +203,7 @@ def event_to_dict(event: Event) -> dict[str, Any]:
 def event_from_dict(content: Mapping[str, Any], space: Space) -> Event:
     """The event that `event_to_dict` wrote down."""
     fields = dict(content)
+    fields.pop("time", None)  # for people; nothing is decided by the time of day
     kind = fields.pop("event", None)
     if kind not in EVENTS:
         raise InvalidValueError(f"The event {kind!r} is unknown; it may come from a newer version of flexibo.")
@@ -142,5 +211,6 @@ def event_from_dict(content: Mapping[str, Any], space: Space) -> Event:
         fields["design"] = space.design(fields["design"])
     if kind == "asked":
         fields |= {"yields": tuple(fields["yields"]), "then": tuple(fields["then"])}
-        return Asked(Evaluation(**fields))
+        worker, seconds = fields.pop("worker", ""), fields.pop("seconds", 0.0)
+        return Asked(Evaluation(**fields), worker, seconds)
     return EVENTS[kind](**fields)

@@ -8,12 +8,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from flexibo.arrays import FloatArray, KeyArray
 from flexibo.errors import InvalidValueError
-from flexibo.events import Added, Asked, BudgetSet, Evaluation, Event, Failed, ReferenceFixed, Released, Told
+from flexibo.events import (
+    Added,
+    Asked,
+    BudgetSet,
+    Created,
+    Evaluation,
+    Event,
+    Failed,
+    Forgiven,
+    Noted,
+    ReferenceFixed,
+    Reissued,
+    Released,
+    Spent,
+    StopSet,
+    Told,
+)
 from flexibo.objectives import LARGEST, Objective, purchases
 from flexibo.space import Design, Designs, Space
 
@@ -31,6 +48,23 @@ class Measurement:
     number: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """Objectives of a design that are asked next, because the method measures them together."""
+
+    design: Design
+    objectives: tuple[str, ...]
+    initial: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who measures a pending evaluation, and how long that worker had lived when it got it."""
+
+    worker: str
+    seconds: float
+
+
 @dataclass(slots=True)
 class _Ledger:
     """What is known of one purchase: keys of designs, in the order of events."""
@@ -39,6 +73,7 @@ class _Ledger:
     cost_rows: list[FloatArray] = field(default_factory=list)
     pending: Counter[int] = field(default_factory=Counter)
     failures: Counter[int] = field(default_factory=Counter)
+    impossible: set[int] = field(default_factory=set)
     measured: set[int] = field(default_factory=set)
 
 
@@ -71,6 +106,7 @@ class History:
         self.events: list[Event] = []
         self.measurements: list[Measurement] = []
         self.pending: dict[int, Evaluation] = {}
+        self.holders: dict[int, Holder] = {}
         self.asked: list[Evaluation] = []
         self.spent = 0.0
         self.budget: float | None = None
@@ -81,9 +117,13 @@ class History:
         self.told: Counter[str] = Counter()
         self.free_in_a_row = 0
         self.last_reason: dict[str, str] = {}
-        self.promised: tuple[Design, tuple[str, ...], bool] | None = None
+        self.promises: list[Promise] = []
+        self.timed: dict[str, bool] = {}
+        self.stop: Mapping[str, float] | None = None
+        self.origin: Mapping[str, Any] = {}
         self.chosen = 0
         self.scored: list[int] = []
+        self._lost: dict[tuple[int, str], float] = {}
         self._ledgers = tuple(_Ledger() for _ in self.purchases)
         self._data = tuple(_Data() for _ in self.objectives)
         self._rows: dict[int, FloatArray] = {}
@@ -93,21 +133,36 @@ class History:
 
     def append(self, event: Event) -> None:
         """Remember one event."""
-        if isinstance(event, Asked):
-            self._ask(event.evaluation)
-        elif isinstance(event, Told):
-            self._tell(event)
-        elif isinstance(event, Failed):
-            self._fail(event)
-        elif isinstance(event, Released):
-            self._close(event.number)
-        elif isinstance(event, Added):
-            self._add(event)
-        elif isinstance(event, ReferenceFixed):
-            optimised = [self.objectives[j] for j in self.optimised]
-            self.reference = tuple(o.loss(event.values[o.name]) for o in optimised)
-        elif isinstance(event, BudgetSet):
-            self.budget = event.budget
+        match event:
+            case Asked():
+                self._ask(event)
+            case Reissued():
+                self._lose(event.number, event.cost)
+                self.holders[event.number] = Holder(event.worker, event.seconds)
+            case Told():
+                self._tell(event)
+            case Failed():
+                self._fail(event)
+            case Released():
+                self._lose(event.number, event.cost)
+                self._close(event.number)
+            case Spent():
+                self._pay(event.number, event.worker, event.cost)
+            case Added():
+                self._add(event)
+            case ReferenceFixed():
+                optimised = [self.objectives[j] for j in self.optimised]
+                self.reference = tuple(o.loss(event.values[o.name]) for o in optimised)
+            case BudgetSet():
+                self.budget = event.budget
+            case StopSet():
+                self.stop = event.rules
+            case Forgiven():
+                self.failed_in_a_row.clear()
+            case Created():
+                self.origin = event.origin
+            case Noted():
+                pass
         self.events.append(event)
 
     @property
@@ -164,15 +219,20 @@ class History:
 
     def is_closed(self, p: int, design: Design) -> bool:
         """Whether purchase p of this design must not be asked."""
-        return self.key(p, design) in self._closed(p)
+        if self.is_pending(p, design) or self.is_hopeless(p, design):
+            return True
+        return self.is_measured(p, design) and not self._is_remeasured(p)
 
     def _closed(self, p: int) -> set[int]:
         ledger = self._ledgers[p]
         keys = {key for key, number in ledger.pending.items() if number > 0}
-        keys |= {key for key, attempts in ledger.failures.items() if attempts >= MAX_ATTEMPTS}
-        if not any(self.objectives[j].remeasure for j in self.purchases[p].members):
+        keys |= {key for key, attempts in ledger.failures.items() if attempts >= MAX_ATTEMPTS} | ledger.impossible
+        if not self._is_remeasured(p):
             keys |= ledger.measured
         return keys
+
+    def _is_remeasured(self, p: int) -> bool:
+        return any(self.objectives[j].remeasure for j in self.purchases[p].members)
 
     def is_measured(self, p: int, design: Design) -> bool:
         """Whether purchase p was measured for this design or an equivalent one."""
@@ -181,6 +241,11 @@ class History:
     def attempts(self, p: int, design: Design) -> int:
         """How many attempts at purchase p of this design failed."""
         return self._ledgers[p].failures[self.key(p, design)]
+
+    def is_hopeless(self, p: int, design: Design) -> bool:
+        """Whether purchase p of this design failed too often, or cannot be measured at all."""
+        ledger, key = self._ledgers[p], self.key(p, design)
+        return key in ledger.impossible or ledger.failures[key] >= MAX_ATTEMPTS
 
     def is_pending(self, p: int, design: Design) -> bool:
         """Whether purchase p of this design or an equivalent one is being measured."""
@@ -209,20 +274,27 @@ class History:
         key = int(single.keys()[0])
         return self._rows.setdefault(key, single.codes[0])
 
-    def _ask(self, evaluation: Evaluation) -> None:
+    def _ask(self, event: Asked) -> None:
+        evaluation = event.evaluation
         self._row(evaluation.design)
         if self.is_scored(evaluation):
             self.scored.append(evaluation.number)
         self.pending[evaluation.number] = evaluation
+        self.holders[evaluation.number] = Holder(event.worker, event.seconds)
         self.asked.append(evaluation)
         self._ledger(evaluation.objective).pending[self._key(evaluation)] += 1
-        self.promised = (evaluation.design, evaluation.then, evaluation.initial) if evaluation.then else None
+        # A promise that is kept ends; so do those that were made of this design, and those that nobody waits for.
+        self.promises = [p for p in self.promises if p.design != evaluation.design and self._is_open(p)]
+        if evaluation.then:
+            self.promises.append(Promise(evaluation.design, evaluation.then, evaluation.initial))
         self.chosen += not evaluation.initial
+
+    def _is_open(self, promise: Promise) -> bool:
+        return not all(self.is_closed(self.purchase_of(name), promise.design) for name in promise.objectives)
 
     def is_scored(self, evaluation: Evaluation) -> bool:
         """Whether this next question was chosen by its score: no initial design, and not the rest of a bundle."""
-        promised = self.promised is not None and self.promised[0] == evaluation.design
-        return not evaluation.initial and not promised
+        return not evaluation.initial and all(promise.design != evaluation.design for promise in self.promises)
 
     def is_answerable(self, evaluation: Evaluation) -> bool:
         """Whether it was asked here and has no answer yet; one that was given back may still be answered, late."""
@@ -247,19 +319,33 @@ class History:
         evaluation = self.pending.pop(number, None)
         if evaluation is not None:
             self._ledger(evaluation.objective).pending[self._key(evaluation)] -= 1
+            self.holders.pop(number, None)
 
-    def _answer(self, number: int, cost: float) -> Evaluation | None:
-        """The evaluation that is answered and its cost paid; None if it was answered before."""
-        if number in self.answered:
-            return None
-        self._close(number)
-        self.answered.add(number)
-        self.spent += cost
+    def _lose(self, number: int, cost: float) -> None:
+        """Charge what a vanished worker is thought to have spent."""
+        holder = self.holders.get(number)
+        if holder is not None and cost > 0:
+            self.spent += cost
+            self._lost[number, holder.worker] = cost
+
+    def _pay(self, number: int, worker: str, cost: float) -> None:
+        """Charge what an attempt cost, instead of what it was thought to have cost while its worker was missing."""
+        self.spent += cost - self._lost.pop((number, worker), 0.0)
         self.free_in_a_row = 0 if cost > 0 else self.free_in_a_row + 1
-        return self.asked[number]
+
+    def _answer(self, event: Told | Failed) -> Evaluation | None:
+        """The evaluation that is answered and its cost paid; None if it was answered before."""
+        if event.number in self.answered:
+            return None
+        self._close(event.number)
+        self.answered.add(event.number)
+        self._pay(event.number, event.worker, event.cost)
+        evaluation = self.asked[event.number]
+        self.timed[evaluation.objective] = event.timed
+        return evaluation
 
     def _tell(self, event: Told) -> None:
-        evaluation = self._answer(event.number, event.cost)
+        evaluation = self._answer(event)
         if evaluation is None:
             return
         ledger = self._ledger(evaluation.objective)
@@ -272,10 +358,13 @@ class History:
         self.measurements.append(Measurement(evaluation.design, event.values, event.cost, event.number))
 
     def _fail(self, event: Failed) -> None:
-        evaluation = self._answer(event.number, event.cost)
+        evaluation = self._answer(event)
         if evaluation is None:
             return
-        self._ledger(evaluation.objective).failures[self._key(evaluation)] += 1
+        ledger = self._ledger(evaluation.objective)
+        ledger.failures[self._key(evaluation)] += 1
+        if event.impossible:
+            ledger.impossible.add(self._key(evaluation))
         self.failed_attempts[evaluation.objective] += 1
         self.failed_in_a_row[evaluation.objective] += 1
         self.last_reason[evaluation.objective] = event.reason

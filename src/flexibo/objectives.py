@@ -5,9 +5,11 @@ Users see values in their own direction; everything that decides works with loss
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 from flexibo.arrays import plain
@@ -43,6 +45,8 @@ class Objective:
         at_least: Designs with a smaller value are not feasible.
         optimise: Whether it is optimised; by default it is unless it has a bound.
         tolerance: A difference that does not matter, for methods that classify designs (`epsilon-pal`).
+        resources: What an evaluation needs of a worker, as in ``{"GPU": 1}``; workers that do not offer it are not
+            asked.
 
     >>> Objective("images_per_second", "max").loss(30.0)
     -30.0
@@ -65,6 +69,7 @@ class Objective:
     at_least: float | None = None
     optimise: bool | None = None
     tolerance: float | None = None
+    resources: Mapping[str, float] = dataclasses.field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -73,19 +78,10 @@ class Objective:
             raise InvalidValueError(
                 f"Objective {self.name!r} has direction {self.direction!r}; it must be 'min' or 'max'."
             )
-        for field in (
-            "noisy",
-            "repeats",
-            "remeasure",
-            "cost",
-            "timeout",
-            "at_most",
-            "at_least",
-            "optimise",
-            "tolerance",
-        ):
-            object.__setattr__(self, field, plain(getattr(self, field)))
+        for name in PLAIN:
+            object.__setattr__(self, name, plain(getattr(self, name)))
         object.__setattr__(self, "options", self._checked_options())
+        object.__setattr__(self, "resources", checked_resources(self.resources, f"Objective {self.name!r}"))
         for field in ("noisy", "remeasure"):
             if not isinstance(getattr(self, field), bool):
                 raise InvalidTypeError(
@@ -199,6 +195,9 @@ class Objective:
     def to_dict(self) -> dict[str, Any]:
         """The fields that differ from their defaults, ready for JSON."""
         shown = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        shown["resources"] = dict(self.resources)
+        if not self.resources:
+            del shown["resources"]
         if shown["optimise"] is not self.is_constraint:
             del shown["optimise"]  # it follows from the bound
         if shown["direction"] == ("max" if self.at_least is not None else "min"):
@@ -206,6 +205,22 @@ class Objective:
         if "options" in shown:
             shown["options"] = list(shown["options"])
         return shown
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Objective:
+        """The objective that `to_dict` wrote."""
+        return cls(**data)
+
+
+def checked_resources(resources: object, whose: str) -> Mapping[str, float]:
+    """Amounts above zero by name."""
+    if not isinstance(resources, Mapping) or not all(isinstance(name, str) and name.strip() for name in resources):
+        raise InvalidTypeError(f"{whose} has resources {resources!r}; give a mapping such as {{'GPU': 1}}.")
+    amounts = {str(name): plain(amount) for name, amount in resources.items()}
+    for name, amount in amounts.items():
+        if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 < amount <= LARGEST:
+            raise InvalidValueError(f"{whose} has {amount!r} of resource {name!r}; it must be a number above zero.")
+    return MappingProxyType(amounts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,9 +32,10 @@ NO_REGION_LEFT = "No Pareto region is left: every design that may be on the fron
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """There is nothing to ask, and why."""
+    """There is nothing to ask, and why; `waits` says that this may change once others have measured."""
 
     reason: str
+    waits: bool = False
 
 
 class Optimizer:
@@ -53,45 +55,70 @@ class Optimizer:
         self.n_given = n_given
         self._proposal = None if self.method.proposal is None else self.method.proposal()
 
-    def ask(self, history: History) -> Evaluation | Stop:
-        """The next evaluation, or why there is none."""
+    def ask(self, history: History, *, only: Collection[str] | None = None, salt: int = 0) -> Evaluation | Stop:
+        """The next evaluation, or why there is none.
+
+        Args:
+            history: What happened so far.
+            only: Ask for one of these objectives, because whoever asks can measure no others; None is any.
+            salt: Another number draws other candidates: workers that have come to the same question twice differ.
+        """
         if reason := hopeless(history):
             return Stop(reason)
+        wanted = frozenset(
+            purchase.objective for purchase in history.purchases if only is None or purchase.objective in only
+        )
         if history.budget is not None and history.free_in_a_row >= MOST_FREE:
             return Stop(
                 f"The last {MOST_FREE:,} evaluations cost nothing, so the budget never ends; tell what they cost, or "
                 "stop by max_evaluations instead of a budget."
             )
-        if promised := self._promised(history):
+        if promised := self._promised(history, wanted):
             return promised
         if not history.chosen:
             tasks = missing_initial(history, self.initial, self.n_given, coupled=self.method.coupled)
+            mine = [task for task in tasks if not wanted.isdisjoint(_names(history, task[1]))]
+            if mine:
+                return self._first(history, mine, wanted)
             if tasks:
-                return self._first(history, tasks)
+                return Stop("The initial designs wait for objectives that are measured elsewhere.")
         for j, name in enumerate(history.names):
             if not history.count(j):
                 awaited = any(name in evaluation.yields for evaluation in history.pending.values())
                 what = "is known yet; tell a pending evaluation first" if awaited else "was ever measured"
                 return Stop(f"No value of {name!r} {what}.")
         with single_thread():
-            return self._best(history) if self._proposal is None else self._proposed(history, self._proposal)
+            if self._proposal is not None:
+                return self._proposed(history, self._proposal, wanted)
+            return self._best(history, wanted, salt)
 
     def still_wants(self, history: History, evaluation: Evaluation) -> bool:
         """Whether an evaluation that another process left pending should be measured after all."""
         return still_wanted(history, self.costs, evaluation)
 
-    def _promised(self, history: History) -> Evaluation | None:
-        """The rest of a bundle, as far as it is still wanted and paid for."""
-        if not history.promised:
-            return None
-        design, objectives, initial = history.promised
-        prices = self.costs.prices(history, history.space.designs([design]))[0]
-        wanted = [name for name in objectives if not history.is_closed(history.purchase_of(name), design)]
-        if not wanted or not affords(history, self.costs, prices[history.purchase_of(wanted[0])]):
-            return None
-        return self._evaluation(history, design, tuple(wanted), initial=initial, why="the rest of its bundle")
+    def still_open(self, history: History, evaluation: Evaluation) -> bool:
+        """Whether an evaluation that was thought of a while ago may still be asked: nobody else did, and it is paid."""
+        if history.is_closed(history.purchase_of(evaluation.objective), evaluation.design):
+            return False
+        return bool(affords(history, self.costs, np.asarray(evaluation.cost)))
 
-    def _first(self, history: History, tasks: list[tuple[Design, list[int]]]) -> Evaluation | Stop:
+    def _promised(self, history: History, wanted: frozenset[str]) -> Evaluation | None:
+        """The rest of a bundle, as far as it is still wanted and paid for."""
+        for promise in history.promises:
+            left = [n for n in promise.objectives if not history.is_closed(history.purchase_of(n), promise.design)]
+            left.sort(key=lambda name: name not in wanted)
+            if not left or left[0] not in wanted:
+                continue
+            prices = self.costs.prices(history, history.space.designs([promise.design]))[0]
+            if affords(history, self.costs, prices[history.purchase_of(left[0])]):
+                return self._evaluation(
+                    history, promise.design, tuple(left), initial=promise.initial, why="the rest of its bundle"
+                )
+        return None
+
+    def _first(
+        self, history: History, tasks: list[tuple[Design, list[int]]], wanted: frozenset[str]
+    ) -> Evaluation | Stop:
         """The next evaluation of the initial designs."""
         design, bundle = tasks[0]
         prices = self.costs.prices(history, history.space.designs([design]))[0]
@@ -101,16 +128,18 @@ class Optimizer:
                 f"The budget of {history.budget:g} cannot pay for the initial designs: {missing} evaluations are "
                 "missing. Raise the budget or lower n_initial."
             )
-        objectives = tuple(history.purchases[p].objective for p in bundle)
-        return self._evaluation(history, design, objectives, initial=True, why="initial design")
+        objectives = sorted(_names(history, bundle), key=lambda name: name not in wanted)
+        return self._evaluation(history, design, tuple(objectives), initial=True, why="initial design")
 
-    def _best(self, history: History) -> Evaluation | Stop:
+    def _best(self, history: History, wanted: frozenset[str], salt: int) -> Evaluation | Stop:
         """The evaluation with the best score per cost."""
         stop = Stop("Nothing is left to measure.")
         for draw in range(DRAWS):
-            rng = np.random.default_rng((self.seed, 2, len(history.asked), draw))
+            rng = np.random.default_rng((self.seed, 2, len(history.asked), draw, *([salt] if salt else [])))
             belief = self.believer.belief(history, rng)
             affordable = belief.open & affords(history, self.costs, belief.prices)
+            if len(wanted) < len(history.purchases):
+                affordable &= _served(history, belief, wanted)
             if not buys_something(affordable, belief):
                 stop = Stop(why_nothing(history, self.costs, belief))
                 continue
@@ -122,14 +151,14 @@ class Optimizer:
                 per_cost = scores / belief.thetas if self.method.models else scores
                 cell = choose(per_cost, belief, affordable, rng, fallbacks=self._fallbacks(region, belief))
                 if cell is not None:
-                    return self._chosen(history, belief, cell, float(scores[cell]), region)
+                    return self._chosen(history, belief, cell, wanted, float(scores[cell]), region)
                 stop = Stop(self.method.finished)
-            if self.method.models and (hope := self._hope(history, belief, affordable, rng)):
+            if self.method.models and (hope := self._hope(history, belief, affordable, wanted, rng)):
                 return hope
         return stop
 
     def _hope(
-        self, history: History, belief: Belief, affordable: BoolArray, rng: np.random.Generator
+        self, history: History, belief: Belief, affordable: BoolArray, wanted: frozenset[str], rng: np.random.Generator
     ) -> Evaluation | None:
         """The constraint that is most likely kept, while no feasible design is known: boxes may be too narrow."""
         if history.has_feasible():
@@ -137,17 +166,15 @@ class Optimizer:
         cell = choose(feasibility_scores(belief) / belief.thetas, belief, affordable, rng)
         if cell is None:
             return None
-        i, b = cell
-        why = f"no feasible design is known; this one is feasible with probability {belief.feasible()[i]:.2g}"
-        return self._evaluation(
-            history, belief.designs[i], self._missing(history, belief, i, b), initial=False, why=why
-        )
+        objectives = self._missing(history, belief, cell, wanted)
+        why = f"no feasible design is known; this one is feasible with probability {belief.feasible()[cell[0]]:.2g}"
+        return self._evaluation(history, belief.designs[cell[0]], objectives, initial=False, why=why)
 
-    def _proposed(self, history: History, proposal: Proposal) -> Evaluation | Stop:
+    def _proposed(self, history: History, proposal: Proposal, wanted: frozenset[str]) -> Evaluation | Stop:
         """The first design that the method proposes and that is not measured yet."""
         for design in proposal(history, self.initial, self.seed):
             missing = [p for p in range(len(history.purchases)) if not history.is_closed(p, design)]
-            if not missing:
+            if wanted.isdisjoint(_names(history, missing)):
                 continue
             prices = self.costs.prices(history, history.space.designs([design]))[0, missing]
             if not affords(history, self.costs, prices.sum()):
@@ -155,8 +182,8 @@ class Optimizer:
                     f"The budget cannot pay the next design: it is expected to cost {prices.sum():.3g}, and "
                     f"{max(remaining(history, self.costs), 0.0):.3g} is left."
                 )
-            objectives = tuple(history.purchases[p].objective for p in missing)
-            return self._evaluation(history, design, objectives, initial=False, why="proposed by the method")
+            objectives = sorted(_names(history, missing), key=lambda name: name not in wanted)
+            return self._evaluation(history, design, tuple(objectives), initial=False, why="proposed by the method")
         if history.pending:
             return Stop("The method waits for what is being measured; tell the pending evaluations first.")
         return Stop(self.method.finished)
@@ -175,10 +202,16 @@ class Optimizer:
         return [np.ones(len(belief.designs), dtype=bool)] if self.method.models and self.method.step is None else []
 
     def _chosen(
-        self, history: History, belief: Belief, cell: tuple[int, int], gain: float, region: Region | None
+        self,
+        history: History,
+        belief: Belief,
+        cell: tuple[int, int],
+        wanted: frozenset[str],
+        gain: float,
+        region: Region | None,
     ) -> Evaluation:
         """The question that a cell of the score table stands for."""
-        design, objectives = belief.designs[cell[0]], self._missing(history, belief, *cell)
+        design, objectives = belief.designs[cell[0]], self._missing(history, belief, cell, wanted)
         if not self.method.models:
             return self._evaluation(history, design, objectives, initial=False, why="drawn at random")
         price = float(belief.prices[cell])
@@ -189,13 +222,17 @@ class Optimizer:
         why = f"expected to remove {gain / region.volume:.1%} of the Pareto region{share}"
         return self._evaluation(history, design, objectives, initial=False, why=why, gain=gain, volume=region.volume)
 
-    def _missing(self, history: History, belief: Belief, i: int, b: int) -> tuple[str, ...]:
-        """The objectives of a bundle that can be asked of a candidate."""
-        return tuple(
+    def _missing(
+        self, history: History, belief: Belief, cell: tuple[int, int], wanted: frozenset[str]
+    ) -> tuple[str, ...]:
+        """The objectives of a bundle that can be asked of a candidate, those that are wanted first."""
+        i, b = cell
+        missing = [
             purchase.objective
             for p, purchase in enumerate(history.purchases)
             if purchase.members[0] in belief.bundles[b] and not history.is_closed(p, belief.designs[i])
-        )
+        ]
+        return tuple(sorted(missing, key=lambda name: name not in wanted))
 
     def _evaluation(
         self,
@@ -223,3 +260,18 @@ class Optimizer:
             then=objectives[1:],
             initial=initial,
         )
+
+
+def _names(history: History, purchases: Sequence[int]) -> list[str]:
+    return [history.purchases[p].objective for p in purchases]
+
+
+def _served(history: History, belief: Belief, wanted: frozenset[str]) -> BoolArray:
+    """Of which candidates and bundles (m, b) an objective that is wanted can be asked."""
+    served = np.zeros(belief.open.shape, dtype=bool)
+    for p, purchase in enumerate(history.purchases):
+        if purchase.objective in wanted:
+            is_open = ~np.isin(belief.designs.keys(purchase.options), history.closed(p))
+            columns = [purchase.members[0] in bundle for bundle in belief.bundles]
+            served[:, columns] |= is_open[:, None]
+    return served

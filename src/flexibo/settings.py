@@ -205,6 +205,14 @@ def checked_cost(cost: object) -> float:
     return number
 
 
+def checked_lease(lease: object) -> float:
+    """The lease as a float above zero."""
+    lease = plain(lease)
+    if isinstance(lease, bool) or not isinstance(lease, int | float) or not 0 < lease <= LARGEST:
+        raise InvalidValueError(f"lease is {lease!r}; it must be a number of seconds above zero.")
+    return float(lease)
+
+
 def checked_reference(
     reference: Mapping[str, float] | Sequence[float], objectives: Sequence[Objective]
 ) -> dict[str, float]:
@@ -233,8 +241,15 @@ def checked_reference(
     return point
 
 
-def check_functions(functions: object, names: Sequence[str], leads: Sequence[str]) -> None:
-    """Refuse functions that do not fit the objectives: one callable for each that is asked for, and no others."""
+def check_functions(functions: object, names: Sequence[str], leads: Sequence[str], *, some: bool) -> None:
+    """Refuse functions that do not fit the objectives: one callable for each that is asked for, and no others.
+
+    Args:
+        functions: What was given.
+        names: The objectives.
+        leads: Those that are asked for.
+        some: Whether functions of some of them are enough.
+    """
     if not isinstance(functions, Mapping):
         raise InvalidTypeError(f"run() was given {functions!r}; give a mapping from objective to function.")
     for name in functions:
@@ -245,8 +260,12 @@ def check_functions(functions: object, names: Sequence[str], leads: Sequence[str
                 f"Objective {name!r} is measured with another, whose function returns both; "
                 f"give functions for {', '.join(leads)} only."
             )
+    if some and not functions:
+        raise InvalidTypeError(f"run() was given no function; give those of some of {', '.join(leads)}.")
     for name in leads:
         if name not in functions:
+            if some:
+                continue
             raise InvalidTypeError(
                 f"Objective {name!r} has no function; run() needs one for each of {', '.join(leads)}."
             )

@@ -25,7 +25,8 @@ class MaxEvaluations:
 
     def reason(self, history: History, evaluation: Evaluation) -> str:
         """Why to stop rather than ask this evaluation, or an empty string."""
-        return f"{self.limit:g} evaluations were asked, the most allowed." if len(history.asked) >= self.limit else ""
+        others = len(history.asked) - (evaluation.number < len(history.asked))  # it may have been asked before
+        return f"{self.limit:g} evaluations were asked, the most allowed." if others >= self.limit else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,14 @@ def _named(name: str, limit: object) -> StopRule:
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not math.isfinite(limit) or limit < 0:
         raise InvalidValueError(f"Stop rule {name!r} has the limit {limit!r}; it must be a number, zero or more.")
     return RULES[name](limit)
+
+
+def named_limits(rules: Sequence[StopRule | Predicate]) -> dict[str, float]:
+    """The rules that can be stored, by name; a callable stays with the process that gave it."""
+    names = {kind: name for name, kind in RULES.items()}
+    return {
+        names[type(rule)]: rule.limit for rule in rules if isinstance(rule, MaxEvaluations | GainPerCost | MaxSeconds)
+    }
 
 
 def stop_reason(rules: Sequence[StopRule | Predicate], study: object, history: History, evaluation: Evaluation) -> str:

@@ -3,50 +3,59 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, overload
 
 import numpy as np
 
+from flexibo.answers import added, answer, check_answerable, check_evaluation, told
 from flexibo.arrays import FloatArray
+from flexibo.asking import Asker
 from flexibo.believer import Believer
 from flexibo.catalogue import SURROGATES, find_method
+from flexibo.choice import hopeless
 from flexibo.costs import TRANSFORMS, CostCallable
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.events import (
-    Added,
-    Asked,
     BudgetSet,
     Created,
     Evaluation,
     Event,
     Failed,
+    Forgiven,
+    Noted,
     ReferenceFixed,
     Released,
-    Told,
-    event_from_dict,
+    Spent,
+    StopSet,
     event_to_dict,
 )
 from flexibo.executors import Executor, InlineExecutor, Measure, Outcome
 from flexibo.front import Front, front_rows
 from flexibo.history import History
-from flexibo.interrupts import deferred_interrupts
+from flexibo.loading import stored_study
+from flexibo.log import EventLog
 from flexibo.objectives import Objective, check_objectives
 from flexibo.optimizer import NO_REGION_LEFT, Optimizer, Stop
 from flexibo.progress import progress_bar
 from flexibo.report import ParetoRegion, Summary, Trace, summarise, trace
+from flexibo.running import Loop
 from flexibo.settings import (
     check_budget_covers_initial,
     check_functions,
     checked_budget,
     checked_cost,
+    checked_lease,
     checked_reference,
     checked_settings,
     stored_choice,
+    whole_number,
 )
-from flexibo.space import Space
-from flexibo.stopping import stop_reason, stop_rules
-from flexibo.storage import Storage, open_storage
+from flexibo.space import Design, Space
+from flexibo.stopping import named_limits, stop_reason, stop_rules
+from flexibo.storage import MemoryStorage, Storage, StorageError, open_storage
+from flexibo.storage.presence import LEASE, Presence
 from flexibo.surrogates import Surrogate
 
 logger = logging.getLogger(__name__)
@@ -71,9 +80,12 @@ class Study:
         seed: The same seed and the same answers give the same questions.
         storage: A database URL such as ``sqlite:///study.db``; a study that is there already goes on.
         name: The name of the study in its storage.
+        lease: In a shared study, another process may measure what this one was asked when it has given no sign of life
+            for so many seconds (60). It gives signs by itself as long as it lives.
         stop: ``{"max_evaluations": 100, "gain_per_cost": 1e-6}``, or a callable that takes the study and returns True
             or a reason to stop, or a list of these.
-        callbacks: A callable, or several, called with the study and each event.
+        origin: What is kept with a new study to say where its functions come from, ready for JSON.
+        callbacks: A callable, or several, called with the study and each event, also of other processes.
 
     >>> study = Study({"x": (0.0, 1.0)}, ["a", "b"], budget=30, seed=0, n_initial=4)
     >>> study.run({"a": lambda design: (design["x"], 1.0), "b": lambda design: (1 - design["x"], 1.0)})
@@ -98,7 +110,9 @@ class Study:
         seed: int | None = None,
         storage: str | Storage | None = None,
         name: str = "study",
+        lease: float = LEASE,
         stop: object = None,
+        origin: Mapping[str, Any] | None = None,
         callbacks: Callable[[Study, Event], object] | Iterable[Callable[[Study, Event], object]] = (),
     ) -> None:
         self.space = space if isinstance(space, Space) else Space(space)
@@ -110,7 +124,6 @@ class Study:
         self.name = name
         self.stopped = ""
         self.history = History(self.space, self.objectives)
-        self._inherited: list[Evaluation] = []
         self._by_name = {objective.name: objective for objective in self.objectives}
         self._optimised = [self.objectives[j] for j in self.history.optimised]
         self._stop_rules = stop_rules(stop)
@@ -119,8 +132,12 @@ class Study:
             if not callable(callback):
                 raise InvalidTypeError(f"A callback is {callback!r}; it must be callable with the study and an event.")
         budget = checked_budget(budget)
-        self._storage = open_storage(storage, name)
-        stored = self._storage.read()
+        opened = open_storage(storage, name)
+        self.shared = not isinstance(opened, MemoryStorage)
+        self._lock = threading.RLock()
+        self._presence = Presence(opened, lease=checked_lease(lease))
+        self._log = EventLog(opened, self.history, self._notify)
+        stored = opened.read()
         self.settings = checked_settings(
             self.space,
             self.objectives,
@@ -144,9 +161,49 @@ class Study:
             cost=stored_choice("cost", cost, self.settings.cost, TRANSFORMS),
         )
         self._optimizer = Optimizer(believer, n_given=self.settings.n_given)
-        self._open(stored, budget)
+        self._asker = Asker(self._log, self._optimizer, self._presence, self._stop_reason)
+        self._open(stored, budget, origin or {})
         if reference is not None:
             self._fix_reference(checked_reference(reference, self._optimised))
+
+    @classmethod
+    def load(
+        cls,
+        storage: str | Storage,
+        name: str | None = None,
+        *,
+        valid: Callable[[Design], object] | None = None,
+        surrogate: str | Surrogate | None = None,
+        cost: str | CostCallable | None = None,
+        lease: float = LEASE,
+        stop: object = None,
+        callbacks: Callable[[Study, Event], object] | Iterable[Callable[[Study, Event], object]] = (),
+    ) -> Study:
+        """The study that is stored, with its space, objectives and settings.
+
+        Args:
+            storage: A database URL such as ``sqlite:///study.db``.
+            name: Its name; may be left out where there is only one.
+            valid: The rule of its space, if it has one: functions are not stored.
+            surrogate: The surrogate, if it is one of your own.
+            cost: The cost function, if it is one of your own.
+            lease: As in `Study`.
+            stop: Replaces the stored rules.
+            callbacks: As in `Study`.
+        """
+        found, study_name, settings = stored_study(storage, name)
+        return cls(
+            Space.from_dict(settings["space"], valid=valid),
+            [Objective.from_dict(objective) for objective in settings["objectives"]],
+            method=settings["method"],
+            surrogate=surrogate,
+            cost=cost,
+            storage=found,
+            name=study_name,
+            lease=lease,
+            stop=stop,
+            callbacks=callbacks,
+        )
 
     @property
     def budget(self) -> float | None:
@@ -155,7 +212,8 @@ class Study:
 
     @budget.setter
     def budget(self, budget: float | None) -> None:
-        self._record(BudgetSet(checked_budget(budget)))
+        checked = checked_budget(budget)
+        self._commit(lambda: [BudgetSet(checked)])
 
     @property
     def spent(self) -> float:
@@ -179,20 +237,41 @@ class Study:
             return None
         return {o.name: o.value(loss) for o, loss in zip(self._optimised, self.history.reference, strict=True)}
 
-    def ask(self) -> Evaluation | None:
-        """The next evaluation, or None when there is nothing to ask; `stopped` then says why."""
-        answer = self._optimizer.ask(self.history)
-        self.stopped = answer.reason if isinstance(answer, Stop) else self._stop_reason(answer)
-        if isinstance(answer, Stop) or self.stopped:
-            return None
-        # Under constraints the worst values of interest are not known before a feasible design is.
-        if not answer.initial and self.history.reference is None and self.history.has_feasible():
-            losses = self._optimizer.believer.reference(self.history)
-            fixed = {o.name: o.value(float(loss)) for o, loss in zip(self._optimised, losses, strict=True)}
-            self._record(ReferenceFixed(fixed), Asked(answer))
-        else:
-            self._record(Asked(answer))
-        return answer
+    @overload
+    def ask(self) -> Evaluation | None: ...
+
+    @overload
+    def ask(self, k: int, *, only: Collection[str] | None = None) -> list[Evaluation]: ...
+
+    @overload
+    def ask(self, k: None = None, *, only: Collection[str] | None = None) -> Evaluation | None: ...
+
+    def ask(self, k: int | None = None, *, only: Collection[str] | None = None) -> Evaluation | list[Evaluation] | None:
+        """The next evaluation, or None when there is nothing to ask; `stopped` then says why.
+
+        In a study that others share, nobody else is asked the same, and what a vanished worker left is asked first.
+
+        Args:
+            k: Ask for so many at once, and get a list, shorter if there is less to ask. Each takes those before it
+                as pending, so they differ.
+            only: The objectives that can be measured here; by default all.
+        """
+        if k is not None:
+            found = []
+            for _ in range(whole_number("k", k, least=1)):
+                if (evaluation := self.ask(only=only)) is None:
+                    break
+                found.append(evaluation)
+            return found
+        answer = self.claim(self._checked_names(only))
+        return None if isinstance(answer, Stop) else answer
+
+    def claim(self, only: Collection[str] | None = None) -> Evaluation | Stop:
+        """The next evaluation as `ask` gives it, or why there is none and whether to wait."""
+        with self._lock:
+            answer = self._asker.ask(only)
+            self.stopped = answer.reason if isinstance(answer, Stop) else ""
+            return answer
 
     def tell(self, evaluation: Evaluation, value: object, *, cost: float = 0.0) -> None:
         """Answer an evaluation.
@@ -205,29 +284,66 @@ class Study:
 
         An evaluation that was released may still be answered, once.
         """
-        self._check_pending(evaluation)
-        given = value if isinstance(value, Mapping) else {evaluation.objective: value}
-        for name in given:
-            if name not in self._by_name:
-                raise unknown_name("objective", name, self._by_name)
-        for name in evaluation.yields:
-            if name not in given:
-                raise InvalidValueError(
-                    f"The answer has no value of {name!r}; tell a mapping with {_list(evaluation.yields)}."
-                )
-        values = {name: self._by_name[name].checked_value(given[name]) for name in given}
-        self._record(Told(evaluation.number, values, checked_cost(cost)))
+        check_evaluation(evaluation)
+        answer = told(self.history, evaluation, value, cost, worker=self._presence.worker)
+        self._commit(lambda: self._unanswered(evaluation, answer))
 
-    def fail(self, evaluation: Evaluation, reason: object = "", *, cost: float = 0.0) -> None:
-        """Say that an attempt gave no value. The evaluation may be asked again, at most twice."""
-        self._check_pending(evaluation)
-        self._record(Failed(evaluation.number, str(reason), checked_cost(cost)))
+    def fail(self, evaluation: Evaluation, reason: object = "", *, cost: float = 0.0, impossible: bool = False) -> None:
+        """Say that an attempt gave no value. The evaluation may be asked again, at most twice.
+
+        Args:
+            evaluation: What `ask` returned.
+            reason: What went wrong.
+            cost: What the attempt cost.
+            impossible: Whether the design cannot be measured at all; it is then not asked again.
+        """
+        check_evaluation(evaluation)
+        failed = Failed(
+            evaluation.number, str(reason), checked_cost(cost), self._presence.worker, impossible=bool(impossible)
+        )
+        self._commit(lambda: self._unanswered(evaluation, failed))
 
     def release(self, evaluation: Evaluation) -> None:
         """Give an evaluation back that was not attempted; it may be asked again."""
-        self._check_pending(evaluation)
-        if evaluation.number in self.history.pending:
-            self._record(Released(evaluation.number))
+        check_evaluation(evaluation)
+
+        def decide() -> list[Event]:
+            if evaluation.number in self.history.pending:
+                return [Released(evaluation.number)]
+            return [] if evaluation.number in self.history.answered else self._unanswered(evaluation)
+
+        self._commit(decide)
+
+    def take(self, outcome: Outcome) -> None:
+        """Store what an executor made of an evaluation: a value that cannot be told is a failure.
+
+        An answer that comes after another worker's counts by its cost alone.
+        """
+        number, worker = outcome.evaluation.number, self._presence.worker
+        given = answer(self.history, outcome, worker=worker)
+        late = Spent(number, given.cost, worker)
+        self._commit(lambda: [late if number in self.history.answered else given])
+
+    def note(self, text: str) -> None:
+        """Write something down that people should know; it is kept with the study and decides nothing."""
+        if not isinstance(text, str) or not text.strip():
+            raise InvalidTypeError(f"The note is {text!r}; it must be a text that is not empty.")
+        self._commit(lambda: [Noted(text)])
+
+    def refresh(self) -> None:
+        """Learn what other processes wrote to a shared study; `ask`, `tell` and `front` do so by themselves."""
+        with self._lock:
+            self._log.refresh()
+
+    def close(self) -> None:
+        """Take leave: what this process still holds may be given to others at once. The study can be used again."""
+        self._presence.leave()
+
+    def __enter__(self) -> Study:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def add(
         self, design: Mapping[str, Any], values: Mapping[str, float], *, cost: float | Mapping[str, float] | None = None
@@ -240,52 +356,65 @@ class Study:
             cost: What it cost, by objective, or as a number where one objective is given: it teaches what evaluations
                 cost.
         """
-        legal = self.space.design(design)
-        if not isinstance(values, Mapping) or not values:
-            raise InvalidTypeError(f"values is {values!r}; give a mapping such as {{'error': 0.2}}.")
-        if cost is not None and not isinstance(cost, Mapping):
-            if len(values) > 1:
-                raise InvalidTypeError(f"cost is {cost!r} for {_list(values)}; give a mapping of costs by objective.")
-            cost = {next(iter(values)): cost}
-        for name in (*values, *(cost or ())):
-            if name not in self._by_name:
-                raise unknown_name("objective", name, self._by_name)
-        checked = {name: self._by_name[name].checked_value(value) for name, value in values.items()}
-        self.history.check_agrees(legal, checked)
-        leads = {n: self.history.purchases[self.history.purchase_of(n)].objective for n in self._by_name}
-        self._record(Added(legal, checked, {leads[name]: checked_cost(c) for name, c in (cost or {}).items()}))
+        result = added(self.history, design, values, cost)
+
+        def decide() -> list[Event]:
+            self.history.check_agrees(result.design, result.values)
+            return [result]
+
+        self._commit(decide)
 
     def run(
-        self, objectives: Mapping[str, Measure], *, executor: Executor | None = None, progress: bool | None = None
+        self,
+        objectives: Mapping[str, Measure],
+        *,
+        executor: Executor | None = None,
+        progress: bool | None = None,
+        idle: float | None = None,
     ) -> None:
         """Ask, measure and tell until there is nothing more to ask.
 
         A function that raises, or returns what is not a finite number, fails that evaluation and the study goes on. If
-        it raises `flexibo.errors.MachineError`, nothing is counted as failed, and the error is raised.
-        Ctrl-C keeps what was measured, prints the front so far and returns. What was pending when a stored study was
-        opened, because the process that asked it died, is measured first.
+        it raises `flexibo.errors.MachineError`, nothing is counted as failed, and the error is raised; if it raises
+        `flexibo.errors.DesignError`, the evaluation is not tried again.
+        Ctrl-C keeps what was measured, prints the front so far and returns. What a process left pending that died is
+        measured first. While other processes measure evaluations of a shared study, it waits for them.
 
         Args:
             objectives: For each objective a function of a design. It returns the value (a mapping where objectives
                 are measured together), alone or with its cost; without one the wall-clock time in seconds is the cost.
+                In a stored study, functions of some objectives are enough if other processes measure the others.
             executor: Where to measure; here by default.
             progress: Whether to show a progress bar; by default in a terminal only.
+            idle: Return after so many seconds without anything to do, rather than wait for other processes.
         """
-        check_functions(objectives, self.history.names, [purchase.objective for purchase in self.history.purchases])
+        leads = [purchase.objective for purchase in self.history.purchases]
+        check_functions(objectives, self.history.names, leads, some=self.shared)
         executor = InlineExecutor() if executor is None else executor
         if not all(hasattr(executor, name) for name in ("has_room", "submit", "is_busy", "finished")):
             raise InvalidTypeError(f"executor is {executor!r}; it must be an executor of flexibo.executors.")
-        begin, inherited = len(self.history.asked), set(self.history.pending) & {e.number for e in self._inherited}
+        if hopeless(self.history):
+            self._commit(lambda: [Forgiven()])
         with progress_bar(self, progress) as bar:
+            loop = Loop(
+                self,
+                [self._by_name[name] for name in leads if name in objectives],
+                objectives,
+                executor,
+                lambda: bar.update(self),
+                alone=not self.shared,
+                serves_all=set(leads) == set(objectives),
+                idle=idle,
+            )
+            before = self._held()
             try:
-                self._loop(objectives, executor, bar.update)
+                self.stopped = loop.run()
             except KeyboardInterrupt:
                 self.stopped = "Interrupted; what was measured is kept."
                 bar.interrupted(self)
             finally:
-                for evaluation in self.pending:  # what this run asked or took over, and nobody else's
-                    if evaluation.number >= begin or evaluation.number in inherited:
-                        self.release(evaluation)
+                for number in self._held() - before:
+                    self._give_back(number)
         logger.info("Study %r stopped: %s", self.name, self.stopped)
 
     def front(self, *, measured: bool = False) -> Front:
@@ -296,6 +425,7 @@ class Study:
         Args:
             measured: Look only at designs that were measured in every objective.
         """
+        self.refresh()
         if not all(self.history.count(j) for j in range(len(self.objectives))):
             return Front()
         return front_rows(self.history, self._optimizer.believer.estimates(self.history), complete=measured)
@@ -328,97 +458,79 @@ class Study:
     def __repr__(self) -> str:
         return f"<Study {self.name!r}: {self.method.name}, {len(self.history.measurements)} measurements>"
 
-    def _loop(self, measures: Mapping[str, Measure], executor: Executor, update: Callable[[Study], None]) -> None:
-        while True:
-            while executor.has_room() and (evaluation := self._inherited_or_asked()):
-                executor.submit(evaluation, self._by_name[evaluation.objective], measures[evaluation.objective])
-            if not executor.is_busy():
-                return
-            for outcome in executor.finished():
-                self._take(outcome)
-                update(self)
-
-    def _inherited_or_asked(self) -> Evaluation | None:
-        """What a dead process left pending, as far as it is still wanted, then what is asked."""
-        while self._inherited:
-            evaluation = self._inherited.pop(0)
-            if evaluation.number not in self.history.pending:
-                continue
-            if self._optimizer.still_wants(self.history, evaluation) and not self._stop_reason(evaluation):
-                return evaluation
-            self.release(evaluation)
-        return self.ask()
-
-    def _take(self, outcome: Outcome) -> None:
-        """Tell what was measured; a value that cannot be told is a failure."""
-        reason = outcome.reason
-        if outcome.values is not None:
-            try:
-                self.tell(outcome.evaluation, outcome.values, cost=outcome.cost)
-            except (InvalidValueError, InvalidTypeError) as error:
-                reason = str(error)
-            else:
-                return
-        logger.warning("Evaluation %d (%s) failed: %s", outcome.evaluation.number, outcome.evaluation.objective, reason)
-        self.fail(outcome.evaluation, reason, cost=outcome.cost)
-
     def _stop_reason(self, evaluation: Evaluation) -> str:
         return stop_reason(self._stop_rules, self, self.history, evaluation)
 
-    def _open(self, stored: list[dict[str, Any]], budget: float | None) -> None:
-        """Begin the study, or replay the one that is stored."""
-        if not stored:
-            leads = [purchase.objective for purchase in self.history.purchases]
+    def _open(self, stored: list[dict[str, Any]], budget: float | None, origin: Mapping[str, Any]) -> None:
+        """Go on with the study that is stored, or begin it, unless another process begins it first."""
+        leads = [purchase.objective for purchase in self.history.purchases]
+        is_new = not stored
+        if is_new:
             check_budget_covers_initial(budget, self.settings, leads)
-            self._record(Created(self.settings.to_dict()), BudgetSet(budget))
-            return
+            first = (Created(self.settings.to_dict(), origin), BudgetSet(budget))
+            stored = self._log.begun([event_to_dict(event) for event in first])
         self.settings.check_against(stored[0]["settings"], self.name)
-        for content in stored:
-            self.history.append(event_from_dict(content, self.space))
-        self._inherited = list(self.pending)
+        self._log.learn(stored, news=is_new)
         if budget is not None and budget != self.history.budget:
             self.budget = budget
+        limits = named_limits(self._stop_rules)
+        if limits and limits != self.history.stop:
+            self._commit(lambda: [StopSet(limits)])
+        elif self.history.stop and not self._stop_rules:
+            self._stop_rules = stop_rules(self.history.stop)
 
-    def _record(self, *events: Event) -> None:
-        """Store events, remember them, and show them to the callbacks."""
-        with deferred_interrupts():  # what is stored and what is remembered must not part
-            self._storage.append([event_to_dict(event) for event in events])
-            for event in events:
-                self.history.append(event)
-        for event in events:
-            for callback in self._callbacks:
-                self._notify(callback, event)
+    def _held(self) -> set[int]:
+        """The pending evaluations that this process was asked."""
+        return {n for n, holder in self.history.holders.items() if holder.worker == self._presence.worker}
 
-    def _notify(self, callback: Callable[[Study, Event], object], event: Event) -> None:
+    def _give_back(self, number: int) -> None:
         try:
-            callback(self, event)
-        except Exception:
-            logger.exception("A callback failed on %s; the study goes on.", type(event).__name__)
+            self.release(self.history.asked[number])
+        except StorageError as error:  # the lease frees it later, and what went wrong before matters more
+            logger.warning("Evaluation %d could not be given back: %s", number, error)
+
+    def _commit(self, decide: Callable[[], Sequence[Event]]) -> None:
+        with self._lock:
+            self._log.commit(decide)
+
+    def _notify(self, event: Event) -> None:
+        """Show an event to the callbacks."""
+        for callback in self._callbacks:
+            try:
+                callback(self, event)
+            except Exception:
+                logger.exception("A callback failed on %s; the study goes on.", type(event).__name__)
 
     def _fix_reference(self, reference: dict[str, float]) -> None:
-        if self.reference is None:
-            self._record(ReferenceFixed(reference))
-        elif self.reference != reference:
-            raise InvalidValueError(
-                f"The stored study {self.name!r} has the reference {self.reference}; {reference} given. A reference "
-                "point is fixed once."
-            )
+        def decide() -> list[Event]:
+            if self.reference is None:
+                return [ReferenceFixed(reference)]
+            if self.reference != reference:
+                raise InvalidValueError(
+                    f"The stored study {self.name!r} has the reference {self.reference}; {reference} given. "
+                    "A reference point is fixed once."
+                )
+            return []
+
+        self._commit(decide)
 
     def _reference_losses(self) -> FloatArray | None:
         if not all(self.history.count(j) for j in range(len(self.objectives))):
             return None
         return self._optimizer.believer.reference(self.history)
 
-    def _check_pending(self, evaluation: Evaluation) -> None:
-        if not isinstance(evaluation, Evaluation):
-            raise InvalidTypeError(f"{evaluation!r} is no evaluation; give what ask() returned.")
-        if self.history.is_answerable(evaluation):
-            return
-        what = "was answered already" if evaluation in self.history.asked else "was never asked by this study"
-        raise InvalidValueError(
-            f"Evaluation {evaluation.number} ({evaluation.objective!r}) {what}; tell each evaluation of ask() once."
-        )
+    def _unanswered(self, evaluation: Evaluation, *events: Event) -> list[Event]:
+        """These events, if the evaluation was asked and has no answer yet."""
+        check_answerable(self.history, evaluation)
+        return list(events)
 
-
-def _list(names: Iterable[str]) -> str:
-    return ", ".join(names)
+    def _checked_names(self, only: Collection[str] | None) -> Collection[str] | None:
+        """The objectives to ask for, each as the one whose evaluation yields it."""
+        if only is None:
+            return None
+        if isinstance(only, str) or not isinstance(only, Collection) or not only:
+            raise InvalidTypeError(f"only is {only!r}; give a list of objectives.")
+        for name in only:
+            if name not in self._by_name:
+                raise unknown_name("objective", name, self._by_name)
+        return {self.history.purchases[self.history.purchase_of(name)].objective for name in only}

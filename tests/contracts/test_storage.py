@@ -1,80 +1,207 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
-from flexibo.errors import FlexiBOError
-from flexibo.storage import MemoryStorage, Storage, open_storage
+from flexibo.storage import MemoryStorage, Sign, Storage, open_storage
 from flexibo.storage.sql import SQLStorage
 
-Make = Callable[[], Storage]
+from ..postgres import server
+
+DATABASES = ["sqlite", "postgresql"]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+def new_url(kind: str, folder: Path) -> str:
+    return f"sqlite:///{folder / 'study.db'}" if kind == "sqlite" else server().new_database()
+
+
+@pytest.fixture(params=["memory", *DATABASES])
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
-    if request.param == "memory":
-        return MemoryStorage()
-    return SQLStorage(f"sqlite:///{tmp_path / 'study.db'}", "study")
+    return MemoryStorage() if request.param == "memory" else SQLStorage(new_url(request.param, tmp_path), "study")
+
+
+@pytest.fixture(params=DATABASES)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return new_url(request.param, tmp_path)
+
+
+def add(storage: Storage, *events: dict[str, Any]) -> None:
+    storage.commit(0, lambda _: events)
 
 
 def test_events_come_back_in_order(storage: Storage) -> None:
     assert storage.read() == []
-    storage.append([{"event": "a", "x": 1.5}, {"event": "b", "text": "ü'; DROP TABLE events; --"}])
-    storage.append([{"event": "c", "nested": {"list": [1, None, True]}}])
+    add(storage, {"event": "a", "x": 1.5}, {"event": "b", "text": "ü'; DROP TABLE flexibo_events; -- %s :x \0 \ud800"})
+    add(storage, {"event": "c", "nested": {"list": [1, None, True]}})
     assert [event["event"] for event in storage.read()] == ["a", "b", "c"]
-    assert storage.read()[1]["text"] == "ü'; DROP TABLE events; --"
+    assert storage.read()[1]["text"] == "ü'; DROP TABLE flexibo_events; -- %s :x \0 \ud800"
     assert storage.read()[2]["nested"] == {"list": [1, None, True]}
 
 
+def test_a_number_comes_back_to_the_last_bit(storage: Storage) -> None:
+    numbers = [0.1 + 0.2, 1e-320, 1.7976931348623157e308, -0.0, 2**80]
+    add(storage, {"numbers": numbers})
+    assert [repr(number) for number in storage.read()[0]["numbers"]] == [repr(number) for number in numbers]
+
+
+def test_what_is_known_already_is_not_read_again(storage: Storage) -> None:
+    add(storage, {"event": "a"}, {"event": "b"}, {"event": "c"})
+    assert storage.read(2) == [{"event": "c"}]
+    assert storage.read(3) == []
+    assert storage.read(9) == []
+
+
 def test_what_was_read_can_be_changed_without_harm(storage: Storage) -> None:
-    storage.append([{"event": "a"}])
+    add(storage, {"event": "a"})
     storage.read()[0]["event"] = "changed"
-    assert storage.read() == [{"event": "a"}]
+    storage.commit(0, lambda new: [new[0].update(event="changed") or {"event": "b"}])
+    assert storage.read() == [{"event": "a"}, {"event": "b"}]
 
 
-def test_two_studies_share_a_file_without_mixing(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'study.db'}"
+def test_who_decides_gets_the_events_it_does_not_know(storage: Storage) -> None:
+    add(storage, {"n": 0}, {"n": 1}, {"n": 2})
+    given: list[Any] = []
+    storage.commit(1, lambda new: given.extend(new) or [{"n": 3}])
+    assert given == [{"n": 1}, {"n": 2}]
+    assert storage.read() == [{"n": n} for n in range(4)]
+
+
+def test_who_decides_may_add_nothing(storage: Storage) -> None:
+    storage.commit(0, lambda _: [])
+    assert storage.read() == []
+    add(storage, {"n": 0})
+    storage.commit(1, lambda _: ())
+    assert storage.read() == [{"n": 0}]
+
+
+def test_an_exception_of_who_decides_is_passed_on_and_nothing_is_added(storage: Storage) -> None:
+    def refuse(new: list[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+        raise KeyError(len(new))
+
+    add(storage, {"n": 0})
+    for error in (KeyError, KeyboardInterrupt):
+        with pytest.raises(error):
+            storage.commit(0, lambda _: (_ for _ in ()).throw(error()))
+    with pytest.raises(KeyError, match="1"):
+        storage.commit(0, refuse)
+    assert storage.read() == [{"n": 0}]
+    add(storage, {"n": 1})
+    assert storage.read() == [{"n": 0}, {"n": 1}]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), {1, 2}])
+def test_what_json_does_not_know_is_refused_and_nothing_is_added(url: str, value: object) -> None:
+    storage = SQLStorage(url, "study")
+    with pytest.raises((ValueError, TypeError)):
+        add(storage, {"n": 0}, {"value": value})
+    assert storage.read() == []
+    add(storage, {"n": 0})
+    assert storage.read() == [{"n": 0}]
+
+
+def test_large_events_are_kept(storage: Storage) -> None:
+    add(storage, *({"n": n, "text": "x" * 200_000} for n in range(10)))
+    assert [event["n"] for event in storage.read()] == list(range(10))
+    assert len(storage.read(9)[0]["text"]) == 200_000
+
+
+def test_threads_share_a_storage_and_lose_nothing(storage: Storage) -> None:
+    errors = []
+
+    def work(worker: int) -> None:
+        try:
+            known: list[Any] = []
+            for i in range(10):
+                storage.commit(len(known), lambda new, i=i: known.extend(new) or [{"worker": worker, "i": i}])
+                known.append({"worker": worker, "i": i})
+                storage.sign(str(worker), Sign(i, 0.1 * i, 60.0))
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(worker,)) for worker in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    events = storage.read()
+    assert len(events) == 40
+    for worker in range(4):
+        assert [event["i"] for event in events if event["worker"] == worker] == list(range(10))
+    assert {sign.beat for sign in storage.workers().values()} == {9}
+
+
+def test_the_latest_sign_of_each_worker_is_kept_until_it_leaves(storage: Storage) -> None:
+    assert storage.workers() == {}
+    storage.sign("ada", Sign(1, 0.5, 60.0, {"host": "board", "pid": 7}))
+    storage.sign("bob", Sign(2**40, 1e6, 0.25))
+    storage.sign("ada", Sign(2, 15.5, 30.0, {"host": "bürd", "pid": 8, "nested": [1]}))
+    assert storage.workers() == {
+        "ada": Sign(2, 15.5, 30.0, {"host": "bürd", "pid": 8, "nested": [1]}),
+        "bob": Sign(2**40, 1e6, 0.25),
+    }
+    storage.sign("ada", None)
+    storage.sign("nobody", None)
+    assert list(storage.workers()) == ["bob"]
+    assert storage.read() == []
+
+
+def test_two_who_open_a_database_see_what_the_other_adds(url: str) -> None:
+    first, second = SQLStorage(url, "study"), SQLStorage(url, "study")
+    first.commit(0, lambda _: [{"n": 0}])
+    given: list[Any] = []
+    second.commit(0, lambda new: given.extend(new) or [{"n": 1}])
+    assert given == [{"n": 0}]
+    assert first.read(1) == [{"n": 1}]
+    first.sign("ada", Sign(1, 0.0, 60.0))
+    assert list(second.workers()) == ["ada"]
+
+
+def test_studies_share_a_database_without_mixing(url: str) -> None:
     first, second = SQLStorage(url, "first"), SQLStorage(url, "second")
-    first.append([{"event": "a"}])
-    second.append([{"event": "b"}])
+    first.commit(0, lambda _: [{"event": "a"}])
+    second.commit(0, lambda new: [*new, {"event": "b"}])
+    second.sign("ada", Sign(1, 0.0, 60.0))
     assert first.read() == [{"event": "a"}]
     assert second.read() == [{"event": "b"}]
+    assert first.workers() == {}
 
 
-def test_a_second_writer_is_told_and_nothing_is_overwritten(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'study.db'}"
-    first, second = SQLStorage(url, "study"), SQLStorage(url, "study")
-    assert first.read() == second.read() == []
-    first.append([{"event": "a"}])
-    with pytest.raises(FlexiBOError, match="Another process wrote"):
-        second.append([{"event": "b"}])
-    assert second.read() == [{"event": "a"}]
+def test_a_reader_sees_only_whole_transactions_and_does_not_wait(url: str) -> None:
+    writer, reader = SQLStorage(url, "study"), SQLStorage(url, "study")
+    seen: list[Any] = []
+    writer.commit(0, lambda _: seen.append(reader.read()) or [{"n": 0}, {"n": 1}])
+    assert seen == [[]]
+    assert len(reader.read()) == 2
 
 
-def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'study.db'}"
-    SQLStorage(url, "study")
-    engine = sa.create_engine(url)
-    with engine.begin() as connection:
-        connection.execute(sa.text("UPDATE flexibo SET schema = 99"))
-    engine.dispose()
-    with pytest.raises(FlexiBOError, match="newer version"):
-        SQLStorage(url, "study")
+def test_a_storage_that_lost_events_which_were_read_is_refused(url: str) -> None:
+    storage = SQLStorage(url, "study")
+    storage.commit(0, lambda _: [{"n": 0}])
+    with pytest.raises(Exception, match="no longer holds the 5 events of study 'study'"):
+        storage.commit(5, lambda _: [{"n": 5}])
+    assert storage.read() == [{"n": 0}]
 
 
-def test_a_foreign_file_is_refused_and_not_touched(tmp_path: Path) -> None:
-    path = tmp_path / "notes.txt"
-    path.write_text("these are my notes, not a database\n" * 40)
-    before = path.read_bytes()
-    with pytest.raises(FlexiBOError, match="cannot be used"):
-        SQLStorage(f"sqlite:///{path}", "study")
-    assert path.read_bytes() == before
+@pytest.mark.parametrize("name", ["", "x" * 201, "two\nlines", "nul\0", "\ud800"])
+def test_a_name_that_no_database_can_keep_is_refused(url: str, name: str) -> None:
+    with pytest.raises(ValueError, match="printable"):
+        SQLStorage(url, name)
 
 
-def test_a_password_in_a_url_is_never_shown() -> None:
-    with pytest.raises(FlexiBOError) as caught:
-        open_storage("nodatabase://me:secret@host/db", "study")
-    assert "secret" not in str(caught.value)
+def test_any_other_name_is_kept(url: str) -> None:
+    for name in ("x" * 200, "LeNet on the TX2", "'; DROP TABLE flexibo; --", "学习"):
+        SQLStorage(url, name).commit(0, lambda _, name=name: [{"name": name}])
+        assert SQLStorage(url, name).read() == [{"name": name}]
+
+
+def test_no_storage_is_memory_and_a_storage_is_itself() -> None:
+    memory = MemoryStorage()
+    assert open_storage(memory, "study") is memory
+    assert isinstance(open_storage(None, "study"), MemoryStorage)
+    with pytest.raises(TypeError, match="sqlite:///study.db"):
+        open_storage(7, "study")  # type: ignore[arg-type]

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from flexibo.errors import FlexiBOError, InvalidValueError
-from flexibo.systems.base import DesignError
+from flexibo.errors import DesignError, FlexiBOError, InvalidValueError
 from flexibo.systems.recording.journal import Journal, opened
 from flexibo.systems.recording.plan import Plan, planned
 from flexibo.systems.recording.recorder import record, recorded
@@ -40,11 +39,12 @@ class FakeBench:
         self.trained: list[Mapping[str, Any]] = []
         self.read: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = []
 
-    def error(self, network: Mapping[str, Any]) -> Mapping[str, float]:
+    def error(self, network: Mapping[str, Any]) -> Mapping[str, float | str]:
         self.trained.append(network)
         if network["filters"] == 64:
             raise DesignError("The loss is NaN after epoch 1.")
-        return {"error_percent": 100 / network["filters"], "training_seconds": 2.5}
+        machine = "a board" if network["filters"] == 16 else "another board"
+        return {"error_percent": 100 / network["filters"], "training_seconds": 2.5, "trained_on": machine}
 
     def reading(self, network: Mapping[str, Any], deployment: Mapping[str, Any]) -> Mapping[str, float]:
         self.read.append((network, deployment))
@@ -206,6 +206,18 @@ def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
         assert {name: type(value) for name, value in row.items()} == {n: type(v) for n, v in other.items()}
 
 
+def test_a_table_says_which_networks_were_trained_on_which_machine(tmp_path: Path) -> None:
+    table = _table(tmp_path)
+    write_table(tmp_path / "t.csv.gz", table)
+    trained_on = read_table(tmp_path / "t.csv.gz").heading["trained_on"]
+    networks = list(dict.fromkeys((row["filters"], row["filter_size"]) for row in table.rows))
+    assert {machine: {networks[n][0] for n in places} for machine, places in trained_on.items()} == {
+        "a board": {16},
+        "another board": {32},
+    }
+    assert sum(map(len, trained_on.values())) == 4  # those of 64 filters were not trained
+
+
 def test_equal_tables_are_equal_files(tmp_path: Path) -> None:
     table = _table(tmp_path)
     write_table(tmp_path / "a", table)
@@ -256,4 +268,4 @@ def test_progress_is_told(tmp_path: Path) -> None:
     plan = replace(plan, networks=({"filters": 16, "filter_size": 3},))
     record(plan, Journal(tmp_path / "j", plan, HEADING), FakeBench(), told=lambda *what: told.append(what))
     assert [(done, total) for done, total, _ in told] == [(1, 2), (2, 2)]
-    assert told[0][2].startswith("trained filters=16, filter_size=3: error_percent 6.25")
+    assert told[0][2] == "trained filters=16, filter_size=3: error_percent 6.25, training_seconds 2.5"

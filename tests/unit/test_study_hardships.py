@@ -35,9 +35,9 @@ class InterruptedStorage(MemoryStorage):
         super().__init__()
         self.kind: str | None = kind
 
-    def append(self, events: Any) -> None:
-        super().append(events)
-        if any(event["event"] == self.kind for event in events):
+    def commit(self, after: int, decide: Any) -> None:
+        super().commit(after, decide)
+        if any(event["event"] == self.kind for event in self.read(after)):
             self.kind = None
             os.kill(os.getpid(), 2)
 
@@ -59,6 +59,7 @@ def test_what_a_dead_process_left_pending_is_measured_first() -> None:
     storage = MemoryStorage()
     first = line(storage=storage, budget=20)
     lost = [first.ask(), first.ask()]
+    first.close()
     measured: list[Design] = []
 
     def watch(design: Design) -> tuple[float, float]:
@@ -385,6 +386,7 @@ def test_what_was_left_pending_is_given_back_when_it_is_known_or_too_dear() -> N
         assert evaluation is not None
         first.tell(evaluation, 0.5, cost=5.0)
     lost = [first.ask() for _ in range(4)]
+    first.close()
     again = line(storage=storage, n_initial=4, budget=26)
     assert lost[0] is not None
     again.add(lost[0].design, {"a": 0.4})

@@ -23,19 +23,23 @@ class Outcome:
         values: The values by objective; None when it failed.
         cost: What it cost.
         reason: Why it failed.
+        timed: Whether the cost is the time it took, in seconds, because the function gave none.
+        impossible: Whether the design cannot be built, so that trying again would change nothing.
     """
 
     evaluation: Evaluation
     values: Mapping[str, Any] | None
     cost: float
     reason: str = ""
+    timed: bool = True
+    impossible: bool = False
 
 
 class Executor(Protocol):
     """Runs measurements, perhaps several at a time."""
 
-    def has_room(self) -> bool:
-        """Whether another evaluation can be submitted."""
+    def has_room(self, objective: Objective) -> bool:
+        """Whether an evaluation of this objective can be submitted and would start at once."""
         ...
 
     def submit(self, evaluation: Evaluation, objective: Objective, measure: Measure) -> None:
@@ -46,6 +50,14 @@ class Executor(Protocol):
         """Whether an evaluation was submitted that is not finished."""
         ...
 
-    def finished(self) -> Iterable[Outcome]:
-        """Wait for at least one outcome and return what is there."""
+    def finished(self, wait: float | None = None) -> Iterable[Outcome]:
+        """The outcomes that are there.
+
+        If there is none yet, wait for one, at most so many seconds (None: as long as it takes). A `MachineError` says
+        that what measures is at fault rather than a design; the evaluations that were submitted are then given up.
+        """
+        ...
+
+    def close(self) -> None:
+        """Stop what still runs and give back what it held. Nothing can be submitted afterwards."""
         ...

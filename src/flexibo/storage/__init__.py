@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from flexibo.errors import InvalidTypeError
-from flexibo.storage.base import Storage
+from flexibo.storage.base import Sign, Storage, StorageError
 from flexibo.storage.memory import MemoryStorage
+from flexibo.storage.urls import shown_url
 
-__all__ = ["MemoryStorage", "Storage", "open_storage"]
+if TYPE_CHECKING:
+    from flexibo.storage.sql import StoredStudy
+
+__all__ = ["MemoryStorage", "Sign", "Storage", "StorageError", "open_storage", "shown_url", "stored_studies"]
 
 
-def open_storage(storage: str | Storage | None, study: str) -> Storage:
-    """The storage that was given, or the one of this URL, or memory."""
+def open_storage(storage: str | Storage | None, study: str, *, create: bool = True) -> Storage:
+    """The storage that was given, or the one of this URL, or memory.
+
+    Args:
+        storage: A URL such as ``sqlite:///study.db``, or an open storage, or None.
+        study: The name of the study.
+        create: Make a database that does not exist; otherwise this is an error, and opening changes nothing.
+    """
     if storage is None:
         return MemoryStorage()
     if isinstance(storage, str):
         from flexibo.storage.sql import SQLStorage  # SQLAlchemy is only needed here, and takes a while to import
 
-        return SQLStorage(storage, study)
-    if not (hasattr(storage, "append") and hasattr(storage, "read")):
+        return SQLStorage(storage, study, create=create)
+    if not (hasattr(storage, "commit") and hasattr(storage, "read")):
         raise InvalidTypeError(f"storage is {storage!r}; give a URL such as sqlite:///study.db.")
     return storage
+
+
+def stored_studies(url: str) -> list[StoredStudy]:
+    """The name and the number of events of each study in a database; nothing is made or changed."""
+    from flexibo.storage import sql
+
+    return sql.stored_studies(url)

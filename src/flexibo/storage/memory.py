@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import threading
+
+from flexibo.storage.base import Content, Decide, Sign
 
 
 class MemoryStorage:
-    """A list of events that lasts as long as the process."""
+    """Events that last as long as the process. Its threads may share it."""
 
     def __init__(self) -> None:
-        self._events: list[dict[str, Any]] = []
+        self._events: list[Content] = []
+        self._workers: dict[str, Sign] = {}
+        self._lock = threading.RLock()
 
-    def append(self, events: Sequence[Mapping[str, Any]]) -> None:
-        """Add events at the end."""
-        self._events.extend(dict(event) for event in events)
+    def read(self, after: int = 0) -> list[Content]:
+        """The events in order, without the first `after`."""
+        with self._lock:
+            return [dict(event) for event in self._events[after:]]
 
-    def read(self) -> list[dict[str, Any]]:
-        """All events, in order."""
-        return [dict(event) for event in self._events]
+    def commit(self, after: int, decide: Decide) -> None:
+        """Add what `decide` returns for the events beyond the first `after`."""
+        with self._lock:
+            self._events += [dict(event) for event in decide(self.read(after))]
+
+    def sign(self, worker: str, sign: Sign | None) -> None:
+        """Keep a worker's latest sign of life; None when it leaves."""
+        with self._lock:
+            self._workers.pop(worker, None)
+            if sign is not None:
+                self._workers[worker] = sign
+
+    def workers(self) -> dict[str, Sign]:
+        """The latest sign of each worker that has not left."""
+        with self._lock:
+            return dict(self._workers)

@@ -3,113 +3,165 @@
 from __future__ import annotations
 
 import json
-import weakref
-from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DatabaseError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError
 
-from flexibo.errors import FlexiBOError, InvalidValueError, MissingExtraError
+from flexibo.errors import InvalidTypeError, InvalidValueError
+from flexibo.storage.base import Content, Decide, Sign, StorageError
+from flexibo.storage.databases import Database, Session
+from flexibo.storage.postgresql import PostgreSQL
+from flexibo.storage.schema import SCHEMA, check_known, events, workers
+from flexibo.storage.sqlite import SQLite
+from flexibo.storage.transaction import Transaction, json_text, stored_events
+from flexibo.storage.urls import shown_url
 
-SCHEMA = 1
-"""Version of the tables; written into the database when it is made."""
-TRIES = 5
-_metadata = sa.MetaData()
-_info = sa.Table("flexibo", _metadata, sa.Column("schema", sa.Integer, nullable=False))
-_events = sa.Table(
-    "flexibo_events",
-    _metadata,
-    sa.Column("study", sa.String(200), primary_key=True),
-    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("content", sa.Text, nullable=False),
-)
-
-
-class StorageError(FlexiBOError):
-    """The storage cannot be read or written."""
+PATIENCE = 60.0
+"""Seconds until a database that is busy or away is given up."""
+LONGEST_NAME = 200
+"""Letters of the name of a study or a worker."""
+EXAMPLES = "sqlite:///study.db or postgresql://user@host/database"
+SQLITE = ("sqlite", "sqlite+pysqlite")
+POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg")
 
 
 class SQLStorage:
-    """The events of one study in a database.
+    """The events of one study in a database, shared by the threads, processes and machines that open it.
 
     Args:
-        url: A database URL such as ``sqlite:///study.db``.
+        url: A database URL such as ``sqlite:///study.db`` or ``postgresql://user@host/database``.
         study: The name of the study.
+        create: Make the database file and the tables where there are none. Otherwise opening changes nothing, and a
+            database without studies is an error.
+        patience: Seconds to wait for a database that is busy, or away after it was there.
     """
 
-    def __init__(self, url: str, study: str) -> None:
-        try:
-            self._engine = sa.create_engine(url)
-        except ImportError as error:
-            raise MissingExtraError(f"The storage needs a package that is not installed: {error.name}.") from None
-        except SQLAlchemyError:
-            raise InvalidValueError(
-                "The storage is no database URL that can be used; give one like sqlite:///study.db."
-            ) from None
-        weakref.finalize(self, self._engine.dispose)  # close the file when the storage is forgotten
-        self._shown = self._engine.url.render_as_string(hide_password=True)
-        self._study = study
-        self._known = 0
-        if self._engine.dialect.name == "sqlite":
-            sa.event.listen(self._engine, "connect", _make_durable)
-        self._prepare()
+    def __init__(self, url: str, study: str, *, create: bool = True, patience: float = PATIENCE) -> None:
+        self._study = _checked(study, "name of the study")
+        self._session, schema = _opened(url, create=create, patience=patience)
+        self._shown = self._session.database.shown
+        if schema is None and not create:
+            raise StorageError(f"{self._shown} holds no studies; check the storage, or start a study there.")
+        self._ready = schema == SCHEMA
+        if create:
+            self._make_ready()
 
-    def append(self, events: Sequence[Mapping[str, Any]]) -> None:
-        """Add events in one transaction; they are on disk when this returns."""
-        rows = [
-            {"study": self._study, "number": self._known + i, "content": json.dumps(event, allow_nan=False)}
-            for i, event in enumerate(events)
-        ]
-        try:
-            with self._engine.begin() as connection:
-                connection.execute(_events.insert(), rows)
-        except IntegrityError:
-            raise StorageError(
-                f"Another process wrote to study {self._study!r} in {self._shown}; open the study again to go on."
-            ) from None
-        except DatabaseError as error:
-            raise StorageError(f"{self._shown} cannot be written: {error.orig}. Nothing was changed.") from None
-        self._known += len(rows)
+    def __repr__(self) -> str:
+        return f"SQLStorage({self._shown!r}, {self._study!r})"
 
-    def read(self) -> list[dict[str, Any]]:
-        """All events of the study, in order."""
-        query = sa.select(_events.c.content).where(_events.c.study == self._study).order_by(_events.c.number)
-        with self._engine.connect() as connection:
-            contents = connection.execute(query).scalars().all()
-        self._known = len(contents)
-        return [json.loads(content) for content in contents]
+    def close(self) -> None:
+        """Close the database now rather than when the storage is forgotten; what is used after this opens it anew."""
+        self._session.close()
 
-    def _schema(self) -> int | None:
-        """The version of the tables, after making them if there are none; None if they are new."""
-        for attempt in range(TRIES):
-            try:
-                with self._engine.begin() as connection:
-                    _metadata.create_all(connection)
-                    schema: int | None = connection.execute(sa.select(_info.c.schema)).scalar()
-                    if schema is None:
-                        connection.execute(_info.insert(), {"schema": SCHEMA})
-                    return schema
-            except DatabaseError as error:
-                # Another process may have made the tables between our look and our making.
-                if attempt == TRIES - 1 or "already exists" not in str(error.orig):
-                    raise StorageError(f"{self._shown} cannot be used: {error.orig}.") from None
-        return None
+    def read(self, after: int = 0) -> list[Content]:
+        """The events in order, without the first `after`."""
+        return self._session.do(lambda connection: stored_events(connection, self._study, after))
 
-    def _prepare(self) -> None:
-        """Make the tables where there are none; refuse those of a newer version."""
-        schema = self._schema()
-        if schema is not None and schema > SCHEMA:
-            raise StorageError(
-                f"{self._shown} was written by a newer version of flexibo (schema {schema}, this one knows {SCHEMA}); "
-                "update flexibo."
-            )
+    def commit(self, after: int, decide: Decide) -> None:
+        """Add what `decide` returns in one transaction; it is on disk when this returns, once, whatever happened."""
+        self._make_ready()
+        transaction = Transaction(self._session.database, self._study, after, decide)
+        self._session.do(transaction.tried, ending=transaction.ending)
+
+    def sign(self, worker: str, sign: Sign | None) -> None:
+        """Keep a worker's latest sign of life; None when it leaves."""
+        self._make_ready()
+        mine = (workers.c.study == self._study) & (workers.c.worker == _checked(worker, "worker"))
+        row = None if sign is None else _row(sign)
+
+        def signed(connection: sa.Connection) -> None:
+            self._session.database.begin(connection, None)
+            if row is None:
+                connection.execute(workers.delete().where(mine))
+            elif connection.execute(workers.update().where(mine), row).rowcount == 0:
+                connection.execute(workers.insert(), row | {"study": self._study, "worker": worker})
+            connection.exec_driver_sql("COMMIT")
+
+        self._session.do(signed)
+
+    def workers(self) -> dict[str, Sign]:
+        """The latest sign of each worker that has not left."""
+        if not self._ready:
+            self._ready = self._session.patiently(self._session.database.schema) == SCHEMA
+        if not self._ready:
+            return {}  # an older version, whose workers did not sign
+        query = sa.select(workers).where(workers.c.study == self._study).order_by(workers.c.worker)
+        rows = self._session.do(lambda connection: connection.execute(query).all())
+        return {row.worker: Sign(row.beat, row.seconds, row.lease, json.loads(row.about)) for row in rows}
+
+    def _make_ready(self) -> None:
+        """Make the tables, or bring them up to date, before the first write."""
+        if not self._ready:
+            self._session.do(self._session.database.prepare, ending=lambda: ". Nothing was changed.")
+            self._ready = True
 
 
-def _make_durable(connection: Any, _record: Any) -> None:
-    """SQLite: readers do not block the writer, and a commit survives a power loss."""
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
-    cursor.execute("PRAGMA synchronous=FULL")
-    cursor.execute("PRAGMA busy_timeout=30000")
-    cursor.close()
+@dataclass(frozen=True, slots=True)
+class StoredStudy:
+    """A study that a database holds.
+
+    Attributes:
+        name: Its name.
+        events: The number of its events.
+    """
+
+    name: str
+    events: int
+
+
+def stored_studies(url: str) -> list[StoredStudy]:
+    """The studies of a database by name; nothing is made or changed."""
+    session, schema = _opened(url, create=False, patience=PATIENCE)
+    if schema is None:
+        return []
+    query = sa.select(events.c.study, sa.func.count()).group_by(events.c.study).order_by(events.c.study)
+    rows = session.do(lambda connection: connection.execute(query).all())
+    session.close()
+    return [StoredStudy(name, number) for name, number in rows]
+
+
+def _opened(url: str, *, create: bool, patience: float) -> tuple[Session, int | None]:
+    """The database of a URL, and the version of its tables, which is one that we know."""
+    database = _database(url, create=create, patience=patience)
+    session = Session(database, patience, keep=not (isinstance(database, SQLite) and database.read_only))
+    schema = session.patiently(database.schema, reconnect=False)
+    check_known(schema, database.shown)
+    return session, schema
+
+
+def _database(url: str, *, create: bool, patience: float) -> Database:
+    """The database that a URL names."""
+    shown = shown_url(url)
+    try:
+        parsed = sa.make_url(url)
+    except (ArgumentError, ValueError):
+        raise InvalidValueError(f"Storage {shown!r} is no database URL; give one like {EXAMPLES}.") from None
+    if parsed.drivername in SQLITE:
+        return SQLite(parsed, shown, create=create)
+    if parsed.drivername in POSTGRESQL:
+        return PostgreSQL(parsed, shown, patience=patience)
+    raise InvalidValueError(
+        f"Storage {shown!r} is of a database that flexibo does not know; give a URL like {EXAMPLES}."
+    )
+
+
+def _checked(name: str, what: str) -> str:
+    """A name that every database can keep."""
+    if not isinstance(name, str):
+        raise InvalidTypeError(f"The {what} is {name!r}; it must be text.")
+    if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+        raise InvalidValueError(
+            f"The {what} is {name[:LONGEST_NAME]!r}; it must have 1 to {LONGEST_NAME} printable letters."
+        )
+    return name
+
+
+def _row(sign: Sign) -> dict[str, object]:
+    """A sign of life as the columns of its row."""
+    return {
+        "beat": sign.beat,
+        "seconds": float(sign.seconds),
+        "lease": float(sign.lease),
+        "about": json_text(dict(sign.about)),
+    }

@@ -6,16 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from flexibo.errors import FlexiBOError, InvalidValueError
+from flexibo.errors import InvalidValueError
 from flexibo.objectives import Objective
 from flexibo.space import Space
 
 Measure: TypeAlias = Callable[[Mapping[str, Any]], float | Mapping[str, float] | tuple[float, float]]
 """What measures an objective of a design: its value, several by name, or a value and its cost."""
-
-
-class DesignError(FlexiBOError):
-    """A design cannot be measured by its own fault: trying again, or on a repaired machine, would change nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ from typing import TypeVar
 
 import torch
 
-from flexibo.errors import FlexiBOError
-from flexibo.systems.base import DesignError
+from flexibo.errors import DesignError, FlexiBOError
 
 Result = TypeVar("Result")
 

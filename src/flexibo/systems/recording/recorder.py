@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from flexibo.systems.base import DesignError
+from flexibo.errors import DesignError
 from flexibo.systems.recording.journal import Journal
 from flexibo.systems.recording.plan import Options, Plan
 from flexibo.systems.recording.table import MEASURED, RecordedTable
@@ -17,8 +17,8 @@ Told = Callable[[int, int, str], object]
 class Bench(Protocol):
     """What measures: a system on a platform."""
 
-    def error(self, network: Options) -> Mapping[str, float]:
-        """``error_percent`` and ``training_seconds`` of a network."""
+    def error(self, network: Options) -> Mapping[str, float | str]:
+        """``error_percent`` and ``training_seconds`` of a network, and the machine that it was ``trained_on``."""
         ...
 
     def reading(self, network: Options, deployment: Options) -> Mapping[str, float]:
@@ -84,8 +84,22 @@ def recorded(plan: Plan, journal: Journal) -> RecordedTable:
         "network_options": list(networks),
         "deployment_options": list(deployments),
         "values": values,
+        "trained_on": trained_on(journal),
     }
     return RecordedTable(heading, tuple(rows))
+
+
+def trained_on(journal: Journal) -> dict[str, list[int]]:
+    """By machine, which networks were trained there, as their place in the table's order.
+
+    A store of models may hand over what another machine has trained. Its time then is that machine's; the table says so
+    rather than mix them in silence.
+    """
+    found: dict[str, list[int]] = {}
+    for n, outcome in sorted(journal.errors.items()):
+        if outcome.get("trained_on"):
+            found.setdefault(str(outcome["trained_on"]), []).append(n)
+    return found
 
 
 def _reading(bench: Bench, network: Options, deployment: Options, *, twice: bool) -> dict[str, Any]:
@@ -96,7 +110,7 @@ def _reading(bench: Bench, network: Options, deployment: Options, *, twice: bool
     return outcome
 
 
-def _outcome(measure: Callable[[], Mapping[str, float]]) -> dict[str, Any]:
+def _outcome(measure: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
     try:
         return dict(measure())
     except DesignError as error:
@@ -105,5 +119,6 @@ def _outcome(measure: Callable[[], Mapping[str, float]]) -> dict[str, Any]:
 
 def _line(what: str, options: Options, outcome: Mapping[str, Any]) -> str:
     shown = ", ".join(f"{name}={value}" for name, value in options.items())
-    found = outcome.get("failed") or ", ".join(f"{name} {value:.4g}" for name, value in outcome.items() if value)
+    numbers = {name: value for name, value in outcome.items() if isinstance(value, float) and value}
+    found = outcome.get("failed") or ", ".join(f"{name} {value:.4g}" for name, value in numbers.items())
     return f"{what} {shown}: {found}"

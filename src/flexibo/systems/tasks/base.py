@@ -13,8 +13,7 @@ from typing import Any, Protocol, TypeAlias
 import torch
 from torch import Tensor, nn
 
-from flexibo.errors import InvalidValueError
-from flexibo.systems.base import DesignError
+from flexibo.errors import DesignError, InvalidValueError
 
 Design: TypeAlias = Mapping[str, Any]
 Batch: TypeAlias = tuple[Tensor, ...]

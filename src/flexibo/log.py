@@ -1,0 +1,91 @@
+"""The events of a study in its storage, and the history they add up to, kept in step."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from flexibo.events import Event, event_from_dict, event_to_dict
+from flexibo.history import History
+from flexibo.interrupts import deferred_interrupts
+from flexibo.storage import Storage
+
+
+class EventLog:
+    """Reads what others wrote, and writes with everything known that was written before.
+
+    Args:
+        storage: Where the events are kept.
+        history: What they add up to; empty at first.
+        notify: Told of every new event, in order.
+        clock: Gives the time of day, which is written beside each event for people.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        history: History,
+        notify: Callable[[Event], None],
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.history = history
+        self._storage = storage
+        self._notify = notify
+        self._clock = clock
+
+    def begun(self, contents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Write the first events, unless others began the study meanwhile; returns what is stored, not yet learned."""
+        written: list[dict[str, Any]] = []
+
+        def decided(new: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            mine = [] if new else [dict(content) | {"time": self._clock()} for content in contents]
+            written[:] = [*new, *mine]
+            return mine
+
+        self._storage.commit(0, decided)
+        return written
+
+    def learn(self, contents: Sequence[Mapping[str, Any]], *, news: bool = True) -> None:
+        """Learn events that were read from the storage; nobody is told of what is no news."""
+        with deferred_interrupts():
+            events = self._learned(contents)
+        if news:
+            self._tell(events)
+
+    def refresh(self) -> None:
+        """Learn what others wrote."""
+        self.learn(self._storage.read(len(self.history.events)))
+
+    def commit(self, decide: Callable[[], Sequence[Event]]) -> None:
+        """Write the events that `decide` returns; it is called when everything is known that was written before.
+
+        They are safe when this returns. What `decide` raises is passed on, and nothing is written.
+        """
+        events: list[Event] = []
+        mine: list[Event] = []
+
+        def decided(new: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            events.extend(self._learned(new))
+            mine[:] = decide()
+            return [event_to_dict(event) | {"time": self._clock()} for event in mine]
+
+        try:
+            with deferred_interrupts():  # what is stored and what is remembered must not part
+                self._storage.commit(len(self.history.events), decided)
+                for event in mine:
+                    self.history.append(event)
+                events.extend(mine)
+        finally:
+            self._tell(events)
+
+    def _learned(self, contents: Sequence[Mapping[str, Any]]) -> list[Event]:
+        events = [event_from_dict(content, self.history.space) for content in contents]
+        for event in events:
+            self.history.append(event)
+        return events
+
+    def _tell(self, events: Sequence[Event]) -> None:
+        for event in events:
+            self._notify(event)

@@ -1,0 +1,156 @@
+"""A look at a SQLite file that changes nothing: is it ours, is it whole, which version has it?"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+from flexibo.storage.base import StorageError
+
+MAGIC = b"SQLite format 3\0"
+SMALLEST = 512
+"""Bytes of the smallest page: SQLite takes a shorter file for a new one, and would overwrite it."""
+LOOKS = 10
+OURS = {"flexibo", "flexibo_events"}
+
+
+def file_uri(path: Path, options: str) -> str:
+    """The name under which SQLite opens a file with options."""
+    return f"file:{quote(str(path.absolute()))}?{options}"
+
+
+def schema_of(path: Path) -> int | None:
+    """The version of the tables in a file, None where it is new or empty; a file that cannot be ours is refused.
+
+    Args:
+        path: The file; nothing of it, and nothing beside it, is changed.
+    """
+    for _ in range(LOOKS - 1):
+        before = _state(path)
+        try:
+            return _schema_of(path)
+        except StorageError:
+            # Somebody may have written while we looked, and what we saw was of two times.
+            if _state(path) == before:
+                raise
+    return _schema_of(path)
+
+
+def check_place(path: Path, *, create: bool) -> None:
+    """Refuse a path where no file can be, or be made."""
+    try:
+        _check_place(path, create=create)
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be reached: {error.strerror}; choose another place for the storage."
+        ) from None
+
+
+def _check_place(path: Path, *, create: bool) -> None:
+    folder = path.absolute().parent
+    if path.is_dir():
+        raise StorageError(f"{path} is a folder; name a file in it for the storage, such as {path / 'study.db'}.")
+    if not folder.is_dir():
+        raise StorageError(f"{path} cannot be made: there is no folder {folder}; make it first.")
+    if not path.exists():
+        if not create:
+            raise StorageError(f"There is no file {path}; check the path of the storage, or start a study there.")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise StorageError(f"{path} cannot be made: the folder {folder} may not be written; choose another one.")
+        return
+    if not os.access(path, os.R_OK):
+        raise StorageError(f"{path} may not be read; change its permissions, or choose another file.")
+    if create and not may_be_written(path):
+        raise StorageError(
+            f"{path} may not be written, it or its folder; change the permissions, or copy it to where you may write."
+        )
+
+
+def may_be_written(path: Path) -> bool:
+    """Whether the file and its folder, where SQLite keeps its log, may be written."""
+    return os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK | os.X_OK)
+
+
+def log_of(path: Path) -> Path:
+    """The write-ahead log beside a file."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def reading_options(path: Path) -> str:
+    """How to open a file for a look only: where it has no log, nobody writes, and no lock or log need be made."""
+    log = log_of(path)
+    return "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+
+
+def _schema_of(path: Path) -> int | None:
+    size = path.stat().st_size
+    if size == 0:
+        return None
+    if size < SMALLEST:
+        raise _too_short(path)
+    # A whole file is left to SQLite: to open and close it ourselves would drop the locks of this process's connections.
+    try:
+        with closing(sqlite3.connect(file_uri(path, reading_options(path)), uri=True)) as connection:
+            return _looked_at(connection, path)
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        if str(error) == "file is not a database":
+            raise _no_database(path) from None
+        raise _damaged(path, str(error)) from None
+
+
+def _looked_at(connection: sqlite3.Connection, path: Path) -> int | None:
+    """The version of the tables of an open file."""
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    (page,) = connection.execute("PRAGMA page_size").fetchone()
+    if path.stat().st_size % page:
+        raise _damaged(path, "its end is cut off")
+    found = [row[0] for row in connection.execute("PRAGMA integrity_check(1)")]
+    if found != ["ok"]:
+        raise _damaged(path, str(found[0]).replace("*** in database main ***", "").strip())
+    if not tables:
+        return None
+    if not tables >= OURS:
+        raise StorageError(
+            f"{path} is a database of another program (its tables: {_listed(sorted(tables))}); nothing was changed, "
+            "choose another file for the storage."
+        )
+    row = connection.execute("SELECT schema FROM flexibo").fetchone()
+    if row is None:
+        return 1  # version 1 wrote its number a moment after its tables
+    if not isinstance(row[0], int) or row[0] < 1:
+        raise _damaged(path, f"its schema version is {row[0]!r}")
+    return row[0]
+
+
+def _listed(names: Sequence[str], most: int = 3) -> str:
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def _too_short(path: Path) -> StorageError:
+    """The error for a file that is too short for any database, and so in use by none."""
+    start = path.read_bytes()
+    return _damaged(path, f"it has only {len(start)} bytes") if MAGIC.startswith(start[:16]) else _no_database(path)
+
+
+def _no_database(path: Path) -> StorageError:
+    return StorageError(
+        f"{path} is no SQLite database, or its beginning is damaged; nothing was changed, choose another file for the "
+        "storage."
+    )
+
+
+def _damaged(path: Path, why: str) -> StorageError:
+    return StorageError(f"{path} is damaged and cannot be used ({why}); nothing was changed, restore it from a copy.")
+
+
+def _state(path: Path) -> object:
+    """Changes whenever somebody writes to the file."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns, log_of(path).exists()

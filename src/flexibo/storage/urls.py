@@ -1,0 +1,64 @@
+"""What of a storage URL may be shown: never a password."""
+
+from __future__ import annotations
+
+import re
+
+HIDDEN = "***"
+_SHOWN_OPTIONS = {
+    "application_name",
+    "connect_timeout",
+    "dbname",
+    "host",
+    "port",
+    "sslmode",
+    "target_session_attrs",
+    "user",
+}
+_SECRET_OPTIONS = {"passfile", "password", "sslpassword"}
+_PLACE = re.compile(r"(?P<host>\[[^\]]*\]|[^:/]*)(?::(?P<port>[^/]*))?(?P<path>/.*)?")
+
+
+def shown_url(url: str) -> str:
+    """A storage URL without its secrets, for messages. What cannot be told apart from a secret is hidden too.
+
+    >>> shown_url("postgresql://ada:secret@board/studies?sslmode=require&password=secret")
+    'postgresql://ada:***@board/studies?sslmode=require&password=***'
+    >>> shown_url("sqlite:///study.db")
+    'sqlite:///study.db'
+    """
+    scheme, mark, rest = url.partition("://")
+    if not mark:  # a path that was meant as a URL helps; anything else may be a password
+        return url if not re.search(r"[:@=]", url) else HIDDEN
+    if scheme in ("sqlite", "sqlite+pysqlite") and rest.startswith("/"):
+        path, asked, options = rest.partition("?")
+        return f"{scheme}://{path}" + (f"?{_shown_options(options)}" if asked else "")
+    if "?" in rest and rest.rfind("@") > rest.find("?"):
+        return f"{scheme}://{HIDDEN}"  # the ? may belong to a password, or the @ to an option
+    who, at, where = rest.rpartition("@")
+    user, colon, _ = who.partition(":")
+    place, asked, options = where.partition("?")
+    return (
+        f"{scheme}://{user}{f':{HIDDEN}' if colon else ''}{at}{_shown_place(place)}"
+        f"{f'?{_shown_options(options)}' if asked else ''}"
+    )
+
+
+def _shown_place(place: str) -> str:
+    """Host, port and database; a port that is no number may be the password of a URL without its host."""
+    match = _PLACE.fullmatch(place)
+    if match is None or not re.fullmatch(r"[0-9]*", match["port"] or ""):
+        return HIDDEN
+    return place
+
+
+def _shown_options(options: str) -> str:
+    """The options of a URL, with the values of those that tell nothing secret."""
+    return "&".join(_shown_option(option) for option in options.split("&"))
+
+
+def _shown_option(option: str) -> str:
+    name = option.partition("=")[0]
+    if name in _SHOWN_OPTIONS:
+        return option
+    return f"{name}={HIDDEN}" if name in _SECRET_OPTIONS else HIDDEN

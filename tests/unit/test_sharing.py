@@ -1,0 +1,367 @@
+"""One study, several workers: what each is asked, what is claimed, taken over, charged and waited for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from flexibo import Objective, Study
+from flexibo.errors import DesignError, InvalidTypeError, InvalidValueError, UnknownNameError
+from flexibo.events import Asked, Evaluation, Failed, Forgiven, Noted, Reissued, Released, Spent, Told
+from flexibo.executors import Outcome
+from flexibo.optimizer import Stop
+from flexibo.storage import MemoryStorage, Sign
+
+SPACE = {"x": (0.0, 1.0), "k": [1, 2, 3]}
+FUNCTIONS: dict[str, Any] = {
+    "a": lambda design: (design["x"] + design["k"] / 10, 5.0),
+    "b": lambda design: (1.0 - design["x"] + design["k"] / 20, 1.0),
+}
+
+
+def opened(storage: Any, **settings: Any) -> Study:
+    return Study(SPACE, ["a", "b"], storage=storage, **({"seed": 3, "n_initial": 3, "candidates": 50} | settings))
+
+
+def answered(study: Study, evaluation: Evaluation) -> None:
+    value, cost = FUNCTIONS[evaluation.objective](evaluation.design)
+    study.tell(evaluation, value, cost=cost)
+
+
+def asked(study: Study, **how: Any) -> Evaluation:
+    evaluation = study.ask(**how)
+    assert evaluation is not None
+    return evaluation
+
+
+@pytest.mark.parametrize("method", ["flexibo", "random", "sobol", "parego", "nsga2"])
+def test_two_workers_are_never_asked_the_same(method: str) -> None:
+    storage = MemoryStorage()
+    studies = [opened(storage, method=method, budget=60), opened(storage, method=method, budget=60)]
+    seen: list[tuple[Any, str]] = []
+    for step in range(20):
+        pair = [study.ask() for study in studies]
+        seen += [(e.design, e.objective) for e in pair if e is not None]
+        for study, evaluation in zip(studies, pair if step % 2 else pair[::-1], strict=True):
+            if evaluation is not None:
+                answered(study, evaluation)
+    assert len(seen) > 15
+    assert len(set(seen)) == len(seen)
+    studies[0].refresh()
+    studies[1].refresh()
+    assert studies[0].events == studies[1].events
+
+
+def test_a_thought_that_another_worker_had_first_is_thought_anew_with_other_candidates() -> None:
+    storage = MemoryStorage()
+    first, second = opened(storage), opened(storage)
+    while (evaluation := asked(first)).initial:
+        answered(first, evaluation)
+    first.release(evaluation)
+    second.refresh()
+    thought = second._optimizer.ask(second.history)
+    assert isinstance(thought, Evaluation)
+    claimed: list[Evaluation] = []
+    think = second._optimizer.ask
+
+    def disturbed(history: Any, **how: Any) -> Any:
+        answer = think(history, **how)
+        if not claimed:
+            claimed.append(asked(first))
+        return answer
+
+    second._optimizer.ask = disturbed  # type: ignore[method-assign]
+    mine = asked(second)
+    assert claimed[0].design == thought.design
+    assert (mine.design, mine.objective) != (claimed[0].design, claimed[0].objective)
+    assert mine.number == claimed[0].number + 1
+
+
+def test_a_thought_that_is_still_open_is_claimed_although_others_wrote_meanwhile() -> None:
+    storage = MemoryStorage()
+    first, second = opened(storage), opened(storage)
+    waiting = asked(first)
+    think, thoughts = second._optimizer.ask, []
+
+    def disturbed(history: Any, **how: Any) -> Any:
+        thoughts.append(think(history, **how))
+        answered(first, waiting)
+        return thoughts[-1]
+
+    second._optimizer.ask = disturbed  # type: ignore[method-assign]
+    assert asked(second).number == 1
+    assert len(thoughts) == 1
+
+
+def test_many_are_asked_at_once_and_differ() -> None:
+    study = opened(None)
+    evaluations = study.ask(5)
+    assert [e.number for e in evaluations] == [0, 1, 2, 3, 4]
+    assert len({(e.design, e.objective) for e in evaluations}) == 5
+    assert len(study.ask(50)) == 1  # the sixth of the initial evaluations; the rest waits for values
+    with pytest.raises(InvalidValueError, match="k is 0"):
+        study.ask(0)
+
+
+def test_only_what_a_worker_can_measure_is_asked_of_it() -> None:
+    storage = MemoryStorage()
+    trainer, board = opened(storage), opened(storage)
+    for _ in range(12):
+        error, energy = trainer.ask(only=["a"]), board.ask(only=["b"])
+        assert error is None or error.objective == "a"
+        assert energy is None or energy.objective == "b"
+        for study, evaluation in ((trainer, error), (board, energy)):
+            if evaluation is not None:
+                answered(study, evaluation)
+    board.refresh()
+    assert board.history.count(0) == board.history.count(1) == 12
+    with pytest.raises(UnknownNameError, match="did you mean"):
+        trainer.ask(only=["aa"])
+    with pytest.raises(InvalidTypeError, match="give a list of objectives"):
+        trainer.ask(only="a")
+
+
+@pytest.mark.parametrize("method", ["parego", "ehvi", "sobol"])
+def test_the_parts_of_a_bundle_go_to_the_workers_that_can_measure_them(method: str) -> None:
+    storage = MemoryStorage()
+    trainer, board = opened(storage, method=method), opened(storage, method=method)
+    while (evaluation := asked(trainer)).initial:
+        answered(trainer, evaluation)
+    for part in (evaluation, asked(trainer)):
+        answered(trainer, part)
+    designs = [asked(trainer, only=["a"]).design for _ in range(3)]
+    assert [asked(board, only=["b"]).design for _ in range(3)] == designs
+
+
+def test_what_a_vanished_worker_left_is_measured_by_the_next_and_nothing_is_asked_differently() -> None:
+    alone = opened(MemoryStorage(), budget=80)
+    expected = []
+    while (evaluation := alone.ask()) is not None:
+        expected.append((evaluation.design, evaluation.objective))
+        answered(alone, evaluation)
+    storage = MemoryStorage()
+    found = []
+    for kill_at in (2, 7, 13, 10**9):
+        study = opened(storage, budget=80)
+        while (evaluation := study.ask()) is not None:
+            if evaluation.number == kill_at and evaluation.number not in [n for n, *_ in found]:
+                break
+            found = [f for f in found if f[0] != evaluation.number]
+            found.append((evaluation.number, evaluation.design, evaluation.objective))
+            answered(study, evaluation)
+        study.close()
+    assert [(design, objective) for _, design, objective in found] == expected
+    assert sum(isinstance(event, Reissued) for event in opened(storage).events) == 3
+
+
+def test_the_time_a_vanished_worker_spent_is_charged_and_replaced_by_its_late_answer() -> None:
+    storage = MemoryStorage()
+    first, second = opened(storage), opened(storage)
+    e = asked(first)
+    first.take(Outcome(e, {"a": 0.5}, 3.0))
+    lost = asked(first, only=["a"])
+    worker = first._presence.worker
+    storage.sign(worker, Sign(9, first._presence.seconds + 100.0, -1.0, {"host": "far"}))
+    second._presence._is_gone = lambda worker, sign: True  # type: ignore[method-assign]
+    again = asked(second)
+    assert again == lost
+    assert second.spent == pytest.approx(103.0, abs=1.0)
+    first.take(Outcome(lost, {"a": 0.4}, 120.0))
+    second.refresh()
+    assert second.spent == pytest.approx(123.0)
+    second.take(Outcome(again, {"a": 0.4}, 7.0))
+    assert second.spent == pytest.approx(130.0), "the second answer counts by its cost alone"
+    assert isinstance(second.events[-1], Spent)
+    assert sum(isinstance(event, Told) and event.number == lost.number for event in second.events) == 1
+
+
+def test_costs_in_units_of_their_own_are_charged_as_expected_when_a_worker_vanishes() -> None:
+    storage = MemoryStorage()
+    first, second = opened(storage), opened(storage)
+    answered(first, asked(first, only=["a"]))
+    lost = asked(first, only=["a"])
+    assert lost.cost == 5.0
+    storage.sign(first._presence.worker, Sign(9, 3600.0, 60.0, {"host": "far"}))
+    second._presence._is_gone = lambda worker, sign: True  # type: ignore[method-assign]
+    asked(second)
+    assert second.spent == 10.0
+
+
+def test_what_a_vanished_worker_left_is_given_back_by_one_that_cannot_measure_it() -> None:
+    storage = MemoryStorage()
+    first, second = opened(storage), opened(storage)
+    lost = asked(first, only=["a"])
+    first.close()
+    asked(second, only=["b"])
+    assert Released(lost.number, "Its worker vanished.") in second.events
+    assert asked(second, only=["a"]).design == lost.design
+
+
+def test_what_a_living_worker_holds_is_left_alone() -> None:
+    storage = MemoryStorage()
+    first, second = opened(storage), opened(storage)
+    held = first.ask(6)
+    assert second.ask() is None
+    assert "tell a pending evaluation first" in second.stopped
+    assert isinstance(stop := second.claim(), Stop)
+    assert stop.waits
+    assert second.pending == tuple(held)
+
+
+def test_a_worker_of_some_objectives_waits_while_others_must_measure_first() -> None:
+    storage = MemoryStorage()
+    board = opened(storage)
+    for _ in range(3):
+        answered(board, asked(board, only=["b"]))
+    stop = board.claim(["b"])
+    assert isinstance(stop, Stop)
+    assert stop.waits
+    assert "measured elsewhere" in stop.reason
+
+
+def test_the_budget_is_reserved_for_what_others_measure() -> None:
+    storage = MemoryStorage()
+    first, second = opened(storage, budget=40), opened(storage, budget=40)
+    while (evaluation := asked(first)).initial:
+        answered(first, evaluation)
+    answered(first, evaluation)
+    spent, held = first.spent, []
+    while (evaluation := (first if len(held) % 2 else second).ask()) is not None:
+        held.append(evaluation)
+    assert spent + sum(e.cost for e in held) <= 40
+    assert spent + sum(e.cost for e in held) > 34
+
+
+def test_a_budget_is_not_overdrawn_by_two_that_thought_at_the_same_time() -> None:
+    storage = MemoryStorage()
+    first, second = opened(storage, budget=24), opened(storage, budget=24)
+    while first.spent < 18:
+        answered(first, asked(first))
+    think = second._optimizer.ask
+    taken: list[Evaluation] = []
+
+    def disturbed(history: Any, **how: Any) -> Any:
+        answer = think(history, **how)
+        if not taken:
+            taken.append(asked(first, only=["a"]))
+        return answer
+
+    second._optimizer.ask = disturbed  # type: ignore[method-assign]
+    second.refresh()
+    mine = second.ask(only=["a"])
+    assert mine is None
+    assert first.spent + taken[0].cost <= 24
+
+
+def test_an_impossible_design_is_not_asked_again_and_keeps_its_other_values() -> None:
+    tried: list[Any] = []
+
+    def broken(design: Any) -> float:
+        tried.append(design)
+        raise DesignError("There is not enough memory.")
+
+    study = opened(None, budget=60)
+    study.run({"a": lambda d: broken(d) if d["k"] == 3 else FUNCTIONS["a"](d), "b": FUNCTIONS["b"]})
+    assert tried
+    assert len({tuple(design.items()) for design in tried}) == len(tried)
+    failed = [event for event in study.events if isinstance(event, Failed)]
+    assert all(event.impossible and event.reason == "There is not enough memory." for event in failed)
+    assert any(row.design["k"] == 3 for row in study.front()) or study.history.count(1) > 0
+
+
+def test_failing_by_hand_as_impossible_ends_the_attempts() -> None:
+    study = opened(None)
+    evaluation = asked(study)
+    study.fail(evaluation, "no such layer", impossible=True)
+    for other in study.ask(50):
+        assert (other.design, other.objective) != (evaluation.design, evaluation.objective)
+
+
+def test_a_study_that_gave_up_on_failures_begins_anew_when_it_is_run_again() -> None:
+    def broken(design: Any) -> float:
+        raise RuntimeError("The board is off.")
+
+    study = opened(None, budget=100)
+    study.run({"a": FUNCTIONS["a"], "b": broken})
+    assert "failed in all of its" in study.stopped
+    study.run(FUNCTIONS)
+    assert Forgiven() in study.events
+    assert study.spent > 90
+
+
+def test_notes_are_kept_and_decide_nothing() -> None:
+    storage = MemoryStorage()
+    study = opened(storage)
+    plain = opened(None)
+    study.note("The fan was replaced.")
+    assert Noted("The fan was replaced.") in opened(storage).events
+    assert asked(study) == asked(plain)
+    with pytest.raises(InvalidTypeError, match="must be a text"):
+        study.note("  ")
+
+
+def test_named_stop_rules_hold_for_all_workers() -> None:
+    storage = MemoryStorage()
+    opened(storage, stop={"max_evaluations": 4})
+    worker = Study.load(storage)
+    assert len(worker.ask(9)) == 4
+    assert "4 evaluations were asked" in worker.stopped
+
+
+def test_what_a_vanished_worker_left_counts_once_towards_the_most_evaluations() -> None:
+    storage = MemoryStorage()
+    first = opened(storage, stop={"max_evaluations": 2})
+    assert len(first.ask(9)) == 2
+    first.close()
+    again = Study.load(storage)
+    assert [e.number for e in again.ask(9)] == [0, 1]
+
+
+def test_a_loaded_study_is_the_stored_one() -> None:
+    storage = MemoryStorage()
+    objectives = [Objective("a", unit="%", options=["x"], resources={"GPU": 1}), Objective("b", "max", noisy=True)]
+    study = Study(SPACE, objectives, storage=storage, budget=77, seed=5, n_initial=3, method="flexibo-rf-log")
+    loaded = Study.load(storage)
+    assert loaded.settings == study.settings
+    assert loaded.objectives == study.objectives
+    assert loaded.budget == 77
+    assert loaded.events == study.events
+
+
+def test_a_study_with_a_rule_is_loaded_with_it() -> None:
+    from flexibo import Space
+
+    storage = MemoryStorage()
+
+    def rule(design: Any) -> bool:
+        return bool(design["k"] < 3)
+
+    Study(Space(SPACE, valid=rule), ["a", "b"], storage=storage, seed=0)
+    with pytest.raises(InvalidValueError, match="without its rule"):
+        Study.load(storage)
+    assert Study.load(storage, valid=rule).space.valid is rule
+
+
+def test_callbacks_see_the_events_of_others_but_not_what_was_there_before() -> None:
+    storage = MemoryStorage()
+    first = opened(storage)
+    seen: list[Any] = []
+    second = opened(storage, callbacks=lambda study, event: seen.append(event))
+    assert seen == []
+    evaluation = asked(first)
+    second.refresh()
+    assert [type(event) for event in seen] == [Asked]
+    assert seen[0].evaluation == evaluation
+
+
+def test_an_origin_is_kept_with_the_study() -> None:
+    storage = MemoryStorage()
+    opened(storage, origin={"system": "lenet"})
+    assert Study.load(storage).history.origin == {"system": "lenet"}
+
+
+@pytest.mark.parametrize("lease", [0, -1, "60", True, float("nan")])
+def test_a_lease_must_be_a_time(lease: Any) -> None:
+    with pytest.raises(InvalidValueError, match="lease is"):
+        opened(None, lease=lease)
