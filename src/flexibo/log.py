@@ -35,6 +35,10 @@ class EventLog:
         self._notify = notify
         self._clock = clock
 
+    def unread(self) -> list[dict[str, Any]]:
+        """What is stored and was not learned yet."""
+        return self._storage.read(len(self.history.events))
+
     def begun(self, contents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Write the first events, unless others began the study meanwhile; returns what is stored, not yet learned."""
         written: list[dict[str, Any]] = []
@@ -56,7 +60,7 @@ class EventLog:
 
     def refresh(self) -> None:
         """Learn what others wrote."""
-        self.learn(self._storage.read(len(self.history.events)))
+        self.learn(self.unread())
 
     def commit(self, decide: Callable[[], Sequence[Event]]) -> None:
         """Write the events that `decide` returns; it is called when everything is known that was written before.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -146,12 +146,17 @@ def _name(choice: object) -> str:
     return f"{kind.__module__}.{kind.__qualname__}" if kind.__repr__ is object.__repr__ else repr(choice)
 
 
+def listed(designs: object) -> list[Mapping[str, Any]]:
+    """The initial designs as a list, which can be gone through again."""
+    if isinstance(designs, str | Mapping) or not isinstance(designs, Iterable):
+        raise InvalidTypeError(f"initial_designs is {designs!r}; give a list of mappings.")
+    return list(designs)
+
+
 def _initial(
     space: Space, seed: int, n_initial: int | None, given: Iterable[Mapping[str, Any]] | None
 ) -> tuple[tuple[Design, ...], int]:
     """The given designs first, then drawn ones up to n_initial; and how many were given."""
-    if given is not None and (isinstance(given, str | Mapping) or not isinstance(given, Iterable)):
-        raise InvalidTypeError(f"initial_designs is {given!r}; give a list of mappings.")
     first = () if given is None else tuple(dict.fromkeys(space.design(design) for design in given))
     count = (N_INITIAL if given is None else max(1, len(first))) if n_initial is None else n_initial
     count = whole_number("n_initial", count, least=1)
@@ -239,6 +244,15 @@ def checked_reference(
                 f"reference has {reference[objective.name]!r} for {objective.name!r}; it must be a finite number."
             ) from None
     return point
+
+
+def check_names(only: object, names: Collection[str]) -> None:
+    """Refuse what is no list of objectives."""
+    if isinstance(only, str) or not isinstance(only, Collection) or not only:
+        raise InvalidTypeError(f"only is {only!r}; give a list of objectives.")
+    for name in only:
+        if name not in names:
+            raise unknown_name("objective", name, names)
 
 
 def check_functions(functions: object, names: Sequence[str], leads: Sequence[str], *, some: bool) -> None:

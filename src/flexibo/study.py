@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -12,14 +13,12 @@ import numpy as np
 from flexibo.answers import added, answer, check_answerable, check_evaluation, told
 from flexibo.arrays import FloatArray
 from flexibo.asking import Asker
-from flexibo.believer import Believer
-from flexibo.catalogue import SURROGATES, find_method
+from flexibo.catalogue import find_method
 from flexibo.choice import hopeless
-from flexibo.costs import TRANSFORMS, CostCallable
-from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
+from flexibo.costs import CostCallable
+from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.events import (
     BudgetSet,
-    Created,
     Evaluation,
     Event,
     Failed,
@@ -29,27 +28,27 @@ from flexibo.events import (
     Released,
     Spent,
     StopSet,
-    event_to_dict,
 )
 from flexibo.executors import Executor, InlineExecutor, Measure, Outcome
+from flexibo.founding import founded, optimizer_of
 from flexibo.front import Front, front_rows
 from flexibo.history import History
 from flexibo.loading import stored_study
 from flexibo.log import EventLog
 from flexibo.objectives import Objective, check_objectives
-from flexibo.optimizer import NO_REGION_LEFT, Optimizer, Stop
+from flexibo.optimizer import NO_REGION_LEFT, Stop
 from flexibo.progress import progress_bar
 from flexibo.report import ParetoRegion, Summary, Trace, summarise, trace
 from flexibo.running import Loop
 from flexibo.settings import (
-    check_budget_covers_initial,
     check_functions,
+    check_names,
     checked_budget,
     checked_cost,
     checked_lease,
     checked_reference,
     checked_settings,
-    stored_choice,
+    listed,
     whole_number,
 )
 from flexibo.space import Design, Space
@@ -137,32 +136,27 @@ class Study:
         self._lock = threading.RLock()
         self._presence = Presence(opened, lease=checked_lease(lease))
         self._log = EventLog(opened, self.history, self._notify)
-        stored = opened.read()
-        self.settings = checked_settings(
+        settle = partial(
+            checked_settings,
             self.space,
             self.objectives,
-            stored[0]["settings"] if stored else {},
             method=method,
             seed=seed,
             n_initial=n_initial,
-            initial_designs=initial_designs,
+            initial_designs=None if initial_designs is None else listed(initial_designs),
             candidates=candidates,
             delta=delta,
             cost=cost,
             surrogate=surrogate,
         )
-        believer = Believer(
-            self.method,
-            self.settings.initial_designs,
-            seed=self.settings.seed,
-            m=self.settings.candidates,
-            delta=self.settings.delta,
-            surrogate=stored_choice("surrogate", surrogate, self.settings.surrogate, SURROGATES),
-            cost=stored_choice("cost", cost, self.settings.cost, TRANSFORMS),
+        choose = partial(optimizer_of, self.method, surrogate=surrogate, cost=cost)
+        self.settings, self._optimizer = founded(
+            self._log, settle, choose, name=name, budget=budget, origin=origin or {}
         )
-        self._optimizer = Optimizer(believer, n_given=self.settings.n_given)
         self._asker = Asker(self._log, self._optimizer, self._presence, self._stop_reason)
-        self._open(stored, budget, origin or {})
+        if budget is not None and budget != self.history.budget:
+            self.budget = budget
+        self._agree_when_to_stop()
         if reference is not None:
             self._fix_reference(checked_reference(reference, self._optimised))
 
@@ -461,18 +455,8 @@ class Study:
     def _stop_reason(self, evaluation: Evaluation) -> str:
         return stop_reason(self._stop_rules, self, self.history, evaluation)
 
-    def _open(self, stored: list[dict[str, Any]], budget: float | None, origin: Mapping[str, Any]) -> None:
-        """Go on with the study that is stored, or begin it, unless another process begins it first."""
-        leads = [purchase.objective for purchase in self.history.purchases]
-        is_new = not stored
-        if is_new:
-            check_budget_covers_initial(budget, self.settings, leads)
-            first = (Created(self.settings.to_dict(), origin), BudgetSet(budget))
-            stored = self._log.begun([event_to_dict(event) for event in first])
-        self.settings.check_against(stored[0]["settings"], self.name)
-        self._log.learn(stored, news=is_new)
-        if budget is not None and budget != self.history.budget:
-            self.budget = budget
+    def _agree_when_to_stop(self) -> None:
+        """Store the named rules that were given, or take those that are stored."""
         limits = named_limits(self._stop_rules)
         if limits and limits != self.history.stop:
             self._commit(lambda: [StopSet(limits)])
@@ -528,9 +512,5 @@ class Study:
         """The objectives to ask for, each as the one whose evaluation yields it."""
         if only is None:
             return None
-        if isinstance(only, str) or not isinstance(only, Collection) or not only:
-            raise InvalidTypeError(f"only is {only!r}; give a list of objectives.")
-        for name in only:
-            if name not in self._by_name:
-                raise unknown_name("objective", name, self._by_name)
+        check_names(only, self._by_name)
         return {self.history.purchases[self.history.purchase_of(name)].objective for name in only}

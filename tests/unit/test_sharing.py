@@ -365,3 +365,24 @@ def test_an_origin_is_kept_with_the_study() -> None:
 def test_a_lease_must_be_a_time(lease: Any) -> None:
     with pytest.raises(InvalidValueError, match="lease is"):
         opened(None, lease=lease)
+
+
+def test_two_that_begin_the_same_study_at_once_agree_on_what_was_left_to_chance() -> None:
+    class Race(MemoryStorage):
+        """Another process begins the study between this one's look and its first write."""
+
+        looked = False
+
+        def read(self, after: int = 0) -> list[dict[str, Any]]:
+            events = super().read(after)
+            if not self.looked and not events:
+                self.looked = True
+                others.append(opened(self, seed=None))
+            return events
+
+    others: list[Study] = []
+    storage = Race()
+    mine = opened(storage, seed=None)
+    assert mine.settings == others[0].settings
+    assert asked(mine).design == mine.settings.initial_designs[0]
+    assert [event["event"] for event in storage.read()].count("created") == 1
