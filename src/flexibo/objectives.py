@@ -206,6 +206,9 @@ class Objective:
             shown["options"] = list(shown["options"])
         return shown
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Objective.from_dict, (self.to_dict(),)  # the mapping of resources is a view, which does not travel
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Objective:
         """The objective that `to_dict` wrote."""

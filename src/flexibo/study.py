@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from typing import Any, overload
 
@@ -29,7 +30,7 @@ from flexibo.events import (
     Spent,
     StopSet,
 )
-from flexibo.executors import Executor, InlineExecutor, Measure, Outcome
+from flexibo.executors import Executor, Measure, Outcome, find_executor
 from flexibo.founding import founded, optimizer_of
 from flexibo.front import Front, front_rows
 from flexibo.history import History
@@ -362,7 +363,7 @@ class Study:
         self,
         objectives: Mapping[str, Measure],
         *,
-        executor: Executor | None = None,
+        executor: Executor | str = "inline",
         progress: bool | None = None,
         idle: float | None = None,
     ) -> None:
@@ -378,13 +379,16 @@ class Study:
             objectives: For each objective a function of a design. It returns the value (a mapping where objectives
                 are measured together), alone or with its cost; without one the wall-clock time in seconds is the cost.
                 In a stored study, functions of some objectives are enough if other processes measure the others.
-            executor: Where to measure; here by default.
+            executor: Where to measure: "inline" (here, one at a time), "processes", "dask", "ray", or an executor of
+                `flexibo.executors`, which you close yourself.
             progress: Whether to show a progress bar; by default in a terminal only.
             idle: Return after so many seconds without anything to do, rather than wait for other processes.
         """
         leads = [purchase.objective for purchase in self.history.purchases]
         check_functions(objectives, self.history.names, leads, some=self.shared)
-        executor = InlineExecutor() if executor is None else executor
+        if isinstance(executor, str):
+            with closing(find_executor(executor)) as made:
+                return self.run(objectives, executor=made, progress=progress, idle=idle)
         if not all(hasattr(executor, name) for name in ("has_room", "submit", "is_busy", "finished")):
             raise InvalidTypeError(f"executor is {executor!r}; it must be an executor of flexibo.executors.")
         if hopeless(self.history):
@@ -410,6 +414,7 @@ class Study:
                 for number in self._held() - before:
                     self._give_back(number)
         logger.info("Study %r stopped: %s", self.name, self.stopped)
+        return None
 
     def front(self, *, measured: bool = False) -> Front:
         """The designs that no other dominates, among those measured in at least one objective.

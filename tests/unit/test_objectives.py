@@ -91,3 +91,23 @@ def test_objectives_that_do_not_fit_together_get_one_sentence(objectives: list[o
 def test_the_dictionary_of_an_objective_makes_an_equal_one() -> None:
     objective = Objective("b", "max", unit="J", options=["x"], noisy=True, repeats=3, cost=2.0)
     assert Objective(**objective.to_dict()) == objective
+
+
+def test_an_objective_travels_to_other_processes_and_back_from_json() -> None:
+    import copy
+    import pickle
+
+    objective = Objective("joules", "max", unit="J", options=["a"], noisy=True, timeout=3, resources={"jetson": 1})
+    limited = Objective("ms", at_most=50, optimise=True)
+    for one in (objective, limited):
+        assert pickle.loads(pickle.dumps(one)) == one == copy.deepcopy(one) == Objective.from_dict(one.to_dict())
+    with pytest.raises(TypeError):
+        objective.resources["GPU"] = 1  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    "resources", [{"GPU": 0}, {"GPU": "1"}, {"GPU": True}, {"": 1}, ["GPU"], {"GPU": float("nan")}]
+)
+def test_resources_are_amounts_above_zero(resources: object) -> None:
+    with pytest.raises((InvalidValueError, InvalidTypeError), match="resource"):
+        Objective("error", resources=resources)  # type: ignore[arg-type]

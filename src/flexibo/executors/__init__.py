@@ -1,7 +1,102 @@
 """Executors: where measurements run."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.executors.base import Executor, Measure, Outcome
 from flexibo.executors.inline import InlineExecutor
 from flexibo.executors.measuring import measured
 
-__all__ = ["Executor", "InlineExecutor", "Measure", "Outcome", "measured"]
+if TYPE_CHECKING:
+    from flexibo.executors.dask import DaskExecutor
+    from flexibo.executors.processes import ProcessExecutor
+    from flexibo.executors.ray import RayExecutor
+
+__all__ = [
+    "EXECUTORS",
+    "DaskExecutor",
+    "Executor",
+    "InlineExecutor",
+    "Measure",
+    "Outcome",
+    "ProcessExecutor",
+    "RayExecutor",
+    "find_executor",
+    "measured",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of executor, imported when it is made: some need packages that are not always there.
+
+    Attributes:
+        module: Where its class is.
+        name: The name of its class.
+        takes: Which of the arguments of `find_executor` it takes.
+    """
+
+    module: str
+    name: str
+    takes: tuple[str, ...] = ()
+
+    def make(self, given: Mapping[str, Any]) -> Executor:
+        """A new one."""
+        executor: Executor = getattr(import_module(self.module), self.name)(**given)
+        return executor
+
+
+EXECUTORS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "inline": Kind("flexibo.executors.inline", "InlineExecutor"),
+        "processes": Kind("flexibo.executors.processes", "ProcessExecutor", ("n", "resources", "slots")),
+        "dask": Kind("flexibo.executors.dask", "DaskExecutor", ("n", "address", "resources")),
+        "ray": Kind("flexibo.executors.ray", "RayExecutor", ("n", "address", "resources")),
+    }
+)
+
+
+def __getattr__(name: str) -> Any:
+    for kind in EXECUTORS.values():
+        if kind.name == name:
+            return getattr(import_module(kind.module), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def find_executor(
+    name: str,
+    *,
+    n: int | None = None,
+    address: str | None = None,
+    resources: Mapping[str, float] | None = None,
+    slots: Mapping[str, int] | None = None,
+) -> Executor:
+    """The executor of that name; close it when it is no longer needed.
+
+    Args:
+        name: One of `EXECUTORS`.
+        n: How many evaluations run at a time.
+        address: Where a cluster is; without one, a local cluster is started.
+        resources: What there is in all, as in ``{"GPU": 1}``.
+        slots: How many evaluations of an objective may run at a time, as in ``{"energy": 1}``.
+
+    >>> find_executor("inline").is_busy()
+    False
+    """
+    if name not in EXECUTORS:
+        raise unknown_name("executor", name, EXECUTORS)
+    given = {"n": n, "address": address, "resources": resources, "slots": slots}
+    given = {argument: value for argument, value in given.items() if value is not None}
+    for argument in given:
+        if argument not in EXECUTORS[name].takes:
+            able = [other for other, kind in EXECUTORS.items() if argument in kind.takes]
+            raise InvalidValueError(
+                f"Executor {name!r} takes no {argument}; leave it out, or choose another executor: {', '.join(able)}."
+            )
+    return EXECUTORS[name].make(given)

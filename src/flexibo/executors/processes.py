@@ -1,0 +1,286 @@
+"""Measures in worker processes of this machine, several evaluations at a time."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Mapping
+from types import TracebackType
+
+from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError
+from flexibo.events import Evaluation
+from flexibo.executors.base import Measure, Outcome
+from flexibo.executors.child import Child
+from flexibo.executors.frames import Began, Fault, Reply
+from flexibo.executors.jobs import Job, ending, overdue, packed
+from flexibo.executors.slots import Slots
+from flexibo.interrupts import deferred_interrupts
+from flexibo.objectives import Objective
+
+GRACE_SECONDS = 2.0
+"""How long a function that was told that its time is over may tidy up before it is killed."""
+STARTS = 3
+"""How many worker processes may end before they begin one evaluation, until the machine is taken to be at fault."""
+LOOK_SECONDS = 0.5
+"""How often to look for processes that ended, where the system does not tell."""
+FAREWELL_SECONDS = 0.5
+"""How long idle worker processes may take to end by themselves."""
+
+
+class ProcessExecutor:
+    """Calls the objectives' functions in worker processes.
+
+    A function travels with what it refers to, so that lambdas, closures and functions of a script or a notebook work;
+    what it needs of importable modules is imported in the worker process, from the same places and in the same working
+    directory. The worker processes are started when they are needed and used again; one that crashes fails its
+    evaluation only, and one that outruns its objective's timeout is killed, with all that it started. They never
+    outlive this process.
+
+    An executor belongs to the process and the thread that use it.
+
+    Args:
+        n: How many worker processes; by default one per core that this process may use.
+        slots: How many evaluations of an objective may run at a time, as in ``{"energy": 1}``; those that are not
+            named are limited by `n` alone.
+        resources: What this machine offers in all, as in ``{"GPU": 1}``, for objectives that name `resources`; None:
+            these are not looked at.
+        environment: Variables for the worker processes, beside those of this process. Each also finds its number, from
+            0, in ``FLEXIBO_WORKER_SLOT``.
+        grace: Seconds between an objective's timeout, when its function is interrupted, and the kill.
+        clock: Gives seconds, steadily.
+    """
+
+    def __init__(
+        self,
+        n: int | None = None,
+        *,
+        slots: Mapping[str, int] | None = None,
+        resources: Mapping[str, float] | None = None,
+        environment: Mapping[str, str] | None = None,
+        grace: float = GRACE_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if os.name != "posix":
+            raise MachineError("Worker processes need Linux or macOS; measure with the inline executor here.")
+        self._slots = Slots(cores() if n is None else n, slots, resources)
+        self._environment = checked_environment({} if environment is None else environment)
+        if isinstance(grace, bool) or not isinstance(grace, int | float) or not grace >= 0:
+            raise InvalidValueError(f"grace is {grace!r}; it must be a number of seconds, zero or more.")
+        self._grace, self._clock = grace, clock
+        self._waiting: deque[Job] = deque()
+        self._done: list[Outcome] = []
+        self._fault: MachineError | None = None
+        self._crew: dict[Child, Job | None] = {}
+        self._owner = os.getpid()
+        self._end = weakref.finalize(self, end_all, self._crew, self._owner)
+
+    def has_room(self, objective: Objective) -> bool:
+        """Whether a worker, a slot and the resources that the objective needs are free.
+
+        Raises:
+            MachineError: The objective needs resources that the executor was never given.
+        """
+        self._check(objective)
+        return self._fault is None and not self._waiting and self._slots.fits(objective)
+
+    def is_busy(self) -> bool:
+        """Whether an evaluation was submitted that is not finished."""
+        return self._fault is not None or bool(self._done or self._waiting) or any(self._crew.values())
+
+    def submit(self, evaluation: Evaluation, objective: Objective, measure: Measure) -> None:
+        """Start one evaluation; where there is no room, it starts as soon as there is."""
+        self._check(objective)
+        self._waiting.append(packed(evaluation, objective, measure))
+        self._start_waiting()
+
+    def finished(self, wait: float | None = None) -> list[Outcome]:
+        """The outcomes that are there; if there is none yet, wait for one, at most so many seconds.
+
+        Raises:
+            MachineError: What measures is at fault; all that runs is stopped, and its evaluations are given up.
+        """
+        until = None if wait is None else self._clock() + wait
+        while True:
+            with deferred_interrupts():
+                self._collect()
+            self._start_waiting()
+            if self._done:
+                done, self._done = self._done, []
+                return done
+            if self._fault is not None:
+                fault = self._fault
+                self._give_up()
+                raise fault
+            if not self.is_busy() or (until is not None and self._clock() >= until):
+                return []
+            self._rest(until)
+
+    def close(self) -> None:
+        """Kill what runs, and end the idle worker processes. Nothing can be submitted afterwards."""
+        self._waiting.clear()
+        self._done.clear()
+        self._fault = None
+        self._end()
+
+    def __enter__(self) -> ProcessExecutor:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _check(self, objective: Objective) -> None:
+        if not self._end.alive:
+            raise InvalidValueError("This executor is closed; make a new one.")
+        if os.getpid() != self._owner:
+            raise InvalidValueError("This executor belongs to the process that made it; make another one here.")
+        self._slots.check(objective)
+
+    def _start_waiting(self) -> None:
+        """Hand what waits to worker processes, as far as there is room."""
+        for job in list(self._waiting):
+            if self._fault is None and self._slots.fits(job.objective):
+                self._start(job)
+
+    def _start(self, job: Job) -> None:
+        child = None
+        try:
+            with deferred_interrupts():  # a process that was started must be known
+                child = self._free_child()
+                self._waiting.remove(job)
+                self._slots.take(job.objective)
+                self._crew[child] = job
+                job.since, job.starts = self._clock(), job.starts + 1
+            is_sent = child.send(job.objective.name, job.digest, job.function, job.question)
+        except MachineError as error:
+            self._fault = error
+            return
+        except BaseException:  # Ctrl-C: half a task is worse than none
+            if child is not None:
+                self._dismiss(child)
+            raise
+        if not is_sent:
+            self._mourn(child, job)
+
+    def _free_child(self) -> Child:
+        """A worker process that is idle and alive, or a new one."""
+        for child in [child for child, job in self._crew.items() if job is None]:
+            if not child.is_over():
+                return child
+            self._dismiss(child)
+        slots = {child.slot for child in self._crew}
+        child = Child(min(set(range(self._slots.n)) - slots), self._environment)
+        self._crew[child] = None
+        return child
+
+    def _collect(self) -> None:
+        """Take in all that happened: replies first, then ends, then time limits."""
+        for child, job in list(self._crew.items()):
+            is_over = child.is_over()  # asked before reading, so that nothing that it said before its end is missed
+            for reply in child.received():
+                if job is not None:
+                    self._heard(child, job, reply)
+            if child not in self._crew:
+                continue
+            job = self._crew[child]
+            if is_over:
+                self._mourn(child, job)
+            elif job is not None and (end := job.ends_at(self._grace)) is not None and self._clock() >= end:
+                self._dismiss(child)
+                self._failed(job, overdue(job))
+
+    def _heard(self, child: Child, job: Job, reply: Reply) -> None:
+        if isinstance(reply, Began):
+            # The steady clock is the machine's; the bounds are for clocks that are not.
+            job.since, job.has_begun = min(max(reply.at, job.since), self._clock()), True
+        elif isinstance(reply, Fault):
+            self._fault = MachineError(reply.reason)
+            self._dismiss(child)
+        else:
+            self._crew[child] = None
+            self._slots.give_back(job.objective)
+            self._done.append(
+                Outcome(job.evaluation, reply.values, reply.cost, reply.reason, reply.timed, reply.impossible)
+            )
+
+    def _mourn(self, child: Child, job: Job | None) -> None:
+        """Bury a worker process that ended; what it had not begun is begun by another."""
+        has_ended = child.await_end(FAREWELL_SECONDS)  # it hangs up a moment before it has ended
+        status = self._dismiss(child)
+        end = ending(status) if has_ended else "closed its connection"
+        if job is None:
+            return
+        if job.has_begun:
+            self._failed(job, f"Its worker process {end}.")
+        elif job.starts < STARTS:
+            self._waiting.appendleft(job)
+        else:
+            self._fault = MachineError(
+                f"{job.starts} worker processes ended before they began to measure {job.objective.name!r}, and the "
+                f"last {end}; see what they wrote to the standard error."
+            )
+
+    def _failed(self, job: Job, reason: str) -> None:
+        self._done.append(Outcome(job.evaluation, None, max(0.0, self._clock() - job.since), reason))
+
+    def _dismiss(self, child: Child) -> int | None:
+        """End a worker process, and give back what its evaluation held."""
+        job = self._crew.pop(child)
+        if job is not None:
+            self._slots.give_back(job.objective)
+        return child.end()
+
+    def _give_up(self) -> None:
+        """Forget all that was submitted."""
+        self._fault = None
+        self._waiting.clear()
+        for child in [child for child, job in self._crew.items() if job is not None]:
+            self._dismiss(child)
+
+    def _rest(self, until: float | None) -> None:
+        """Sleep until something happens, a time limit is reached, or it is time to return."""
+        ends = [job.ends_at(self._grace) for job in self._crew.values() if job is not None]
+        moments = [moment for moment in (until, *ends) if moment is not None]
+        seconds = [max(0.0, min(moments) - self._clock())] if moments else []
+        with getattr(selectors, "PollSelector", selectors.DefaultSelector)() as selector:
+            for child in self._crew:
+                seconds += [] if child.tells_its_end else [LOOK_SECONDS]
+                for descriptor in child.descriptors:
+                    selector.register(descriptor, selectors.EVENT_READ)
+            selector.select(min(seconds, default=None))
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def checked_environment(environment: object) -> dict[str, str]:
+    """Variables of an environment: text by name."""
+    if not isinstance(environment, Mapping) or not all(
+        isinstance(text, str) for pair in environment.items() for text in pair
+    ):
+        raise InvalidTypeError(
+            f"environment is {environment!r}; give texts by name, such as {{'CUDA_VISIBLE_DEVICES': '0'}}."
+        )
+    return dict(environment)
+
+
+def end_all(crew: dict[Child, Job | None], owner: int) -> None:
+    """End worker processes: the busy ones at once, the idle ones after a moment for a farewell."""
+    if os.getpid() != owner:
+        return  # a forked copy of the process that owns them
+    idle = [child for child, job in crew.items() if job is None]
+    for child in idle:
+        child.dismiss()
+    for child in [child for child in crew if child not in idle]:
+        child.end()
+    until = time.monotonic() + FAREWELL_SECONDS
+    for child in idle:
+        child.await_end(until - time.monotonic())
+        child.end()
+    crew.clear()
