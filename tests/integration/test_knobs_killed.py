@@ -47,8 +47,8 @@ def state(machine: Path) -> dict[str, str]:
     return {name: (machine / name).read_text().strip() for name in FILES}
 
 
-def command(machine: Path, *words: str) -> list[str]:
-    places = ["--sys", str(machine / "sys"), "--proc", str(machine / "proc"), "--journal", str(machine / "knobs.json")]
+def command(machine: Path, *words: str, journal: str = "knobs.json") -> list[str]:
+    places = ["--sys", str(machine / "sys"), "--proc", str(machine / "proc"), "--journal", str(machine / journal)]
     return [sys.executable, "-c", RUN, words[0], *places, *words[1:]]
 
 
@@ -70,8 +70,8 @@ def end(process: subprocess.Popen[str]) -> int:
     return process.wait(timeout=60)
 
 
-def run(machine: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(machine, *words), capture_output=True, text=True, timeout=60)
+def run(machine: Path, *words: str, journal: str = "knobs.json") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(machine, *words, journal=journal), capture_output=True, text=True, timeout=60)
 
 
 @pytest.mark.slow
@@ -113,4 +113,24 @@ def test_a_living_session_is_named_and_left_alone(machine: Path) -> None:
         assert f"Process {process.pid} is using" in refused.stderr
     assert state(machine) == FILES | CHANGED
     assert end(process) == 0
+    assert state(machine) == FILES
+
+
+@pytest.mark.slow
+def test_another_journal_does_not_take_changed_settings_for_those_before(machine: Path) -> None:
+    process = begin(machine)
+    refused = run(machine, "set", "swappiness=30", "--", "true", journal="another.json")
+    assert refused.returncode != 0
+    assert f"Process {process.pid} is using settings of this machine, since '" in refused.stderr
+    assert f"(journal '{machine / 'knobs.json'}')" in refused.stderr
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait(timeout=60)
+    # The command that it ran lives on and must not keep the lock.
+    left = run(machine, "set", "swappiness=30", "--", "true", journal="another.json")
+    assert left.returncode != 0
+    assert f"were not put back; run: flexibo knobs restore --journal '{machine / 'knobs.json'}'" in left.stderr
+    assert end(process) == -signal.SIGKILL
+    assert state(machine) == FILES | CHANGED
+    assert run(machine, "restore").returncode == 0
+    assert run(machine, "set", "swappiness=30", "--", "true", journal="another.json").returncode == 0
     assert state(machine) == FILES

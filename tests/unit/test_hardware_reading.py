@@ -277,6 +277,73 @@ def test_an_unknown_idle_power_is_not_made_up_and_a_larger_one_never_makes_energ
 
 
 @pytest.mark.parametrize("step", [0.1, 0.001])
+@pytest.mark.parametrize(
+    ("call_seconds", "repeats", "total"),
+    [
+        (300.0, 1, 300.0),  # longer than the limit: one call is the reading
+        (35.0, 1, 35.0),  # a second one would not fit
+        (25.0, 1, 50.0),  # a third one would not fit: the second, warm one is the reading
+        (18.0, 1, 54.0),
+        (9.0, 4, 54.0),
+        (5.5, 8, 55.0),
+    ],
+)
+def test_a_limit_leaves_as_many_repeats_as_fit_and_always_one(
+    step: float, call_seconds: float, repeats: int, total: float
+) -> None:
+    world = World(call_seconds=call_seconds, step=step)
+    reading = read(world, limit_seconds=60.0)
+    assert reading.repeats == repeats
+    assert reading.seconds_total == pytest.approx(total)
+    assert world.n_calls == round(total / call_seconds)
+    assert reading.joules == pytest.approx(480 * call_seconds / 32, rel=0.06)
+    assert reading.call_seconds == pytest.approx(call_seconds)
+    assert (reading.spread is None) == (repeats == 1)
+
+
+@pytest.mark.parametrize("call_seconds", [0.0001, 0.007, 0.3])
+def test_a_limit_that_is_wide_enough_changes_nothing(call_seconds: float) -> None:
+    assert read(World(call_seconds=call_seconds), limit_seconds=60.0) == read(World(call_seconds=call_seconds))
+
+
+def test_a_short_limit_takes_windows_away_and_not_their_length() -> None:
+    reading = read(World(), limit_seconds=7.0)
+    assert reading.repeats == 3
+    assert 6.0 < reading.seconds_total <= 7.0
+    assert reading.joules == pytest.approx(480 * 0.007 / 32, rel=0.01)
+    least = read(World(), limit_seconds=0.001)
+    assert (least.repeats, least.joules) == (1, pytest.approx(480 * 0.007 / 32, rel=0.02))
+
+
+def test_a_first_call_that_loads_and_compiles_is_not_taken_for_a_long_one() -> None:
+    world = World()
+    slow = iter([20.0])
+
+    def work() -> None:
+        world.pass_time(next(slow, 0.0), 900.0)
+        world.work()
+
+    reading = measure(work, world, count=32, limit_seconds=60.0, clock=world.clock)
+    assert reading.call_seconds == pytest.approx(0.007)
+    assert reading.joules == pytest.approx(480 * 0.007 / 32, rel=0.01)
+    assert reading.repeats == 10
+
+
+@pytest.mark.parametrize("call_seconds", [25.0, 300.0])
+def test_a_counter_that_rests_during_a_long_call_has_stopped(call_seconds: float) -> None:
+    world = World(call_seconds=call_seconds)
+    world.read_joules = lambda: 7000.0  # type: ignore[method-assign]
+    with pytest.raises(MeterStoppedError, match=rf"a staircase has not risen for {call_seconds:.1f} s of work"):
+        read(world, limit_seconds=60.0)
+
+
+def test_an_estimate_of_a_long_call_is_one_call() -> None:
+    world = World(call_seconds=40.0)
+    reading = measure(world.work, EstimatedMeter(15, world.clock), count=4, limit_seconds=60.0, clock=world.clock)
+    assert (reading.joules, reading.repeats, world.n_calls) == (15 * 40.0 / 4, 1, 1)
+
+
+@pytest.mark.parametrize("step", [0.1, 0.001])
 @pytest.mark.parametrize("phase", [0.0, 0.0437])
 def test_idle_power_is_read_while_nothing_is_done(step: float, phase: float) -> None:
     world = World(step=step, phase=phase)
@@ -346,6 +413,8 @@ def test_an_error_of_the_work_is_passed_on() -> None:
         ({"repeats": True}, "repeats is True; it must be"),
         ({"window_seconds": 0.0}, "The window is 0.0 s; it must be a positive number."),
         ({"window_seconds": math.nan}, "The window is nan s"),
+        ({"limit_seconds": 0.0}, "The limit is 0.0 s; it must be a positive number."),
+        ({"limit_seconds": math.inf}, "The limit is inf s"),
         ({"warm_up_seconds": -1.0}, "warm_up_seconds is -1.0; it must be zero or more."),
         ({"warm_up_seconds": math.inf}, "warm_up_seconds is inf"),
         ({"idle_watts": -3.0}, "idle_watts is -3.0; it must be zero or more."),

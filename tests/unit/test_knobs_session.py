@@ -16,6 +16,7 @@ import pytest
 
 from flexibo.errors import InvalidValueError, UnknownNameError
 from flexibo.hardware.knobs import (
+    InUseError,
     Journal,
     JournalError,
     KnobError,
@@ -333,6 +334,8 @@ def test_without_permission_nothing_is_changed(tmp_path: Path) -> None:
         for path in (machine.roots.proc / "sys/vm").iterdir():
             path.chmod(0o666)
         swappiness.chmod(0o644)
+        (folder / "run/lock").mkdir(parents=True)
+        (folder / "run/lock").chmod(0o1777)
         before = contents(machine.roots)
         values: dict[str, Level] = {"dirty_ratio": 50, "swappiness": 10}
         with (
@@ -381,17 +384,17 @@ def test_sessions_do_not_nest_and_the_outer_one_is_untouched(bench: Bench) -> No
     assert bench.is_as_it_was()
 
 
-def test_sessions_with_their_own_journals_nest(bench: Bench, tmp_path: Path) -> None:
-    inner = Journal(tmp_path / "inner.json", bench.kernel.roots)
+def test_a_session_with_another_journal_is_refused_as_well(bench: Bench, tmp_path: Path) -> None:
+    # Were it let in, it would take 10 for what was there before and put that back when the first has ended.
+    other = Journal(tmp_path / "other.json", bench.kernel.roots)
     with bench.session({"swappiness": 10}):
-        with settings(linux_knobs(bench.kernel), {"swappiness": 30}, machine=bench.kernel, journal=inner):
-            assert "30\n" in contents(bench.kernel.roots).values()
         with (
-            pytest.raises(SystemExit),
-            settings(linux_knobs(bench.kernel), {"swappiness": 100}, machine=bench.kernel, journal=inner),
+            pytest.raises(InUseError, match="has a session already"),
+            settings(linux_knobs(bench.kernel), {"swappiness": 30}, machine=bench.kernel, journal=other),
         ):
-            os.kill(os.getpid(), signal.SIGTERM)
+            pytest.fail("the body must not run")
         assert contents(bench.kernel.roots)[str(bench.kernel.roots.proc / "sys/vm/swappiness")] == "10\n"
+        assert not other.path.exists()
     assert bench.is_as_it_was()
 
 
@@ -421,6 +424,7 @@ def test_a_forked_process_puts_nothing_back(bench: Bench) -> None:
     os.waitpid(pid, 0)
     assert bench.kernel.files.read(str(bench.kernel.roots.proc / "sys/vm/swappiness")) == "10"
     assert bench.journal.path.exists()
+    bench.fails(InUseError, "has a session already")  # the lock is not freed by the forked process either
     session.__exit__(None, None, None)
     assert bench.is_as_it_was()
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from flexibo import Study
-from flexibo.errors import InvalidValueError, MissingExtraError, UnknownNameError
+from flexibo.errors import DesignError, InvalidValueError, MissingExtraError, UnknownNameError
 from flexibo.hardware import EstimatedMeter, MeterError
-from flexibo.hardware.knobs import Journal, LinuxMachine, Write
+from flexibo.hardware.knobs import Journal, JournalError, LinuxMachine, Roots, Write, linux_knobs, settings
 from flexibo.systems import assemble
 from flexibo.systems.assemble import Wishes, assembled, task_of
 from flexibo.systems.bench import Bench
@@ -21,6 +21,8 @@ from flexibo.systems.data.base import Dataset, Images, MissingDataError
 from flexibo.systems.dnn import dnn_system
 from flexibo.systems.options import NETWORKS
 from flexibo.systems.platforms import LinuxCpu, Serving
+
+from .fake_linux import linux
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -70,15 +72,20 @@ class FakeTask:
 class Outcome:
     error_percent: float
     seconds: float
+    cost_seconds: float = 0.5
+    machines: tuple[str, ...] = ("there, a GPU", "here\n, cpu")
 
 
 class FakeStore:
-    def __init__(self) -> None:
-        self.asked: list[dict[str, Any]] = []
+    """Has all models or none."""
 
-    def trained(self, task: Any, design: Mapping[str, Any], *, seed: int, device: str) -> Outcome:
+    def __init__(self, *, is_empty: bool = False) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.is_empty = is_empty
+
+    def trained(self, task: Any, design: Mapping[str, Any], *, seed: int, device: str, train: Any) -> Any:
         self.asked.append(dict(design))
-        return Outcome(7.5, 3.25)
+        return train(task, design, seed=seed, device=device) if self.is_empty else Outcome(7.5, 3.25)
 
 
 class FakePlatform(LinuxCpu):
@@ -157,7 +164,8 @@ def test_what_changes_the_training_alone_does_not_change_energy(tmp_path: Path, 
 
 def test_the_error_comes_from_the_store_and_depends_on_the_network_alone(tmp_path: Path) -> None:
     bench = bench_of(tmp_path)
-    assert dnn_system(bench).functions["error_percent"](lenet(batch=16)) == 7.5
+    found = dnn_system(bench).functions["error_percent"](lenet(batch=16))
+    assert found == (7.5, 0.5)  # what the request cost here, and not the 3.25 s that the training took
     assert bench.store.asked == [{name: lenet()[name] for name in NETWORKS["lenet"]}]
 
 
@@ -178,7 +186,7 @@ def test_an_objective_that_no_reading_gives_is_refused(tmp_path: Path) -> None:
 def test_an_estimate_is_called_one(tmp_path: Path) -> None:
     system = dnn_system(bench_of(tmp_path, meter=EstimatedMeter(15)))
     assert [objective.name for objective in system.objectives] == ["error_percent", "estimated_energy_millijoules"]
-    assert "estimate: 15 W x time" in system.notes[-1]
+    assert "estimate: 15 W x time" in system.notes[2]
 
 
 def test_a_report_says_what_the_data_is(tmp_path: Path) -> None:
@@ -186,6 +194,45 @@ def test_a_report_says_what_the_data_is(tmp_path: Path) -> None:
     assert "40 held-out examples of shades" in notes[0]
     assert notes[1] == "Made up."
     assert "read from a fake" in notes[2]
+
+
+def test_a_report_says_what_is_not_offered_and_what_is_not_measured(tmp_path: Path) -> None:
+    machine = LinuxMachine(Roots(sys=tmp_path, proc=tmp_path))
+    notes = dnn_system(bench_of(tmp_path, platform=FakePlatform(2, machine), longest_seconds=60.0)).notes
+    assert "no instructions for bf16" in notes[3]
+    assert notes[4].startswith(
+        "An evaluation may take about 60 s here: designs that would take longer are not measured"
+    )
+    (tmp_path / "cpuinfo").write_text("flags : avx512_bf16\n")
+    assert len(dnn_system(bench_of(tmp_path, platform=FakePlatform(2, machine))).notes) == 3
+
+
+def test_a_network_that_would_take_too_long_to_train_is_not_begun(tmp_path: Path) -> None:
+    task = task_of(find_system("lenet"), images(), epochs=1)
+    parts: dict[str, Any] = {"task": task, "longest_seconds": 1e-6}
+    for store in (None, FakeStore(is_empty=True)):
+        bench = bench_of(tmp_path, store=store, **parts)
+        with pytest.raises(DesignError, match=r"^Training this lenet would take about .* s on this processor, and an"):
+            bench.error_percent(lenet())
+        assert float(bench.error(lenet())["error_percent"]) >= 0  # a recording measures what it is asked to
+    # What is in the store need not be trained.
+    assert bench_of(tmp_path, **parts).error_percent(lenet()) == (7.5, 0.5)
+    assert bench_of(tmp_path, task=task, store=None, longest_seconds=3600.0).error_percent(lenet())[0] >= 0
+
+
+def test_a_batch_that_would_take_too_long_is_not_begun_and_a_reading_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flexibo.systems import bench as benches
+
+    task = task_of(find_system("lenet"), images(), epochs=1)
+    with pytest.raises(DesignError, match=r"^A batch of 16 of this lenet would take about .*smaller batch\.$"):
+        bench_of(tmp_path, task=task, longest_seconds=1e-9).inference(lenet(batch=16))
+    limits: list[float | None] = []
+    monkeypatch.setattr(benches, "measure", lambda *work, limit_seconds, **rest: limits.append(limit_seconds))
+    bench_of(tmp_path, task=task, longest_seconds=60.0).inference(lenet())
+    bench_of(tmp_path, task=task).inference(lenet())
+    assert limits == [60.0, None]
 
 
 def test_a_design_that_needs_too_much_memory_fails_and_the_study_goes_on(tmp_path: Path) -> None:
@@ -198,7 +245,9 @@ def test_a_design_that_needs_too_much_memory_fails_and_the_study_goes_on(tmp_pat
         evaluation = study.ask()
         assert evaluation is not None
         try:
-            study.tell(evaluation, system.functions[evaluation.objective](evaluation.design), cost=1.0)
+            found = system.functions[evaluation.objective](evaluation.design)
+            value, cost = found if isinstance(found, tuple) else (found, 1.0)
+            study.tell(evaluation, value, cost=cost)
         except MemoryError as error:
             study.fail(evaluation, str(error), cost=1.0)
     assert study.history.count(1) == 1
@@ -230,7 +279,11 @@ def test_a_recording_gets_plain_numbers(tmp_path: Path) -> None:
     bench = bench_of(tmp_path)
     network = {name: lenet()[name] for name in NETWORKS["lenet"]}
     deployment = {name: value for name, value in lenet().items() if name not in network}
-    assert bench.error(network) == {"error_percent": 7.5, "training_seconds": 3.25}
+    assert bench.error(network) == {
+        "error_percent": 7.5,
+        "training_seconds": 3.25,
+        "trained_on": "there, a GPU and here\\n, cpu",
+    }
     reading = bench.reading(network, deployment)
     assert set(reading) == {"energy_joules", "latency_ms", "power_watts", "reading_seconds"}
     assert all(type(value) is float and value > 0 for value in reading.values())
@@ -240,8 +293,11 @@ def test_a_bench_without_a_store_trains_each_time(tmp_path: Path) -> None:
     task = task_of(find_system("lenet"), images(), epochs=2)
     bench = bench_of(tmp_path, task=task, store=None)
     first, second = bench.error(lenet()), bench.error(lenet())
-    assert first["error_percent"] == second["error_percent"] <= 50.0
-    assert first["training_seconds"] > 0 < second["training_seconds"]
+    assert first["error_percent"] == second["error_percent"]
+    assert all(float(one["training_seconds"]) > 0 and one["trained_on"] for one in (first, second))
+    error, cost = bench.error_percent(lenet())
+    assert error == first["error_percent"] <= 50.0
+    assert cost > 0
 
 
 def test_a_warm_up_leaves_no_trace(tmp_path: Path) -> None:
@@ -302,11 +358,37 @@ class TestAssembling:
             assembled(Wishes("lenet", tmp_path, platform="linux-cpu", estimate_watts=10, dataset="squad"))
 
     def test_a_knob_that_is_unknown_or_cannot_be_set(self, tmp_path: Path) -> None:
-        from flexibo.hardware.knobs import Roots
-
         platform = LinuxCpu(machine=LinuxMachine(Roots(sys=tmp_path, proc=tmp_path)))
         with pytest.raises(UnknownNameError, match="did you mean 'swappiness'"):
             assemble._knobs(platform, ["swapiness"])
         with pytest.raises(InvalidValueError, match="'swappiness' cannot be set"):
             assemble._knobs(platform, ["swappiness"])
         assert assemble._knobs(platform, ["all"]) == ()
+
+    @pytest.mark.parametrize("longest", [0.0, -1.0, float("nan")])
+    def test_a_limit_that_is_no_time(self, tmp_path: Path, longest: float) -> None:
+        with pytest.raises(InvalidValueError, match=r"The longest evaluation is .* s; it must be a positive number"):
+            assemble._limit(longest)
+
+    def test_a_limit_is_the_platforms_own_unless_one_is_named(self) -> None:
+        assert [assemble._limit(longest) for longest in (None, 60.0, float("inf"))] == [None, 60.0, None]
+
+
+def test_a_run_with_knobs_is_refused_at_once_where_another_session_holds_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roots = linux(tmp_path)
+    machine = LinuxMachine(roots)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(assemble, "find_platform", lambda name: LinuxCpu(cores=2, machine=machine))
+    monkeypatch.setattr(assemble, "_dataset", lambda entry, wishes: images())
+    wishes = Wishes("lenet", tmp_path, estimate_watts=10, models=tmp_path, knobs=("swappiness",))
+    assert [knob.name for knob in assembled(wishes).knobs] == ["swappiness"]
+    other = Journal(tmp_path / "other.json", roots)
+    with (
+        settings(linux_knobs(machine), {"swappiness": 10}, machine=machine, journal=other),
+        pytest.raises(JournalError, match="has a session already"),
+    ):
+        assembled(wishes)
+    assert assembled(wishes).longest_seconds == 60.0
+    assert assembled(replace(wishes, longest_seconds=float("inf"))).longest_seconds is None

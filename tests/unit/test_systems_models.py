@@ -51,7 +51,7 @@ class Trainer:
         self.asked.append({"design": dict(design), **rest})
         self.before()
         model = task.build(design)
-        return Trained(model, self.error_percent, 3.0, 2, (0.9, 0.5))
+        return Trained(model, self.error_percent, 3.0, 2, (0.9, 0.5), ("there, a GPU", "here, cpu"))
 
 
 class Clock:
@@ -88,7 +88,8 @@ def test_a_model_is_trained_once_and_then_read(store: ModelStore, trainer: Train
     first = store.trained(TASK, DESIGN, seed=1, device="cpu", train=trainer)
     second = ModelStore(store.folder).trained(TASK, DESIGN, seed=1, device="cpu", train=trainer)
     assert len(trainer.asked) == 1
-    assert first == second
+    assert replace(first, cost_seconds=0.0) == replace(second, cost_seconds=0.0)
+    assert second.machines == ("there, a GPU", "here, cpu")
     assert (second.error_percent, second.seconds, second.epochs, second.losses) == (12.5, 3.0, 2, (0.9, 0.5))
     assert second.design == DESIGN
 
@@ -212,6 +213,7 @@ def test_a_damaged_entry_is_trained_again(
         {"design": {"filters_1": 1}},
         {"name": "lenet-of-another-name"},
         {"epochs": "many"},
+        {"machines": None},
     ],
 )
 def test_an_entry_that_does_not_say_what_it_should_is_not_trusted(
@@ -231,7 +233,7 @@ def test_an_entry_names_what_it_is_and_no_date(store: ModelStore, trainer: Train
     assert entry["fingerprint"] == TASK.fingerprint
     assert set(entry) == {
         "name", "network", "design", "fingerprint", "seed", "error_percent", "seconds", "epochs", "losses",
-        "weights_sha256",
+        "machines", "weights_sha256",
     }  # fmt: skip
 
 
@@ -382,6 +384,56 @@ def test_one_waits_while_another_trains_and_then_reads_its_model(store: ModelSto
     assert waiting.trained(TASK, DESIGN, seed=1, train=trainer).error_percent == 77.0
     assert clock.now == 3 * POLL_SECONDS
     assert not trainer.asked
+
+
+def test_a_request_is_charged_with_what_it_took_here(store: ModelStore) -> None:
+    clock = Clock()
+    here = ModelStore(store.folder, clock=clock)
+
+    def train(task: Any, design: Any, **rest: Any) -> Trained:
+        clock.now += 7.0
+        # The checkpoint of another host had 100 s behind it: they are the model's, and not this request's.
+        return Trained(task.build(design), 12.5, 107.0, 2, (), ("there", "here"))
+
+    first = here.trained(TASK, DESIGN, seed=1, train=train)
+    assert (first.seconds, first.cost_seconds) == (107.0, 7.0)
+    second = ModelStore(store.folder, clock=clock).trained(TASK, DESIGN, seed=1, train=train)
+    assert (second.seconds, second.cost_seconds, second.machines) == (107.0, 0.0, ("there", "here"))
+
+
+def test_waiting_for_anothers_training_is_not_charged(store: ModelStore, trainer: Trainer) -> None:
+    lock = locked(store)
+
+    def other_finishes() -> None:
+        if clock.now >= 20 * POLL_SECONDS:
+            lock.unlink(missing_ok=True)
+            store.put(TASK, DESIGN, Trained(TASK.build(DESIGN), 77.0, 10.0, 1, (), ("there",)), seed=1)
+
+    clock = Clock(other_finishes)
+    found = ModelStore(store.folder, clock=clock, sleep=clock.sleep).trained(TASK, DESIGN, seed=1, train=trainer)
+    assert clock.now == 20 * POLL_SECONDS
+    assert (found.cost_seconds, found.seconds, found.machines) == (0.0, 10.0, ("there",))
+
+
+def test_who_takes_over_from_a_dead_host_is_charged_with_the_training_and_not_with_the_wait(store: ModelStore) -> None:
+    locked(store)
+    clock = Clock()
+
+    def passes() -> None:
+        clock.now += 7.0
+
+    taken = ModelStore(store.folder, host="here", clock=clock, sleep=clock.sleep)
+    assert taken.trained(TASK, DESIGN, seed=1, train=Trainer(before=passes)).cost_seconds == 7.0
+    assert clock.now > STALE_SECONDS
+
+
+def test_the_sentence_of_another_hosts_failure_is_one_printable_line(store: ModelStore) -> None:
+    with pytest.raises(TrainingFailedError):
+        store.trained(TASK, DESIGN, seed=1, train=Trainer(before=fails))
+    path = only(store, "*.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"failed": "nan\nflexibo: all is well\x1b[2J"}))
+    with pytest.raises(TrainingFailedError, match=r"^nan\\nflexibo: all is well\\x1b\[2J$"):
+        store.trained(TASK, DESIGN, seed=1, train=Trainer())
 
 
 def test_one_that_waits_gets_the_failure_of_the_one_that_trains(store: ModelStore, trainer: Trainer) -> None:

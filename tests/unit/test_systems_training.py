@@ -21,6 +21,7 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
 from flexibo.errors import FlexiBOError, InvalidValueError  # noqa: E402
+from flexibo.systems import training  # noqa: E402
 from flexibo.systems.memory import OutOfMemoryError  # noqa: E402
 from flexibo.systems.tasks.base import Optimiser, TrainingFailedError, adam, one_cycle, shuffled  # noqa: E402
 from flexibo.systems.training import (  # noqa: E402
@@ -199,6 +200,15 @@ def test_the_seconds_of_the_interrupted_part_are_counted(tmp_path: Path) -> None
     # Start, epoch 1, epoch 2: 20 seconds are in the checkpoint.
     times = iter((1000.0, 1003.0, 1006.0, 1007.0))
     assert train(Parity(), DESIGN, seed=3, folder=tmp_path, clock=lambda: next(times)).seconds == 27.0
+
+
+def test_a_training_says_on_which_machines_its_time_was_spent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "machine_name", lambda device: f"there, {device}")
+    with pytest.raises(StopsError):
+        train(Parity(), DESIGN, seed=3, folder=tmp_path, progress=interrupt_after(2))
+    monkeypatch.setattr(training, "machine_name", lambda device: f"here, {device}")
+    assert train(Parity(), DESIGN, seed=3, folder=tmp_path).machines == ("there, cpu", "here, cpu")
+    assert train(Parity(), DESIGN, seed=3).machines == ("here, cpu",)
 
 
 def test_the_network_is_in_training_mode_in_every_epoch() -> None:

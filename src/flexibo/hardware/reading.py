@@ -6,7 +6,12 @@ and the energy of a window of work is wrong by up to one step over the window's 
 - By default a window lasts 20 steps of the counter, and 0.2 s at least.
 - Where a step is more than 1 % of a window, windows begin and end right after a step, which is waited for while the
   work goes on. What remains is the time between two looks at the counter: the work's own, or a twentieth of a step.
-  A window is lengthened where even that would be more than 5 % of it.
+  A window is lengthened where even that would be more than 5 % of it. Work whose single call takes longer than a step
+  cannot be stopped at one; its windows last 20 steps instead.
+
+A limit bounds what a reading takes, for work of which a single call may last a minute: there are as many windows as fit
+and at least one, which then is a single call. Where not even two calls fit, the first one is the reading, though it
+was not warm.
 """
 
 from __future__ import annotations
@@ -48,7 +53,7 @@ class EnergyReading:
         spread: How much the windows differ: the interquartile range of their joules over the median; None for a single
             window.
         n_inferences: Inferences in all windows together.
-        repeats: The number of windows.
+        repeats: The number of windows; fewer than were asked for where more would not have fitted the limit.
         seconds_total: What the measurement itself took, with warm-up.
         is_estimate: Whether the joules are calculated instead of measured.
         meter: The name of the meter.
@@ -76,6 +81,7 @@ def measure(
     repeats: int = 10,
     window_seconds: float | None = None,
     warm_up_seconds: float = 0.5,
+    limit_seconds: float | None = None,
     idle_watts: float | None = None,
     clock: Callable[[], float] = time.perf_counter,
     synchronise: Callable[[], object] = lambda: None,
@@ -88,9 +94,10 @@ def measure(
         work: Runs `count` inferences; it may return before a device has done them.
         meter: What counts joules.
         count: How many inferences one call of `work` is.
-        repeats: How many windows there are.
+        repeats: How many windows there are, unless the limit allows fewer.
         window_seconds: How long a window lasts at least; by default what the meter needs.
         warm_up_seconds: How long the work runs before the first window.
+        limit_seconds: How long the whole reading may take, unless a single call lasts longer; None is without limit.
         idle_watts: The power of the idle machine, read by the same meter (`idle_power`).
         clock: Seconds.
         synchronise: Waits until the device has done all work, such as `torch.cuda.synchronize`.
@@ -101,14 +108,11 @@ def measure(
         MeterError: The meter cannot be read, or it fell.
     """
     _check(count=count, repeats=repeats)
-    _check_seconds(window_seconds, warm_up_seconds, idle_watts)
+    _check_seconds(window_seconds, warm_up_seconds, idle_watts, limit_seconds)
     start = clock()
     run = _Run(work, meter, clock, synchronise)
-    call_seconds = run.warm_up(warm_up_seconds)
-    run.pace(window_seconds, call_seconds)
-    marks = [run.begin()]
-    for _ in range(repeats):
-        marks.append(run.window(marks[-1]))
+    end = math.inf if limit_seconds is None else start + limit_seconds
+    call_seconds, marks = run.marks(repeats, window_seconds, warm_up_seconds, end)
     windows = [_Window(after, before, count) for before, after in pairwise(marks)]
     joules = [window.joules for window in windows]
     return EnergyReading(
@@ -120,7 +124,7 @@ def measure(
         idle_watts=idle_watts,
         spread=_spread(joules),
         n_inferences=sum(window.n_inferences for window in windows),
-        repeats=repeats,
+        repeats=len(windows),
         seconds_total=clock() - start,
         is_estimate=meter.is_estimate,
         meter=meter.name,
@@ -146,12 +150,9 @@ def idle_power(
         MeterStoppedError: The meter does not rise.
         MeterError: The meter cannot be read, or it fell.
     """
-    _check_seconds(seconds, 0.0, None)
+    _check_seconds(seconds, 0.0, None, None)
     nap = max(meter.update_seconds / LOOKS_PER_STEP, 0.001)
-    run = _Run(lambda: sleep(nap), meter, clock, lambda: None)
-    run.pace(seconds, nap)
-    before = run.begin()
-    window = _Window(run.window(before), before, count=1)
+    window = _Run(lambda: sleep(nap), meter, clock, lambda: None).window(seconds, nap)
     return window.joules / window.seconds
 
 
@@ -208,34 +209,77 @@ class _Run:
         self._window_seconds = SHORTEST_WINDOW_SECONDS
         self._waits_for_steps = False
 
-    def warm_up(self, seconds: float) -> float:
-        """The time of one call, after working for some time."""
-        start = self._clock()
-        self._call(1)  # not timed: it loads, compiles and allocates
+    def marks(
+        self, repeats: int, window_seconds: float | None, warm_up_seconds: float, end: float
+    ) -> tuple[float, list[_Mark]]:
+        """The time of one call, and where windows begin and end; at least one lies between them.
+
+        Args:
+            repeats: How many windows there are at most.
+            window_seconds: How long each lasts at least.
+            warm_up_seconds: How long the work runs before them.
+            end: No window begins that would end after this time.
+        """
+        before = self._mark()
+        first = self._marked_call()  # it loads, compiles and allocates, and is a window only where no other fits
         times: list[float] = []
-        while not times or self._clock() - start < seconds:
+        if first.seconds - before.seconds >= self._shortest_window(window_seconds):
+            if 2 * first.seconds - before.seconds > end:
+                return first.seconds - before.seconds, self._risen(before, first)
+            second = self._marked_call()
+            times.append(second.seconds - first.seconds)
+            if second.seconds + times[0] > end:
+                return times[0], self._risen(first, second)
+        call_seconds = self._warm_up(before.seconds + warm_up_seconds, times)
+        self._pace(window_seconds, call_seconds)
+        marks = [self._begin()]
+        while len(marks) <= repeats:
+            marks.append(self._window(marks[-1]))
+            if 2 * marks[-1].seconds - marks[-2].seconds > end:
+                break
+        return call_seconds, marks
+
+    def window(self, seconds: float, nap: float) -> _Window:
+        """One window of calls that take a nap each."""
+        self._pace(seconds, nap)
+        before = self._begin()
+        return _Window(self._window(before), before, count=1)
+
+    def _shortest_window(self, window_seconds: float | None) -> float:
+        if window_seconds is not None:
+            return window_seconds
+        return max(SHORTEST_WINDOW_SECONDS, STEPS_PER_WINDOW * self._meter.update_seconds)
+
+    def _marked_call(self) -> _Mark:
+        """Where things stand after one more call."""
+        self._call(1)
+        return self._mark()
+
+    def _warm_up(self, until: float, times: list[float]) -> float:
+        """The time of one call, after working until some time; `times` are those of calls that were timed before."""
+        while not times or self._clock() < until:
             before = self._clock()
             self._call(1)
             times.append(self._clock() - before)
         return median(times[len(times) // 2 :])
 
-    def pace(self, window_seconds: float | None, call_seconds: float) -> None:
+    def _pace(self, window_seconds: float | None, call_seconds: float) -> None:
         """Settles how long a window lasts and how many calls lie between two looks."""
         step = self._meter.update_seconds
-        if window_seconds is None:
-            window_seconds = max(SHORTEST_WINDOW_SECONDS, STEPS_PER_WINDOW * step)
-        self._waits_for_steps = step > 0.01 * window_seconds
+        window_seconds = self._shortest_window(window_seconds)
+        # Between calls that are longer than a step, a look finds the counter as old as if nobody had waited.
+        self._waits_for_steps = call_seconds < step and step > 0.01 * window_seconds
         look_seconds = step / LOOKS_PER_STEP if self._waits_for_steps else window_seconds / 50
         self._stretch = max(1, int(look_seconds / max(call_seconds, 1e-9)))
         age_seconds = min(step, self._stretch * call_seconds) if self._waits_for_steps else step
         self._window_seconds = max(window_seconds, STEPS_PER_WINDOW * age_seconds)
 
-    def begin(self) -> _Mark:
+    def _begin(self) -> _Mark:
         """Where the first window begins."""
         mark = self._mark()
         return self._next_step(mark) if self._waits_for_steps else mark
 
-    def window(self, start: _Mark) -> _Mark:
+    def _window(self, start: _Mark) -> _Mark:
         """Where a window ends that began at `start`."""
         while self._clock() - start.seconds < self._window_seconds:
             self._call(self._stretch)
@@ -253,10 +297,19 @@ class _Run:
             if now.joules > mark.joules or self._meter.is_estimate:
                 return now
             if now.seconds - mark.seconds > patience:
-                raise MeterStoppedError(
-                    f"{self._meter.name} has not risen for {now.seconds - mark.seconds:.1f} s of work; it has stopped "
-                    f"updating, so choose another meter or restart its driver."
-                )
+                raise self._stopped(now.seconds - mark.seconds)
+
+    def _risen(self, before: _Mark, after: _Mark) -> list[_Mark]:
+        """Both marks, if the counter has moved between them."""
+        if after.joules > before.joules or self._meter.is_estimate:
+            return [before, after]
+        raise self._stopped(after.seconds - before.seconds)
+
+    def _stopped(self, seconds: float) -> MeterStoppedError:
+        return MeterStoppedError(
+            f"{self._meter.name} has not risen for {seconds:.1f} s of work; it has stopped updating, so choose another "
+            "meter or restart its driver."
+        )
 
     def _call(self, n_calls: int) -> None:
         for _ in range(n_calls):
@@ -297,9 +350,12 @@ def _check(**numbers: int) -> None:
             raise InvalidValueError(f"{name} is {number!r}; it must be a whole number of at least 1.")
 
 
-def _check_seconds(window_seconds: float | None, warm_up_seconds: float, idle_watts: float | None) -> None:
-    if window_seconds is not None and not (math.isfinite(window_seconds) and window_seconds > 0):
-        raise InvalidValueError(f"The window is {window_seconds!r} s; it must be a positive number.")
+def _check_seconds(
+    window_seconds: float | None, warm_up_seconds: float, idle_watts: float | None, limit_seconds: float | None
+) -> None:
+    for what, seconds in (("window", window_seconds), ("limit", limit_seconds)):
+        if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
+            raise InvalidValueError(f"The {what} is {seconds!r} s; it must be a positive number.")
     for name, number in (("warm_up_seconds", warm_up_seconds), ("idle_watts", idle_watts or 0.0)):
         if not (math.isfinite(number) and number >= 0):
             raise InvalidValueError(f"{name} is {number!r}; it must be zero or more.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexibo.errors import InvalidValueError, MissingExtraError, missing_extra, unknown_name
 from flexibo.hardware import EnergyMeter, EstimatedMeter, MeterError, open_meter
-from flexibo.hardware.knobs import Journal, Knob, default_path, state
+from flexibo.hardware.knobs import Journal, Knob, check_free, default_path, state
 from flexibo.systems.catalogue import Entry, find_system
 from flexibo.systems.data.base import AnyDataset
 from flexibo.systems.platforms import Platform, find_platform
@@ -36,6 +37,10 @@ class Wishes:
         estimate_watts: Estimate the energy from this power instead of measuring it; None measures.
         knobs: The settings of the machine that are options; ``("all",)`` takes all that can be set.
         seed: Of everything random.
+        longest_seconds: How long an evaluation may take; what would take longer is not begun. None: the platform's own
+            limit, a minute on a processor and none on a GPU; infinity is without limit.
+        objectives: What is measured here; empty: everything. Who measures the error alone needs no meter and no knobs;
+            who measures energy alone keeps no models. Both need the data: it decides the network's shape.
     """
 
     system: str
@@ -49,6 +54,8 @@ class Wishes:
     estimate_watts: float | None = None
     knobs: tuple[str, ...] = ()
     seed: int = 0
+    longest_seconds: float | None = None
+    objectives: tuple[str, ...] = ()
 
 
 def assembled(wishes: Wishes) -> Bench:
@@ -61,16 +68,30 @@ def assembled(wishes: Wishes) -> Bench:
     if find_spec("torch") is None:
         raise missing_extra("torch", "dnn")
     from flexibo.systems.bench import Bench
+    from flexibo.systems.dnn import NoMeter, reads_energy, trains
     from flexibo.systems.models import ModelStore
 
+    reads = reads_energy(wishes.objectives)
     platform = find_platform(wishes.platform)
     _check_device(platform)
-    meter = _meter(platform, wishes)
-    knobs = _knobs(platform, wishes.knobs)
+    meter = _meter(platform, wishes) if reads else NoMeter()
+    knobs = _knobs(platform, wishes.knobs) if reads else ()
     task = task_of(entry, _dataset(entry, wishes), epochs=wishes.epochs)
     journal = Journal(default_path(os.environ, Path.home()), roots=platform.machine.roots)
-    store = None if wishes.models is None else ModelStore(wishes.models)
-    return Bench(entry, task, platform, store, meter, journal, knobs, wishes.seed)
+    store = ModelStore(wishes.models) if wishes.models is not None and trains(wishes.objectives) else None
+    longest = platform.longest_seconds if wishes.longest_seconds is None else wishes.longest_seconds
+    if knobs:
+        check_free(journal, machine=platform.machine)
+    return Bench(entry, task, platform, store, meter, journal, knobs, wishes.seed, _limit(longest))
+
+
+def _limit(longest: float | None) -> float | None:
+    """A limit in seconds, None where there is none."""
+    if longest is None or longest == math.inf:
+        return None
+    if not longest > 0:
+        raise InvalidValueError(f"The longest evaluation is {longest!r} s; it must be a positive number.")
+    return longest
 
 
 def task_of(entry: Entry, data: AnyDataset, *, epochs: int | None = None) -> Any:

@@ -11,6 +11,7 @@ from flexibo.hardware import EnergyMeter
 from flexibo.hardware.knobs import Journal, Knob, settings
 from flexibo.hardware.reading import EnergyReading, measure
 from flexibo.systems.catalogue import Entry
+from flexibo.systems.names import shown
 from flexibo.systems.platforms import Platform
 
 Design = Mapping[str, Any]
@@ -32,6 +33,8 @@ class Bench:
         journal: Where what knobs change is kept until it is put back.
         knobs: Settings of the machine that designs have a value for.
         seed: Of initial weights and of the training.
+        longest_seconds: How long an evaluation of a study may take: what would take longer here is not begun, and a
+            reading makes as many repeats as fit. None is without limit.
     """
 
     entry: Entry
@@ -42,19 +45,34 @@ class Bench:
     journal: Journal
     knobs: tuple[Knob, ...] = ()
     seed: int = 0
+    longest_seconds: float | None = None
 
-    def error_percent(self, design: Design) -> float:
-        """The held-out error of the design's network, trained now or found in the store."""
-        return float(self._trained(design).error_percent)
+    def error_percent(self, design: Design) -> tuple[float, float]:
+        """The held-out error of the design's network, trained now or found in the store, and what that cost here.
+
+        The cost is the time of this request on this machine: a model that another process or host has trained costs
+        its reading, also where this one had to wait for it.
+
+        Raises:
+            TooSlowError: It would have to be trained, and that would take too long here.
+        """
+        trained = self._trained(design, self.longest_seconds)
+        cost = trained.seconds if self.store is None else trained.cost_seconds
+        return float(trained.error_percent), float(cost)
 
     def inference(self, design: Design, *, repeats: int = 10, window_seconds: float | None = None) -> EnergyReading:
         """What running the design's network costs.
 
         Its weights are fresh even where there are trained ones: the reading then depends on the options that it is said
         to depend on and on no other.
+
+        Raises:
+            TooSlowError: A single batch would take too long here.
         """
         from flexibo.systems.memory import within_memory
 
+        if self.longest_seconds is not None:
+            self._check_reading(design, self.longest_seconds)
         what = f"to run {self.entry.name} with {dict(design)} on {self.platform.device}"
         return within_memory(lambda: self._read(design, repeats, window_seconds), what)
 
@@ -69,10 +87,14 @@ class Bench:
             self.task.loss(model, next(iter(self.task.batches(network, generator, device)))).backward()
             optimiser.steps.step()
 
-    def error(self, network: Design) -> dict[str, float]:
-        """For a recording: the error and what its training took."""
+    def error(self, network: Design) -> dict[str, float | str]:
+        """For a recording: the error, what its training took, wherever that was, and where it was."""
         trained = self._trained(network)
-        return {"error_percent": float(trained.error_percent), "training_seconds": float(trained.seconds)}
+        return {
+            "error_percent": float(trained.error_percent),
+            "training_seconds": float(trained.seconds),
+            "trained_on": " and ".join(map(shown, trained.machines)),
+        }
 
     def reading(self, network: Design, deployment: Design) -> dict[str, float]:
         """For a recording: one long window."""
@@ -100,15 +122,34 @@ class Bench:
                     count=ready.count,
                     repeats=repeats,
                     window_seconds=window_seconds,
+                    limit_seconds=self.longest_seconds,
                     synchronise=ready.synchronise,
                 )
 
-    def _trained(self, design: Design) -> Any:
-        if self.store is None:
-            from flexibo.systems.training import train
+    def _check_reading(self, design: Design, longest_seconds: float) -> None:
+        import torch
 
-            return train(self.task, self._of_network(design), seed=self.seed, device=self.platform.device)
-        return self.store.trained(self.task, self._of_network(design), seed=self.seed, device=self.platform.device)
+        from flexibo.systems.effort import check_reading
+
+        batch = int(design["batch"] if "batch" in design else design["batch_size"])
+        every = torch.get_num_threads()
+        share = min(int(design.get("threads", every)), every) / every
+        network, device = self._of_network(design), self.platform.device
+        check_reading(self.task, network, device, longest_seconds, batch=batch, share=share)
+
+    def _trained(self, design: Design, longest_seconds: float | None = None) -> Any:
+        from flexibo.systems.effort import check_training
+        from flexibo.systems.training import train
+
+        def trained(task: Any, network: Design, **how: Any) -> Any:
+            if longest_seconds is not None:
+                check_training(task, network, self.platform.device, longest_seconds)
+            return train(task, network, **how)
+
+        network, how = self._of_network(design), {"seed": self.seed, "device": self.platform.device}
+        if self.store is None:
+            return trained(self.task, network, **how)
+        return self.store.trained(self.task, network, **how, train=trained)
 
     def _of_network(self, design: Design) -> dict[str, Any]:
         return {name: design[name] for name in self.entry.options}

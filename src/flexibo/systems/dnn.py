@@ -4,16 +4,52 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.hardware import MeterError
 from flexibo.objectives import Objective
 from flexibo.space import Ordinal, Space
 from flexibo.systems.base import Measure, System
 from flexibo.systems.bench import Bench
 
+ERROR = "error_percent"
+ENERGY = "energy_millijoules"
+# An estimate bears its name: nobody can take it for a measurement, in no table and in no file.
+ESTIMATE = "estimated_energy_millijoules"
 BESIDE = {"latency_ms": "ms", "power_watts": "W"}
 """What a reading of energy gives beside it, with its unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoMeter:
+    """Stands in for the meter on a machine that measures the error alone."""
+
+    name: str = "no meter"
+    update_seconds: float = 1.0
+    is_estimate: bool = False
+
+    def read_joules(self) -> float:
+        """There is nothing to read."""
+        raise MeterError(f"This machine measures {ERROR} alone; measure energy on one that has a meter.")
+
+
+def reads_energy(objectives: Collection[str]) -> bool:
+    """Whether who measures these objectives, or all if there are none, reads energy.
+
+    >>> reads_energy(["error_percent"]), reads_energy(["latency_ms"]), reads_energy([])
+    (False, True, True)
+    """
+    for name in objectives:
+        if name not in (ERROR, ENERGY, ESTIMATE, *BESIDE):
+            raise unknown_name("objective", name, (ERROR, ENERGY, ESTIMATE, *BESIDE))
+    return set(objectives) != {ERROR}
+
+
+def trains(objectives: Collection[str]) -> bool:
+    """Whether who measures these objectives, or all if there are none, trains networks."""
+    return not objectives or ERROR in objectives
 
 
 def stack_space(bench: Bench) -> Space:
@@ -25,12 +61,13 @@ def stack_space(bench: Bench) -> Space:
     return Space(options)
 
 
-def dnn_system(bench: Bench, *, beside: Collection[str] = ()) -> System:
+def dnn_system(bench: Bench, *, beside: Collection[str] = (), only: Collection[str] = ()) -> System:
     """A system of the paper: `error_percent` (dear) and `energy_millijoules` of one inference (cheap).
 
     Args:
         bench: The network on its platform.
         beside: Further objectives that a reading of energy gives for nothing: ``latency_ms``, ``power_watts``.
+        only: The objectives that are measured here, if not all: the notes are about these.
     """
     for name in beside:
         if name not in BESIDE:
@@ -38,9 +75,8 @@ def dnn_system(bench: Bench, *, beside: Collection[str] = ()) -> System:
     space = stack_space(bench)
     entry = bench.entry
     running = (*entry.running_options, *(name for name in space.names if name not in entry.options))
-    error = Objective("error_percent", unit="%", options=tuple(entry.options))
-    # An estimate bears its name: nobody can take it for a measurement, in no table and in no file.
-    title = "estimated_energy_millijoules" if bench.meter.is_estimate else "energy_millijoules"
+    error = Objective(ERROR, unit="%", options=tuple(entry.options))
+    title = ESTIMATE if bench.meter.is_estimate else ENERGY
     energy = Objective(title, unit="mJ", options=running, noisy=True)
     others = [
         Objective(name, unit=unit, options=running, noisy=True, measured_with=title)
@@ -53,15 +89,32 @@ def dnn_system(bench: Bench, *, beside: Collection[str] = ()) -> System:
         given = {title: 1000 * found.joules, "latency_ms": 1000 * found.call_seconds, "power_watts": found.watts}
         return {name: given[name] for name in (title, *(other.name for other in others))}
 
-    data = bench.task.data
     notes = (
-        f"error_percent is measured on {len(data.test):,} held-out examples of {data.name} after training on "
-        f"{len(data.train):,}.",
-        *((data.note,) if data.note else ()),
-        f"{title} is of one inference, read from {bench.meter.name}.",
+        *(_training_notes(bench) if trains(only) else ()),
+        *((f"{title} is of one inference, read from {bench.meter.name}.",) if reads_energy(only) else ()),
+        *(bench.platform.notes() if reads_energy(only) else ()),
+        *_limit_note(bench),
     )
     functions: dict[str, Measure] = {error.name: bench.error_percent, energy.name: read}
     return System(entry.name, space, (error, energy, *others), functions, notes, identity=identity_of(bench))
+
+
+def _training_notes(bench: Bench) -> tuple[str, ...]:
+    data = bench.task.data
+    note = (
+        f"{ERROR} is measured on {len(data.test):,} held-out examples of {data.name} after training on "
+        f"{len(data.train):,}."
+    )
+    return (note, data.note) if data.note else (note,)
+
+
+def _limit_note(bench: Bench) -> tuple[str, ...]:
+    if bench.longest_seconds is None:
+        return ()
+    return (
+        f"An evaluation may take about {bench.longest_seconds:g} s here: designs that would take longer are not "
+        "measured, and a reading that would is the median of fewer than ten repeats.",
+    )
 
 
 def identity_of(bench: Bench) -> str:

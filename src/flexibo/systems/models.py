@@ -23,7 +23,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -31,6 +31,7 @@ from uuid import uuid4
 from torch import nn
 
 from flexibo.errors import MachineError
+from flexibo.systems.names import shown
 from flexibo.systems.tasks.base import Design, Device, Task, TrainingFailedError
 from flexibo.systems.training import (
     Progress,
@@ -64,10 +65,13 @@ class Stored:
     Attributes:
         design: The values of its network's options.
         error_percent: Its error on the held-out examples, as measured after training.
-        seconds: What training and testing took.
+        seconds: What training and testing took, wherever that was.
         epochs: How often it saw the training examples.
         losses: The mean loss of each epoch.
         weights: The file of its weights.
+        machines: Where it was trained; several where an attempt on one machine was gone on with on another.
+        cost_seconds: What the request for it took here and now: the training, or only finding it in the store. The
+            time in which another process trained it and this one waited is not in it.
     """
 
     design: Mapping[str, Any]
@@ -76,6 +80,8 @@ class Stored:
     epochs: int
     losses: tuple[float, ...]
     weights: Path
+    machines: tuple[str, ...] = ()
+    cost_seconds: float = 0.0
 
     def load(self, task: Task, device: Device = "cpu") -> nn.Module:
         """The trained network, in evaluation mode."""
@@ -149,14 +155,20 @@ class ModelStore:
             "seconds": trained.seconds,
             "epochs": trained.epochs,
             "losses": list(trained.losses),
+            "machines": list(trained.machines),
             "weights_sha256": hashlib.sha256(content).hexdigest(),
         }
         name = self._name(task, design, seed)
         self._keep(f"{name}.pt", content)
         self._keep_entry(name, task, design, seed, entry)
-        options = network_options(task, design)
         return Stored(
-            options, trained.error_percent, trained.seconds, trained.epochs, trained.losses, self.folder / f"{name}.pt"
+            network_options(task, design),
+            trained.error_percent,
+            trained.seconds,
+            trained.epochs,
+            trained.losses,
+            self.folder / f"{name}.pt",
+            trained.machines,
         )
 
     def trained(
@@ -189,24 +201,30 @@ class ModelStore:
         name = self._name(task, design, seed)
         lock = self.folder / f"{name}.lock"
         watch = _Watch(lock, self._host, self._clock)
+        begin = self._clock()
         while True:
             stored = self._known(task, design, seed, retry_failed)
             if stored is not None:
-                return stored
+                return self._charged(stored, begin)
             with self._locked(lock) as is_mine:
                 if is_mine:
                     # Another process may have finished between the look above and the lock.
                     stored = self._known(task, design, seed, retry_failed)
-                    return stored or self._train(name, task, design, seed, device, train, progress)
+                    stored = stored or self._train(name, task, design, seed, device, train, progress)
+                    return self._charged(stored, begin)
             if watch.holder_is_dead():
                 watch.remove()
             else:
                 self._sleep(POLL_SECONDS)
+                begin = self._clock()  # what went before was waiting for another's work
+
+    def _charged(self, stored: Stored, begin: float) -> Stored:
+        return replace(stored, cost_seconds=self._clock() - begin)
 
     def _known(self, task: Task, design: Design, seed: int, retry_failed: bool) -> Stored | None:
         reason = None if retry_failed else self.failure(task, design, seed=seed)
         if reason is not None:
-            raise TrainingFailedError(reason)
+            raise TrainingFailedError(shown(reason))  # it may be another host's text
         return self.get(task, design, seed=seed)
 
     def _train(
@@ -345,7 +363,8 @@ def _stored(entry: Mapping[str, Any], weights: Path) -> Stored | None:
         digest = hashlib.sha256(weights.read_bytes()).hexdigest()
         if digest != entry["weights_sha256"] or not all(math.isfinite(number) for number in numbers):
             return None
-        return Stored(dict(entry["design"]), numbers[0], numbers[1], int(entry["epochs"]), tuple(numbers[2:]), weights)
+        design, epochs, machines = dict(entry["design"]), int(entry["epochs"]), tuple(map(str, entry["machines"]))
+        return Stored(design, numbers[0], numbers[1], epochs, tuple(numbers[2:]), weights, machines)
     except (KeyError, TypeError, ValueError, OSError):
         return None
 

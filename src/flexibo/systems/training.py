@@ -30,12 +30,13 @@ from torch import nn
 
 from flexibo.arrays import plain
 from flexibo.errors import InvalidValueError
+from flexibo.systems.machine import machine_name
 from flexibo.systems.memory import within_memory
 from flexibo.systems.options import NETWORKS
 from flexibo.systems.tasks.base import Design, Device, Optimiser, Task, TrainingFailedError, fingerprint_of
 
 CHECKPOINT = "checkpoint.pt"
-PARTS = {"identity", "model", "optimiser", "schedule", "losses", "seconds"}
+PARTS = {"identity", "model", "optimiser", "schedule", "losses", "seconds", "machines"}
 """What a checkpoint holds."""
 LARGEST_GRADIENT = 1.0
 _BUILDING = 0
@@ -56,6 +57,7 @@ class Trained:
         seconds: What training and testing took, with the finished epochs of earlier attempts.
         epochs: How often it saw the training examples.
         losses: The mean loss of each epoch.
+        machines: Where that time was spent; several where an attempt on one machine was gone on with on another.
     """
 
     model: nn.Module
@@ -63,6 +65,7 @@ class Trained:
     seconds: float
     epochs: int
     losses: tuple[float, ...]
+    machines: tuple[str, ...] = ()
 
 
 def train(
@@ -118,16 +121,18 @@ class _Training:
         with seeded(self.seed, _BUILDING, self.device):
             model = self.task.build(self.design).to(self.device)
         optimiser = self.task.optimiser(model, self.design)
-        losses, earlier = self._resume(model, optimiser)
+        losses, earlier, machines = self._resume(model, optimiser)
+        here = machine_name(self.device)
+        machines = machines if here in machines else (*machines, here)
         for epoch in range(len(losses) + 1, n_epochs + 1):
             losses.append(self._epoch(model, optimiser, epoch))
-            self._keep(model, optimiser, losses, earlier + self.clock() - start)
+            self._keep(model, optimiser, losses, earlier + self.clock() - start, machines)
             if self.progress is not None:
                 self.progress(epoch, n_epochs, losses[-1])
         error = self.task.error_percent(model, self.design, self.device)
         if not math.isfinite(error):
             raise TrainingFailedError(f"The error of the trained {self.task.network} is {error}; it must be a number.")
-        return Trained(model, error, earlier + self.clock() - start, n_epochs, tuple(losses))
+        return Trained(model, error, earlier + self.clock() - start, n_epochs, tuple(losses), machines)
 
     def _epoch(self, model: nn.Module, optimiser: Optimiser, epoch: int) -> float:
         """The mean loss of an epoch, looked at once at its end: a look per batch would make the GPU wait."""
@@ -151,7 +156,9 @@ class _Training:
                 )
         return float(np.mean(values[0], dtype=np.float64))
 
-    def _keep(self, model: nn.Module, optimiser: Optimiser, losses: list[float], seconds: float) -> None:
+    def _keep(
+        self, model: nn.Module, optimiser: Optimiser, losses: list[float], seconds: float, machines: tuple[str, ...]
+    ) -> None:
         if self.folder is None:
             return
         state = {
@@ -161,6 +168,7 @@ class _Training:
             "schedule": optimiser.schedule.state_dict(),
             "losses": list(losses),
             "seconds": seconds,
+            "machines": list(machines),
         }
         content = packed(state)
         try:
@@ -169,19 +177,19 @@ class _Training:
         except OSError as error:
             _log.warning("No checkpoint in %s after epoch %d: %s.", self.folder, len(losses), error.strerror or error)
 
-    def _resume(self, model: nn.Module, optimiser: Optimiser) -> tuple[list[float], float]:
-        """The losses so far and the seconds that they took; model and optimiser are as they were then."""
+    def _resume(self, model: nn.Module, optimiser: Optimiser) -> tuple[list[float], float, tuple[str, ...]]:
+        """The losses so far, the seconds that they took and where; model and optimiser are as they were then."""
         path = None if self.folder is None else self.folder / CHECKPOINT
         state = None if path is None else _checkpoint(path)
         if state is None:
-            return [], 0.0
+            return [], 0.0, ()
         if state["identity"] != identity(self.task, self.design, self.seed):
             _log.warning("The checkpoint %s is of another training; it is not used.", path)
-            return [], 0.0
+            return [], 0.0, ()
         model.load_state_dict(state["model"])
         optimiser.steps.load_state_dict(state["optimiser"])
         optimiser.schedule.load_state_dict(state["schedule"])
-        return list(state["losses"]), float(state["seconds"])
+        return list(state["losses"]), float(state["seconds"]), tuple(map(str, state["machines"]))
 
 
 @contextmanager

@@ -24,9 +24,10 @@ from flexibo.hardware.knobs.cpu import ActiveCores, CpuFrequency
 from flexibo.hardware.knobs.files import LinuxMachine
 from flexibo.hardware.knobs.jetson import EmcFrequency, GpuFrequency, jetson_knobs
 from flexibo.hardware.knobs.journal import Journal, JournalError, default_path
+from flexibo.hardware.knobs.lock import InUseError, lock_path
 from flexibo.hardware.knobs.memory import memory_knobs
 from flexibo.hardware.knobs.nvidia import GpuClock, NvidiaGpus, PowerLimit, nvidia_knobs
-from flexibo.hardware.knobs.session import restore, settings
+from flexibo.hardware.knobs.session import check_free, restore, settings
 from flexibo.hardware.knobs.storage import Scheduler
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "EmcFrequency",
     "GpuClock",
     "GpuFrequency",
+    "InUseError",
     "Journal",
     "JournalError",
     "Knob",
@@ -51,9 +53,11 @@ __all__ = [
     "State",
     "Write",
     "all_knobs",
+    "check_free",
     "default_path",
     "jetson_knobs",
     "linux_knobs",
+    "lock_path",
     "nvidia_knobs",
     "os_knobs",
     "restore",

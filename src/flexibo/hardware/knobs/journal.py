@@ -72,15 +72,18 @@ class Journal:
     roots: Roots = HERE
     processes: Path = Path("/proc")
 
+    @property
+    def boot_id(self) -> str:
+        """Which boot of which machine this is."""
+        return self._kernel("boot_id")
+
     def begin(self, writes: Sequence[Write]) -> None:
         """Write the journal of a session of this process; when this returns it is on the disk.
 
         Raises:
             JournalError: There is one already, or it cannot be written.
         """
-        found = self.load()
-        if found is not None:
-            raise self._taken(found)
+        self.check_absent()
         with self._writing():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             draft = self._draft(writes, os.getpid())
@@ -93,6 +96,12 @@ class Journal:
                 ) from None
             finally:
                 os.unlink(draft)
+
+    def check_absent(self) -> None:
+        """Raise an error that says what to do if there is a journal already."""
+        found = self.load()
+        if found is not None:
+            raise self._taken(found)
 
     def update(self, writes: Sequence[Write], *, is_left: bool = False) -> None:
         """Replace what the journal says; with `is_left` it is no longer that of a living session."""
@@ -136,7 +145,7 @@ class Journal:
 
     def is_of_this_boot(self, entry: Entry) -> bool:
         """Whether the machine has not been restarted since, and is the same."""
-        return entry.boot_id == self._kernel("boot_id")
+        return entry.boot_id == self.boot_id
 
     def is_alive(self, entry: Entry) -> bool:
         """Whether the session's process still runs on this machine."""
@@ -170,9 +179,7 @@ class Journal:
     def _draft(self, writes: Sequence[Write], pid: int) -> str:
         """A file beside the journal with its next content, on the disk."""
         self._check(writes)
-        entry = Entry(
-            self._kernel("hostname"), self._kernel("boot_id"), pid, self._started(pid) if pid else "", tuple(writes)
-        )
+        entry = Entry(self._kernel("hostname"), self.boot_id, pid, self._started(pid) if pid else "", tuple(writes))
         descriptor, draft = tempfile.mkstemp(dir=self.path.parent, prefix=f"{self.path.name}.")
         try:
             with open(descriptor, "w", encoding="utf-8") as file:

@@ -3,20 +3,22 @@
 Success, an exception, Ctrl-C, SIGTERM, SIGHUP: everything is put back, in reverse order, before the session ends. After
 kill -9 or a lost terminal with no chance to act, `restore` does it from the journal.
 
-One session per journal: a second one, nested or in another thread of the same process, is refused. In a thread that is
-not the main one a session works as well, but signals do not reach it: one that ends the process leaves the journal. A
-process forked inside a session does not put anything back.
+One session per machine: a second one, of another user, nested or in another thread, is refused, because it would take
+what the first has changed for what was there before. In a thread that is not the main one a session works as well, but
+signals do not reach it: one that ends the process leaves the journal. A process forked inside a session does not put
+anything back.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 from flexibo.errors import unknown_name
 from flexibo.hardware.knobs.base import Knob, KnobError, Level, Machine, RestoreError, Write, agrees, chosen
-from flexibo.hardware.knobs.journal import Journal, JournalError
+from flexibo.hardware.knobs.journal import Entry, Journal, JournalError
+from flexibo.hardware.knobs.lock import held
 from flexibo.hardware.knobs.signals import held_signals
 
 # A limit that is refused because of another one may be accepted once that is back, and a speed shows its old value only
@@ -50,13 +52,14 @@ def settings(
         RestoreError: Something could not be put back; it takes precedence over what happened in the context.
     """
     turned = _turned(knobs, values)
-    plans = [knob.writes(value) for knob, value in turned]
     if dry_run or not turned:
-        yield _flat(plans)
+        yield _flat([knob.writes(value) for knob, value in turned])
         return
-    _check_permission(turned, plans, machine)
     owner, made = os.getpid(), list[Write]()
-    with held_signals() as hold:
+    # The lock comes first: what is read before it may be what another session has changed.
+    with held_signals() as hold, held(journal, roots=machine.roots):
+        plans = [knob.writes(value) for knob, value in turned]
+        _check_permission(turned, plans, machine)
         journal.begin(_flat(plans))
         try:
             _turn(turned, plans, machine, journal, made)
@@ -80,21 +83,46 @@ def restore(journal: Journal, *, machine: Machine, force: bool = False) -> tuple
         force: Whether to do it even if the session's process is alive or the machine has been restarted.
 
     Raises:
-        JournalError: The journal is damaged, of another boot or in use; nothing is changed.
+        JournalError: The journal is damaged, of another boot or in use, or another session holds; nothing is changed.
         RestoreError: Something could not be put back; the journal keeps it.
     """
-    entry = journal.load()
-    if entry is None:
+    if _left(journal, force) is None:
         return ()
-    if not force and not journal.is_of_this_boot(entry):
+    with held_signals(), ExitStack() as stack:
+        try:
+            stack.enter_context(held(journal, roots=machine.roots))
+        except JournalError:
+            if not force:
+                raise
+        entry = _left(journal, force)  # anew: another process may have put it back before the lock was ours
+        if entry is None:
+            return ()
+        _finish(entry.writes, machine, journal)
+    return entry.writes
+
+
+def check_free(journal: Journal, *, machine: Machine) -> None:
+    """Raise what a session that begins now would: before a long run rather than in the middle of it.
+
+    Raises:
+        JournalError: Another session holds, or has left settings behind.
+    """
+    with held(journal, roots=machine.roots):
+        journal.check_absent()
+
+
+def _left(journal: Journal, force: bool) -> Entry | None:
+    """What is to be put back; None if nothing is."""
+    entry = journal.load()
+    if entry is None or force:
+        return entry
+    if not journal.is_of_this_boot(entry):
         raise journal.stale(entry)
-    if not force and journal.is_alive(entry):
+    if journal.is_alive(entry):
         raise JournalError(
             f"Process {entry.pid} is using these settings and will put them back; end it, or give --force."
         )
-    with held_signals():
-        _finish(entry.writes, machine, journal)
-    return entry.writes
+    return entry
 
 
 def _turned(knobs: Sequence[Knob], values: Mapping[str, Level]) -> list[tuple[Knob, Level]]:

@@ -10,17 +10,35 @@ import numpy.typing as npt
 
 from flexibo.arrays import IntArray
 from flexibo.errors import FlexiBOError
+from flexibo.systems.names import shown
 
 Pixels: TypeAlias = npt.NDArray[np.uint8]
 Wave: TypeAlias = npt.NDArray[np.float32]
 
 
 class MissingDataError(FlexiBOError, FileNotFoundError):
-    """Data is not where it should be; the message says which file, where it belongs and where it can be had."""
+    """Data is not where it should be; the message says which file, where it belongs and where it can be had.
+
+    Args:
+        lines: The message, line by line; names of a stranger's files may be in it and forge no other line.
+    """
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__("\n".join(map(shown, lines)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(str(self).split("\n"))
 
 
 class DamagedDataError(FlexiBOError, ValueError):
-    """Data is cut short or is not what its format says; the message names the file and what is wrong."""
+    """Data is cut short or is not what its format says; the message names the file and what is wrong.
+
+    Args:
+        message: One line; names of a stranger's files and what these hold may be in it.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shown(message))
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,8 +158,8 @@ def find_dataset(names: Iterable[str], folder: Path) -> str:
             return name
     if len(wanted) == 1:
         raise MissingDataError(f"{wanted[0]} is not in {folder}: {_advice(wanted[0], folder)}.")
-    each = "\n".join(f"- {name}: {_advice(name, folder)}." for name in wanted)
-    raise MissingDataError(f"None of {', '.join(wanted)} is in {folder}; one is enough:\n{each}")
+    each = (f"- {name}: {_advice(name, folder)}." for name in wanted)
+    raise MissingDataError(f"None of {', '.join(wanted)} is in {folder}; one is enough:", *each)
 
 
 def places(name: str, folder: Path) -> tuple[Path, ...]:

@@ -14,6 +14,7 @@ from flexibo.errors import InvalidValueError
 from flexibo.systems.data.base import DamagedDataError, Dataset, MissingDataError, Question, Questions
 from flexibo.systems.data.files import content
 from flexibo.systems.data.parts import chosen, fingerprint
+from flexibo.systems.names import shown
 
 FILES = ("train-v2.0.json", "dev-v2.0.json")
 SHARE = 0.2
@@ -51,7 +52,8 @@ def load(folder: Path, *, limit: int | None = None, share: float = SHARE, seed: 
     else:
         (path,) = _single(folder)
         train, test = _divided(path, read_articles(path), share, seed)
-        note = f"The questions of {path.name} were divided here, by article; a score on them is not a SQuAD score."
+        name = shown(path.name)
+        note = f"The questions of {name} were divided here, by article; a score on them is not a SQuAD score."
     rows, test_rows = chosen(_has_answer(train), _has_answer(test), limit, seed)
     part, held_out = Questions(tuple(train[row] for row in rows)), Questions(tuple(test[row] for row in test_rows))
     return Dataset("squad", part, held_out, fingerprint(part, held_out), note)

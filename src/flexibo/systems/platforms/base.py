@@ -53,6 +53,15 @@ class Platform(Protocol):
         """The deployment options with the values that this machine has; knobs are not among them."""
         ...
 
+    @property
+    def longest_seconds(self) -> float | None:
+        """How long an evaluation may take unless a user says otherwise; None is without limit."""
+        ...
+
+    def notes(self) -> tuple[str, ...]:
+        """Sentences that a report repeats, such as why a precision is not among the options."""
+        ...
+
     def knobs(self) -> tuple[Knob, ...]:
         """Settings of the hardware and the operating system that this machine lets a program change."""
         ...

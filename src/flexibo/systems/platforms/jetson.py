@@ -49,6 +49,15 @@ class Jetson:
         options["precision"] = PRECISIONS
         return options
 
+    @property
+    def longest_seconds(self) -> None:
+        """No limit."""
+        return None
+
+    def notes(self) -> tuple[str, ...]:
+        """Nothing that a report must say."""
+        return ()
+
     def knobs(self) -> tuple[Knob, ...]:
         """The paper's hardware and operating-system options."""
         return (*jetson_knobs(self.machine), *os_knobs(self.machine))

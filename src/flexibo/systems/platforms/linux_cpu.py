@@ -1,4 +1,8 @@
-"""A Linux processor: threads, precision, batch size and memory layout; RAPL reads the energy."""
+"""A Linux processor: threads, precision, batch size and memory layout; RAPL reads the energy.
+
+Precisions are those that the processor calculates in itself: fp32, and bf16 where it has instructions for it. fp16 is
+not offered: torch has few operations in it on processors.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,12 @@ from flexibo.hardware import EnergyMeter, RaplMeter
 from flexibo.hardware.knobs import Knob, LinuxMachine, linux_knobs
 from flexibo.systems.options import Values
 from flexibo.systems.platforms.base import MakeInputs, Serving
+from flexibo.systems.platforms.processor import has_bf16
 from flexibo.systems.platforms.torch_state import BATCHES, LAYOUTS, adapted, placed, threads
 from flexibo.systems.traits import Traits
+
+LONGEST_SECONDS = 60.0
+"""How long an evaluation may take on a processor: the widest networks would keep a small one busy for an hour each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +50,24 @@ class LinuxCpu:
         """Threads are powers of two up to the number of cores."""
         options: dict[str, Values] = {
             "threads": tuple(2**power for power in range(self.cores.bit_length())),
-            "precision": ("fp32", "bf16"),
+            "precision": ("fp32", "bf16") if has_bf16(self.machine.roots.proc) else ("fp32",),
         }
         if not traits.own_batch:
             options["batch"] = BATCHES
         if traits.images:
             options["layout"] = LAYOUTS
         return options
+
+    @property
+    def longest_seconds(self) -> float:
+        """A minute."""
+        return LONGEST_SECONDS
+
+    def notes(self) -> tuple[str, ...]:
+        """Why bf16 is not offered, where it is not."""
+        if has_bf16(self.machine.roots.proc):
+            return ()
+        return ("precision is fp32 alone: this processor has no instructions for bf16 and would imitate it, slowly.",)
 
     def knobs(self) -> tuple[Knob, ...]:
         """Active cores, frequency and the paper's options of the operating system, where they can be set."""

@@ -62,6 +62,15 @@ class NvidiaGpu:
         options["streams"] = STREAMS
         return options
 
+    @property
+    def longest_seconds(self) -> None:
+        """No limit: a GPU trains and runs all networks of the paper."""
+        return None
+
+    def notes(self) -> tuple[str, ...]:
+        """Nothing that a report must say."""
+        return ()
+
     def knobs(self) -> tuple[Knob, ...]:
         """Clocks and power limit, where that is allowed."""
         return nvidia_knobs(NvidiaGpus(allow=True), index=self.index) if self.allow_clocks else ()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from flexibo.errors import FlexiBOError
 from flexibo.systems.assemble import Wishes
+from flexibo.systems.names import shown
 from flexibo.systems.recording.session import Grid, recording
 
 UNFINISHED = 3
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         left = recording(wishes, grid, given.out, seconds=given.seconds, told=_say)
     except FlexiBOError as error:
-        sys.stderr.write(f"{parser.prog}: {error}\n")
+        sys.stderr.write("\n".join(map(shown, f"{parser.prog}: {error}".split("\n"))) + "\n")
         return 2
     sys.stdout.write(
         f"{left} measurements are left; the same command goes on.\n" if left else f"{given.out} is made.\n"
@@ -56,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _say(done: int, total: int, what: str) -> None:
-    sys.stdout.write(f"{done} of {total}: {what}\n")
+    sys.stdout.write(f"{done} of {total}: {shown(what)}\n")
     sys.stdout.flush()
 
 

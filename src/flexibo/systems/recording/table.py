@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from flexibo.errors import InvalidValueError
+from flexibo.systems.names import shown
 
 MEASURED = (
     "error_percent",
@@ -76,17 +77,15 @@ def read_table(path: Path) -> RecordedTable:
         options = (*heading["network_options"], *heading["deployment_options"])
         kinds = {option: tuple(heading["values"][option]) for option in options}
     except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, RecursionError) as error:
-        raise InvalidValueError(f"{path} is no table that 'flexibo record' wrote: {error}.") from None
+        raise _refused(f"{path} is no table that 'flexibo record' wrote: {error}.") from None
     if tuple(names) != (*options, *MEASURED):
-        raise InvalidValueError(
-            f"{path} has the columns {', '.join(names)}; {', '.join((*options, *MEASURED))} wanted."
-        )
+        raise _refused(f"{path} has the columns {', '.join(names)}; {', '.join((*options, *MEASURED))} wanted.")
     return RecordedTable(heading, tuple(_row(names, row, kinds, path) for row in rows))
 
 
 def _row(names: Sequence[str], row: Sequence[str], kinds: Mapping[str, Sequence[Any]], path: Path) -> dict[str, Any]:
     if len(row) != len(names):
-        raise InvalidValueError(f"{path} has a row of {len(row)} cells; {len(names)} wanted.")
+        raise _refused(f"{path} has a row of {len(row)} cells; {len(names)} wanted.")
     values: dict[str, Any] = {}
     for name, text in zip(names, row, strict=True):
         if name in MEASURED:
@@ -94,7 +93,7 @@ def _row(names: Sequence[str], row: Sequence[str], kinds: Mapping[str, Sequence[
             continue
         known = {_text(value): value for value in kinds[name]}
         if text not in known:
-            raise InvalidValueError(f"{path} has {text!r} in the column {name!r}; one of {', '.join(known)} wanted.")
+            raise _refused(f"{path} has {text!r} in the column {name!r}; one of {', '.join(known)} wanted.")
         values[name] = known[text]
     return values
 
@@ -103,7 +102,12 @@ def _number(text: str, name: str, path: Path) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InvalidValueError(f"{path} has {text!r} in the column {name!r}; a number wanted.") from None
+        raise _refused(f"{path} has {text!r} in the column {name!r}; a number wanted.") from None
+
+
+def _refused(message: str) -> InvalidValueError:
+    """What is wrong with a table; its name and what it holds may be a stranger's."""
+    return InvalidValueError(shown(message))
 
 
 def _text(value: Any) -> str:

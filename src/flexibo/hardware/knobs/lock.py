@@ -1,0 +1,177 @@
+"""The lock of a machine's settings: one session at a time, whoever's it is and wherever its journal lies.
+
+A journal belongs to a user, the settings belong to the machine. Were two sessions to hold at once, the second would
+take what the first has changed for what was there before, and put that back. So a session holds one file in a place
+that all users of the machine can write to, from before it reads what is there until everything is put back; the kernel
+frees it when its process ends, also by kill -9. The file says who holds it and names the journal. That entry stays
+until everything is as it was: after a kill the next session finds it and refuses to begin on changed settings.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime, timezone
+from pathlib import Path
+
+from flexibo.hardware.knobs.base import Roots
+from flexibo.hardware.knobs.journal import Journal, JournalError
+
+NAME = "flexibo-knobs.lock"
+FOLDERS = ("run/lock", "tmp")
+"""Where the file may be, below the machine's root; the first that every user may write to is taken."""
+_LARGEST = 2**16
+_EVERYBODY_READS_AND_WRITES = 0o666
+
+
+class InUseError(JournalError):
+    """Another session holds the settings of this machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds the lock, or held it and was killed.
+
+    Attributes:
+        pid: The process.
+        since: The moment at which its session began, as text.
+        journal: The file that says how its changes are undone.
+        boot_id: During which boot of which machine.
+    """
+
+    pid: int
+    since: str
+    journal: str
+    boot_id: str
+
+
+def lock_path(roots: Roots) -> Path:
+    """The file that sessions on this machine hold.
+
+    Its folder depends on the machine alone, never on who asks: two users with a file each would not see each other.
+    It lies beside /sys, so that a container that has the machine's root elsewhere holds the machine's own file.
+    """
+    folders = [roots.sys.parent / folder for folder in FOLDERS]
+    shared = (folder for folder in folders if folder.is_dir() and folder.stat().st_mode & stat.S_IWOTH)
+    return next(shared, folders[0]) / NAME
+
+
+@contextmanager
+def held(
+    journal: Journal, *, roots: Roots, now: Callable[[], datetime] = lambda: datetime.now(timezone.utc)
+) -> Iterator[None]:
+    """A context in which this process alone changes settings of the machine.
+
+    Args:
+        journal: Of the session; where it is still there at the end, the entry in the lock stays too.
+        roots: The machine's.
+        now: The time that the entry gives.
+
+    Raises:
+        InUseError: Another session holds it.
+        JournalError: A session that was killed has left its changes, or the lock cannot be had.
+    """
+    path = lock_path(roots)
+    descriptor, owner = _opened(path), os.getpid()
+    try:
+        _lock(descriptor, path)
+        _check_nothing_left(_read(descriptor), journal)
+        since = now().strftime("%Y-%m-%d %H:%M:%S UTC")
+        _write(descriptor, Holder(owner, since, str(journal.path.absolute()), journal.boot_id), path)
+        try:
+            yield
+        finally:
+            # A forked process shares the lock: it must neither free it nor say that all is as it was.
+            if os.getpid() == owner:
+                if not _is_there(journal.path):
+                    _write(descriptor, None, path)
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+    finally:
+        os.close(descriptor)
+
+
+def _opened(path: Path) -> int:
+    """The open file; made where there is none."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            # Not made at once: in folders such as /tmp kernels refuse to "make" the file of another user.
+            descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, _EVERYBODY_READS_AND_WRITES)
+            os.fchmod(descriptor, _EVERYBODY_READS_AND_WRITES)  # whatever the user's mask
+    except OSError as error:
+        raise JournalError(
+            f"The lock of settings, {path}, cannot be opened: {error.strerror}; it must be a file that every user of "
+            "this machine may write to. Nothing was changed."
+        ) from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise JournalError(f"The lock of settings, {path}, is no plain file; remove it. Nothing was changed.")
+    return descriptor
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise _in_use(_read(descriptor), path) from None
+
+
+def _in_use(holder: Holder | None, path: Path) -> InUseError:
+    # What the entry says is shown with its odd characters escaped: every user can write to the file.
+    if holder is None:  # it has just begun, and has not written yet
+        return InUseError(f"Another session has just begun (lock {path}); wait until it ends.")
+    if holder.pid == os.getpid():
+        return InUseError(f"This process (pid {holder.pid}) has a session already; end it before another begins.")
+    return InUseError(
+        f"Process {holder.pid} is using settings of this machine, since {holder.since!r} (journal {holder.journal!r}); "
+        "wait until it ends, or end it."
+    )
+
+
+def _check_nothing_left(holder: Holder | None, journal: Journal) -> None:
+    """Refuse to begin where another session's changes may still be there; those of this journal it reports itself."""
+    if holder is None or holder.boot_id != journal.boot_id or Path(holder.journal) == journal.path.absolute():
+        return
+    if _is_there(Path(holder.journal)):
+        raise JournalError(
+            f"Settings of process {holder.pid}, which began at {holder.since!r}, were not put back; "
+            f"run: flexibo knobs restore --journal {holder.journal!r}"
+        )
+
+
+def _is_there(path: Path) -> bool:
+    """Whether a journal is there; one in a folder that this user may not look into is."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
+    return True
+
+
+def _read(descriptor: int) -> Holder | None:
+    """Who is entered; None if nobody is, or what is there was not written by a session."""
+    try:
+        content = json.loads(os.pread(descriptor, _LARGEST, 0))
+        holder = Holder(**content)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    kinds = {"int": int, "str": str}
+    return holder if all(type(getattr(holder, f.name)) is kinds[str(f.type)] for f in fields(Holder)) else None
+
+
+def _write(descriptor: int, holder: Holder | None, path: Path) -> None:
+    content = b"" if holder is None else json.dumps(asdict(holder)).encode()
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, content, 0)
+    except OSError as error:
+        raise JournalError(f"The lock of settings, {path}, cannot be written: {error.strerror}.") from None
