@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.postgres import server
 
-from flexibo.storage import MemoryStorage, Sign, Storage, open_storage
+from flexibo.storage import MemoryStorage, Sign, Storage, StorageError, open_storage
 from flexibo.storage.sql import SQLStorage
-
-from ..postgres import server
 
 DATABASES = ["sqlite", "postgresql"]
 
@@ -79,15 +78,15 @@ def test_who_decides_may_add_nothing(storage: Storage) -> None:
 
 
 def test_an_exception_of_who_decides_is_passed_on_and_nothing_is_added(storage: Storage) -> None:
-    def refuse(new: list[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-        raise KeyError(len(new))
-
     add(storage, {"n": 0})
-    for error in (KeyError, KeyboardInterrupt):
-        with pytest.raises(error):
-            storage.commit(0, lambda _: (_ for _ in ()).throw(error()))
-    with pytest.raises(KeyError, match="1"):
-        storage.commit(0, refuse)
+    for error in (KeyError(7), KeyboardInterrupt(7)):
+
+        def refuse(new: list[dict[str, Any]], error: BaseException = error) -> Sequence[dict[str, Any]]:
+            assert new == [{"n": 0}]
+            raise error
+
+        with pytest.raises(type(error), match="7"):
+            storage.commit(0, refuse)
     assert storage.read() == [{"n": 0}]
     add(storage, {"n": 1})
     assert storage.read() == [{"n": 0}, {"n": 1}]
@@ -179,6 +178,23 @@ def test_a_reader_sees_only_whole_transactions_and_does_not_wait(url: str) -> No
     assert len(reader.read()) == 2
 
 
+def test_nobody_else_writes_while_one_decides_and_all_may_when_it_is_over(url: str) -> None:
+    first, second = SQLStorage(url, "study"), SQLStorage(url, "study", patience=0.1)
+
+    def refused(_: list[Any]) -> Sequence[dict[str, Any]]:
+        with pytest.raises(StorageError, match="is being written by another process"):
+            second.commit(0, lambda _: [{"n": "second"}])
+        raise KeyError
+
+    first.commit(0, lambda _: [{"n": 0}])
+    with pytest.raises(KeyError):
+        first.commit(1, refused)
+    second.commit(1, lambda _: [{"n": 1}])
+    first.commit(2, lambda _: [])
+    second.commit(2, lambda _: [{"n": 2}])
+    assert first.read() == [{"n": 0}, {"n": 1}, {"n": 2}]
+
+
 def test_a_storage_that_lost_events_which_were_read_is_refused(url: str) -> None:
     storage = SQLStorage(url, "study")
     storage.commit(0, lambda _: [{"n": 0}])
@@ -203,5 +219,5 @@ def test_no_storage_is_memory_and_a_storage_is_itself() -> None:
     memory = MemoryStorage()
     assert open_storage(memory, "study") is memory
     assert isinstance(open_storage(None, "study"), MemoryStorage)
-    with pytest.raises(TypeError, match="sqlite:///study.db"):
+    with pytest.raises(TypeError, match=r"sqlite:///study\.db"):
         open_storage(7, "study")  # type: ignore[arg-type]

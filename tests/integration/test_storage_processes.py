@@ -1,0 +1,242 @@
+"""Many real processes on one database: nothing is lost, nothing comes twice, nobody is told that it is locked."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.postgres import server
+
+from flexibo.storage import Sign
+from flexibo.storage.sql import SQLStorage, StoredStudy, stored_studies
+
+WRITER = Path(__file__).with_name("storage_writer.py")
+FROZEN = Path(__file__).parents[1] / "assets" / "study-schema-1.db"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'study.db'}" if request.param == "sqlite" else server().new_database()
+
+
+class Writer:
+    """A process that adds events, and prints into a file what it was told is safe."""
+
+    def __init__(self, folder: Path, url: str, worker: str, number: int) -> None:
+        self._out, self._errors = folder / f"{worker}.out", folder / f"{worker}.err"
+        command = [sys.executable, str(WRITER), url, worker, str(number)]
+        with self._out.open("w") as out, self._errors.open("w") as errors:
+            self.process = subprocess.Popen(command, stdout=out, stderr=errors)
+
+    def is_open(self) -> bool:
+        return self._out.read_text().startswith("open\n")
+
+    def is_busy(self) -> bool:
+        return self.process.poll() is None
+
+    def killed(self) -> list[tuple[str, int]]:
+        """What it was told is safe, killed wherever it is."""
+        self.process.kill()
+        self.process.wait()
+        return self._told()
+
+    def finished(self) -> list[tuple[str, int]]:
+        """What it was told is safe, once it has come to its end without an error."""
+        code = self.process.wait(timeout=120)
+        assert (code, self._errors.read_text()) == (0, "")
+        return self._told()
+
+    def _told(self) -> list[tuple[str, int]]:
+        lines = self._out.read_text().split("\n")[1:-1]  # a last line without its end is not whole
+        return [(line.split()[0], int(line.split()[1])) for line in lines]
+
+
+def stored(url: str) -> list[tuple[str, int]]:
+    return [(event["worker"], event["i"]) for event in SQLStorage(url, "study", create=False).read()]
+
+
+def check_whole(url: str) -> None:
+    """The file of a SQLite database has no damage."""
+    if url.startswith("sqlite:///"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+@pytest.mark.slow
+def test_processes_that_open_a_new_database_at_once_all_succeed(url: str, tmp_path: Path) -> None:
+    writers = [Writer(tmp_path, url, f"w{n}", 5) for n in range(3)]
+    told = [event for writer in writers for event in writer.finished()]
+    assert sorted(stored(url)) == sorted(told)
+    assert len(set(told)) == 15
+    assert stored_studies(url) == [StoredStudy("study", 15)]
+
+
+@pytest.mark.slow
+def test_processes_that_write_at_once_lose_and_double_nothing(url: str, tmp_path: Path) -> None:
+    writers = [Writer(tmp_path, url, f"w{n}", 50) for n in range(8)]
+    reader = SQLStorage(url, "study")
+    lengths = []
+    while any(writer.is_busy() for writer in writers):
+        lengths.append(len(reader.read()))
+        time.sleep(0.01)
+    told = [event for writer in writers for event in writer.finished()]
+    events = stored(url)
+    assert len(events) == len(set(events)) == 400
+    assert sorted(events) == sorted(told)
+    for n in range(8):
+        assert [i for worker, i in events if worker == f"w{n}"] == list(range(50))
+    assert lengths == sorted(lengths)
+    check_whole(url)
+
+
+@pytest.mark.slow
+def test_what_was_acknowledged_survives_processes_killed_at_any_moment(url: str, tmp_path: Path) -> None:
+    rng = random.Random(1)
+    told: list[tuple[str, int]] = []
+    writers = [Writer(tmp_path, url, f"w{n}", 100_000) for n in range(3)]
+    for n in range(3, 13):
+        victim = writers.pop(rng.randrange(3))
+        while not victim.is_open():
+            assert victim.is_busy()
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0.0, 0.2))
+        told += victim.killed()
+        writers.append(Writer(tmp_path, url, f"w{n}", 100_000))
+    for writer in writers:
+        told += writer.killed()
+    events = stored(url)
+    assert len(told) > 20
+    assert len(events) == len(set(events))
+    assert set(told) <= set(events)
+    assert len(events) - len(told) <= 13  # what a process had written and not yet printed when it was killed
+    check_whole(url)
+
+
+FORKS = """
+import os, sys, threading, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 on forks beside threads, which is the point here
+from flexibo.storage import Sign
+from flexibo.storage.sql import SQLStorage
+storage = SQLStorage(sys.argv[1], "study")
+done = threading.Event()
+def sign():
+    beat = 0
+    while not done.wait(0.001):
+        storage.sign("parent", Sign(beat := beat + 1, 0.0, 60.0))
+thread = threading.Thread(target=sign)
+thread.start()
+def work(worker):
+    for i in range(10):
+        storage.commit(0, lambda new: [{"worker": worker, "i": i}])
+work("parent before")
+children = []
+for n in range(4):
+    if not (child := os.fork()):
+        links = [os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")]
+        inherited = [link for link in links if "study.db" in link]
+        if inherited:
+            os._exit(9)
+        work(f"child {n}")
+        del storage
+        os._exit(0)
+    children.append(child)
+    work(f"parent {n}")
+codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+done.set()
+thread.join()
+assert codes == [0] * 4, codes
+assert len(storage.read()) == 90
+"""
+
+
+@pytest.mark.slow
+def test_a_forked_process_has_its_own_connections(url: str) -> None:
+    done = subprocess.run([sys.executable, "-c", FORKS, url], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    events = stored(url)
+    assert len(events) == len(set(events)) == 90
+    check_whole(url)
+
+
+def test_a_file_of_schema_1_is_brought_up_to_date_with_its_events_unchanged(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    shutil.copy(FROZEN, path)
+    before = old_events(path)
+    storage = SQLStorage(f"sqlite:///{path}", "lenet")
+    assert [json.dumps(event) for event in storage.read()] == before
+    assert len(before) == 30
+    storage.commit(30, lambda _: [{"event": "new"}])
+    storage.sign("ada", Sign(1, 0.0, 60.0))
+    del storage
+    assert old_events(path) == [*before, '{"event": "new"}']
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT schema FROM flexibo").fetchall() == [(2,)]
+        assert connection.execute("SELECT study FROM flexibo_studies").fetchall() == [("lenet",)]
+
+
+def test_a_reader_leaves_a_file_of_schema_1_as_it_is_until_it_writes(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    shutil.copy(FROZEN, path)
+    storage = SQLStorage(f"sqlite:///{path}", "lenet", create=False)
+    assert len(storage.read()) == 30
+    assert storage.workers() == {}
+    assert stored_studies(f"sqlite:///{path}") == [StoredStudy("lenet", 30)]
+    del storage
+    assert path.read_bytes() == FROZEN.read_bytes()
+    storage = SQLStorage(f"sqlite:///{path}", "lenet", create=False)
+    storage.commit(30, lambda _: [{"event": "new"}])
+    assert len(storage.read()) == 31
+    assert storage.workers() == {}
+
+
+OLD_TABLES = """
+CREATE TABLE flexibo (schema INTEGER NOT NULL);
+CREATE TABLE flexibo_events (
+    study VARCHAR(200) NOT NULL, number INTEGER NOT NULL, content TEXT NOT NULL, PRIMARY KEY (study, number));
+INSERT INTO flexibo VALUES (1);
+INSERT INTO flexibo_events VALUES ('study', 0, '{"worker": "old", "i": 0}'), ('study', 1, '{"worker": "old", "i": 1}');
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_processes_that_bring_a_database_up_to_date_at_once_all_succeed(kind: str, tmp_path: Path) -> None:
+    for attempt in range(2):
+        if kind == "sqlite":
+            url = f"sqlite:///{tmp_path / f'study-{attempt}.db'}"
+            with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+                connection.executescript(OLD_TABLES)
+        else:
+            url = server().new_database()
+            server().execute(OLD_TABLES, url.partition("?")[0].rpartition("/")[2])
+        writers = [Writer(tmp_path, url, f"w{n}", 3) for n in range(3)]
+        told = [event for writer in writers for event in writer.finished()]
+        assert stored(url)[:2] == [("old", 0), ("old", 1)]
+        assert sorted(stored(url)[2:]) == sorted(told)
+        assert len(told) == 9
+
+
+@pytest.mark.slow
+def test_the_frozen_file_is_brought_up_to_date_by_processes_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    shutil.copy(FROZEN, path)
+    url = f"sqlite:///{path}"
+    told = [event for writer in [Writer(tmp_path, url, f"w{n}", 3) for n in range(4)] for event in writer.finished()]
+    assert len(told) == 12
+    assert stored_studies(url) == [StoredStudy("lenet", 30), StoredStudy("study", 12)]
+    assert old_events(path) == old_events(FROZEN)
+
+
+def old_events(path: Path) -> list[str]:
+    """The events of study lenet as they stand in the file."""
+    query = "SELECT content FROM flexibo_events WHERE study = 'lenet' ORDER BY number"
+    with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as connection:
+        return [content for (content,) in connection.execute(query)]

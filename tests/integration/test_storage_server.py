@@ -1,0 +1,299 @@
+"""A PostgreSQL server that stops, restarts, loses connections or is away; and passwords, which are never shown."""
+
+from __future__ import annotations
+
+import logging
+import re
+import select
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+import sqlalchemy as sa
+from tests.postgres import PASSWORD, Server, server
+
+from flexibo.storage import Sign, StorageError
+from flexibo.storage.sql import SQLStorage, StoredStudy, stored_studies
+
+WRITER = Path(__file__).with_name("storage_writer.py")
+
+
+@pytest.fixture
+def postgres() -> Server:
+    return server()
+
+
+def database_of(url: str) -> str:
+    return url.partition("?")[0].rpartition("/")[2]
+
+
+class Cutter:
+    """Stands between a client and the server, and cuts the connection once at the COMMIT of a client.
+
+    Args:
+        after: Whether the server gets the COMMIT, and only its answer is lost.
+    """
+
+    def __init__(self, postgres: Server, *, after: bool) -> None:
+        self._target = str(postgres.folder / f".s.PGSQL.{postgres.port}")
+        self._after = after
+        self.cuts = 0
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listening.getsockname()[1]
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def url(self, database: str) -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+
+    def close(self) -> None:
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                client, _ = self._listening.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._pass_on, args=(client,), daemon=True).start()
+
+    def _pass_on(self, client: socket.socket) -> None:
+        with client, socket.socket(socket.AF_UNIX) as target:
+            target.connect(self._target)
+            while True:
+                for source in select.select([client, target], [], [])[0]:
+                    data = source.recv(65536)
+                    if not data:
+                        return
+                    if source is client and b"COMMIT" in data and b"flexibo_events" in self._said and not self.cuts:
+                        self.cuts += 1
+                        if self._after:
+                            target.sendall(data)
+                            target.recv(65536)  # the server has committed, and nobody hears of it
+                        return
+                    if source is client:
+                        self._said += data
+                    (target if source is client else client).sendall(data)
+
+    _said = b""
+
+
+@pytest.fixture
+def cutter(postgres: Server) -> Iterator[Callable[[bool], Cutter]]:
+    made: list[Cutter] = []
+
+    def make(after: bool) -> Cutter:
+        made.append(Cutter(postgres, after=after))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.mark.parametrize("after", [True, False])
+def test_events_are_added_once_when_the_answer_to_a_commit_is_lost(
+    postgres: Server, cutter: Callable[[bool], Cutter], after: bool
+) -> None:
+    direct = SQLStorage(postgres.new_database(), "study")
+    direct.commit(0, lambda _: [{"n": 0}])
+    between = cutter(after)
+    storage = SQLStorage(between.url(database_of(str(direct).split("'")[1])), "study")
+    calls: list[list[Any]] = []
+    storage.commit(0, lambda new: calls.append(new) or [{"n": 1}, {"n": 2}])
+    assert between.cuts == 1
+    assert direct.read() == [{"n": 0}, {"n": 1}, {"n": 2}]
+    assert calls == ([[{"n": 0}]] if after else [[{"n": 0}], []])
+
+
+def test_who_decides_again_gets_only_what_it_has_not_seen(
+    postgres: Server, cutter: Callable[[bool], Cutter], caplog: pytest.LogCaptureFixture
+) -> None:
+    url = postgres.new_database()
+    direct = SQLStorage(url, "study")
+    direct.commit(0, lambda _: [{"n": 0}])
+    between = cutter(False)
+    storage = SQLStorage(between.url(database_of(url)), "study")
+    calls: list[list[Any]] = []
+    other = threading.Event()
+
+    class Adding(logging.Handler):
+        """When the storage says that it lost the server, somebody else adds an event."""
+
+        def emit(self, record: logging.LogRecord) -> None:
+            direct.commit(0, lambda _: [{"n": "other"}])
+            other.set()
+
+    handler = Adding()
+    logging.getLogger("flexibo.storage.databases").addHandler(handler)
+    try:
+        storage.commit(0, lambda new: calls.append(new) or [{"n": len(calls)}])
+    finally:
+        logging.getLogger("flexibo.storage.databases").removeHandler(handler)
+    assert other.is_set()
+    assert calls == [[{"n": 0}], [{"n": "other"}]]
+    assert direct.read() == [{"n": 0}, {"n": "other"}, {"n": 2}]
+    assert "trying again for up to 60 s" in caplog.text
+
+
+def test_a_connection_that_the_server_ended_is_replaced(postgres: Server) -> None:
+    url = postgres.new_database()
+    storage = SQLStorage(url, "study")
+    ended = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database_of(url)}'"
+    storage.commit(0, lambda _: [{"n": 0}])
+    for action in (
+        lambda: storage.read() == [{"n": 0}] or pytest.fail("events differ"),
+        lambda: storage.commit(1, lambda _: [{"n": 1}]),
+        lambda: storage.sign("ada", Sign(1, 0.0, 60.0)),
+        lambda: list(storage.workers()) == ["ada"] or pytest.fail("workers differ"),
+    ):
+        assert postgres.execute(ended) != []
+        action()
+    # In the middle of a transaction too.
+    calls: list[int] = []
+    storage.commit(2, lambda _: calls.append(1) or (len(calls) == 1 and postgres.execute(ended) and None) or [{"n": 2}])
+    assert len(calls) == 2
+    assert storage.read() == [{"n": 0}, {"n": 1}, {"n": 2}]
+
+
+@pytest.mark.slow
+def test_writers_go_on_when_the_server_restarts(postgres: Server, tmp_path: Path) -> None:
+    url = postgres.new_database()
+    logs = [(tmp_path / f"w{n}.out", tmp_path / f"w{n}.err") for n in range(3)]
+    writers = []
+    for n, (out, errors) in enumerate(logs):
+        with out.open("w") as told, errors.open("w") as said:
+            command = [sys.executable, str(WRITER), url, f"w{n}", "600"]
+            writers.append(subprocess.Popen(command, stdout=told, stderr=said))
+    restarts = 0
+    while any(writer.poll() is None for writer in writers) and restarts < 4:
+        lines = [out.read_text().count("\n") for out, _ in logs]
+        if min(lines) > 1 and max(lines) > 100 * (restarts + 1):
+            postgres.restart()
+            restarts += 1
+        time.sleep(0.02)
+    codes = [writer.wait(timeout=120) for writer in writers]
+    assert (codes, restarts >= 2) == ([0, 0, 0], True), [errors.read_text()[-500:] for _, errors in logs]
+    events = [(event["worker"], event["i"]) for event in SQLStorage(url, "study").read()]
+    assert len(events) == len(set(events)) == 1800
+    assert sorted(events) == sorted((f"w{n}", i) for n in range(3) for i in range(600))
+
+
+def test_a_server_that_stays_away_is_given_up_after_the_patience(postgres: Server) -> None:
+    storage = SQLStorage(postgres.new_database(), "study", patience=0.5)
+    storage.commit(0, lambda _: [{"n": 0}])
+    postgres.stop()
+    try:
+        start = time.monotonic()
+        with pytest.raises(StorageError, match=r"cannot be reached .* Nothing was changed\.$"):
+            storage.commit(1, lambda _: [{"n": 1}])
+        assert 0.4 < time.monotonic() - start < 10
+    finally:
+        postgres.start()
+    assert storage.read() == [{"n": 0}]
+    storage.commit(1, lambda _: [{"n": 1}])
+    assert storage.read() == [{"n": 0}, {"n": 1}]
+
+
+def test_a_server_that_cannot_be_reached_is_one_sentence_at_once(postgres: Server) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        url = f"postgresql://ada:{quote(PASSWORD, safe='')}@127.0.0.1:{taken.getsockname()[1]}/studies"
+        start = time.monotonic()
+        for opened in (lambda: SQLStorage(url, "study"), lambda: stored_studies(url)):
+            with pytest.raises(
+                StorageError, match=r"^postgresql://ada:\*\*\*@127.0.0.1:\d+/studies cannot be reached"
+            ) as e:
+                opened()
+            assert "\n" not in str(e.value)
+            assert PASSWORD not in str(e.value)
+        assert time.monotonic() - start < 5
+
+
+def test_a_writer_that_never_ends_is_reported(postgres: Server) -> None:
+    url = postgres.new_database()
+    storage = SQLStorage(url, "study", patience=0.3)
+    storage.commit(0, lambda _: [{"n": 0}])
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(sa.text("SELECT * FROM flexibo_studies FOR UPDATE"))
+        with pytest.raises(StorageError, match=r"does not come to an end. Nothing was changed\.$"):
+            storage.commit(1, lambda _: [{"n": 1}])
+        assert storage.read() == [{"n": 0}]
+    engine.dispose()
+    storage.commit(1, lambda _: [{"n": 1}])
+
+
+def test_tables_of_others_are_left_alone(postgres: Server) -> None:
+    url = postgres.new_database()
+    postgres.execute("CREATE TABLE books (title TEXT); INSERT INTO books VALUES ('Emma')", database_of(url))
+    assert stored_studies(url) == []
+    with pytest.raises(StorageError, match="holds no studies"):
+        SQLStorage(url, "study", create=False)
+    tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
+    assert postgres.execute(tables, database_of(url)) == [(1,)]
+    SQLStorage(url, "study").commit(0, lambda _: [{"n": 0}])
+    assert stored_studies(url) == [StoredStudy("study", 1)]
+    assert postgres.execute("SELECT * FROM books", database_of(url)) == [("Emma",)]
+
+
+def test_a_newer_schema_on_a_server_is_refused(postgres: Server) -> None:
+    url = postgres.new_database()
+    SQLStorage(url, "study")
+    postgres.execute("UPDATE flexibo SET schema = 99", database_of(url))
+    for create in (True, False):
+        with pytest.raises(StorageError, match=r"newer version of flexibo \(schema 99, this one knows 2\)"):
+            SQLStorage(url, "study", create=create)
+
+
+def test_commits_are_durable_and_locks_end_whatever_the_defaults_of_the_server(postgres: Server) -> None:
+    url = postgres.new_database()
+    name = database_of(url)
+    postgres.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
+    postgres.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
+    storage = SQLStorage(url, "study")
+    seen: list[tuple[Any, ...]] = []
+
+    def decide(_: list[Any]) -> list[dict[str, Any]]:
+        connection = storage._session._connections._mine.held.connection  # of this very transaction
+        shown = ("synchronous_commit", "transaction_isolation", "idle_in_transaction_session_timeout", "lock_timeout")
+        seen.append(tuple(connection.exec_driver_sql(f"SHOW {setting}").scalar() for setting in shown))
+        return [{"n": 0}]
+
+    storage.commit(0, decide)
+    assert seen == [("on", "read committed", "30s", "1min")]
+
+
+def test_a_password_is_used_and_never_shown(postgres: Server, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    url = postgres.new_database()
+    name = database_of(url)
+    if not postgres.execute("SELECT 1 FROM pg_roles WHERE rolname = 'guarded'"):
+        postgres.execute(f"CREATE ROLE guarded LOGIN PASSWORD '{PASSWORD}'")
+    postgres.execute("GRANT ALL ON SCHEMA public TO guarded", name)
+    written = quote(PASSWORD, safe="")
+    place = f"127.0.0.1:{postgres.port}/{name}"
+    good = [f"postgresql://guarded:{written}@{place}", f"postgresql+psycopg://guarded@{place}?password={written}"]
+    said = []
+    for each in good:
+        storage = SQLStorage(each, "study")
+        storage.commit(0, lambda _: [{"n": 0}])
+        said += [repr(storage), repr(vars(storage)), repr(vars(storage._session.database)["_engine"])]
+        with pytest.raises(StorageError) as caught:
+            storage.commit(99, lambda _: [{"n": 0}])
+        said += [str(caught.value), repr(caught.value)]
+    for wrong in (good[0].replace("guarded:", "nobody:"), good[1].replace(name, "nowhere"), good[1] + "&nonsense=1"):
+        with pytest.raises(StorageError) as caught:
+            SQLStorage(wrong, "study")
+        said += [str(caught.value), repr(caught.value)]
+    for text in (*said, caplog.text):
+        assert PASSWORD not in text
+        assert written not in text
+        assert not re.search(r"s3cret|Zk", text)

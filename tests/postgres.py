@@ -1,0 +1,168 @@
+"""A throw-away PostgreSQL server from the installed binaries: one per test process, gone when it ends."""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+PASSWORD = "s3cret-Zk/41?@"
+"""Of the user `guarded`, who must log in over the loopback; `postgres` comes in through the socket."""
+_START_SECONDS = 60.0
+_SETTINGS = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    "shared_buffers": "16MB",
+    "max_connections": "60",
+    "listen_addresses": "127.0.0.1",
+    "log_min_messages": "fatal",
+}
+
+
+class Server:
+    """A PostgreSQL server in a temporary folder."""
+
+    def __init__(self, binaries: Path) -> None:
+        self._binaries = binaries
+        self.folder = Path(tempfile.mkdtemp(prefix="flexibo-pg-"))
+        self._names = itertools.count()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = 0
+        # However the tests end, killed or by an exit without farewell, this hears it and tidies up.
+        watch = ["sh", "-c", 'cat >/dev/null; sleep 0.2; rm -rf "$0"', str(self.folder)]
+        self._tidying = subprocess.Popen(watch, stdin=subprocess.PIPE, start_new_session=True)
+        atexit.register(self._remove)
+        if os.geteuid() == 0:
+            shutil.chown(self.folder, "postgres", "postgres")
+        arguments = [
+            "-D",
+            str(self.data),
+            "-U",
+            "postgres",
+            "-E",
+            "UTF8",
+            "--locale=C",
+            "--no-sync",
+            "--auth-local=trust",
+        ]
+        made = subprocess.run(
+            [*self._as_user(), self._binaries / "initdb", *arguments, "--auth-host=scram-sha-256"],
+            capture_output=True,
+            cwd=self.folder,
+        )
+        assert made.returncode == 0, made.stderr.decode()
+        self.start()
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    def start(self) -> None:
+        """Start the server and wait until it answers."""
+        self.port = self.port or _free_port()
+        settings = {**_SETTINGS, "port": str(self.port), "unix_socket_directories": str(self.folder)}
+        options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*self._as_user(), self._binaries / "postgres", "-D", str(self.data), *options],
+                cwd=self.folder,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C in the tests is not for the server
+            )
+        end = time.monotonic() + _START_SECONDS
+        while not self._answers():
+            assert self._process.poll() is None, (self.folder / "log").read_text()
+            assert time.monotonic() < end, (self.folder / "log").read_text()
+            time.sleep(0.02)
+
+    def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
+        """Stop the server; SIGQUIT is what ``pg_ctl stop -m immediate`` sends."""
+        if self._process is not None:
+            self._process.send_signal(how)
+            self._process.wait(_START_SECONDS)
+            self._process = None
+
+    def restart(self) -> None:
+        """Stop the server at once, as a crash would, and start it again."""
+        self.stop()
+        self.start()
+
+    def url(self, database: str) -> str:
+        """The URL of a database through the socket, where nobody asks for a password."""
+        return f"postgresql+psycopg://postgres@/{database}?host={self.folder}&port={self.port}"
+
+    def new_database(self) -> str:
+        """The URL of a new, empty database."""
+        name = f"test_{next(self._names)}"
+        self.execute(f"CREATE DATABASE {name}")
+        return self.url(name)
+
+    def execute(self, statement: str, database: str = "postgres") -> list[tuple[object, ...]]:
+        """What a statement returns."""
+        import psycopg
+
+        place = {"host": str(self.folder), "port": self.port, "user": "postgres", "dbname": database}
+        with psycopg.connect(**place, autocommit=True) as connection:  # type: ignore[arg-type]
+            cursor = connection.execute(statement)  # type: ignore[call-overload]
+            return cursor.fetchall() if cursor.description else []
+
+    def _answers(self) -> bool:
+        asked = [self._binaries / "pg_isready", "-q", "-h", str(self.folder), "-p", str(self.port)]
+        return subprocess.run(asked, check=False).returncode == 0
+
+    def _as_user(self) -> list[str]:
+        """The server dies with the tests, and does not run as root."""
+        user = ["--reuid=postgres", "--regid=postgres", "--init-groups"] if os.geteuid() == 0 else []
+        return ["setpriv", *user, "--pdeathsig=QUIT", "--"]
+
+    def _remove(self) -> None:
+        self.stop()
+        self._tidying.communicate()
+
+
+def server() -> Server:
+    """The server of this test process; the test is skipped, and listed, where there is none."""
+    reason = _why_not()
+    if reason:
+        pytest.skip(reason)
+    return _server()
+
+
+@cache
+def _server() -> Server:
+    return Server(_binaries()[-1])
+
+
+def _why_not() -> str | None:
+    if find_spec("psycopg") is None:
+        return "psycopg is not installed (extra postgres)"
+    if not _binaries():
+        return "PostgreSQL is not installed (Debian: apt-get install postgresql)"
+    if shutil.which("setpriv") is None:
+        return "setpriv, which starts PostgreSQL, is not installed (Debian: util-linux)"
+    return None
+
+
+def _binaries() -> list[Path]:
+    """The folders of the installed servers, the newest last."""
+    folders = [initdb.parent for initdb in Path("/usr/lib/postgresql").glob("*/bin/initdb")]
+    return sorted(folders, key=lambda folder: int(folder.parent.name))
+
+
+def _free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
