@@ -197,6 +197,7 @@ def test_stored_results_serve_the_same_terms_and_problems_alone(tmp_path: Path) 
     tasks = [("p", "m", 0), ("p", "m", 5), ("p", "other", 0)]
     assert stored_runs(tasks, Terms(), {"p": "a"}, tmp_path) == [made()]
     assert stored_runs(tasks, Terms(), {"p": "changed"}, tmp_path) == []
+    assert stored_runs([*tasks, ("new", "m", 0)], Terms(), {"p": "a"}, tmp_path) == [made()]
     assert stored_runs(tasks, Terms(budget=21.0), {"p": "a"}, tmp_path) == []
     assert json.loads((tmp_path / "m.json").read_text())["command"] == "flexibo compare"
 

@@ -60,7 +60,8 @@ def stored_runs(
         made = describe(rival, folder)
         if made is None or made.terms != terms or not _is_current(rival, made.versions):
             continue
-        wanted = {task for task in tasks if task[1] == rival and made.problems.get(task[0]) == problems[task[0]]}
+        same = {name for name, mark in problems.items() if made.problems.get(name) == mark}
+        wanted = {task for task in tasks if task[1] == rival and task[0] in same}
         runs = read_runs(folder / f"{rival}.csv", folder / f"{rival}-fronts.csv") if wanted else []
         found += [run for run in runs if run.key in wanted]
     return found
