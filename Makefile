@@ -7,7 +7,7 @@ STAMPS := $(VENV)/.stamps
 ON_ALL_CORES = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check format lint types layers wheel pythons references systems compare quality bench clean help
+.PHONY: demo test check format lint types layers wheel pythons references systems clusters compare quality bench soak clean help
 
 help:  ## show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -23,7 +23,7 @@ $(STAMPS)/test: $(STAMPS)/run
 
 $(STAMPS)/bench: $(STAMPS)/test
 	$(BIN)/python -m pip install -q -c constraints.txt 'torch==2.13.0'
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bench,dnn]'
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bench,dnn,dask,ray]'
 	@touch $@
 
 demo: $(STAMPS)/run  ## find the front of a small neural network, within two minutes
@@ -57,6 +57,9 @@ pythons: $(STAMPS)/test  ## the tests on the oldest and the newest Python that i
 references: $(STAMPS)/bench  ## the tests that need the optimisers of others: BoTorch's numbers, rivals
 	$(ON_ALL_CORES) -q -m "botorch or rivals" tests/references tests/contracts
 
+clusters: $(STAMPS)/bench  ## the tests that start clusters of Dask and Ray
+	$(BIN)/python -m pytest -q -m slow tests/integration/test_executors_dask.py tests/integration/test_executors_ray.py tests/contracts/test_executors.py
+
 systems: $(STAMPS)/bench  ## the tests that train and run networks
 	$(ON_ALL_CORES) -q -m torch tests
 
@@ -69,6 +72,9 @@ quality: $(STAMPS)/test  ## how good the fronts of all methods are, on two probl
 
 bench: $(STAMPS)/bench  ## speed, as ratios taken in one run
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m benchmarks.speed
+
+soak: $(STAMPS)/test  ## kill, freeze and crowd the workers of shared studies, 20 minutes at most; SOAK='--kills 20 --each 50' is less
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.soak $(SOAK)
 
 clean:  ## remove what was built
 	rm -rf $(VENV) .venv-* dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

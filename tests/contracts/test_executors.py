@@ -11,12 +11,13 @@ import pytest
 
 from flexibo import Design, Evaluation, Objective
 from flexibo.errors import DesignError, MachineError
-from flexibo.executors import Executor, InlineExecutor, Outcome
-from flexibo.executors.processes import ProcessExecutor
+from flexibo.executors import DaskExecutor, Executor, InlineExecutor, Outcome, ProcessExecutor, RayExecutor
 
 EXECUTORS: dict[str, Callable[[], Executor]] = {
     "inline": InlineExecutor,
     "processes": lambda: ProcessExecutor(2),
+    "dask": lambda: DaskExecutor(n=2),
+    "ray": lambda: RayExecutor(n=2),
 }
 """Makes an executor for each name; each runs at least one evaluation at a time, and is closed after its tests."""
 
@@ -25,8 +26,17 @@ PATIENCE = 60.0
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this module
 
 
-@pytest.fixture(scope="module", params=EXECUTORS)
+CLUSTERS = {"dask": "distributed", "ray": "ray"}
+"""The packages of the executors that take long to start."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=pytest.mark.slow if name in CLUSTERS else ()) for name in EXECUTORS],
+)
 def shared(request: pytest.FixtureRequest) -> Iterator[Executor]:
+    if request.param in CLUSTERS:
+        pytest.importorskip(CLUSTERS[request.param])
     executor = EXECUTORS[request.param]()
     yield executor
     executor.close()

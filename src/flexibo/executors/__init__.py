@@ -56,8 +56,8 @@ EXECUTORS: Mapping[str, Kind] = MappingProxyType(
     {
         "inline": Kind("flexibo.executors.inline", "InlineExecutor"),
         "processes": Kind("flexibo.executors.processes", "ProcessExecutor", ("n", "resources", "slots")),
-        "dask": Kind("flexibo.executors.dask", "DaskExecutor", ("n", "address", "resources")),
-        "ray": Kind("flexibo.executors.ray", "RayExecutor", ("n", "address", "resources")),
+        "dask": Kind("flexibo.executors.dask", "DaskExecutor", ("n", "address", "resources", "patience")),
+        "ray": Kind("flexibo.executors.ray", "RayExecutor", ("n", "address", "resources", "patience")),
     }
 )
 
@@ -76,6 +76,7 @@ def find_executor(
     address: str | None = None,
     resources: Mapping[str, float] | None = None,
     slots: Mapping[str, int] | None = None,
+    patience: float | None = None,
 ) -> Executor:
     """The executor of that name; close it when it is no longer needed.
 
@@ -85,13 +86,14 @@ def find_executor(
         address: Where a cluster is; without one, a local cluster is started.
         resources: What there is in all, as in ``{"GPU": 1}``.
         slots: How many evaluations of an objective may run at a time, as in ``{"energy": 1}``.
+        patience: How many seconds to wait for a worker of a cluster that offers what an objective needs.
 
     >>> find_executor("inline").is_busy()
     False
     """
     if name not in EXECUTORS:
         raise unknown_name("executor", name, EXECUTORS)
-    given = {"n": n, "address": address, "resources": resources, "slots": slots}
+    given = {"n": n, "address": address, "resources": resources, "slots": slots, "patience": patience}
     given = {argument: value for argument, value in given.items() if value is not None}
     for argument in given:
         if argument not in EXECUTORS[name].takes:

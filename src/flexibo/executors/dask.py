@@ -1,0 +1,346 @@
+"""Measures on a Dask cluster.
+
+Differences from a plain ``client.submit``:
+
+- Dask runs a task again when its worker dies. Here an attempt marks on the scheduler that it began, and a second run
+  refuses to measure; the evaluation fails with its cost, and whether to try again is the study's to decide.
+- Dask waits for ever for a resource that nobody offers. Here it is reported.
+- Dask cannot stop a thread. Here an evaluation with a timeout runs in a process of its own on the worker.
+- A task whose input is lost is cancelled and run again even while it runs, so nothing that was scattered is an input:
+  a worker gets a function with the first task that needs it, and keeps it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any
+
+from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError, missing_extra
+from flexibo.executors.attempts import Began, Ended, Gone, Lost, Offered, Report, task_of
+from flexibo.executors.cluster import PATIENCE_SECONDS, ClusterExecutor, checked_cluster_settings
+from flexibo.executors.dask_local import LocalDask
+from flexibo.executors.dask_worker import AGAIN, MISSING, run_on_worker
+from flexibo.executors.frames import Answer, Fault
+from flexibo.executors.jobs import Job
+from flexibo.executors.offers import Amounts
+from flexibo.executors.processes import cores
+from flexibo.objectives import checked_resources
+
+CONNECT_SECONDS = 10.0
+ANSWER_SECONDS = 10.0
+"""How long the scheduler may take to answer before it is taken to be lost."""
+POLL_SECONDS = 1.0
+"""How often to ask who is there."""
+MARK_SECONDS = 3.0
+"""How long a mark outlives its attempt, so that what travels meanwhile still meets it."""
+GRACE_SECONDS = 15.0
+"""Dask workers stop what outruns its timeout themselves; after so many seconds more they are not waited for."""
+LOGGERS = ("client", "core", "comm", "comm.core", "comm.tcp", "batched", "utils", "utils_comm", "worker")
+
+
+class DaskExecutor(ClusterExecutor):
+    """Runs evaluations on the workers of a Dask cluster.
+
+    An objective's `resources` are those that workers offer with ``dask worker --resources "GPU=1"``; ``CPU`` counts
+    threads. A worker needs flexibo, the same version of Python, and what the functions import.
+
+    Args:
+        address: The scheduler's, as in ``"tcp://10.0.0.1:8786"``. By default a cluster is started on this machine, and
+            stopped by `close`.
+        client: A client of an existing cluster instead, for one with its own security; it is not closed.
+        n: How many evaluations may run at a time; on a cluster started here also the number of its worker processes,
+            by default one per core.
+        resources: What a cluster started here offers in all, as in ``{"GPU": 1}``.
+        patience: How many seconds to wait for a worker that offers what an objective needs.
+
+    Raises:
+        MissingExtraError: Dask is not installed.
+        MachineError: The scheduler cannot be reached.
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        client: Any = None,
+        n: int | None = None,
+        resources: Mapping[str, float] | None = None,
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
+        checked_cluster_settings(address, n, resources, patience, whose="the scheduler's address")
+        if address is not None and client is not None:
+            raise InvalidValueError("Both address and client are given; give one of them.")
+        if resources is not None and (address is not None or client is not None):
+            raise InvalidValueError(
+                "resources are what a cluster started here offers; the workers of an existing one say themselves what "
+                "they offer, with dask worker --resources."
+            )
+        offered = checked_resources(resources or {}, "The executor")
+        distributed = _distributed()
+        if client is not None and (not isinstance(client, distributed.Client) or client.asynchronous):
+            raise InvalidTypeError(f"client is {client!r}; give a distributed.Client that is not asynchronous.")
+        local = None
+        if address is None and client is None:
+            n = cores() if n is None else n
+            local = LocalDask(n, offered)
+        try:
+            engine = DaskEngine(client, local.address if local else address, local)
+        except BaseException:
+            if local is not None:
+                local.close()
+            raise
+        super().__init__(engine, n=n, total=offered, patience=patience)
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """An attempt that Dask has."""
+
+    future: Any
+    job: Job
+    needs: Amounts
+    place: str | None
+
+
+class DaskEngine:
+    """Attempts as tasks of a Dask cluster.
+
+    Args:
+        client: A client to use; None: connect to the address.
+        address: The scheduler's.
+        local: The cluster, where it was started for this.
+    """
+
+    pins = True
+    grace = GRACE_SECONDS
+
+    def __init__(self, client: Any, address: str | None, local: LocalDask | None = None) -> None:
+        self.reports: SimpleQueue[Report] = SimpleQueue()
+        self._filter = _Quiet()
+        self._filter.attach()
+        self._local, self._is_ours = local, client is None
+        self._client = _connected(address) if client is None else client
+        self.address = str(self._client.scheduler.address)
+        self.about = "Dask cluster on this machine" if local else f"Dask cluster at {self.address}"
+        self._topic = f"flexibo-{self._client.id}-{id(self)}"
+        self._sent: dict[str, Sent] = {}
+        self._starts = 0
+        self._known: set[tuple[str, str]] = set()
+        self._lock = threading.Lock()  # the client calls back in threads of its own
+        self._old_marks: deque[tuple[float, str]] = deque()
+        self._is_ending = threading.Event()
+        self._client.subscribe_topic(self._topic, self._on_event)
+        self._ask_who_is_there()
+        self._watcher = threading.Thread(target=self._watch, name="flexibo-dask", daemon=True)
+        self._watcher.start()
+
+    def start(self, attempt: str, job: Job, needs: Amounts, place: str | None) -> None:
+        """Send the attempt to the worker; the function goes along unless the worker has it."""
+        with self._lock:
+            is_known = (place, job.digest) in self._known
+            if place is not None:
+                self._known.add((place, job.digest))
+            self._starts += 1
+            key = f"flexibo-{attempt}-{self._starts}"
+        with _no_large_graph_warning():
+            future = self._client.submit(
+                run_on_worker,
+                task_of(attempt, job, with_function=not is_known),
+                self._topic,
+                key=key,
+                workers=None if place is None else [place],
+                resources={name: amount for name, amount in needs.items() if name != "CPU"} or None,
+                retries=0,
+                pure=False,
+            )
+        self._sent[attempt] = Sent(future, job, needs, place)
+        future.add_done_callback(lambda done: self._on_end(attempt, done))
+
+    def stop(self, attempt: str) -> None:
+        """Cancel the task. What runs in a thread of a worker goes on until it returns; nobody waits for it."""
+        if (sent := self._forgotten(attempt)) is not None:
+            with suppress(Exception):
+                self._client.cancel([sent.future], force=True)
+
+    def has_begun(self, attempt: str) -> bool:
+        """Whether the attempt's mark is on the scheduler; if it does not say, it is taken to have begun."""
+        try:
+            return bool(self._ask(self._client.scheduler.event_is_set, name=attempt))
+        except Exception:
+            return True
+
+    def remedy(self, needs: Amounts) -> str:
+        """How to start a worker that offers so much."""
+        offered = {name: amount for name, amount in needs.items() if name != "CPU"}
+        if self._local is not None and needs["CPU"] <= 1:
+            return f"give DaskExecutor resources={offered!r}"
+        words = " ".join(f"{name}={amount:g}" for name, amount in offered.items())
+        flags = f" --nthreads {needs['CPU']:g}" + (f' --resources "{words}"' if words else "")
+        where = "a cluster elsewhere, with its address" if self._local is not None else self.address
+        return f"start a worker that does: dask worker {where}{flags}"
+
+    def close(self) -> None:
+        """Cancel all tasks and leave; a cluster that was started for this is stopped."""
+        self._is_ending.set()
+        if self._client.status == "running":
+            for attempt in list(self._sent):
+                self.stop(attempt)
+            with suppress(Exception):
+                self._client.unsubscribe_topic(self._topic)
+                self._clear_marks(everything=True)
+        self._watcher.join(ANSWER_SECONDS)
+        if self._is_ours:
+            with suppress(Exception):
+                self._client.close(timeout=2)
+        if self._local is not None:
+            self._local.close()
+        self._filter.detach()
+
+    def _on_event(self, event: tuple[float, Mapping[str, Any]]) -> None:
+        """What a worker says goes through the scheduler and arrives here, in the client's own thread."""
+        _, message = event
+        attempt = message["attempt"]
+        if "place" in message:
+            self.reports.put(Began(attempt, message["place"], time.monotonic()))
+        elif self._forgotten(attempt) is not None:
+            self.reports.put(Ended(attempt, _read(message["reply"])))
+
+    def _on_end(self, attempt: str, future: Any) -> None:
+        """A task is over: called in a thread of the client's, for one task at a time."""
+        sent = self._sent.get(attempt)
+        if sent is None or sent.future is not future:
+            return  # its answer came before
+        try:
+            reply = future.result(timeout=ANSWER_SECONDS) if future.status != "cancelled" else None
+        except Exception as error:
+            reply = error
+        if reply == MISSING:
+            with self._lock:
+                self._known = {(place, digest) for place, digest in self._known if place != sent.place}
+            self.start(attempt, sent.job, sent.needs, sent.place)
+        elif reply == AGAIN:
+            self.reports.put(Lost(attempt, f"Its worker{f' ({sent.place})' if sent.place else ''} died.", True))
+        elif isinstance(reply, Mapping):
+            self._forgotten(attempt)
+            self.reports.put(Ended(attempt, _read(reply)))
+        elif self._client.status == "running":
+            self.reports.put(self._broken(attempt, reply))
+
+    def _forgotten(self, attempt: str) -> Sent | None:
+        """What was sent, which is over now; its mark is cleared somewhat later."""
+        sent = self._sent.pop(attempt, None)
+        if sent is not None:
+            self._old_marks.append((time.monotonic() + MARK_SECONDS, attempt))
+        return sent
+
+    def _broken(self, attempt: str, error: BaseException | None) -> Report:
+        """What it means that Dask gives no answer although it works."""
+        if isinstance(error, ModuleNotFoundError | ImportError | AttributeError):
+            return Ended(
+                attempt,
+                Fault(
+                    f"A worker of the {self.about} cannot run flexibo ({error}); install the same version of flexibo "
+                    "there as here."
+                ),
+            )
+        what = "it was cancelled" if error is None else f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        return Lost(attempt, f"Its worker died, or Dask gave it up ({what}).", self.has_begun(attempt))
+
+    def _watch(self) -> None:
+        """Ask regularly who is there, until the end or until nobody answers."""
+        while not self._is_ending.wait(POLL_SECONDS):
+            try:
+                if self._client.status != "running":
+                    raise ConnectionError("the connection broke")
+                self._ask_who_is_there()
+                self._clear_marks()
+            except Exception as error:
+                if not self._is_ending.is_set():
+                    self.reports.put(
+                        Gone(
+                            f"The {self.about} is lost ({str(error) or type(error).__name__}); start it again, or use "
+                            "another one, and resume the study."
+                        )
+                    )
+                return
+
+    def _ask_who_is_there(self) -> None:
+        asked_at = time.monotonic()
+        workers = self._ask(self._client.scheduler.identity)["workers"]
+        is_running = {address: about.get("status", "running") == "running" for address, about in workers.items()}
+        offers = {
+            address: {"CPU": float(about["nthreads"]), **_named(about["resources"])} if is_running[address] else {}
+            for address, about in workers.items()
+        }
+        self.reports.put(Offered(offers, asked_at))
+        with self._lock:
+            self._known = {(place, digest) for place, digest in self._known if place in offers}
+
+    def _clear_marks(self, *, everything: bool = False) -> None:
+        while self._old_marks and (everything or self._old_marks[0][0] <= time.monotonic()):
+            _, attempt = self._old_marks.popleft()
+            self._ask(self._client.scheduler.event_clear, name=attempt)
+
+    def _ask(self, question: Callable[..., Any], **arguments: Any) -> Any:
+        """The scheduler's answer, or an error in time."""
+        return self._client.sync(question, callback_timeout=ANSWER_SECONDS, **arguments)
+
+
+def _read(reply: Mapping[str, Any]) -> Answer | Fault:
+    return Answer(**reply) if "values" in reply else Fault(**reply)
+
+
+class _Quiet(logging.Filter):
+    """Keeps the library from printing what is reported here anyway: lost workers and connections."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return False
+
+    def attach(self) -> None:
+        for name in LOGGERS:
+            logging.getLogger(f"distributed.{name}").addFilter(self)
+
+    def detach(self) -> None:
+        for name in LOGGERS:
+            logging.getLogger(f"distributed.{name}").removeFilter(self)
+
+
+@contextmanager
+def _no_large_graph_warning() -> Iterator[None]:
+    """A context without Dask's advice to scatter large functions, which is not followed on purpose."""
+    import dask
+
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+        yield
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise missing_extra("Dask (distributed)", "dask") from None
+    return distributed
+
+
+def _connected(address: str | None) -> Any:
+    distributed = _distributed()
+    try:
+        return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="flexibo")
+    except (OSError, TimeoutError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise MachineError(
+            f"No Dask scheduler answers at {address!r} within {CONNECT_SECONDS:g} s ({reason}); start one with: "
+            "dask scheduler."
+        ) from None
+
+
+def _named(resources: Mapping[str, float]) -> dict[str, float]:
+    """A worker's resources; threads are counted as CPU, whatever it says of that name."""
+    return {name: float(amount) for name, amount in resources.items() if name != "CPU"}

@@ -1,0 +1,299 @@
+"""Real Ray clusters on this machine: machines of several kinds, killed workers, a killed head node."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from flexibo import Design, Evaluation, Objective, Space, Study
+from flexibo.errors import InvalidValueError, MachineError
+from flexibo.events import Asked, Failed, Told
+from flexibo.executors import Outcome
+from flexibo.executors.ray import RayExecutor
+from flexibo.executors.sessions import end_session
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra ray")]
+
+LIMIT = 90.0
+ERROR = Objective("error")
+TRAINED = Objective("error", resources={"GPU": 1})
+ENERGY = Objective("energy", resources={"jetson": 1})
+
+CLUSTER = """
+import sys
+from ray.cluster_utils import Cluster
+cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "num_gpus": 1, "object_store_memory": 10**8,
+                  "include_dashboard": False})
+board = cluster.add_node(num_cpus=1, resources={"jetson": 1}, object_store_memory=10**8)
+print(cluster.address, flush=True)
+sys.stdin.read()
+"""
+"""A GPU machine, which is the head node, and a board, as in the paper."""
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The address of a cluster that others started, on the loopback address and with a token."""
+    own = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        for name, value in {**own, "RAY_USAGE_STATS_ENABLED": "0"}.items():
+            patch.setenv(name, value)
+        process = subprocess.Popen(
+            [sys.executable, "-c", CLUSTER],
+            env={**os.environ, "RAY_TMPDIR": folder},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        )
+        assert process.stdout is not None
+        line = "start"
+        while line and not line.startswith("127.0.0.1:"):
+            line = process.stdout.readline()
+        yield line.strip()
+        end_session(process.pid)
+        process.communicate()
+
+
+@pytest.fixture(scope="module")
+def shared(address: str) -> Iterator[RayExecutor]:
+    with RayExecutor(address, patience=3.0) as executor:
+        yield executor
+
+
+@pytest.fixture
+def executor(shared: RayExecutor) -> Iterator[RayExecutor]:
+    assert not shared.is_busy()
+    yield shared
+    assert not shared.is_busy()
+
+
+@pytest.fixture
+def folder() -> Iterator[str]:
+    """An empty folder with a short path, as Ray's sockets need it."""
+    with tempfile.TemporaryDirectory(prefix="fr-", dir="/tmp") as folder:
+        yield folder
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + LIMIT
+    while not is_so():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.05)
+
+
+def question(number: int, objective: str = "error") -> Evaluation:
+    return Evaluation(Design({"x": number}), objective, None, 0.0, "", number, (objective,))
+
+
+def outcomes(executor: RayExecutor, n: int) -> list[Outcome]:
+    found: list[Outcome] = []
+    end = time.monotonic() + LIMIT
+    while len(found) < n and time.monotonic() < end:
+        found += executor.finished(1.0)
+    return found
+
+
+def test_each_evaluation_runs_on_a_machine_that_offers_what_it_needs(executor: RayExecutor) -> None:
+    def node(design: Design) -> float:
+        import ray
+
+        return float(int(ray.get_runtime_context().get_node_id()[:12], 16))
+
+    found: list[Outcome] = []
+    for number in range(0, 6, 2):
+        for objective in (TRAINED, ENERGY):
+            assert executor.has_room(objective)
+            executor.submit(question(number, objective.name), objective, node)
+        assert not executor.has_room(TRAINED)
+        assert not executor.has_room(ENERGY)
+        found += outcomes(executor, 2)
+    trained = {outcome.values["error"] for outcome in found if "error" in (outcome.values or {})}  # type: ignore[index]
+    measured = {outcome.values["energy"] for outcome in found if "energy" in (outcome.values or {})}  # type: ignore[index]
+    assert len(found) == 6
+    assert len(trained) == len(measured) == 1
+    assert trained != measured
+
+
+def test_many_quick_evaluations_come_back_exactly_once(executor: RayExecutor) -> None:
+    found: list[Outcome] = []
+    number = 0
+    while number < 200 or executor.is_busy():
+        while number < 200 and executor.has_room(ERROR):
+            executor.submit(question(number), ERROR, lambda design: design["x"])
+            number += 1
+        found += executor.finished(LIMIT)
+    assert sorted((o.evaluation.number, o.values["error"]) for o in found) == [(i, i) for i in range(200)]  # type: ignore[index]
+
+
+def test_a_killed_worker_fails_its_evaluation_only_and_nothing_is_measured_twice(
+    executor: RayExecutor, tmp_path: Path
+) -> None:
+    def logged(design: Design) -> float:
+        with open(folder / str(design["x"]), "a") as log:
+            log.write(f"{os.getpid()}\n")
+        time.sleep(5)
+        return 1.0
+
+    folder = tmp_path
+    for number in range(2):
+        executor.submit(question(number), ERROR, logged)
+    wait_until(lambda: len(list(folder.iterdir())) == 2)
+    time.sleep(1)
+    start = time.monotonic()
+    os.kill(int((folder / "0").read_text()), signal.SIGKILL)
+    [lost] = outcomes(executor, 1)
+    assert time.monotonic() - start < 10
+    assert (lost.evaluation.number, lost.values, lost.reason) == (0, None, "Its worker process died.")
+    assert 0.5 < lost.cost < 10
+    [other] = outcomes(executor, 1)
+    assert (other.evaluation.number, other.values) == (1, {"error": 1.0})
+    assert executor.has_room(ERROR)
+    time.sleep(1)
+    assert [len(path.read_text().splitlines()) for path in sorted(folder.iterdir())] == [1, 1]
+
+
+def test_a_hung_evaluation_is_killed_after_its_timeout_and_its_machine_goes_on(executor: RayExecutor) -> None:
+    def hang(design: Design) -> float:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])  # as C code that never returns
+        time.sleep(10 * LIMIT)
+        return 1.0
+
+    executor.submit(question(1), Objective("error", timeout=0.5, resources={"GPU": 1}), hang)
+    [found] = outcomes(executor, 1)
+    assert found.reason == "It took longer than its timeout of 0.5 s."
+    assert 1.5 <= found.cost < 10
+    executor.submit(question(2), Objective("error", timeout=LIMIT, resources={"GPU": 1}), lambda design: 2.0)
+    assert [outcome.values for outcome in outcomes(executor, 1)] == [{"error": 2.0}]
+
+
+def test_a_fault_of_the_machine_is_raised_and_what_ran_beside_it_is_stopped(
+    executor: RayExecutor, tmp_path: Path
+) -> None:
+    def unplugged(design: Design) -> float:
+        wait_for_other = time.monotonic() + 30
+        while not (folder / "pid").exists() and time.monotonic() < wait_for_other:
+            time.sleep(0.05)
+        raise MachineError("The meter does not answer; plug it in.")
+
+    def long(design: Design) -> float:
+        (folder / "draft").write_text(str(os.getpid()))
+        (folder / "draft").rename(folder / "pid")
+        time.sleep(10 * LIMIT)
+        return 1.0
+
+    folder = tmp_path
+    executor.submit(question(0), ERROR, long)
+    executor.submit(question(1), ERROR, unplugged)
+    with pytest.raises(MachineError, match=r"^The meter does not answer; plug it in\.$"):
+        executor.finished()
+    pid = int((folder / "pid").read_text())
+    wait_until(lambda: session(Path(f"/proc/{pid}")) is None)
+
+
+def test_a_resource_nobody_offers_and_an_address_without_a_head_node_are_told(
+    executor: RayExecutor, address: str
+) -> None:
+    meter = Objective("watts", resources={"meter": 2, "GPU": 1})
+    executor.submit(question(0, "watts"), meter, lambda design: 1.0)
+    with pytest.raises(MachineError) as caught:
+        executor.finished()
+    assert f"and for 3 s nobody in the Ray cluster at {address} offers that" in str(caught.value)
+    assert "1 with CPU=1, GPU=1; 1 with CPU=1, jetson=1" in str(caught.value)
+    command = f"ray start --address={address} --num-cpus=1 --num-gpus=1 --resources='{{\"meter\": 2}}'."
+    assert str(caught.value).endswith(command)
+    with pytest.raises(MachineError, match=r"^No Ray head node answers at '127\.0\.0\.1:9'"):
+        RayExecutor("127.0.0.1:9")
+    with pytest.raises(InvalidValueError, match=r"^resources are what a cluster started here offers"):
+        RayExecutor(address, resources={"GPU": 1})
+    with pytest.raises(InvalidValueError, match=r"give the head node as host:port"):
+        RayExecutor("ray://127.0.0.1:10001")
+
+
+def test_a_study_outlives_a_killed_worker_and_a_killed_head_node_is_told_and_leaves_nothing_behind(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def killed_once(design: Design) -> tuple[object, float]:
+        if not flag.exists():
+            flag.touch()
+            time.sleep(1)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return design["x"], 1.0
+
+    flag = tmp_path / "killed"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setenv("TMPDIR", folder)
+    with RayExecutor(n=2, resources={"GPU": 1}) as executor:
+        pid = executor._engine._process.pid  # type: ignore[attr-defined]
+        study = Study(
+            Space({"x": (0.0, 1.0)}), [TRAINED, Objective("joules")], method="random", budget=40, seed=1, n_initial=2
+        )
+        study.run(
+            {"error": killed_once, "joules": lambda design: (1 - design["x"], 1.0)},
+            executor=executor,
+            progress=False,
+        )
+        [lost] = [event for event in study.events if isinstance(event, Failed)]
+        told = [event for event in study.events if isinstance(event, Told)]
+        assert lost.reason.startswith("Its worker")
+        assert lost.number not in {event.number for event in told}
+        assert 0.5 < lost.cost < LIMIT
+        assert study.spent == pytest.approx(lost.cost + len(told))
+        again = next(e.evaluation for e in study.events if isinstance(e, Asked) and e.evaluation.attempt == 2)
+        assert again.number in {event.number for event in told}
+        flag.unlink()
+        executor.submit(question(1), ERROR, lambda design: time.sleep(LIMIT))
+        executor.finished(1.0)
+        [head] = [p for p in processes(pid) if (p / "comm").read_text().strip() == "gcs_server"]
+        start = time.monotonic()
+        os.kill(int(head.name), signal.SIGKILL)
+        with pytest.raises(MachineError) as caught:
+            executor.finished()
+        assert time.monotonic() - start < 20
+        assert str(caught.value).startswith("The Ray cluster on this machine is lost (the head node at 127.0.0.1:")
+        assert str(caught.value).endswith("start it again, or use another one, and resume the study.")
+    assert time.monotonic() - start < 40
+    assert processes(pid) == []
+    assert list(tmp_path.iterdir()) == os.listdir(folder) == []
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_cluster_started_here_ends_when_the_program_is_killed() -> None:
+    program = (
+        "import os, signal\n"
+        "from flexibo.executors.ray import RayExecutor\n"
+        "executor = RayExecutor(n=1)\n"
+        "print(executor._engine._process.pid, executor._engine._folder, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (-signal.SIGKILL, "")
+    pid, folder = run.stdout.split()
+    wait_until(lambda: processes(int(pid)) == [])
+    wait_until(lambda: not Path(folder).exists())
+
+
+def processes(leader: int) -> list[Path]:
+    """The processes of a session."""
+    return [path for path in Path("/proc").iterdir() if path.name.isdigit() and session(path) == leader]
+
+
+def session(process: Path) -> int | None:
+    """The session of a process that is no zombie."""
+    try:
+        state, _, _, number = (process / "stat").read_text().rpartition(")")[2].split()[:4]
+    except OSError:
+        return None
+    return None if state == "Z" else int(number)
