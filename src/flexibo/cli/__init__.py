@@ -11,14 +11,20 @@ import flexibo
 from flexibo.cli.compare import compare
 from flexibo.cli.data import data
 from flexibo.cli.demo import demo
+from flexibo.cli.export import export
+from flexibo.cli.importing import import_study
 from flexibo.cli.knobs import knobs
 from flexibo.cli.methods import methods
 from flexibo.cli.problems import problems
 from flexibo.cli.record import record
 from flexibo.cli.reproduce import reproduce
+from flexibo.cli.resume import resume
 from flexibo.cli.run import run
+from flexibo.cli.status import status
+from flexibo.cli.studies import list_studies
 from flexibo.cli.systems import systems
 from flexibo.cli.words import harmless
+from flexibo.cli.worker import worker
 from flexibo.errors import FlexiBOError
 
 app = typer.Typer(
@@ -28,7 +34,15 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
 )
-for command in (demo, run, systems, record, methods, compare, problems, data, reproduce):
+app.command()(demo)
+app.command()(run)
+app.command()(resume)
+app.command()(worker)
+app.command("list")(list_studies)
+app.command()(status)
+app.command()(export)
+app.command("import")(import_study)
+for command in (systems, record, methods, compare, problems, data, reproduce):
     app.command()(command)
 app.add_typer(knobs, name="knobs")
 

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flexibo.cli.showing import save_picture, show
+from flexibo.cli.showing import save_picture
+from flexibo.cli.storage_options import VARIABLE
 from flexibo.cli.system_options import (
+    Address,
     Data,
     Dataset,
     Epochs,
     Estimate,
+    ExecutorName,
+    Idle,
+    Lease,
     Limit,
     MeterName,
     Models,
+    Only,
     PlatformName,
     Seed,
     System,
+    Workers,
     data_folder,
 )
-from flexibo.cli.words import names, seconds, size
+from flexibo.cli.words import names, seconds
+
+if TYPE_CHECKING:
+    from flexibo.cli.building import Built, Given
+    from flexibo.study import Study
 
 
 def run(
@@ -49,32 +60,48 @@ def run(
     method: Annotated[str, typer.Option(help="One of the names that 'flexibo methods' lists.")] = "flexibo",
     seed: Seed = 0,
     storage: Annotated[
-        str, typer.Option(help="Where the study is kept; called again, it goes on. By default sqlite:///SYSTEM.db.")
+        str,
+        typer.Option(
+            help="Where the study is kept; called again, it goes on. By default sqlite:///SYSTEM.db.",
+            envvar=VARIABLE,
+            show_envvar=True,
+            show_default=False,
+        ),
     ] = "",
+    name: Annotated[
+        str, typer.Option(help="The name of the study; by default the system's, and what decides its values.")
+    ] = "",
+    only: Only = None,
+    executor: ExecutorName = "inline",
+    workers: Workers = None,
+    address: Address = "",
+    lease: Lease = "60s",
+    idle: Idle = "",
     out: Annotated[Path | None, typer.Option(help="Where to save the picture; by default SYSTEM.png.")] = None,
 ) -> None:
-    """Optimise a network of the paper, trained and measured on this machine: prediction error against energy."""
-    from rich.console import Console
+    """Optimise a network of the paper, trained and measured on this machine: prediction error against energy.
 
-    from flexibo.errors import InvalidValueError
-    from flexibo.hardware import MeterError
-    from flexibo.study import Study
+    With --only, several machines share a study: the one that measures energy begins it, for the options are its own.
+    """
+    from flexibo.cli import building
+    from flexibo.cli.running import Place, introduce, measure
+    from flexibo.cli.working import leads_of
 
-    allowed = seconds(budget)
-    picture = out or Path(f"{system}.png")
-    if picture.suffix not in (".png", ".pdf", ".svg") or picture.is_dir() or not picture.absolute().parent.is_dir():
-        raise InvalidValueError(f"--out is {picture}; give a .png, .pdf or .svg file in a folder that exists.")
+    allowed, signs = seconds(budget), seconds(lease)
+    picture = _checked_picture(out or Path(f"{system}.png"))
+    chosen = tuple(names(only or []))
     if recorded:
-        from flexibo.benchmarks.recorded_systems import recorded_system
-
-        found = recorded_system(system)
+        found = building.recorded(system)
+        study = _begun(found, storage, name, method, allowed, seed, signs)
+    elif set(chosen) == {"error_percent"}:
+        given = building.Given(system, data, models, dataset, "" if platform == "auto" else platform, limit, epochs)
+        study, found = _joined(storage or f"sqlite:///{system}.db", name, signs, given)
     else:
-        from flexibo.systems.assemble import Wishes, assembled
-        from flexibo.systems.dnn import dnn_system
+        from flexibo.systems.assemble import Wishes
 
         wishes = Wishes(
             system,
-            data_folder(data),
+            data_folder(data, trains=not chosen or "error_percent" in chosen),
             platform=platform,
             dataset=dataset,
             limit=limit,
@@ -84,24 +111,82 @@ def run(
             estimate_watts=estimate,
             knobs=tuple(names(knobs or [])),
             seed=seed,
+            objectives=chosen,
         )
-        try:
-            bench = assembled(wishes)
-        except MeterError as error:
-            raise MeterError(f"{error} Without a meter, energy can only be estimated: --estimate WATTS.") from None
-        found = dnn_system(bench, beside=names(objectives or []))
+        found = building.built(wishes, names(objectives or []))
+        study = _begun(found, storage, name, method, allowed, seed, signs)
+    introduce(found.system)
+    measure(study, found.system, leads_of(study.history, chosen), Place(executor, workers, address, idle))
+    _say_where(study, storage or f"sqlite:///{found.system.name}.db", picture)
+
+
+def _checked_picture(picture: Path) -> Path:
+    from flexibo.errors import InvalidValueError
+
+    if picture.suffix not in (".png", ".pdf", ".svg") or picture.is_dir() or not picture.absolute().parent.is_dir():
+        raise InvalidValueError(f"--out is {picture}; give a .png, .pdf or .svg file in a folder that exists.")
+    return picture
+
+
+def _begun(found: Built, storage: str, name: str, method: str, budget: float, seed: int, lease: float) -> Study:
+    """The study of a system, begun now or gone on with."""
+    from flexibo.study import Study
+
+    system = found.system
+    # Values that were made otherwise are another study, in the same file.
+    own_name = f"{system.name} {system.identity}" if system.identity else system.name
+    return Study(
+        system.space,
+        system.objectives,
+        method=method,
+        budget=budget,
+        seed=seed,
+        storage=storage or f"sqlite:///{system.name}.db",
+        name=name or own_name,
+        lease=lease,
+        origin=found.origin,
+    )
+
+
+def _joined(url: str, name: str, lease: float, given: Given) -> tuple[Study, Built]:
+    """A study that was begun where energy is measured, and what measures the error for it."""
+    from flexibo.cli.building import built_again
+    from flexibo.cli.worker import loaded
+
+    study = loaded(url, name or _only_study(url, given.system), lease=lease)
+    return study, built_again(study.history.origin, study.settings.to_dict(), given, ["error_percent"])
+
+
+def _only_study(url: str, system: str) -> str:
+    """The name of the only study of a system."""
+    from flexibo.errors import InvalidValueError
+    from flexibo.storage import open_storage, shown_url, stored_studies
+
+    found = []
+    for study in stored_studies(url):
+        created = open_storage(url, study.name, create=False).read()[0]
+        if created.get("origin", {}).get("system") == system:
+            found.append(study.name)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InvalidValueError(
+            f"{shown_url(url)} holds several studies of {system}; name one with --name: {', '.join(map(repr, found))}."
+        )
+    raise InvalidValueError(
+        f"{shown_url(url)} holds no study of {system}; begin it where energy is measured, with flexibo run {system} "
+        "--only energy_millijoules: the options of the deployment are that machine's."
+    )
+
+
+def _say_where(study: Study, place: str, picture: Path) -> None:
+    from rich.console import Console
+
+    from flexibo.storage import shown_url
+
     console = Console()
     console.print(
-        f"[bold]{found.name}[/]: {len(found.space.names)} options, {size(found.space.size)} designs.", highlight=False
+        f"The study is kept in {shown_url(place)}; a larger --budget goes on with it.", highlight=False, markup=False
     )
-    for note in found.notes:
-        console.print(note, highlight=False, markup=False)
-    place = storage or f"sqlite:///{found.name}.db"
-    # Values that were made otherwise are another study, in the same file.
-    name = f"{found.name} {found.identity}" if found.identity else found.name
-    study = Study(found.space, found.objectives, method=method, budget=allowed, seed=seed, storage=place, name=name)
-    study.run(found.functions)
-    show(study, console)
-    console.print(f"The study is kept in {place}; a larger --budget goes on with it.", highlight=False, markup=False)
     if study.front():
         save_picture(study, picture, console)

@@ -27,15 +27,38 @@ Estimate: TypeAlias = Annotated[
         help="Where there is no meter: estimate energy as this power (W) times time. The values are called estimates."
     ),
 ]
+Only: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(help="Measure only these objectives here; other processes or machines measure the others."),
+]
+ExecutorName: TypeAlias = Annotated[
+    str, typer.Option("--executor", help="Where evaluations are measured: inline, processes, dask or ray.")
+]
+Workers: TypeAlias = Annotated[
+    int | None, typer.Option(min=1, help="How many evaluations at a time, with another executor than inline.")
+]
+Address: TypeAlias = Annotated[
+    str, typer.Option(help="HOST:PORT of a Dask or Ray cluster; without one, a local one is started.")
+]
+Lease: TypeAlias = Annotated[
+    str, typer.Option(help="Others may take over what is measured here after so long without a sign of life.")
+]
+Idle: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        help="Stop after so long without anything to do here; by default wait for the others.", show_default=False
+    ),
+]
 Seed: TypeAlias = Annotated[int, typer.Option(min=0, max=2**63 - 1, help="The same seed draws the same designs.")]
 
 
-def data_folder(data: Path | None) -> Path:
-    """The folder of the data, which must be given."""
+def data_folder(data: Path | None, *, trains: bool = True) -> Path:
+    """The folder of the data, which must be given, also to who only reads energy."""
     from flexibo.errors import InvalidValueError
 
     if data is None:
-        raise InvalidValueError("No folder with training data was named; give --data FOLDER or set FLEXIBO_DATA.")
+        why = "" if trains else ", which decides the shape of the network"
+        raise InvalidValueError(f"No folder with training data was named{why}; give --data FOLDER or set FLEXIBO_DATA.")
     if not data.is_dir():
         raise InvalidValueError(f"The folder with training data, {data}, does not exist; give another --data.")
     return data

@@ -1,0 +1,73 @@
+"""``flexibo import``: a new study from exported events, or results from a table for a study that is there."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flexibo.cli.export import Format
+from flexibo.cli.files import format_of, read_lines
+from flexibo.cli.storage_options import VARIABLE, StorageURL, storage_url
+from flexibo.cli.words import harmless
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+
+def import_study(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="FILE.jsonl of 'flexibo export': a new study. FILE.csv with a column per option and objective: "
+            "results for a study that is there. - is the standard input.",
+            show_default=False,
+        ),
+    ],
+    storage: StorageURL = "",
+    name: Annotated[
+        str, typer.Option("--name", help="The study; by default the exported name, or the only study.")
+    ] = "",
+    form: Format = "",
+) -> None:
+    """Make a new study from exported events, or bring the results of a table into a study: all or nothing."""
+    form = format_of(file, form)
+    source = "the standard input" if str(file) == "-" else str(file)
+    with read_lines(file) as lines:
+        told = _events(lines, source, storage, name) if form == "jsonl" else _results(lines, source, storage, name)
+    typer.echo(harmless(told))
+
+
+def _events(lines: BinaryIO, source: str, storage: str, name: str) -> str:
+    from flexibo.errors import InvalidValueError
+    from flexibo.storage import shown_url
+    from flexibo.transfer import import_events, read_events
+
+    if not storage:  # an import makes a database, so none is guessed
+        raise InvalidValueError(
+            f"No storage was named; give one such as --storage sqlite:///study.db, or set {VARIABLE}."
+        )
+    exported = read_events(lines, source)
+    made = import_events(exported, storage, name or None)
+    return f"{shown_url(storage)} has the study {made!r} now, with {len(exported.contents)} events."
+
+
+def _results(lines: BinaryIO, source: str, storage: str, name: str) -> str:
+    from flexibo.loading import stored_study
+    from flexibo.transfer import import_results, read_results
+    from flexibo.transfer.copies import copy_of
+
+    url = storage_url(storage)
+    place, study, _ = stored_study(url, name or None)
+    copy = copy_of(place.read(), study)
+    text = io.TextIOWrapper(lines, encoding="utf-8-sig", newline="")
+    try:
+        results = read_results(text, copy, source)
+    finally:
+        text.detach()  # who opened the file closes it
+    if results.results:
+        import_results(results, place, copy)
+    empty = f" {results.empty} rows have no values and were passed over." if results.empty else ""
+    return f"{len(results.results)} results were added to study {study!r}.{empty}"

@@ -1,0 +1,157 @@
+"""What can be said of a stored study, ready for JSON: numbers, what is in flight, failures, notes, the front."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flexibo.transfer import Record, StudyCopy
+
+
+def overview(copy: StudyCopy, found: Sequence[Record]) -> dict[str, Any]:
+    """The study in numbers."""
+    from flexibo.transfer.table import iso_time
+
+    history, times = copy.study.history, [time for time in copy.times if time is not None]
+    return {
+        "name": copy.name,
+        "method": copy.study.method.name,
+        "events": len(copy.contents),
+        "spent": history.spent,
+        "budget": history.budget,
+        "begun": iso_time(times[0]) if times else None,
+        "last_event": iso_time(times[-1]) if times else None,
+        "objectives": [_objective(copy, j, found) for j in range(len(history.names))],
+    }
+
+
+def _objective(copy: StudyCopy, j: int, found: Sequence[Record]) -> dict[str, Any]:
+    """How the evaluations of one objective stand; one that is measured with another has none of its own."""
+    from flexibo.transfer import STATES
+
+    history, objective = copy.study.history, copy.study.objectives[j]
+    mine = [record for record in found if record.objective == objective.name]
+    costs = [record.cost for record in mine if record.cost is not None and record.state != "added"]
+    return {
+        "name": objective.name,
+        "unit": objective.unit,
+        "direction": objective.direction,
+        "measured_with": objective.measured_with,
+        "values": history.count(j),
+        **{state: sum(record.state == state for record in mine) for state in STATES},
+        "added": sum(objective.name in record.values for record in found if record.state == "added"),
+        "cost": sum(costs),
+        "lost_cost": sum(record.lost_cost for record in mine),
+        "mean_cost": sum(costs) / len(costs) if costs else None,
+    }
+
+
+def settings(copy: StudyCopy) -> dict[str, Any]:
+    """What the study was created with."""
+    chosen = copy.study.settings
+    return {
+        "seed": chosen.seed,
+        "options": list(copy.study.space.names),
+        "designs": None if copy.study.space.size == float("inf") else copy.study.space.size,
+        "initial_designs": len(chosen.initial_designs),
+        "candidates": chosen.candidates,
+        "delta": chosen.delta,
+        "cost": copy.contents[0]["settings"]["cost"],
+        "surrogate": copy.contents[0]["settings"]["surrogate"],
+        "stop": dict(copy.study.history.stop or {}),
+        "reference": copy.study.reference,
+        "origin": dict(copy.study.history.origin),
+        "not_stored": list(copy.missing),
+    }
+
+
+def reserved(copy: StudyCopy) -> float:
+    """What the evaluations in flight are expected to cost."""
+    from flexibo.budget import remaining
+    from flexibo.costs import Costs
+
+    history, study = copy.study.history, copy.study
+    if history.budget is None or not history.pending:
+        return sum(evaluation.cost for evaluation in history.pending.values())
+    costs = Costs(study.settings.cost or study.method.cost, seed=study.settings.seed)
+    return float(history.budget - history.spent - remaining(history, costs))
+
+
+def in_flight(copy: StudyCopy, found: Sequence[Record], now: float) -> list[dict[str, Any]]:
+    """What is being measured, by whom, since when, and whether that worker still signs."""
+    from flexibo.transfer.table import iso_time
+
+    return [
+        {
+            "number": record.number,
+            "objective": record.objective,
+            "design": dict(record.design),
+            "attempt": record.attempt,
+            "expected_cost": record.expected_cost,
+            "since": iso_time(record.asked) or None,
+            "seconds": None if record.asked is None else now - record.asked,
+            "worker": _worker(copy, record, now),
+        }
+        for record in found
+        if record.state == "pending"
+    ]
+
+
+def _worker(copy: StudyCopy, record: Record, now: float) -> dict[str, Any]:
+    """Who measures, and its state: "alive", "silent" for longer than its lease, "dead", or "gone" without a word.
+
+    When it last signed follows from when it got this evaluation, by its own clock: people may know that two clocks
+    differ, and nothing is decided by it.
+    """
+    from flexibo.storage.presence import is_dead
+
+    sign = copy.workers.get(record.worker)
+    if sign is None:
+        return {"id": record.worker, "host": None, "pid": None, "state": "gone", "silent_seconds": None}
+    silent = None
+    if record.number is not None and record.asked is not None:
+        lived = copy.study.history.holders[record.number].seconds
+        silent = max(0.0, now - (record.asked - lived + sign.seconds))
+    state = "silent" if silent is not None and silent > sign.lease else "alive"
+    return {
+        "id": record.worker,
+        "host": _plain(sign.about, "host"),
+        "pid": _plain(sign.about, "pid"),
+        "state": "dead" if is_dead(sign.about) else state,
+        "silent_seconds": silent,
+    }
+
+
+def failures(found: Sequence[Record]) -> list[dict[str, Any]]:
+    """What failed or cannot be measured, the last first."""
+    from flexibo.transfer.table import iso_time
+
+    failed = [record for record in found if record.state in ("failed", "impossible")]
+    return [
+        {
+            "number": record.number,
+            "objective": record.objective,
+            "design": dict(record.design),
+            "state": record.state,
+            "attempt": record.attempt,
+            "reason": record.reason,
+            "cost": record.cost,
+            "time": iso_time(record.answered) or None,
+        }
+        for record in reversed(failed)
+    ]
+
+
+def notes(copy: StudyCopy) -> list[dict[str, Any]]:
+    """What people wrote down, in order."""
+    from flexibo.events import Noted
+    from flexibo.transfer.table import iso_time
+
+    pairs = zip(copy.study.events, copy.times, strict=True)
+    return [{"text": event.text, "time": iso_time(time) or None} for event, time in pairs if isinstance(event, Noted)]
+
+
+def _plain(about: Mapping[str, Any], key: str) -> str | int | None:
+    value = about.get(key)
+    return value if isinstance(value, str | int) else None

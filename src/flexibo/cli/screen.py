@@ -1,0 +1,63 @@
+"""Printing what others may have written: names, reasons and designs of a shared study."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import typer
+
+from flexibo.cli.words import harmless
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@contextmanager
+def harmless_console() -> Iterator[Console]:
+    """A console as wide as the terminal, whose text is printed at the end, without what would command a terminal."""
+    from rich.console import Console
+
+    text = io.StringIO()
+    console = Console(file=text, width=Console().width, highlight=False, color_system=None, force_terminal=False)
+    yield console
+    typer.echo(harmless(text.getvalue()), nl=False)
+
+
+def one_line(text: str) -> str:
+    """A text in one line, without what would command a terminal."""
+    return harmless(" ".join(text.split()))
+
+
+def duration(seconds: float) -> str:
+    """A time for people.
+
+    >>> duration(3.2), duration(300), duration(9000), duration(200000)
+    ('3 s', '5 min', '2.5 h', '2.3 d')
+    """
+    for unit, length, places in (("d", 86400.0, 1), ("h", 3600.0, 1), ("min", 60.0, 0)):
+        if seconds >= length:
+            return f"{seconds / length:.{places}f} {unit}"
+    return f"{max(seconds, 0.0):.0f} s"
+
+
+def moment(seconds: float | None, now: float) -> str:
+    """When something was, in local time, and how long ago."""
+    if seconds is None:
+        return "-"
+    try:
+        when = datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M:%S")
+    except (OverflowError, OSError, ValueError):
+        return "-"
+    return f"{when}, {duration(now - seconds)} ago"
+
+
+def options(design: dict[str, object]) -> str:
+    """A design in one line."""
+    return ", ".join(
+        f"{name}={f'{value:.3g}' if isinstance(value, float) else '-' if value is None else value}"
+        for name, value in design.items()
+    )

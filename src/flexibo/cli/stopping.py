@@ -1,0 +1,67 @@
+"""Ctrl-C and SIGTERM: what runs is given back, and nothing is torn apart."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class StopRequest(BaseException):
+    """Somebody wants this process to stop; no error of a function that is measured.
+
+    Attributes:
+        number: The signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+@contextmanager
+def stop_requests() -> Iterator[None]:
+    """A context in which Ctrl-C and SIGTERM raise a `StopRequest`.
+
+    A SIGTERM takes the way of Ctrl-C, which waits where what is stored and what is remembered must not part. Where
+    Ctrl-C is ignored, as in the background of a shell, it stays so.
+    """
+    before = signal.getsignal(signal.SIGINT)
+
+    def request(number: int, frame: FrameType | None) -> None:
+        if ended or before != signal.SIG_IGN:
+            raise StopRequest(ended[0] if ended else number)
+
+    ended: list[int] = []
+    with _terminable(ended, request):
+        yield
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """A context in which SIGTERM does what Ctrl-C does: the study keeps what was measured and stops."""
+    with _terminable([], None):
+        yield
+
+
+@contextmanager
+def _terminable(ended: list[int], interrupt: object) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's
+        return
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        ended.append(number)
+        signal.raise_signal(signal.SIGINT)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGTERM, terminate)
+    if interrupt is not None:
+        signal.signal(signal.SIGINT, interrupt)  # type: ignore[arg-type]  # it is a handler
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

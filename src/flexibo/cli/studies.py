@@ -1,0 +1,81 @@
+"""``flexibo list``: the studies of a database."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from json import dumps
+from typing import Any
+
+import typer
+
+from flexibo.cli.screen import duration, harmless_console, one_line
+from flexibo.cli.storage_options import JSONFlag, StorageURL, storage_url
+
+
+def list_studies(storage: StorageURL = "", json: JSONFlag = False) -> None:
+    """List the studies of a database, and how far each one is; nothing is changed."""
+    from flexibo.storage import shown_url, stored_studies
+
+    url = storage_url(storage)
+    rows = [_row(url, study.name, study.events) for study in stored_studies(url)]
+    if json:
+        typer.echo(dumps(rows, indent=2))
+        return
+    if not rows:
+        typer.echo(f"{shown_url(url)} holds no studies.")
+        return
+    _print(rows, time.time())
+
+
+def _row(url: str, name: str, events: int) -> dict[str, Any]:
+    """The numbers of one study; one that cannot be read does not hide the others."""
+    from flexibo.cli.looking import overview
+    from flexibo.errors import FlexiBOError
+    from flexibo.transfer import records, study_copy
+
+    try:
+        copy = study_copy(url, name)
+        return overview(copy, records(copy.study.history, copy.times))
+    except FlexiBOError as error:
+        return {"name": name, "events": events, "error": str(error)}
+
+
+def _print(rows: Sequence[dict[str, Any]], now: float) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    headings = ("study", "method", "events", "measured", "pending", "failed", "spent", "last event")
+    table = Table(box=None, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading in ("events", "pending", "failed", "spent") else "left")
+    for row in rows:
+        table.add_row(*map(Text, _cells(row, now)))
+    with harmless_console() as console:
+        console.print(table)
+        for row in rows:
+            if "error" in row:
+                console.print(Text(f"{row['name']} cannot be read: {row['error']}"))
+
+
+def _cells(row: dict[str, Any], now: float) -> tuple[str, ...]:
+    if "error" in row:
+        return row["name"], "?", str(row["events"]), "?", "", "", "", ""
+    objectives = row["objectives"]
+    budget = "" if row["budget"] is None else f" of {row['budget']:.5g}"
+    return (
+        row["name"],
+        row["method"],
+        str(row["events"]),
+        "\n".join(f"{one_line(objective['name'])} {objective['values']}" for objective in objectives),
+        str(sum(objective["pending"] for objective in objectives)),
+        str(sum(objective["failed"] + objective["impossible"] for objective in objectives)),
+        f"{row['spent']:.4g}{budget}",
+        _ago(row["last_event"], now),
+    )
+
+
+def _ago(when: str | None, now: float) -> str:
+    from datetime import datetime
+
+    return f"{duration(now - datetime.fromisoformat(when).timestamp())} ago" if when else "-"

@@ -1,0 +1,77 @@
+"""A stored study as it is at one moment, copied into memory: looking at it changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flexibo.catalogue import SURROGATES
+from flexibo.costs import TRANSFORMS
+from flexibo.loading import stored_study
+from flexibo.storage import MemoryStorage, Sign, Storage
+from flexibo.storage.base import Content
+from flexibo.study import Study
+
+
+@dataclass(frozen=True, slots=True)
+class StudyCopy:
+    """A copy of a stored study.
+
+    Attributes:
+        name: Its name.
+        contents: Its events as they are stored.
+        study: The study that they add up to, in memory.
+        workers: The latest sign of life of each worker.
+        missing: What of it is a function of the user's program, which is not stored: "rule", "cost", "surrogate". The
+            copy allows every design, and uses the method's own cost and surrogate.
+    """
+
+    name: str
+    contents: Sequence[Content]
+    study: Study
+    workers: Mapping[str, Sign]
+    missing: tuple[str, ...] = ()
+
+    @property
+    def times(self) -> list[float | None]:
+        """When each event was written, in seconds since 1970; None where that is not known."""
+        return [_time(content) for content in self.contents]
+
+
+def study_copy(storage: str | Storage, name: str | None = None) -> StudyCopy:
+    """A copy of a stored study; nothing is made, changed or locked.
+
+    Args:
+        storage: A database URL such as ``sqlite:///study.db``.
+        name: The study's name; may be left out where there is only one.
+    """
+    found, name, _ = stored_study(storage, name)
+    return copy_of(found.read(), name, found.workers())
+
+
+def copy_of(contents: Sequence[Content], name: str, workers: Mapping[str, Sign] | None = None) -> StudyCopy:
+    """The study that events add up to, in memory."""
+    settings = dict(contents[0]["settings"])
+    missing = not_stored(settings)
+    settings |= {part: "" for part in missing if part != "rule"}
+    memory = MemoryStorage()
+    memory.commit(0, lambda _: [{**contents[0], "settings": settings}, *contents[1:]])
+    study = Study.load(memory, name, valid=_everything if "rule" in missing else None)
+    return StudyCopy(name, contents, study, workers or {}, missing)
+
+
+def not_stored(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """What of a study is a function or an object of the user's program: "rule", "cost", "surrogate"."""
+    rule = ("rule",) if settings["space"].get("has_rule") else ()
+    parts = (("cost", TRANSFORMS), ("surrogate", SURROGATES))
+    return rule + tuple(part for part, known in parts if settings[part] and settings[part] not in known)
+
+
+def _everything(design: Mapping[str, Any]) -> bool:
+    return True
+
+
+def _time(content: Content) -> float | None:
+    time = content.get("time")
+    return float(time) if isinstance(time, int | float) and not isinstance(time, bool) else None

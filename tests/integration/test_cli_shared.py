@@ -1,0 +1,189 @@
+"""A study shared by worker processes with different resources, killed for real, looked at and exported meanwhile."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from tests.postgres import PASSWORD, server
+
+from flexibo import Objective, Study
+from flexibo.events import Asked, Reissued, Released, Told
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="needs signals")]
+PATIENCE = 90.0
+BOARD = """
+import time
+from pathlib import Path
+
+def error(design):
+    while Path("hold").exists():
+        time.sleep(0.02)
+    return design["x"] + design["k"] / 10, 3.0
+
+def energy(design):
+    return 1 - design["x"] + design["k"] / 20, 1.0
+
+functions = {"error": error, "energy": energy}
+"""
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "100", "FLEXIBO_STORAGE": "sqlite:///study.db"}
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+def flexibo(folder: Path, *arguments: str, **variables: str) -> str:
+    """What a command prints."""
+    command = [sys.executable, "-m", "flexibo", *arguments]
+    environment = {**ENVIRONMENT, **variables}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts workers; none outlives its test."""
+    (tmp_path / "board.py").write_text(BOARD)
+    running: list[subprocess.Popen[str]] = []
+
+    def worker(resource: str, *more: str) -> subprocess.Popen[str]:
+        arguments = ["worker", "--functions", "board:functions", "--resources", resource, "--idle", "60s", *more]
+        running.append(
+            subprocess.Popen(
+                [sys.executable, "-m", "flexibo", *arguments],
+                cwd=tmp_path,
+                env=ENVIRONMENT,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+        )
+        return running[-1]
+
+    yield worker
+    for process in running:
+        with suppress(ProcessLookupError):
+            process.kill()
+        process.communicate()
+
+
+def begun(folder: Path, budget: float, url: str = "") -> str:
+    objectives = [Objective("error", resources={"GPU": 1}), Objective("energy", unit="J", resources={"jetson": 1})]
+    url = url or f"sqlite:///{folder / 'study.db'}"
+    chosen: dict[str, Any] = {"budget": budget, "seed": 1, "n_initial": 3, "candidates": 50}
+    Study({"x": (0.0, 1.0), "k": [1, 2, 3]}, objectives, storage=url, name="net", **chosen).close()
+    return url
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def flights(folder: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(flexibo(folder, "status", "--json", "--no-front"))["in_flight"]
+    return found
+
+
+def test_two_workers_with_different_resources_finish_a_study_together(tmp_path: Path, start: Start) -> None:
+    gpu, jetson = start("GPU=1"), start("jetson=1", "--name", "net")  # they wait for the study
+    url = begun(tmp_path, 40)
+    told = [process.communicate(timeout=PATIENCE)[0] for process in (gpu, jetson)]
+    assert [process.returncode for process in (gpu, jetson)] == [0, 0], told
+    study = Study.load(url)
+    workers = {study.history.asked[e.number].objective: set[str]() for e in study.events if isinstance(e, Told)}
+    for event in study.events:
+        if isinstance(event, Told):
+            workers[study.history.asked[event.number].objective].add(event.worker)
+    assert {name: len(found) for name, found in workers.items()} == {"error": 1, "energy": 1}
+    assert workers["error"] != workers["energy"]
+    assert 35 < study.spent <= 44
+    assert "error is left to others: it needs --resources GPU=1." in told[1]
+    assert all("The budget is spent" in text for text in told)
+    lines = [line for text in told for line in text.splitlines() if ", cost " in line]
+    assert len(lines) == len(study.history.measurements)
+
+
+def test_a_worker_that_is_killed_is_seen_and_another_goes_on(tmp_path: Path, start: Start) -> None:
+    url = begun(tmp_path, 40)
+    (tmp_path / "hold").touch()
+    gpu = start("GPU=1")
+    until(lambda: len(Study.load(url).pending) == 1)
+    (flight,) = flights(tmp_path)
+    assert flight["objective"] == "error"
+    assert (flight["worker"]["pid"], flight["worker"]["state"]) == (gpu.pid, "alive")
+    assert f"process {gpu.pid} (alive, last sign" in " ".join(flexibo(tmp_path, "status").split())
+    os.kill(gpu.pid, signal.SIGKILL)
+    gpu.wait()
+    (flight,) = flights(tmp_path)
+    assert flight["worker"]["state"] == "dead"
+    assert "(dead: the process is gone)" in " ".join(flexibo(tmp_path, "status").split())
+
+    other = start("GPU=1")
+    until(lambda: any(isinstance(event, Reissued) for event in Study.load(url).events))
+    row = json.loads(flexibo(tmp_path, "list", "--json"))[0]
+    assert [objective["pending"] for objective in row["objectives"]] == [1, 0]
+    flexibo(tmp_path, "export", "--out", "during.csv")
+    with open(tmp_path / "during.csv", newline="") as file:
+        assert [line["state"] for line in csv.DictReader(file)] == ["pending"]
+    (tmp_path / "hold").unlink()
+    jetson = start("jetson=1")
+    told = [process.communicate(timeout=PATIENCE)[0] for process in (other, jetson)]
+    assert [process.returncode for process in (other, jetson)] == [0, 0], told
+
+    study = Study.load(url)
+    numbers = [event.evaluation.number for event in study.events if isinstance(event, Asked)]
+    answered = [event.number for event in study.events if isinstance(event, Told)]
+    assert numbers == list(range(len(numbers)))
+    assert sorted(answered) == numbers  # every evaluation was answered, and once
+    flexibo(tmp_path, "export", "--out", "net.jsonl")
+    flexibo(tmp_path, "import", "net.jsonl", "--storage", "sqlite:///copy.db")
+    assert Study.load(f"sqlite:///{tmp_path / 'copy.db'}").events == study.events
+
+
+def test_a_worker_that_is_asked_to_stop_gives_back_what_it_holds(tmp_path: Path, start: Start) -> None:
+    url = begun(tmp_path, 40)
+    (tmp_path / "hold").touch()
+    gpu = start("GPU=1")
+    until(lambda: len(Study.load(url).pending) == 1)
+    gpu.send_signal(signal.SIGTERM)
+    told = gpu.communicate(timeout=PATIENCE)[0]
+    assert gpu.returncode == 128 + signal.SIGTERM
+    assert "Stopped by SIGTERM: gave back evaluation 0; 0 measured, 0 failed." in told
+    assert "Traceback" not in told
+    events = Study.load(url).events
+    assert isinstance(events[-1], Released)
+
+
+def test_a_study_on_a_server_is_served_and_moved_and_its_password_never_shown(tmp_path: Path) -> None:
+    postgres = server()
+    database = postgres.new_database().partition("?")[0].rpartition("/")[2]
+    if not postgres.execute("SELECT 1 FROM pg_roles WHERE rolname = 'guarded'"):
+        postgres.execute(f"CREATE ROLE guarded LOGIN PASSWORD '{PASSWORD}'")
+    postgres.execute("GRANT ALL ON SCHEMA public TO guarded", database)
+    url = f"postgresql://guarded:{quote(PASSWORD, safe='')}@127.0.0.1:{postgres.port}/{database}"
+    begun(tmp_path, 20, url)
+    (tmp_path / "board.py").write_text(BOARD)
+    told = flexibo(
+        tmp_path, "worker", "--functions", "board:functions", "--resources", "GPU,jetson", FLEXIBO_STORAGE=url
+    )
+    assert "The budget is spent" in told
+    for command in (("list",), ("status",), ("export", "--out", "net.jsonl")):
+        told += flexibo(tmp_path, *command, FLEXIBO_STORAGE=url)
+    told += flexibo(tmp_path, "import", "net.jsonl", "--name", "again", FLEXIBO_STORAGE=url)
+    assert "postgresql://guarded:***@127.0.0.1" in told
+    assert PASSWORD not in told
+    assert quote(PASSWORD, safe="") not in told
+    assert Study.load(url, "again").events == Study.load(url, "net").events
