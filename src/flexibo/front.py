@@ -16,6 +16,7 @@ from flexibo.history import History
 from flexibo.pareto import non_dominated
 from flexibo.pareto.dominance import strictly_dominated
 from flexibo.space import Design
+from flexibo.words import one_line
 
 Feasibility: TypeAlias = Literal["feasible", "violating", "unsure"]
 FEASIBILITIES: tuple[Feasibility, ...] = ("feasible", "unsure", "violating")
@@ -118,11 +119,6 @@ def _shown_option(row: FrontRow, name: str) -> str:
     value = row.design[name]
     text = f"{value:.3g}" if isinstance(value, float) else "-" if value is None else str(value)
     return f"{one_line(name)}={one_line(text)}"
-
-
-def one_line(text: str) -> str:
-    """The text; quoted where it holds characters that would break a line or cannot be seen."""
-    return text if text.isprintable() else repr(text)
 
 
 def front_rows(history: History, estimates: Predictions, *, complete: bool) -> Front:

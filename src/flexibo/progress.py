@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from flexibo.words import one_line
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -152,4 +154,4 @@ def _short(value: object) -> str:
 def _escaped(text: str) -> str:
     from rich.markup import escape
 
-    return escape(text)
+    return escape(one_line(text))

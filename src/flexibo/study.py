@@ -404,15 +404,17 @@ class Study:
                 serves_all=set(leads) == set(objectives),
                 idle=idle,
             )
-            before = self._held()
+            before, interrupted = self._held(), False
             try:
                 self.stopped = loop.run()
             except KeyboardInterrupt:
-                self.stopped = "Interrupted; what was measured is kept."
-                bar.interrupted(self)
+                interrupted = True
             finally:
                 for number in self._held() - before:
                     self._give_back(number)
+            if interrupted:
+                self.stopped = "Interrupted; what was measured is kept."
+                bar.interrupted(self)
         logger.info("Study %r stopped: %s", self.name, self.stopped)
         return None
 

@@ -12,7 +12,7 @@ from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from flexibo.front import one_line
+from flexibo.words import one_line
 
 WIDEST = 20
 """Headings that are wider are broken; names of methods may have twice as much."""

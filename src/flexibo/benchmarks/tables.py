@@ -23,7 +23,7 @@ from flexibo.benchmarks.scores import (
 )
 from flexibo.benchmarks.statistics import AgainstBest, Ranking, Standing
 from flexibo.errors import InvalidValueError
-from flexibo.front import one_line
+from flexibo.words import one_line
 
 BEST = "bold green"
 WORSE = "red"

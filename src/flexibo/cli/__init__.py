@@ -23,9 +23,9 @@ from flexibo.cli.run import run
 from flexibo.cli.status import status
 from flexibo.cli.studies import list_studies
 from flexibo.cli.systems import systems
-from flexibo.cli.words import harmless
 from flexibo.cli.worker import worker
 from flexibo.errors import FlexiBOError
+from flexibo.words import harmless
 
 app = typer.Typer(
     name="flexibo",

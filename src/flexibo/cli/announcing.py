@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from flexibo.cli.screen import one_line, options
+from flexibo.cli.screen import in_words, options
 
 if TYPE_CHECKING:
     from flexibo.events import Evaluation
@@ -66,4 +66,4 @@ def told(outcome: Outcome) -> str:
     values = outcome.values or {}
     given = ", ".join(f"{name} {value:.5g}" for name, value in values.items())
     what = f"{given}, cost {outcome.cost:.3g}" if values else f"{evaluation.objective} failed: {outcome.reason}"
-    return one_line(f"{evaluation.number} {what}, for {options(dict(evaluation.design))}")
+    return in_words(f"{evaluation.number} {what}, for {options(dict(evaluation.design))}")

@@ -39,6 +39,8 @@ class Given:
         epochs: How often each is seen.
         meter: The kind of meter.
         estimate: Estimate the energy from this power, in watts.
+        longest: How many seconds an evaluation may take.
+        budget: How many may be spent in all.
     """
 
     system: str = ""
@@ -50,6 +52,8 @@ class Given:
     epochs: int | None = None
     meter: str = ""
     estimate: float | None = None
+    longest: float | None = None
+    budget: float | None = None
 
 
 def recorded(name: str) -> Built:
@@ -79,6 +83,7 @@ def built(wishes: Wishes, beside: Collection[str] = ()) -> Built:
         "limit": wishes.limit,
         "epochs": wishes.epochs,
         "seed": wishes.seed,
+        "longest": wishes.longest_seconds,
         "platform": bench.platform.name,
         "meter": wishes.meter,
         "estimate": wishes.estimate_watts,
@@ -136,6 +141,8 @@ def _wishes(name: str, origin: Mapping[str, Any], given: Given, only: Collection
         knobs=tuple(_texts(origin, "knobs")),
         seed=_whole(origin, "seed") or 0,
         objectives=tuple(only),
+        longest_seconds=given.longest or _number(origin, "longest"),
+        budget_seconds=given.budget,
     )
 
 

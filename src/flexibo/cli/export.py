@@ -10,7 +10,7 @@ import typer
 
 from flexibo.cli.files import check_free, format_of, write_whole
 from flexibo.cli.storage_options import StorageURL, StudyName, storage_url
-from flexibo.cli.words import harmless
+from flexibo.words import harmless
 
 Format = Annotated[str, typer.Option("--format", help="jsonl or csv; by default what the name ends in.")]
 

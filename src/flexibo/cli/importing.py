@@ -11,7 +11,7 @@ import typer
 from flexibo.cli.export import Format
 from flexibo.cli.files import format_of, read_lines
 from flexibo.cli.storage_options import VARIABLE, StorageURL, storage_url
-from flexibo.cli.words import harmless
+from flexibo.words import harmless
 
 if TYPE_CHECKING:
     from typing import BinaryIO

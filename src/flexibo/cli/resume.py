@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from flexibo.cli.storage_options import StorageURL, StudyName, storage_url
-from flexibo.cli.system_options import Address, Data, ExecutorName, Idle, Lease, Models, Only, Workers
+from flexibo.cli.system_options import Address, Data, ExecutorName, Idle, Lease, Longest, Models, Only, Workers
 from flexibo.cli.words import names, seconds
 
 
@@ -26,6 +26,7 @@ def resume(
     address: Address = "",
     lease: Lease = "60s",
     idle: Idle = "",
+    longest: Longest = "",
 ) -> None:
     """Go on with a study that 'flexibo run' began: the same system, what was pending first."""
     from flexibo.cli.building import Given, built_again
@@ -45,7 +46,9 @@ def resume(
             f"Study.load({shown_url(url)!r}, {study.name!r}).run({{...}})."
         )
     leads = leads_of(study.history, names(only or []))
-    found = built_again(origin, study.settings.to_dict(), Given(data=data, models=models), leads if only else ())
+    may_take = seconds(longest) if longest else None
+    given = Given(data=data, models=models, longest=may_take, budget=allowed or study.budget)
+    found = built_again(origin, study.settings.to_dict(), given, leads if only else ())
     if allowed is not None:
         study.budget = allowed
     introduce(found.system)

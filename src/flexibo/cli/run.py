@@ -19,6 +19,7 @@ from flexibo.cli.system_options import (
     Idle,
     Lease,
     Limit,
+    Longest,
     MeterName,
     Models,
     Only,
@@ -77,6 +78,7 @@ def run(
     address: Address = "",
     lease: Lease = "60s",
     idle: Idle = "",
+    longest: Longest = "",
     out: Annotated[Path | None, typer.Option(help="Where to save the picture; by default SYSTEM.png.")] = None,
 ) -> None:
     """Optimise a network of the paper, trained and measured on this machine: prediction error against energy.
@@ -87,14 +89,24 @@ def run(
     from flexibo.cli.running import Place, introduce, measure
     from flexibo.cli.working import leads_of
 
-    allowed, signs = seconds(budget), seconds(lease)
+    allowed, signs, longest_seconds = seconds(budget), seconds(lease), seconds(longest) if longest else None
     picture = _checked_picture(out or Path(f"{system}.png"))
     chosen = tuple(names(only or []))
     if recorded:
         found = building.recorded(system)
         study = _begun(found, storage, name, method, allowed, seed, signs)
     elif set(chosen) == {"error_percent"}:
-        given = building.Given(system, data, models, dataset, "" if platform == "auto" else platform, limit, epochs)
+        given = building.Given(
+            system,
+            data,
+            models,
+            dataset,
+            "" if platform == "auto" else platform,
+            limit,
+            epochs,
+            longest=longest_seconds,
+            budget=allowed,
+        )
         study, found = _joined(storage or f"sqlite:///{system}.db", name, signs, given)
     else:
         from flexibo.systems.assemble import Wishes
@@ -112,6 +124,8 @@ def run(
             knobs=tuple(names(knobs or [])),
             seed=seed,
             objectives=chosen,
+            longest_seconds=longest_seconds,
+            budget_seconds=allowed,
         )
         found = building.built(wishes, names(objectives or []))
         study = _begun(found, storage, name, method, allowed, seed, signs)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from flexibo.cli.screen import harmless_console
-from flexibo.cli.words import harmless, seconds, size
+from flexibo.cli.words import seconds, size
+from flexibo.words import harmless
 
 if TYPE_CHECKING:
     from flexibo.study import Study

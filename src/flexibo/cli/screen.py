@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from flexibo.cli.words import harmless
+from flexibo.words import harmless, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,9 +27,9 @@ def harmless_console() -> Iterator[Console]:
     typer.echo(harmless(text.getvalue()), nl=False)
 
 
-def one_line(text: str) -> str:
-    """A text in one line, without what would command a terminal."""
-    return harmless(" ".join(text.split()))
+def in_words(text: str) -> str:
+    """A text in one line, its line breaks and margins as single spaces, without what would command a terminal."""
+    return one_line(" ".join(text.split()))
 
 
 def duration(seconds: float) -> str:

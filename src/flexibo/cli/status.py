@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flexibo.cli.screen import duration, harmless_console, moment, one_line, options
+from flexibo.cli.screen import duration, harmless_console, in_words, moment, options
 from flexibo.cli.storage_options import JSONFlag, StorageURL, StudyName, storage_url
 from flexibo.cli.words import size
 
@@ -86,7 +86,7 @@ def _print(facts: Mapping[str, Any], copy: StudyCopy, console: Console, now: flo
 
 def _wrapped(text: str, width: int) -> list[str]:
     margin = "  "
-    return wrap(one_line(text), width, initial_indent=margin, subsequent_indent=2 * margin, break_on_hyphens=False)
+    return wrap(in_words(text), width, initial_indent=margin, subsequent_indent=2 * margin, break_on_hyphens=False)
 
 
 def _heading(facts: Mapping[str, Any], copy: StudyCopy, now: float) -> list[str]:
@@ -103,7 +103,7 @@ def _heading(facts: Mapping[str, Any], copy: StudyCopy, now: float) -> list[str]
     if chosen["stop"]:
         lines.append(f"Stops at {', '.join(f'{rule} {limit:g}' for rule, limit in chosen['stop'].items())}.")
     lines.append(f"Begun {moment(times[0], now)}; {facts['events']} events, the last {moment(times[-1], now)}.")
-    return [*map(one_line, lines), _money(facts)]
+    return [*map(in_words, lines), _money(facts)]
 
 
 def _is_said(value: object) -> bool:
@@ -141,7 +141,7 @@ def _objectives(rows: Sequence[Mapping[str, Any]]) -> Any:
             mean = "-" if row["mean_cost"] is None else f"{row['mean_cost']:.3g}"
             costs = [f"{row[name]:.4g}" for name in ("cost", *lost)]
             cells = [*(str(row[state]) for state in states), *costs, mean]
-        table.add_row(*map(Text, (one_line(title), *cells)))
+        table.add_row(*map(Text, (in_words(title), *cells)))
     return table
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from flexibo.cli.screen import duration, harmless_console, one_line
+from flexibo.cli.screen import duration, harmless_console, in_words
 from flexibo.cli.storage_options import JSONFlag, StorageURL, storage_url
 
 
@@ -67,7 +67,7 @@ def _cells(row: dict[str, Any], now: float) -> tuple[str, ...]:
         row["name"],
         row["method"],
         str(row["events"]),
-        "\n".join(f"{one_line(objective['name'])} {objective['values']}" for objective in objectives),
+        "\n".join(f"{in_words(objective['name'])} {objective['values']}" for objective in objectives),
         str(sum(objective["pending"] for objective in objectives)),
         str(sum(objective["failed"] + objective["impossible"] for objective in objectives)),
         f"{row['spent']:.4g}{budget}",

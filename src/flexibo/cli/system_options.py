@@ -49,6 +49,14 @@ Idle: TypeAlias = Annotated[
         help="Stop after so long without anything to do here; by default wait for the others.", show_default=False
     ),
 ]
+Longest: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        help="Designs that would take longer to measure are left out, as in 10m. On a processor it is by default a "
+        "quarter of the budget and at least a minute; on a GPU there is no limit.",
+        show_default=False,
+    ),
+]
 Seed: TypeAlias = Annotated[int, typer.Option(min=0, max=2**63 - 1, help="The same seed draws the same designs.")]
 
 

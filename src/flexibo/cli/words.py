@@ -38,12 +38,3 @@ def seconds(text: str) -> float:
     if not 0 < value < float("inf"):
         raise InvalidValueError(f"The duration is {text!r}; give a positive number such as 90, 30m, 2h or 1d.")
     return value
-
-
-def harmless(text: str) -> str:
-    r"""A text without what would command a terminal: names in it may be a stranger's. Line breaks stay.
-
-    >>> harmless("a\x1b[2Jb")
-    'a\\x1b[2Jb'
-    """
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)

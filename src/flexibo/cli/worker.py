@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flexibo.cli.screen import one_line
+from flexibo.cli.screen import in_words
 from flexibo.cli.storage_options import StorageURL, StudyName, storage_url
-from flexibo.cli.system_options import Data, Epochs, Estimate, Lease, Limit, Models, Only
+from flexibo.cli.system_options import Data, Epochs, Estimate, Lease, Limit, Longest, Models, Only
 from flexibo.cli.words import names, seconds
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def worker(
     meter: Annotated[str, typer.Option(help="nvml, rapl or ina3221; by default as the study says.")] = "",
     estimate: Estimate = None,
     lease: Lease = "60s",
+    longest: Longest = "",
 ) -> None:
     """Measure for a stored study until it is finished or there is nothing to do; many workers may share one study.
 
@@ -72,7 +73,10 @@ def worker(
         raise InvalidValueError(
             f"There is nothing of study {study.name!r} to measure here; see --only and --resources."
         )
-    given = Given(system, data, models, dataset, platform, limit, epochs, meter, estimate)
+    may_take = seconds(longest) if longest else None
+    given = Given(
+        system, data, models, dataset, platform, limit, epochs, meter, estimate, longest=may_take, budget=study.budget
+    )
     work(study, _measures(study, functions, given, mine), idle=patience)
 
 
@@ -120,7 +124,7 @@ def work(study: Study, measures: Mapping[str, Measure], *, idle: float | None) -
 
 def say(text: str) -> None:
     """Print one line with the time of day, at once."""
-    typer.echo(f"{time.strftime('%H:%M:%S')} {one_line(text)}")
+    typer.echo(f"{time.strftime('%H:%M:%S')} {in_words(text)}")
 
 
 def _measures(study: Study, functions: str, given: Given, mine: Collection[str]) -> dict[str, Measure]:

@@ -39,6 +39,7 @@ class Wishes:
         seed: Of everything random.
         longest_seconds: How long an evaluation may take; what would take longer is not begun. None: the platform's own
             limit, a minute on a processor and none on a GPU; infinity is without limit.
+        budget_seconds: What may be spent in all: a quarter of it is not too long for an evaluation on a processor.
         objectives: What is measured here; empty: everything. Who measures the error alone needs no meter and no knobs;
             who measures energy alone keeps no models. Both need the data: it decides the network's shape.
     """
@@ -55,6 +56,7 @@ class Wishes:
     knobs: tuple[str, ...] = ()
     seed: int = 0
     longest_seconds: float | None = None
+    budget_seconds: float | None = None
     objectives: tuple[str, ...] = ()
 
 
@@ -79,7 +81,9 @@ def assembled(wishes: Wishes) -> Bench:
     task = task_of(entry, _dataset(entry, wishes), epochs=wishes.epochs)
     journal = Journal(default_path(os.environ, Path.home()), roots=platform.machine.roots)
     store = ModelStore(wishes.models) if wishes.models is not None and trains(wishes.objectives) else None
-    longest = platform.longest_seconds if wishes.longest_seconds is None else wishes.longest_seconds
+    longest = wishes.longest_seconds
+    if longest is None and platform.longest_seconds is not None:
+        longest = max(platform.longest_seconds, (wishes.budget_seconds or 0.0) / 4)
     if knobs:
         check_free(journal, machine=platform.machine)
     return Bench(entry, task, platform, store, meter, journal, knobs, wishes.seed, _limit(longest))

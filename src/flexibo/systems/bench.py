@@ -11,8 +11,8 @@ from flexibo.hardware import EnergyMeter
 from flexibo.hardware.knobs import Journal, Knob, settings
 from flexibo.hardware.reading import EnergyReading, measure
 from flexibo.systems.catalogue import Entry
-from flexibo.systems.names import shown
 from flexibo.systems.platforms import Platform
+from flexibo.words import one_line
 
 Design = Mapping[str, Any]
 
@@ -93,7 +93,7 @@ class Bench:
         return {
             "error_percent": float(trained.error_percent),
             "training_seconds": float(trained.seconds),
-            "trained_on": " and ".join(map(shown, trained.machines)),
+            "trained_on": " and ".join(map(one_line, trained.machines)),
         }
 
     def reading(self, network: Design, deployment: Design) -> dict[str, float]:

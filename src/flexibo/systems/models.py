@@ -31,7 +31,6 @@ from uuid import uuid4
 from torch import nn
 
 from flexibo.errors import MachineError
-from flexibo.systems.names import shown
 from flexibo.systems.tasks.base import Design, Device, Task, TrainingFailedError
 from flexibo.systems.training import (
     Progress,
@@ -45,6 +44,7 @@ from flexibo.systems.training import (
     unpacked,
     write_atomically,
 )
+from flexibo.words import one_line
 
 HEARTBEAT_SECONDS = 5.0
 STALE_SECONDS = 60.0
@@ -224,7 +224,7 @@ class ModelStore:
     def _known(self, task: Task, design: Design, seed: int, retry_failed: bool) -> Stored | None:
         reason = None if retry_failed else self.failure(task, design, seed=seed)
         if reason is not None:
-            raise TrainingFailedError(shown(reason))  # it may be another host's text
+            raise TrainingFailedError(one_line(reason))  # it may be another host's text
         return self.get(task, design, seed=seed)
 
     def _train(

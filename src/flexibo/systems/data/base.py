@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from flexibo.arrays import IntArray
 from flexibo.errors import FlexiBOError
-from flexibo.systems.names import shown
+from flexibo.words import one_line
 
 Pixels: TypeAlias = npt.NDArray[np.uint8]
 Wave: TypeAlias = npt.NDArray[np.float32]
@@ -24,7 +24,7 @@ class MissingDataError(FlexiBOError, FileNotFoundError):
     """
 
     def __init__(self, *lines: str) -> None:
-        super().__init__("\n".join(map(shown, lines)))
+        super().__init__("\n".join(map(one_line, lines)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(str(self).split("\n"))
@@ -38,7 +38,7 @@ class DamagedDataError(FlexiBOError, ValueError):
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__(shown(message))
+        super().__init__(one_line(message))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from flexibo.errors import InvalidValueError
 from flexibo.systems.data.base import DamagedDataError, Dataset, MissingDataError, Question, Questions
 from flexibo.systems.data.files import content
 from flexibo.systems.data.parts import chosen, fingerprint
-from flexibo.systems.names import shown
+from flexibo.words import one_line
 
 FILES = ("train-v2.0.json", "dev-v2.0.json")
 SHARE = 0.2
@@ -52,7 +52,7 @@ def load(folder: Path, *, limit: int | None = None, share: float = SHARE, seed: 
     else:
         (path,) = _single(folder)
         train, test = _divided(path, read_articles(path), share, seed)
-        name = shown(path.name)
+        name = one_line(path.name)
         note = f"The questions of {name} were divided here, by article; a score on them is not a SQuAD score."
     rows, test_rows = chosen(_has_answer(train), _has_answer(test), limit, seed)
     part, held_out = Questions(tuple(train[row] for row in rows)), Questions(tuple(test[row] for row in test_rows))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from flexibo.errors import FlexiBOError
 from flexibo.systems.assemble import Wishes
-from flexibo.systems.names import shown
 from flexibo.systems.recording.session import Grid, recording
+from flexibo.words import one_line
 
 UNFINISHED = 3
 
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         left = recording(wishes, grid, given.out, seconds=given.seconds, told=_say)
     except FlexiBOError as error:
-        sys.stderr.write("\n".join(map(shown, f"{parser.prog}: {error}".split("\n"))) + "\n")
+        sys.stderr.write("\n".join(map(one_line, f"{parser.prog}: {error}".split("\n"))) + "\n")
         return 2
     sys.stdout.write(
         f"{left} measurements are left; the same command goes on.\n" if left else f"{given.out} is made.\n"
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _say(done: int, total: int, what: str) -> None:
-    sys.stdout.write(f"{done} of {total}: {shown(what)}\n")
+    sys.stdout.write(f"{done} of {total}: {one_line(what)}\n")
     sys.stdout.flush()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from flexibo.errors import InvalidValueError
-from flexibo.systems.names import shown
+from flexibo.words import one_line
 
 MEASURED = (
     "error_percent",
@@ -107,7 +107,7 @@ def _number(text: str, name: str, path: Path) -> float:
 
 def _refused(message: str) -> InvalidValueError:
     """What is wrong with a table; its name and what it holds may be a stranger's."""
-    return InvalidValueError(shown(message))
+    return InvalidValueError(one_line(message))
 
 
 def _text(value: Any) -> str:

@@ -15,8 +15,8 @@ from flexibo.errors import FlexiBOError
 from flexibo.systems.data import image_folder, reviews, speech, squad
 from flexibo.systems.data.base import DamagedDataError, MissingDataError
 from flexibo.systems.data.catalogue import find_dataset
-from flexibo.systems.names import shown
 from flexibo.systems.recording.table import MEASURED, read_table
+from flexibo.words import one_line
 
 EVIL = "a\nflexibo: all is well\x1b[2J\u202e"
 ESCAPED = r"a\nflexibo: all is well\x1b[2J\u202e"
@@ -34,7 +34,7 @@ ESCAPED = r"a\nflexibo: all is well\x1b[2J\u202e"
     ],
 )
 def test_what_is_not_printable_is_escaped_and_the_rest_is_left(name: object, expected: str) -> None:
-    assert shown(name) == expected
+    assert one_line(name) == expected
     assert expected.isprintable()
 
 
