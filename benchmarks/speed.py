@@ -1,8 +1,8 @@
 """The speed of the library, as ratios taken in one run, single thread: ``python -m benchmarks.speed``.
 
 Sections: 1 an ask against scikit-learn's GP and plain loops; 2 against BoTorch; 3 growth with the candidates, and
-memory; 4 with the evaluations; 5 with the objectives; 6 imports; 7 drawing designs; 8 every method. The exit status is
-1 if anything that must be reached was missed.
+memory; 4 with the evaluations; 5 with the objectives; 6 imports; 7 drawing designs; 8 every method; 9 a stored
+study against Optuna's. The exit status is 1 if anything that must be reached was missed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import asks, growth, methods, start
+from benchmarks import asks, growth, methods, start, storage
 from benchmarks.results import Row, machine, show, write_json
 
 Section = Callable[[], list[Row]]
@@ -35,6 +35,7 @@ def sections(*, quick: bool) -> dict[int, Section]:
         6: lambda: start.imports(tries),
         7: lambda: start.sampling(tries),
         8: lambda: methods.of_each_method(methods.QUICK if quick else methods.FULL),
+        9: lambda: storage.against_optuna(storage.QUICK if quick else storage.FULL),
     }
 
 
@@ -72,7 +73,7 @@ def _numbers(text: str) -> set[int]:
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers such as 1,3") from None
     if unknown := numbers - set(sections(quick=True)):
-        raise argparse.ArgumentTypeError(f"there is no section {min(unknown)}; there are 1 to 8")
+        raise argparse.ArgumentTypeError(f"there is no section {min(unknown)}; there are 1 to 9")
     return numbers
 
 

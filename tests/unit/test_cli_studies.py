@@ -771,7 +771,7 @@ class TestSplitBetweenMachines:
         monkeypatch.setattr(LinuxCpu, "meter", lambda self: FakeMeter())
 
         def run(*more: str) -> str:
-            common = ("--data", data, "--platform", "linux-cpu", "--epochs", "1", "--idle", "0.01s", "--budget", "60s")
+            common = ("--data", data, "--platform", "linux-cpu", "--epochs", "1", "--idle", "0.01s", "--budget", "20s")
             return good("run", "lenet", "--only", "energy_millijoules", *common, *more)
 
         return run
