@@ -23,6 +23,20 @@ def test_every_python_block_of_the_guide_runs(capsys: pytest.CaptureFixture[str]
     assert "The budget is spent" in capsys.readouterr().out
 
 
+def test_every_python_block_about_parallel_studies_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = python_blocks(ROOT / "docs" / "parallel.md")
+    assert len(blocks) == 4
+    names: dict[str, object] = {"__name__": "an_example"}
+    for block in blocks:
+        exec(compile(block, "docs/parallel.md", "exec"), names)
+    out = capsys.readouterr().out
+    assert "spent        900 of 900" in out or "spent        8" in out
+    assert Study.load("sqlite:///lenet.db", "lenet").budget == 1200
+
+
 def test_the_ten_lines_of_the_readme_run() -> None:
     ten, by_hand = python_blocks(ROOT / "README.md")
     names: dict[str, object] = {}
