@@ -61,7 +61,7 @@ class Asker:
                 self._last = (seen, wanted, stop)
                 return stop
             if reason := self._stop_reason(answer):
-                return Stop(reason)
+                return Stop(reason, waits=self._would_take_over(only))
             if claimed := self._claimed(answer, seen):
                 return claimed
             # Another worker had the same thought: from now on this one draws other candidates.
@@ -76,6 +76,13 @@ class Asker:
         answer = self._optimizer.ask(self.history)
         return isinstance(answer, Evaluation) and not self._stop_reason(answer)
 
+    def _would_take_over(self, only: Collection[str] | None) -> bool:
+        """Whether others measure something that this worker would have to measure if they vanished."""
+        return any(
+            holder.worker != self._presence.worker and self._is_wanted(self.history.pending[number], only)
+            for number, holder in self.history.holders.items()
+        )
+
     def _claimed(self, answer: Evaluation, seen: int) -> Evaluation | None:
         """The evaluation as it was claimed; None if others made it unwanted since `seen` events."""
         claimed: list[Evaluation] = []
@@ -84,9 +91,10 @@ class Asker:
             claimed.clear()
             history = self.history
             changed = len(history.events) != seen
-            if changed and (not self._optimizer.still_open(history, answer) or self._stop_reason(answer)):
+            claim = replace(answer, number=len(history.asked))
+            if changed and (not self._optimizer.still_open(history, claim) or self._stop_reason(claim)):
                 return []
-            claimed.append(replace(answer, number=len(history.asked)))
+            claimed.append(claim)
             asked = Asked(claimed[0], self._presence.worker, self._presence.seconds)
             # Under constraints the worst values of interest are not known before a feasible design is.
             if not answer.initial and history.reference is None and history.has_feasible():
@@ -106,8 +114,8 @@ class Asker:
         holders = self.history.holders
         gone = self._presence.gone(holder.worker for holder in holders.values())
         for number, holder in sorted(holders.items()):
-            if holder.worker not in gone:
-                continue
+            if holder.worker not in gone or self.history.holders.get(number) != holder:
+                continue  # the second: what was learned while the one before was taken over
             evaluation = self.history.pending[number]
             cost = self._lost_cost(evaluation, holder, gone[holder.worker])
             if self._is_wanted(evaluation, only):

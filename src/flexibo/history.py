@@ -71,6 +71,7 @@ class _Ledger:
 
     costs: list[float] = field(default_factory=list)
     cost_rows: list[FloatArray] = field(default_factory=list)
+    arrays: tuple[Designs, FloatArray] | None = None
     pending: Counter[int] = field(default_factory=Counter)
     failures: Counter[int] = field(default_factory=Counter)
     impossible: set[int] = field(default_factory=set)
@@ -210,12 +211,17 @@ class History:
     def costs(self, p: int) -> tuple[Designs, FloatArray]:
         """The designs and raw costs of what was paid for purchase p, in order."""
         ledger = self._ledgers[p]
-        codes = np.array(ledger.cost_rows).reshape(len(ledger.cost_rows), len(self.space.names))
-        return Designs(self.space, codes), np.array(ledger.costs, dtype=float)
+        if ledger.arrays is None:
+            codes = np.array(ledger.cost_rows).reshape(len(ledger.cost_rows), len(self.space.names))
+            costs = np.array(ledger.costs, dtype=float)
+            costs.flags.writeable = False
+            ledger.arrays = Designs(self.space, codes), costs
+        return ledger.arrays
 
     def closed(self, p: int) -> KeyArray:
         """Keys of designs for which purchase p must not be asked: measured, pending or failed too often."""
-        return np.array(sorted(self._closed(p)), dtype=np.uint64)
+        keys = self._closed(p)
+        return np.fromiter(keys, dtype=np.uint64, count=len(keys))
 
     def is_closed(self, p: int, design: Design) -> bool:
         """Whether purchase p of this design must not be asked."""
@@ -318,7 +324,10 @@ class History:
         """The evaluation is no longer pending."""
         evaluation = self.pending.pop(number, None)
         if evaluation is not None:
-            self._ledger(evaluation.objective).pending[self._key(evaluation)] -= 1
+            pending, key = self._ledger(evaluation.objective).pending, self._key(evaluation)
+            pending[key] -= 1
+            if not pending[key]:
+                del pending[key]  # or every key ever asked would be looked at with each question
             self.holders.pop(number, None)
 
     def _lose(self, number: int, cost: float) -> None:
@@ -352,6 +361,7 @@ class History:
         row = self._row(evaluation.design)
         ledger.costs.append(event.cost)
         ledger.cost_rows.append(row)
+        ledger.arrays = None
         self.told[evaluation.objective] += 1
         self.failed_in_a_row[evaluation.objective] = 0
         self._learn(evaluation.design, row, event.values)
@@ -376,6 +386,7 @@ class History:
             if purchase.objective in event.costs:
                 self._ledgers[p].costs.append(event.costs[purchase.objective])
                 self._ledgers[p].cost_rows.append(row)
+                self._ledgers[p].arrays = None
         self.measurements.append(Measurement(event.design, event.values, None, None))
 
     def _learn(self, design: Design, row: FloatArray, values: Mapping[str, float]) -> None:

@@ -75,6 +75,7 @@ class EventLog:
             mine[:] = decide()
             return [event_to_dict(event) | {"time": self._clock()} for event in mine]
 
+        self.refresh()  # nobody else can write while events are learned there
         try:
             with deferred_interrupts():  # what is stored and what is remembered must not part
                 self._storage.commit(len(self.history.events), decided)

@@ -55,6 +55,7 @@ class Presence:
         self._proc = proc
         self._watched: dict[str, tuple[int, float]] = {}
         self._pid = 0
+        self._signs: _Signs | None = None
         self._leave: Callable[[], object] | None = None
         self._begun = clock()
         self.worker = secrets.token_hex(8)
@@ -78,8 +79,8 @@ class Presence:
             self._leave = weakref.finalize(self, self._storage.sign, self.worker, None)
         else:
             stop = threading.Event()
-            signs = _Signs(self._storage, self.worker, lease, about, self._clock, self._begun)
-            thread = threading.Thread(target=signs.give, args=(stop,), name="flexibo-signs", daemon=True)
+            self._signs = _Signs(self._storage, self.worker, lease, about, self._clock, self._begun)
+            thread = threading.Thread(target=self._signs.give, args=(stop,), name="flexibo-signs", daemon=True)
             thread.start()
             self._leave = weakref.finalize(self, _part, stop, thread)
         self._pid = os.getpid()
@@ -110,6 +111,10 @@ class Presence:
         if beat != sign.beat:
             self._watched[worker] = (sign.beat, self._clock())
             return False
+        if self._signs is not None:
+            if self._signs.is_late():
+                return False  # a storage that does not take our signs does not take those of others
+            since = max(since, self._signs.since)
         return self._clock() - since > sign.lease
 
 
@@ -127,6 +132,13 @@ class _Signs:
     ) -> None:
         self._storage, self._worker, self._lease, self._about = storage, worker, lease, about
         self._clock, self._begun = clock, begun
+        self._last = clock()
+        self.since = self._last
+        """Since when signs were kept without a break."""
+
+    def is_late(self) -> bool:
+        """Whether the next sign should have been kept long ago: the storage is away, or this process stood still."""
+        return self._clock() - self._last > 2 * self._lease / SIGNS_PER_LEASE
 
     def give(self, stop: threading.Event) -> None:
         """Sign again and again, and take leave at the end."""
@@ -137,6 +149,10 @@ class _Signs:
                 self._storage.sign(self._worker, Sign(beat, self._clock() - self._begun, self._lease, self._about))
             except StorageError as error:
                 logger.warning("No sign of life could be given: %s", error)
+                continue
+            if self.is_late():
+                self.since = self._clock()
+            self._last = self._clock()
         with suppress(StorageError):
             self._storage.sign(self._worker, None)
 

@@ -1,0 +1,132 @@
+"""Processes that share a study, and what is done to them: killed, frozen, started again."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from multiprocessing.process import BaseProcess
+
+from benchmarks.soak.worker import Plan, Post, work
+
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["benchmarks.soak.worker", "flexibo.storage.sql", "psycopg"])
+
+
+class SoakError(RuntimeError):
+    """What must hold does not."""
+
+
+@dataclass(slots=True)
+class Life:
+    """One process, from its start to its end.
+
+    Attributes:
+        post: What it was started for.
+        process: The process.
+        killed: Whether it was killed.
+        frozen: Whether it was once stopped for longer than its lease.
+        stands_still: Whether it is stopped now.
+    """
+
+    post: Post
+    process: BaseProcess
+    killed: bool = False
+    frozen: bool = False
+    stands_still: bool = False
+
+
+class Crew:
+    """The processes of one plan.
+
+    They are forked from a process that has imported everything, so that they begin to work at once.
+
+    Args:
+        posts: What each of them is started for; all are of one plan.
+    """
+
+    def __init__(self, posts: Sequence[Post]) -> None:
+        self.posts = posts
+        self.plan: Plan = posts[0].plan
+        self.lives: list[Life] = []
+        self._present: dict[int, Life] = {}
+
+    def __enter__(self) -> Crew:
+        for post in self.posts:
+            self._start(post)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Kill whoever is left."""
+        for life in self._present.values():
+            life.process.kill()
+            life.process.join()
+
+    def kill(self, rng: random.Random) -> bool:
+        """Kill one of those that work, and start another in its place; False if none works."""
+        victim = self._victim(rng)
+        if victim is None:
+            return False
+        victim.killed = True
+        self._note("kill", victim)
+        victim.process.kill()
+        victim.process.join()
+        self._start(replace(victim.post, life=victim.post.life + 1))
+        return True
+
+    def freeze(self, rng: random.Random) -> Life | None:
+        """Stop one of those that work; None if none works."""
+        victim = self._victim(rng)
+        if victim is not None and victim.process.pid is not None:
+            victim.frozen = victim.stands_still = True
+            self._note("freeze", victim)
+            os.kill(victim.process.pid, signal.SIGSTOP)
+        return victim
+
+    def thaw(self, life: Life) -> None:
+        """Let one that was stopped go on."""
+        if life.process.pid is not None:
+            self._note("thaw", life)
+            os.kill(life.process.pid, signal.SIGCONT)
+            life.stands_still = False
+
+    def is_working(self) -> bool:
+        """Whether one of them has not come to its end."""
+        return any(life.process.is_alive() for life in self._present.values())
+
+    def check(self) -> None:
+        """Complain of a process that ended with an error."""
+        for life in self.lives:
+            if not life.killed and life.process.exitcode not in (None, 0):
+                said = life.post.log.read_text(encoding="utf-8")[-2000:]
+                raise SoakError(f"A worker of {self.plan.name!r} ended with {life.process.exitcode}:\n{said}")
+
+    def join(self, until: float) -> None:
+        """Wait for all to come to their end, until this time on the steady clock."""
+        while self.is_working():
+            self.check()
+            if time.monotonic() > until:
+                raise SoakError(f"The study {self.plan.name!r} did not come to its end in time.")
+            time.sleep(0.02)
+        self.check()
+
+    def _note(self, what: str, life: Life) -> None:
+        """Write down what is done to whom, for whoever looks into a soak that failed."""
+        with life.post.folder.joinpath(f"{self.plan.name}.faults").open("a", encoding="utf-8") as file:
+            file.write(f"{time.monotonic():.3f} {what} {life.post.journal.stem}\n")
+
+    def _start(self, post: Post) -> None:
+        process = CONTEXT.Process(target=work, args=(post,), daemon=True)
+        process.start()
+        life = Life(post, process)
+        self.lives.append(life)
+        self._present[post.slot] = life
+
+    def _victim(self, rng: random.Random) -> Life | None:
+        present = [life for life in self._present.values() if not life.stands_still]
+        working = [life for life in present if life.process.is_alive()]
+        return rng.choice(working) if working else None

@@ -1,0 +1,77 @@
+"""What the soak measures: a made-up board whose designs sometimes fail, and sometimes cannot be built."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flexibo import Objective
+from flexibo.events import Evaluation
+
+SPACE = {"x": (0.0, 1.0), "k": [1, 2, 3, 4], "n": (1, 512)}
+DEPENDS_ON = {"error": ("k", "n"), "energy": ("x", "k", "n")}
+"""The options that decide each objective: designs that agree in them must not be measured twice."""
+CHEAPEST, DEAREST = 0.5, 1.5
+
+
+def objectives() -> list[Objective]:
+    """A decoupled pair, one of them decided by fewer options than there are."""
+    return [Objective("error", options=DEPENDS_ON["error"]), Objective("energy", unit="J")]
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long an evaluation lasts, in seconds: up to `most`, and `slow` in one of twenty."""
+
+    most: float = 0.05
+    slow: float = 0.8
+
+    def seconds(self, rng: random.Random) -> float:
+        """How long the next one lasts."""
+        return self.slow if rng.random() < 0.05 else rng.uniform(0.0, self.most)
+
+
+QUICK = Pace()
+INSTANT = Pace(0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a measurement gave: values, or a reason."""
+
+    values: Mapping[str, float] | None
+    cost: float
+    reason: str = ""
+    impossible: bool = False
+
+
+def measured(evaluation: Evaluation, pace: Pace, rng: random.Random, *, fails: bool = True) -> Answer:
+    """The answer to an evaluation.
+
+    Its cost is drawn anew each time, so that it tells every attempt from every other one.
+
+    Args:
+        evaluation: The question.
+        pace: How long it lasts.
+        rng: Source of the duration and the cost.
+        fails: Whether some designs fail, or cannot be built.
+    """
+    time.sleep(pace.seconds(rng))
+    cost = rng.uniform(CHEAPEST, DEAREST)
+    if not fails:
+        return Answer({evaluation.objective: value(evaluation)}, cost)
+    n = int(evaluation.design["n"])
+    if n % 50 == 13:
+        return Answer(None, cost, "No such board can be built.", impossible=True)
+    if n % 10 == 7 and evaluation.attempt == 1:
+        return Answer(None, cost, "The first attempt never works.")
+    return Answer({evaluation.objective: value(evaluation)}, cost)
+
+
+def value(evaluation: Evaluation) -> float:
+    """The value of the objective that is asked for."""
+    design = evaluation.design
+    x, k, n = float(design["x"]), int(design["k"]), int(design["n"])
+    return k / 4 + 1 / n if evaluation.objective == "error" else n / 512 + (x - 0.3) ** 2 + (4 - k) / 8
