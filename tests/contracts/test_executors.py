@@ -28,16 +28,18 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot im
 
 CLUSTERS = {"dask": "distributed", "ray": "ray"}
 """The packages of the executors that take long to start."""
+NAMES = [pytest.param(name, marks=pytest.mark.slow if name in CLUSTERS else ()) for name in EXECUTORS]
 
 
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param(name, marks=pytest.mark.slow if name in CLUSTERS else ()) for name in EXECUTORS],
-)
+def started(name: str) -> Executor:
+    if name in CLUSTERS:
+        pytest.importorskip(CLUSTERS[name])
+    return EXECUTORS[name]()
+
+
+@pytest.fixture(scope="module", params=NAMES)
 def shared(request: pytest.FixtureRequest) -> Iterator[Executor]:
-    if request.param in CLUSTERS:
-        pytest.importorskip(CLUSTERS[request.param])
-    executor = EXECUTORS[request.param]()
+    executor = started(request.param)
     yield executor
     executor.close()
 
@@ -161,9 +163,9 @@ def test_each_evaluation_comes_back_exactly_once(executor: Executor) -> None:
     assert sorted((o.evaluation.number, o.values) for o in found) == [(i, {"error": float(i)}) for i in range(10)]  # type: ignore[type-var]
 
 
-@pytest.mark.parametrize("name", EXECUTORS)
+@pytest.mark.parametrize("name", NAMES)
 def test_closing_twice_is_fine_and_leaves_nothing_to_do(name: str) -> None:
-    executor = EXECUTORS[name]()
+    executor = started(name)
     executor.submit(question(), Objective("error"), lambda design: time.sleep(PATIENCE))
     start = time.monotonic()
     executor.close()
