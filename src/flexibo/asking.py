@@ -6,13 +6,15 @@ import zlib
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from flexibo.events import Asked, Evaluation, Event, ReferenceFixed, Reissued, Released
+from flexibo.events import Asked, Evaluation, Event, Failed, ReferenceFixed, Reissued, Released
 from flexibo.history import History, Holder
 from flexibo.log import EventLog
 from flexibo.optimizer import Optimizer, Stop
 from flexibo.storage.presence import Presence
 
 VANISHED = "Its worker vanished."
+MOST_REISSUES = 2
+"""An evaluation whose workers vanish again and again is perhaps what kills them; it then counts as failed."""
 
 
 class Asker:
@@ -22,16 +24,24 @@ class Asker:
         log: The events of the study.
         optimizer: Chooses the questions.
         presence: This worker, and who else is alive.
-        stop_reason: Why to stop rather than ask an evaluation, or an empty string.
+        stop_reason: Why to stop rather than ask an evaluation, or an empty string. It may look at the study.
+        limits: The same by the named rules alone, which are quick and look at nothing but the history: they are asked
+            while nobody else can write.
     """
 
     def __init__(
-        self, log: EventLog, optimizer: Optimizer, presence: Presence, stop_reason: Callable[[Evaluation], str]
+        self,
+        log: EventLog,
+        optimizer: Optimizer,
+        presence: Presence,
+        stop_reason: Callable[[Evaluation], str],
+        limits: Callable[[Evaluation], str],
     ) -> None:
         self._log = log
         self._optimizer = optimizer
         self._presence = presence
         self._stop_reason = stop_reason
+        self._limits = limits
         self._salt = 0
         self._last: tuple[int, frozenset[str] | None, Stop] | None = None
 
@@ -78,9 +88,10 @@ class Asker:
 
     def _would_take_over(self, only: Collection[str] | None) -> bool:
         """Whether others measure something that this worker would have to measure if they vanished."""
+        others = [n for n, holder in self.history.holders.items() if holder.worker != self._presence.worker]
         return any(
-            holder.worker != self._presence.worker and self._is_wanted(self.history.pending[number], only)
-            for number, holder in self.history.holders.items()
+            self._is_wanted(self.history.pending[number], only) and not self._limits(self.history.pending[number])
+            for number in others
         )
 
     def _claimed(self, answer: Evaluation, seen: int) -> Evaluation | None:
@@ -92,7 +103,7 @@ class Asker:
             history = self.history
             changed = len(history.events) != seen
             claim = replace(answer, number=len(history.asked))
-            if changed and (not self._optimizer.still_open(history, claim) or self._stop_reason(claim)):
+            if changed and (not self._optimizer.still_open(history, claim) or self._limits(claim)):
                 return []
             claimed.append(claim)
             asked = Asked(claimed[0], self._presence.worker, self._presence.seconds)
@@ -111,41 +122,57 @@ class Asker:
 
     def _left_behind(self, only: Collection[str] | None) -> Evaluation | None:
         """The first evaluation of a vanished worker that this one can take over; others are given back."""
-        holders = self.history.holders
+        holders = dict(self.history.holders)
         gone = self._presence.gone(holder.worker for holder in holders.values())
         for number, holder in sorted(holders.items()):
             if holder.worker not in gone or self.history.holders.get(number) != holder:
                 continue  # the second: what was learned while the one before was taken over
             evaluation = self.history.pending[number]
-            cost = self._lost_cost(evaluation, holder, gone[holder.worker])
-            if self._is_wanted(evaluation, only):
-                event: Event = Reissued(number, self._presence.worker, self._presence.seconds, cost)
-            else:
-                event = Released(number, VANISHED, cost)
-            if self._took_over(number, holder, event) and isinstance(event, Reissued):
+            stopped = bool(self._stop_reason(evaluation))
+            event = self._taken_over(number, holder, gone[holder.worker], only, stopped=stopped)
+            if isinstance(event, Reissued):
                 return evaluation
+        still_held = {holder.worker for holder in self.history.holders.values()}
+        for worker in set(gone) - still_held:
+            self._presence.forget(worker)
         return None
 
-    def _is_wanted(self, evaluation: Evaluation, only: Collection[str] | None) -> bool:
+    def _taken_over(
+        self, number: int, holder: Holder, lived: float | None, only: Collection[str] | None, *, stopped: bool
+    ) -> Event | None:
+        """What was made of an evaluation whose worker has vanished; None if somebody else was first."""
+        taken: list[Event] = []
+
+        def decide() -> list[Event]:
+            taken.clear()
+            if self.history.holders.get(number) != holder:
+                return []
+            evaluation = self.history.pending[number]
+            loss = self._lost_cost(evaluation, holder, lived)
+            if self.history.reissues[number] >= MOST_REISSUES:
+                reason = f"{VANISHED[:-1]} in {MOST_REISSUES + 1} attempts; it may be what ends them."
+                taken.append(Failed(number, reason, loss))
+            elif not stopped and self._is_wanted(evaluation, only, loss=loss):
+                taken.append(Reissued(number, self._presence.worker, self._presence.seconds, loss))
+            else:
+                taken.append(Released(number, VANISHED, loss))
+            return taken
+
+        self._log.commit(decide)
+        return taken[0] if taken else None
+
+    def _is_wanted(self, evaluation: Evaluation, only: Collection[str] | None, *, loss: float = 0.0) -> bool:
         if only is not None and evaluation.objective not in only:
             return False
-        return self._optimizer.still_wants(self.history, evaluation) and not self._stop_reason(evaluation)
+        return self._optimizer.still_wants(self.history, evaluation, loss=loss)
 
     def _lost_cost(self, evaluation: Evaluation, holder: Holder, lived: float | None) -> float:
         """What a vanished worker is thought to have spent: the time until its last sign, or what was expected.
 
         Where functions tell their own costs, seconds mean nothing; where nothing was told yet, that is not known.
         """
-        if lived is None or lived <= holder.seconds or evaluation.objective not in self.history.timed:
+        if lived is None or evaluation.objective not in self.history.timed:
             return 0.0
-        return lived - holder.seconds if self.history.timed[evaluation.objective] else evaluation.cost
-
-    def _took_over(self, number: int, holder: Holder, event: Event) -> bool:
-        taken: list[Event] = []
-
-        def decide() -> list[Event]:
-            taken[:] = [event] if self.history.holders.get(number) == holder else []
-            return taken
-
-        self._log.commit(decide)
-        return bool(taken)
+        if not self.history.timed[evaluation.objective]:
+            return evaluation.cost
+        return max(0.0, lived - holder.seconds)

@@ -41,14 +41,25 @@ def affords(history: History, costs: Costs, prices: FloatArray) -> BoolArray:
     return np.asarray((prices <= left + slack) & (left > slack))
 
 
-def still_wanted(history: History, costs: Costs, evaluation: Evaluation) -> bool:
-    """Whether an evaluation that was left pending is worth its price now: not known from elsewhere, and affordable."""
+def still_wanted(history: History, costs: Costs, evaluation: Evaluation, *, loss: float = 0.0) -> bool:
+    """Whether an evaluation that was left pending is worth its price now: not known from elsewhere, and affordable.
+
+    Args:
+        history: What happened so far.
+        costs: What evaluations are expected to cost.
+        evaluation: One that is pending.
+        loss: What is charged for the attempt that was lost.
+    """
     p = history.purchase_of(evaluation.objective)
     remeasure = any(history.objectives[j].remeasure for j in history.purchases[p].members)
     if history.is_measured(p, evaluation.design) and not remeasure:
         return False
-    price = costs.prices(history, history.space.designs([evaluation.design]))[0, p]
-    return history.budget is None or price <= history.budget * (1.0 + ROUNDING) - history.spent
+    if history.budget is None:
+        return True
+    price = float(costs.prices(history, history.space.designs([evaluation.design]))[0, p])
+    # What is left is without the reserve for this very evaluation.
+    left = remaining(history, costs) + max(evaluation.cost, price) - loss
+    return price <= left + ROUNDING * history.budget
 
 
 def buys_something(affordable: BoolArray, belief: Belief) -> bool:

@@ -10,6 +10,10 @@ from flexibo.errors import InvalidValueError
 from flexibo.space import Design, Space
 
 
+class UnknownEventError(InvalidValueError):
+    """An event of a kind that this version does not know."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """A question: measure this objective of this design.
@@ -205,8 +209,10 @@ def event_from_dict(content: Mapping[str, Any], space: Space) -> Event:
     fields = dict(content)
     fields.pop("time", None)  # for people; nothing is decided by the time of day
     kind = fields.pop("event", None)
+    if not isinstance(kind, str):
+        raise InvalidValueError("it names no kind of event.")
     if kind not in EVENTS:
-        raise InvalidValueError(f"The event {kind!r} is unknown; it may come from a newer version of flexibo.")
+        raise UnknownEventError(f"The event {kind!r} is unknown; it may come from a newer version of flexibo.")
     if "design" in fields:
         fields["design"] = space.design(fields["design"])
     if kind == "asked":

@@ -11,7 +11,7 @@ from flexibo.costs import TRANSFORMS, CostCallable
 from flexibo.events import BudgetSet, Created, event_to_dict
 from flexibo.log import EventLog
 from flexibo.optimizer import Optimizer
-from flexibo.settings import Settings, check_budget_covers_initial, stored_choice
+from flexibo.settings import Settings, check_budget_covers_initial, check_same_space, stored_choice
 from flexibo.surrogates import Surrogate
 
 Settle: TypeAlias = Callable[[Mapping[str, Any]], Settings]
@@ -55,6 +55,8 @@ def founded(
     Another process may begin the same study at this moment: what it has chosen, such as the seed, holds for both.
     """
     stored = log.unread()
+    if stored:
+        check_same_space(log.history.space, stored[0]["settings"], name)  # or its designs would be misunderstood
     settings = settle(stored[0]["settings"] if stored else {})
     optimizer = choose(settings)
     is_new = not stored
@@ -63,6 +65,7 @@ def founded(
         first = (Created(settings.to_dict(), origin), BudgetSet(budget))
         stored = log.begun([event_to_dict(event) for event in first])
         if settings.to_dict() != stored[0]["settings"]:
+            check_same_space(log.history.space, stored[0]["settings"], name)
             settings = settle(stored[0]["settings"])
             optimizer = choose(settings)
     settings.check_against(stored[0]["settings"], name)

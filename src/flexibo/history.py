@@ -112,7 +112,8 @@ class History:
         self.spent = 0.0
         self.budget: float | None = None
         self.reference: tuple[float, ...] | None = None
-        self.answered: set[int] = set()
+        self.answered: dict[int, str] = {}
+        self.reissues: Counter[int] = Counter()
         self.failed_attempts: Counter[str] = Counter()
         self.failed_in_a_row: Counter[str] = Counter()
         self.told: Counter[str] = Counter()
@@ -139,6 +140,7 @@ class History:
                 self._ask(event)
             case Reissued():
                 self._lose(event.number, event.cost)
+                self.reissues[event.number] += 1
                 self.holders[event.number] = Holder(event.worker, event.seconds)
             case Told():
                 self._tell(event)
@@ -147,6 +149,7 @@ class History:
             case Released():
                 self._lose(event.number, event.cost)
                 self._close(event.number)
+                self._promise_again(self.asked[event.number])
             case Spent():
                 self._pay(event.number, event.worker, event.cost)
             case Added():
@@ -159,7 +162,7 @@ class History:
             case StopSet():
                 self.stop = event.rules
             case Forgiven():
-                self.failed_in_a_row.clear()
+                self._forgive()
             case Created():
                 self.origin = event.origin
             case Noted():
@@ -295,6 +298,23 @@ class History:
             self.promises.append(Promise(evaluation.design, evaluation.then, evaluation.initial))
         self.chosen += not evaluation.initial
 
+    def _promise_again(self, evaluation: Evaluation) -> None:
+        """The part of a bundle that was given back is asked with the rest of it."""
+        is_part = evaluation.then or (not evaluation.initial and evaluation.number not in self.scored)
+        if not is_part or evaluation.number in self.answered:
+            return
+        kept = next((p for p in self.promises if p.design == evaluation.design), None)
+        others = () if kept is None else tuple(n for n in kept.objectives if n != evaluation.objective)
+        self.promises = [p for p in self.promises if p is not kept]
+        self.promises.append(Promise(evaluation.design, (evaluation.objective, *others), evaluation.initial))
+
+    def _forgive(self) -> None:
+        """Begin to count failures anew; where an objective never gave a value, no design is to blame."""
+        self.failed_in_a_row.clear()
+        for purchase, ledger in zip(self.purchases, self._ledgers, strict=True):
+            if not self.told[purchase.objective]:
+                ledger.failures.clear()
+
     def _is_open(self, promise: Promise) -> bool:
         return not all(self.is_closed(self.purchase_of(name), promise.design) for name in promise.objectives)
 
@@ -347,7 +367,7 @@ class History:
         if event.number in self.answered:
             return None
         self._close(event.number)
-        self.answered.add(event.number)
+        self.answered[event.number] = event.worker
         self._pay(event.number, event.worker, event.cost)
         evaluation = self.asked[event.number]
         self.timed[evaluation.objective] = event.timed

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.event_checks import DAMAGE, check_beginning, check_meaning, damaged_event
 from flexibo.storage import Storage, StorageError, open_storage, shown_url, stored_studies
 
 
@@ -22,7 +23,13 @@ def stored_study(storage: str | Storage, name: str | None) -> tuple[Storage, str
     events = storage.read()
     if not events:
         raise StorageError(f"The storage holds no study {name!r}; start one with Study(..., storage=...).")
-    return storage, name or "study", events[0]["settings"]
+    name = name or "study"
+    try:
+        check_beginning(events[0])
+        check_meaning(events[0]["settings"])
+    except DAMAGE as error:
+        raise damaged_event(0, f"study {name!r}", error) from None
+    return storage, name, events[0]["settings"]
 
 
 def _the_name(url: str, name: str | None) -> str:

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from flexibo.events import Event, event_from_dict, event_to_dict
+from flexibo.event_checks import DAMAGE, EventCheck, check_beginning, damaged_event
+from flexibo.events import Event, UnknownEventError, event_to_dict
 from flexibo.history import History
 from flexibo.interrupts import deferred_interrupts
 from flexibo.storage import Storage
@@ -20,6 +21,7 @@ class EventLog:
         history: What they add up to; empty at first.
         notify: Told of every new event, in order.
         clock: Gives the time of day, which is written beside each event for people.
+        name: The name of the study, for messages.
     """
 
     def __init__(
@@ -29,15 +31,21 @@ class EventLog:
         notify: Callable[[Event], None],
         *,
         clock: Callable[[], float] = time.time,
+        name: str = "",
     ) -> None:
         self.history = history
         self._storage = storage
         self._notify = notify
         self._clock = clock
+        self._whose = f"study {name!r}" if name else "the study"
 
     def unread(self) -> list[dict[str, Any]]:
-        """What is stored and was not learned yet."""
-        return self._storage.read(len(self.history.events))
+        """What is stored and was not learned yet; a beginning is checked, because settings are made of it first."""
+        known = len(self.history.events)
+        contents = self._storage.read(known)
+        if contents and not known:
+            self._check_beginning(contents[0])
+        return contents
 
     def begun(self, contents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Write the first events, unless others began the study meanwhile; returns what is stored, not yet learned."""
@@ -49,6 +57,7 @@ class EventLog:
             return mine
 
         self._storage.commit(0, decided)
+        self._check_beginning(written[0])
         return written
 
     def learn(self, contents: Sequence[Mapping[str, Any]], *, news: bool = True) -> None:
@@ -86,10 +95,31 @@ class EventLog:
             self._tell(events)
 
     def _learned(self, contents: Sequence[Mapping[str, Any]]) -> list[Event]:
-        events = [event_from_dict(content, self.history.space) for content in contents]
+        """Learn all of these events, or none if one is damaged."""
+        check = EventCheck(self.history)
+        events: list[Event] = []
+        for content in contents:
+            try:
+                events.append(check.event(content))
+            except UnknownEventError:
+                raise
+            except DAMAGE as error:
+                number = len(self.history.events) + len(events)
+                raise damaged_event(number, self._whose, error, self._remedy(content)) from None
         for event in events:
             self.history.append(event)
         return events
+
+    def _check_beginning(self, content: Mapping[str, Any]) -> None:
+        try:
+            check_beginning(content)
+        except DAMAGE as error:
+            raise damaged_event(0, self._whose, error) from None
+
+    def _remedy(self, content: Mapping[str, Any]) -> str:
+        if self.history.space.valid is not None and "design" in content:
+            return "Open the study with the rule that it was created with, or restore a copy of it."
+        return "Restore a copy of it."
 
     def _tell(self, events: Sequence[Event]) -> None:
         for event in events:

@@ -92,9 +92,9 @@ class Optimizer:
                 return self._proposed(history, self._proposal, wanted)
             return self._best(history, wanted, salt)
 
-    def still_wants(self, history: History, evaluation: Evaluation) -> bool:
-        """Whether an evaluation that another process left pending should be measured after all."""
-        return still_wanted(history, self.costs, evaluation)
+    def still_wants(self, history: History, evaluation: Evaluation, *, loss: float = 0.0) -> bool:
+        """Whether an evaluation that another process left pending, and lost, should be measured after all."""
+        return still_wanted(history, self.costs, evaluation, loss=loss)
 
     def still_open(self, history: History, evaluation: Evaluation) -> bool:
         """Whether an evaluation that was thought of a while ago may still be asked: nobody else did, and it is paid."""
@@ -139,7 +139,12 @@ class Optimizer:
             belief = self.believer.belief(history, rng)
             affordable = belief.open & affords(history, self.costs, belief.prices)
             if len(wanted) < len(history.purchases):
-                affordable &= _served(history, belief, wanted)
+                served = _served(history, belief, wanted)
+                if not served.any():
+                    names = ", ".join(sorted(wanted))
+                    stop = Stop(f"Every candidate has been measured in {names}, is being measured or cannot be.")
+                    continue
+                affordable &= served
             if not buys_something(affordable, belief):
                 stop = Stop(why_nothing(history, self.costs, belief))
                 continue

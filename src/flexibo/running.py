@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
+from flexibo.errors import FlexiBOError
 from flexibo.events import Evaluation
 from flexibo.executors import Executor, Measure, Outcome
 from flexibo.objectives import Objective
@@ -73,14 +74,24 @@ class Loop:
         self._idle = idle
         self._clock = clock
         self._sleep = sleep
+        self._unstored: Outcome | None = None
+        self._fetched: Iterator[Outcome] = iter(())
 
     def run(self) -> str:
-        """Work until there is nothing more to ask, and say why."""
+        """Work until there is nothing more to ask, and say why; whatever ends it, what was measured is stored."""
+        try:
+            return self._worked()
+        except BaseException:
+            self._store_the_rest()
+            raise
+
+    def _worked(self) -> str:
         last = self._clock()
         while True:
             stop = self._filled()
             if self._executor.is_busy():
-                for outcome in self._executor.finished(None if self._alone else POLL_SECONDS):
+                self._fetched = iter(self._executor.finished(None if self._alone else POLL_SECONDS))
+                for outcome in self._fetched:
                     self._store(outcome)
                     self._update()
                 last = self._clock()
@@ -104,9 +115,11 @@ class Loop:
 
     def _store(self, outcome: Outcome) -> None:
         """Store an outcome; it was paid for, so a storage that refuses it is asked again for a while."""
+        self._unstored = outcome
         for seconds in (*STORE_AGAIN_SECONDS, None):
             try:
                 self._study.take(outcome)
+                self._unstored = None
             except StorageError as error:
                 if seconds is None:
                     raise StorageError(f"{_what_is_lost(outcome)} could not be stored. {error}") from error
@@ -114,6 +127,21 @@ class Loop:
                 self._sleep(seconds)
             else:
                 return
+
+    def _store_the_rest(self) -> None:
+        """Store what was measured and not stored yet when the loop was interrupted."""
+        rest = [] if self._unstored is None else [self._unstored]
+        try:
+            rest += self._fetched
+            if getattr(self._executor, "measures_elsewhere", False):
+                rest += self._executor.finished(0.0)
+        except Exception as error:  # what ended the loop matters more
+            logger.warning("What is still being measured is given up: %s", error)
+        for outcome in rest:
+            try:
+                self._study.take(outcome)
+            except FlexiBOError as error:
+                logger.error("%s could not be stored: %s", _what_is_lost(outcome), error)
 
 
 def _what_is_lost(outcome: Outcome) -> str:

@@ -66,13 +66,31 @@ class Settings:
 
     def check_against(self, stored: Mapping[str, Any], study: str) -> None:
         """Refuse to go on with a stored study under other settings."""
-        mine = self.to_dict()
-        for key, given in mine.items():
-            if given != stored.get(key):
-                raise InvalidValueError(
-                    f"The stored study {study!r} was created with {_difference(key, stored.get(key), given)}. "
-                    "Open it with the same settings, or choose another name."
-                )
+        for key, given in self.to_dict().items():
+            before = stored.get(key)
+            if key == "objectives":
+                before, given = _what_matters(before or []), _what_matters(given)
+            if given != before:
+                raise _other(key, before, given, study)
+
+
+def check_same_space(space: Space, stored: Mapping[str, Any], study: str) -> None:
+    """Refuse to read a stored study's designs as those of another space."""
+    given = space.to_dict()
+    if given != stored.get("space"):
+        raise _other("space", stored.get("space"), given, study)
+
+
+def _other(key: str, stored: Any, given: Any, study: str) -> InvalidValueError:
+    return InvalidValueError(
+        f"The stored study {study!r} was created with {_difference(key, stored, given)}. "
+        "Open it with the same settings, or choose another name."
+    )
+
+
+def _what_matters(objectives: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The objectives without what may change from one opening to the next: it decides no question."""
+    return [{k: v for k, v in one.items() if k not in ("timeout", "resources", "unit")} for one in objectives]
 
 
 def _difference(key: str, stored: Any, given: Any) -> str:
@@ -81,8 +99,11 @@ def _difference(key: str, stored: Any, given: Any) -> str:
         return f"{len(stored)} other initial designs (n_initial, initial_designs)"
     if key == "objectives":
         names = [[objective["name"] for objective in part] for part in (stored, given)]
-        other = "other properties" if names[0] == names[1] else ", ".join(names[0])
-        return f"other objectives ({other})"
+        if names[0] != names[1]:
+            return f"other objectives ({', '.join(names[0])})"
+        pairs = zip(stored, given, strict=True)
+        changed = [f"{k} of {o['name']!r}" for o, n in pairs for k in dict.fromkeys([*o, *n]) if o.get(k) != n.get(k)]
+        return f"other properties of its objectives ({', '.join(changed[:3])})"
     if key == "space":
         old, new = ({option["name"]: option for option in part["options"]} for part in (stored, given))
         differing = [name for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)]

@@ -106,6 +106,12 @@ def named_limits(rules: Sequence[StopRule | Predicate]) -> dict[str, float]:
     }
 
 
+def limit_reason(rules: Sequence[StopRule | Predicate], history: History, evaluation: Evaluation) -> str:
+    """The first named rule's reason to stop rather than ask this evaluation, or an empty string."""
+    named = (rule for rule in rules if isinstance(rule, MaxEvaluations | GainPerCost | MaxSeconds))
+    return next((reason for rule in named if (reason := rule.reason(history, evaluation))), "")
+
+
 def stop_reason(rules: Sequence[StopRule | Predicate], study: object, history: History, evaluation: Evaluation) -> str:
     """The first rule's reason to stop rather than ask this evaluation, or an empty string."""
     for rule in rules:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
@@ -29,6 +30,7 @@ from flexibo.events import (
     Released,
     Spent,
     StopSet,
+    Told,
 )
 from flexibo.executors import Executor, Measure, Outcome, find_executor
 from flexibo.founding import founded, optimizer_of
@@ -53,7 +55,7 @@ from flexibo.settings import (
     whole_number,
 )
 from flexibo.space import Design, Space
-from flexibo.stopping import named_limits, stop_reason, stop_rules
+from flexibo.stopping import limit_reason, named_limits, stop_reason, stop_rules
 from flexibo.storage import MemoryStorage, Storage, StorageError, open_storage
 from flexibo.storage.presence import LEASE, Presence
 from flexibo.surrogates import Surrogate
@@ -135,8 +137,9 @@ class Study:
         opened = open_storage(storage, name)
         self.shared = not isinstance(opened, MemoryStorage)
         self._lock = threading.RLock()
+        self._runs = threading.Lock()
         self._presence = Presence(opened, lease=checked_lease(lease))
-        self._log = EventLog(opened, self.history, self._notify)
+        self._log = EventLog(opened, self.history, _weakly(self._notify))
         settle = partial(
             checked_settings,
             self.space,
@@ -154,9 +157,10 @@ class Study:
         self.settings, self._optimizer = founded(
             self._log, settle, choose, name=name, budget=budget, origin=origin or {}
         )
-        self._asker = Asker(self._log, self._optimizer, self._presence, self._stop_reason)
-        if budget is not None and budget != self.history.budget:
-            self.budget = budget
+        self._asker = Asker(
+            self._log, self._optimizer, self._presence, _weakly(self._stop_reason), _weakly(self._limit_reached)
+        )
+        self._raise_budget(budget)
         self._agree_when_to_stop()
         if reference is not None:
             self._fix_reference(checked_reference(reference, self._optimised))
@@ -280,8 +284,8 @@ class Study:
         An evaluation that was released may still be answered, once.
         """
         check_evaluation(evaluation)
-        answer = told(self.history, evaluation, value, cost, worker=self._presence.worker)
-        self._commit(lambda: self._unanswered(evaluation, answer))
+        given = told(self.history, evaluation, value, cost, worker=self._presence.worker)
+        self._commit(lambda: self._counted(evaluation, given))
 
     def fail(self, evaluation: Evaluation, reason: object = "", *, cost: float = 0.0, impossible: bool = False) -> None:
         """Say that an attempt gave no value. The evaluation may be asked again, at most twice.
@@ -296,7 +300,7 @@ class Study:
         failed = Failed(
             evaluation.number, str(reason), checked_cost(cost), self._presence.worker, impossible=bool(impossible)
         )
-        self._commit(lambda: self._unanswered(evaluation, failed))
+        self._commit(lambda: self._counted(evaluation, failed))
 
     def release(self, evaluation: Evaluation) -> None:
         """Give an evaluation back that was not attempted; it may be asked again."""
@@ -316,8 +320,10 @@ class Study:
         """
         number, worker = outcome.evaluation.number, self._presence.worker
         given = answer(self.history, outcome, worker=worker)
-        late = Spent(number, given.cost, worker)
-        self._commit(lambda: [late if number in self.history.answered else given])
+        # A storage that was lost while it wrote may have kept the answer, and is asked to keep it again.
+        self._commit(
+            lambda: [] if self.history.answered.get(number) == worker else self._counted(outcome.evaluation, given)
+        )
 
     def note(self, text: str) -> None:
         """Write something down that people should know; it is kept with the study and decides nothing."""
@@ -391,6 +397,21 @@ class Study:
                 return self.run(objectives, executor=made, progress=progress, idle=idle)
         if not all(hasattr(executor, name) for name in ("has_room", "submit", "is_busy", "finished")):
             raise InvalidTypeError(f"executor is {executor!r}; it must be an executor of flexibo.executors.")
+        if not self._runs.acquire(blocking=False):
+            raise InvalidValueError(
+                "This study is being run already; to run it in two threads, open it in each of them from one storage."
+            )
+        try:
+            self._run(objectives, executor, progress=progress, idle=idle)
+        finally:
+            self._runs.release()
+        logger.info("Study %r stopped: %s", self.name, self.stopped)
+        return None
+
+    def _run(
+        self, objectives: Mapping[str, Measure], executor: Executor, *, progress: bool | None, idle: float | None
+    ) -> None:
+        leads = [purchase.objective for purchase in self.history.purchases]
         if hopeless(self.history):
             self._commit(lambda: [Forgiven()])
         with progress_bar(self, progress) as bar:
@@ -415,8 +436,6 @@ class Study:
             if interrupted:
                 self.stopped = "Interrupted; what was measured is kept."
                 bar.interrupted(self)
-        logger.info("Study %r stopped: %s", self.name, self.stopped)
-        return None
 
     def front(self, *, measured: bool = False) -> Front:
         """The designs that no other dominates, among those measured in at least one objective.
@@ -462,6 +481,21 @@ class Study:
     def _stop_reason(self, evaluation: Evaluation) -> str:
         return stop_reason(self._stop_rules, self, self.history, evaluation)
 
+    def _limit_reached(self, evaluation: Evaluation) -> str:
+        return limit_reason(self._stop_rules, self.history, evaluation)
+
+    def _raise_budget(self, budget: float | None) -> None:
+        """Take the budget that was given when the study was opened, unless a larger one is stored."""
+        stored = self.history.budget
+        if budget is None or budget == stored:
+            return
+        if stored is None or budget > stored:
+            self.budget = budget
+        else:
+            logger.warning(
+                "Study %r has the larger budget of %g, which stays; set its budget to lower it.", self.name, stored
+            )
+
     def _agree_when_to_stop(self) -> None:
         """Store the named rules that were given, or take those that are stored."""
         limits = named_limits(self._stop_rules)
@@ -470,13 +504,23 @@ class Study:
         elif self.history.stop and not self._stop_rules:
             self._stop_rules = stop_rules(self.history.stop)
 
+    def _counted(self, evaluation: Evaluation, given: Told | Failed) -> list[Event]:
+        """The answer, or its cost alone: where another worker has answered, or measures now what failed here."""
+        number, worker = evaluation.number, self._presence.worker
+        holder = self.history.holders.get(number)
+        is_anothers = isinstance(given, Failed) and holder is not None and holder.worker != worker
+        if is_anothers or self.history.answered.get(number, worker) != worker:
+            return [Spent(number, given.cost, worker)]
+        return self._unanswered(evaluation, given)
+
     def _held(self) -> set[int]:
         """The pending evaluations that this process was asked."""
         return {n for n, holder in self.history.holders.items() if holder.worker == self._presence.worker}
 
     def _give_back(self, number: int) -> None:
+        """Give an evaluation back, unless it was taken over meanwhile."""
         try:
-            self.release(self.history.asked[number])
+            self._commit(lambda: [Released(number)] if number in self._held() else [])
         except StorageError as error:  # the lease frees it later, and what went wrong before matters more
             logger.warning("Evaluation %d could not be given back: %s", number, error)
 
@@ -521,3 +565,14 @@ class Study:
             return None
         check_names(only, self._by_name)
         return {self.history.purchases[self.history.purchase_of(name)].objective for name in only}
+
+
+def _weakly(method: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A study's own method, for its parts: they do not keep it alive, so that a forgotten study ends at once."""
+    weak = weakref.WeakMethod(method)
+
+    def called(argument: Any) -> Any:
+        found = weak()
+        return "" if found is None else found(argument)
+
+    return called

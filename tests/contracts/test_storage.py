@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +10,7 @@ from typing import Any
 import pytest
 from tests.postgres import server
 
+from flexibo.interrupts import deferred_interrupts
 from flexibo.storage import MemoryStorage, Sign, Storage, StorageError, open_storage
 from flexibo.storage.sql import SQLStorage
 
@@ -213,6 +216,47 @@ def test_any_other_name_is_kept(url: str) -> None:
     for name in ("x" * 200, "LeNet on the TX2", "'; DROP TABLE flexibo; --", "学习"):
         SQLStorage(url, name).commit(0, lambda _, name=name: [{"name": name}])
         assert SQLStorage(url, name).read() == [{"name": name}]
+
+
+def test_a_storage_that_is_used_inside_its_own_transaction_says_so_and_goes_on(url: str) -> None:
+    storage = SQLStorage(url, "study")
+    uses = [storage.read, storage.workers, storage.close, lambda: storage.commit(0, lambda _: [{"n": 1}])]
+    for use in uses:
+        with pytest.raises(StorageError, match="used inside its own transaction"):
+            storage.commit(0, lambda _, use=use: use() or [{"n": 0}])
+    assert storage.read() == []
+    storage.commit(0, lambda _: [{"n": 2}])
+    assert SQLStorage(url, "study").read() == [{"n": 2}]
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.2])
+def test_an_interrupt_that_is_put_off_ends_the_waiting_for_another_writer(url: str, seconds: float) -> None:
+    first, second = SQLStorage(url, "study"), SQLStorage(url, "study", patience=10)
+    first.commit(0, lambda _: [{"n": 0}])
+
+    def interrupted(_: list[Any]) -> Sequence[dict[str, Any]]:
+        timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt), deferred_interrupts():
+            if seconds:
+                timer.start()
+            else:
+                signal.raise_signal(signal.SIGINT)
+            second.commit(0, lambda _: [{"n": "second"}])
+        return [{"n": 1}]
+
+    first.commit(1, interrupted)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    second.commit(2, lambda _: [{"n": 2}])
+    assert first.read() == [{"n": 0}, {"n": 1}, {"n": 2}]
+
+
+def test_an_interrupt_that_is_put_off_waits_for_a_transaction_that_need_not_wait(url: str) -> None:
+    storage = SQLStorage(url, "study")
+    done = []
+    with pytest.raises(KeyboardInterrupt), deferred_interrupts():
+        storage.commit(0, lambda _: signal.raise_signal(signal.SIGINT) or [{"n": 0}])
+        done.append(storage.read())
+    assert done == [[{"n": 0}]]
 
 
 def test_no_storage_is_memory_and_a_storage_is_itself() -> None:

@@ -166,6 +166,40 @@ def test_a_forked_process_has_its_own_connections(url: str) -> None:
     check_whole(url)
 
 
+CLOSES = """
+import os, sys, threading, warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+from flexibo.storage import connections
+from flexibo.storage.sql import SQLStorage
+connections.FORK_PATIENCE = 0.1
+storage = SQLStorage(sys.argv[1], "study")
+busy, done = threading.Event(), threading.Event()
+def long(new):
+    busy.set()
+    done.wait()
+    return [{"worker": "thread", "i": 0}]
+thread = threading.Thread(target=storage.commit, args=(0, long))
+thread.start()
+busy.wait()
+if not (child := os.fork()):
+    storage.close()  # the lock of the thread, which is not here, is held for ever
+    storage.read()
+    os._exit(0)
+code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+done.set()
+thread.join()
+storage.close()
+assert code == 0
+assert len(storage.read()) == 1
+"""
+
+
+def test_a_forked_process_closes_a_storage_that_a_thread_of_its_parent_was_using(url: str) -> None:
+    done = subprocess.run([sys.executable, "-c", CLOSES, url], capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert stored(url) == [("thread", 0)]
+
+
 def test_a_file_of_schema_1_is_brought_up_to_date_with_its_events_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     shutil.copy(FROZEN, path)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from flexibo.storage import shown_url
+from flexibo.errors import FlexiBOError
+from flexibo.storage import open_storage, shown_url, stored_studies
 
 
 @pytest.mark.parametrize(
@@ -51,3 +54,47 @@ def test_a_url_is_shown_without_its_secrets(url: str, shown: str) -> None:
 )
 def test_whatever_is_wrong_with_a_url_its_secret_is_not_shown(url: str) -> None:
     assert not any(part in shown_url(url) for part in ("SEC", "RET"))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ada:p@SECRET@127.0.0.1:1/db",
+        "postgresql://ada:p@SEC/RET@127.0.0.1:1/db",
+        "postgresql://ada:p@SEC?RET@127.0.0.1:1/db",
+        "postgresql://a@SECRET:p@127.0.0.1:1/db",
+        "postgresql://ada@127.0.0.1:1/db?password=p@SECRET",
+        "mysql://ada:p@SECRET@127.0.0.1:1/db",
+    ],
+)
+def test_a_url_whose_password_cannot_be_told_apart_is_refused_without_showing_it(url: str) -> None:
+    for use in (lambda: open_storage(url, "study"), lambda: stored_studies(url)):
+        with pytest.raises(ValueError, match="more than one @; .* as %40") as caught:
+            use()
+        assert not any(part in str(caught.value) for part in ("SEC", "RET", "127"))
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (b"postgresql://ada:SECRET@h/db", "of type bytes; give a URL such as sqlite:///study.db"),
+        (["postgresql://ada:SECRET@h/db"], "of type list; give a URL such as sqlite:///study.db"),
+        (Path("SECRET/study.db"), "Path; give the URL sqlite:///PATH"),
+    ],
+)
+def test_what_is_no_url_is_named_by_its_type_alone(given: object, sentence: str) -> None:
+    for use in (lambda: open_storage(given, "study"), lambda: stored_studies(given)):  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=sentence) as caught:
+            use()
+        assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize("options", ["port=zz", "host=a:zz", "host=a,b,c&port=1,2", "host=a&host=b&port=SECRET"])
+def test_hosts_and_ports_that_make_no_sense_are_one_sentence(options: str) -> None:
+    with pytest.raises(FlexiBOError, match=r"^Storage 'postgresql:///db.*; check its hosts, ports and options\.$"):
+        open_storage(f"postgresql:///db?{options}", "study")
+
+
+def test_an_at_sign_in_the_path_of_a_file_is_a_letter(tmp_path: Path) -> None:
+    (tmp_path / "ada@home@lab").mkdir()
+    assert open_storage(f"sqlite:///{tmp_path / 'ada@home@lab' / 'study.db'}", "study").read() == []

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import gc
+import logging
 import math
 import os
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from flexibo.storage import MemoryStorage, Sign
+from flexibo.storage import MemoryStorage, Sign, StorageError
 from flexibo.storage.presence import Presence, about_this_process, is_dead
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc on this machine")
@@ -78,8 +82,6 @@ def test_nobody_takes_itself_for_gone() -> None:
 
 
 def test_a_worker_in_memory_leaves_when_it_is_forgotten_and_needs_no_thread() -> None:
-    import threading
-
     storage = MemoryStorage()
     before = threading.active_count()
     presence = Presence(storage)
@@ -87,9 +89,33 @@ def test_a_worker_in_memory_leaves_when_it_is_forgotten_and_needs_no_thread() ->
     assert threading.active_count() == before
     (sign,) = storage.workers().values()
     assert sign.lease == math.inf
+    worker = presence.worker
     del presence
     gc.collect()
+    assert Presence(storage).gone([worker]) == {worker: None}
     assert storage.workers() == {}
+
+
+def test_a_worker_in_memory_is_forgotten_without_waiting_for_the_lock_of_its_storage() -> None:
+    storage = MemoryStorage()
+    presence = Presence(storage)
+    presence.begin()
+    held, done = threading.Event(), threading.Event()
+
+    def hold(_: list[dict[str, object]]) -> list[dict[str, object]]:
+        held.set()
+        assert done.wait(5)
+        return []
+
+    holder = threading.Thread(target=storage.commit, args=(0, hold))
+    holder.start()
+    assert held.wait(5)
+    start = time.monotonic()
+    del presence
+    gc.collect()
+    assert time.monotonic() - start < 4
+    done.set()
+    holder.join()
 
 
 @needs_proc
@@ -131,8 +157,6 @@ def test_without_proc_the_lease_decides(tmp_path: Path) -> None:
 
 
 def test_signs_are_given_in_the_background_until_the_worker_leaves() -> None:
-    import threading
-
     class Told(MemoryStorage):
         def __init__(self) -> None:
             super().__init__()
@@ -162,3 +186,175 @@ def test_signs_are_given_in_the_background_until_the_worker_leaves() -> None:
     presence.leave()
     assert storage.inner.beats[:3] == [0, 1, 2]
     assert storage.inner.workers() == {}
+
+
+class Slow:
+    """Keeps signs, after what it is told to do before each; no MemoryStorage, so a thread signs."""
+
+    def __init__(self, before: Callable[[Sign | None], object]) -> None:
+        self.before, self.kept = before, {}  # type: ignore[var-annotated]
+
+    def sign(self, worker: str, sign: Sign | None) -> None:
+        self.before(sign)
+        if sign is None:
+            self.kept.pop(worker, None)
+        else:
+            self.kept[worker] = sign
+
+    def workers(self) -> dict[str, Sign]:
+        return dict(self.kept)
+
+
+def signs_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "flexibo-signs"]
+
+
+def test_a_forgotten_worker_leaves_without_keeping_the_collector() -> None:
+    free = threading.Event()
+    storage = Slow(lambda sign: sign is not None or free.wait(30))
+    before = set(signs_threads())
+    presence = Presence(storage)  # type: ignore[arg-type]
+    presence.begin()
+    (thread,) = set(signs_threads()) - before
+    start = time.monotonic()
+    del presence
+    gc.collect()
+    assert time.monotonic() - start < 1
+    assert len(storage.kept) == 1
+    free.set()
+    thread.join(30)
+    assert storage.kept == {}
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+def test_no_error_of_a_storage_ends_the_signs_or_is_printed(caplog: pytest.LogCaptureFixture) -> None:
+    signed = threading.Event()
+
+    def broken(sign: Sign | None) -> None:
+        if sign is None or sign.beat == 1:
+            raise RuntimeError("closed")
+        if sign.beat >= 2:
+            signed.set()
+
+    presence = Presence(Slow(broken), lease=0.04)  # type: ignore[arg-type]
+    with caplog.at_level(logging.DEBUG, logger="flexibo.storage.presence"):
+        presence.begin()
+        assert signed.wait(30)
+        presence.leave()
+    assert {record.levelno for record in caplog.records} == {logging.DEBUG}
+
+
+AT_EXIT = """
+import sys
+from flexibo.storage.presence import Presence
+from flexibo.storage.sql import SQLStorage
+kept = []
+for n in range(3):
+    presence = Presence(SQLStorage(sys.argv[1], "study"))
+    presence.begin()
+    if n:
+        kept.append(presence)
+assert len(SQLStorage(sys.argv[1], "study").workers()) >= 2
+"""
+
+
+def test_the_end_of_a_process_waits_for_the_last_signs_and_prints_nothing(tmp_path: Path) -> None:
+    from flexibo.storage.sql import SQLStorage
+
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    done = subprocess.run([sys.executable, "-c", AT_EXIT, url], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert SQLStorage(url, "study").workers() == {}
+
+
+def test_the_sign_of_a_vanished_worker_is_removed_once_it_is_forgotten() -> None:
+    storage, clock = MemoryStorage(), Clock()
+    mine = Presence(storage, clock=clock)
+    storage.sign("other", elsewhere(3))
+    mine.gone(["other"])
+    clock.now += 61
+    assert "other" in mine.gone(["other"])
+    mine.forget("other")
+    assert storage.workers() == {}
+    storage.sign("other", elsewhere(3))  # what was forgotten is watched anew
+    assert mine.gone(["other"]) == {}
+
+
+@needs_proc
+def test_the_sign_of_a_dead_process_is_removed_once_it_is_forgotten() -> None:
+    storage = MemoryStorage()
+    mine = Presence(storage)
+    about = about_this_process()
+    storage.sign("killed", Sign(7, 21.0, 60.0, about | {"started": about["started"] - 1}))
+    assert mine.gone(["killed"]) == {"killed": 21.0}
+    mine.forget("killed")
+    assert storage.workers() == {}
+
+
+def test_a_worker_that_signed_again_or_was_never_judged_keeps_its_sign() -> None:
+    storage, clock = MemoryStorage(), Clock()
+    mine = Presence(storage, clock=clock)
+    storage.sign("other", elsewhere(3))
+    storage.sign("unknown", elsewhere(3))
+    mine.gone(["other"])
+    clock.now += 61
+    assert "other" in mine.gone(["other"])
+    storage.sign("other", elsewhere(4))
+    mine.forget("other")
+    mine.forget("unknown")
+    assert set(storage.workers()) == {"other", "unknown"}
+
+
+def test_a_sign_that_cannot_be_removed_is_no_error() -> None:
+    def refuse(sign: Sign | None) -> None:
+        if sign is None:
+            raise StorageError("The disk is full.")
+
+    storage, clock = Slow(refuse), Clock()
+    mine = Presence(storage, clock=clock)  # type: ignore[arg-type]
+    storage.sign("other", elsewhere(3))
+    mine.gone(["other"])
+    mine.forget("other")
+    assert set(storage.workers()) == {"other"}
+
+
+def test_workers_that_left_are_not_watched_for_ever() -> None:
+    storage = MemoryStorage()
+    mine = Presence(storage)
+    for n in range(100):
+        storage.sign(f"w{n}", elsewhere(n))
+        mine.gone([f"w{n}"])
+        storage.sign(f"w{n}", None)
+    assert len(mine._watched) <= 1
+
+
+FORK_PRESENCE = """
+import os, sys, time, warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+from flexibo.storage.presence import Presence
+from flexibo.storage.sql import SQLStorage
+storage = SQLStorage(sys.argv[1], "study")
+presence = Presence(storage, lease=0.01)  # its thread is always about to sign
+presence.begin()
+parent = presence.worker
+children = []
+for _ in range(5):
+    if not (child := os.fork()):
+        presence.begin()
+        assert presence.worker != parent
+        assert {parent, presence.worker} <= set(storage.workers())
+        presence.leave()
+        storage.close()
+        sys.exit(0)
+    children.append(child)
+codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+assert codes == [0] * 5, codes
+assert set(storage.workers()) == {parent}
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this machine")
+def test_a_forked_process_is_a_worker_of_its_own_and_comes_to_its_end(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    done = subprocess.run([sys.executable, "-c", FORK_PRESENCE, url], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -182,3 +182,26 @@ def test_functions_of_some_objectives_are_enough_where_others_can_help(monkeypat
 def test_an_executor_must_be_one() -> None:
     with pytest.raises(InvalidTypeError, match="it must be an executor"):
         line().run(FUNCTIONS, executor=3)  # type: ignore[arg-type]
+
+
+def test_what_was_fetched_before_an_interrupt_is_stored() -> None:
+    class AllAtOnce(Slots):
+        measures_elsewhere = True
+
+        def finished(self, wait: float | None = None) -> list[Outcome]:
+            done = [measured(*job) for job in self.running]
+            self.running.clear()
+            return done
+
+    calls: list[Any] = []
+
+    def interrupt(study: Study, event: object) -> None:
+        if isinstance(event, Told) and event.number == 2:
+            raise KeyboardInterrupt
+
+    study = line(budget=200, callbacks=interrupt)
+    executor = AllAtOnce(a=2, b=2)
+    study.run({"a": lambda d: (calls.append(d), FUNCTIONS["a"](d))[1], "b": FUNCTIONS["b"]}, executor=executor)
+    assert study.stopped.startswith("Interrupted")
+    assert len(calls) == study.history.count(0)
+    assert not any(isinstance(event, Released) for event in study.events)

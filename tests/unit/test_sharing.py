@@ -386,3 +386,183 @@ def test_two_that_begin_the_same_study_at_once_agree_on_what_was_left_to_chance(
     assert mine.settings == others[0].settings
     assert asked(mine).design == mine.settings.initial_designs[0]
     assert [event["event"] for event in storage.read()].count("created") == 1
+
+
+def robbed(storage: MemoryStorage, first: Study, second: Study, **how: Any) -> tuple[Evaluation, Evaluation]:
+    """An evaluation that the first was asked and that the second took over, because it took the first for gone."""
+    lost = asked(first, **how)
+    before = second._presence._is_gone
+    second._presence._is_gone = lambda worker, sign: True  # type: ignore[method-assign]
+    again = asked(second, **how)
+    second._presence._is_gone = before  # type: ignore[method-assign]
+    assert again == lost
+    return lost, again
+
+
+def test_a_failure_of_one_that_was_robbed_leaves_the_evaluation_to_the_other() -> None:
+    storage = MemoryStorage()
+    first, second = opened(storage), opened(storage)
+    lost, again = robbed(storage, first, second)
+    first.take(Outcome(lost, None, 9.0, "It took longer than its timeout of 1 s.", impossible=True))
+    second.take(Outcome(again, {"a": 0.5}, 3.0))
+    assert second.history.count(0) == 1
+    assert second.spent == 12.0
+    assert not any(isinstance(event, Failed) for event in second.events)
+
+
+def test_the_second_answer_by_hand_counts_by_its_cost_alone() -> None:
+    storage = MemoryStorage()
+    first, second = opened(storage), opened(storage)
+    lost, again = robbed(storage, first, second)
+    first.tell(lost, 0.25, cost=4.0)
+    second.tell(again, 0.5, cost=5.0)
+    assert second.spent == 9.0
+    assert second.history.known(0).popitem()[1] == 0.25
+    with pytest.raises(InvalidValueError, match="answered already"):
+        first.tell(lost, 0.25, cost=4.0)
+
+
+def test_one_that_was_robbed_gives_nothing_back() -> None:
+    storage = MemoryStorage()
+    first, second = opened(storage), opened(storage)
+    lost, again = robbed(storage, first, second)
+    first._give_back(lost.number)
+    second.refresh()
+    assert second.pending == (again,)
+
+
+def test_an_answer_that_the_storage_kept_although_it_failed_counts_once() -> None:
+    study = opened(None)
+    outcome = Outcome(asked(study), {"a": 0.5}, 3.0)
+    study.take(outcome)
+    study.take(outcome)
+    assert study.spent == 3.0
+    assert [type(event) for event in study.events[-2:]] == [Asked, Told]
+
+
+def test_what_six_dead_workers_left_is_not_paid_beyond_the_budget() -> None:
+    storage = MemoryStorage()
+    first, second = opened(storage, budget=60), opened(storage, budget=60)
+    while first.spent < 30:
+        answered(first, asked(first))
+    held = []
+    while (evaluation := first.ask()) is not None:
+        held.append(evaluation)
+    assert len(held) > 3
+    second._presence._is_gone = lambda worker, sign: True  # type: ignore[method-assign]
+    while (evaluation := second.ask()) is not None:
+        answered(second, evaluation)
+    assert second.spent <= 60
+
+
+def test_an_attempt_lost_before_its_first_sign_is_charged_where_functions_tell_costs() -> None:
+    storage = MemoryStorage()
+    first, second = opened(storage), opened(storage)
+    answered(first, asked(first, only=["a"]))
+    robbed(storage, first, second, only=["a"])
+    assert second.spent == 10.0
+
+
+def test_an_evaluation_that_ends_its_workers_counts_as_failed_after_three() -> None:
+    storage = MemoryStorage()
+    poison = None
+    for _ in range(3):
+        study = opened(storage)
+        evaluation = asked(study)
+        poison = poison or evaluation
+        assert evaluation == poison
+        study.close()
+    study = opened(storage)
+    assert asked(study) != poison
+    (failed,) = [event for event in study.events if isinstance(event, Failed)]
+    assert failed.reason == "Its worker vanished in 3 attempts; it may be what ends them."
+
+
+def test_a_stop_rule_may_look_at_the_study_while_others_write(tmp_path: Any) -> None:
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    first = opened(url)
+    second = opened(url, stop=lambda study: len(study.front()) >= 50)
+    think, waiting = second._optimizer.ask, [asked(first)]
+
+    def disturbed(history: Any, **how: Any) -> Any:
+        answer = think(history, **how)
+        if waiting:
+            answered(first, waiting.pop())
+        return answer
+
+    second._optimizer.ask = disturbed  # type: ignore[method-assign]
+    assert asked(second).number == 1
+    first.close()
+    second.close()
+
+
+def test_a_study_object_is_run_once_at_a_time() -> None:
+    study = opened(None, budget=30)
+
+    def nested(design: Any) -> Any:
+        with pytest.raises(InvalidValueError, match="being run already"):
+            study.run(FUNCTIONS)
+        return FUNCTIONS["a"](design)
+
+    study.run({"a": nested, "b": FUNCTIONS["b"]})
+    assert study.spent > 20
+
+
+def test_a_meter_that_was_broken_through_many_restarts_costs_no_design_its_chance() -> None:
+    def broken(design: Any) -> float:
+        raise RuntimeError("The meter is off.")
+
+    study = opened(None, budget=100)
+    for _ in range(6):
+        study.run({"a": broken, "b": FUNCTIONS["b"]})
+        assert "failed in all of its" in study.stopped
+    study.run(FUNCTIONS)
+    assert study.history.count(0) >= 3
+    assert study.spent > 80
+
+
+@pytest.mark.parametrize("method", ["parego", "ehvi"])
+def test_the_half_of_a_design_that_was_given_back_is_asked_again(method: str) -> None:
+    study = opened(None, method=method)
+    while (evaluation := asked(study)).initial:
+        answered(study, evaluation)
+    study.release(evaluation)
+    again = asked(study)
+    assert again.design == evaluation.design
+    answered(study, again)
+    rest = asked(study)
+    assert rest.design == evaluation.design
+    assert {again.objective, rest.objective} == {"a", "b"}
+    study.release(rest)
+    assert asked(study).design == evaluation.design
+
+
+def test_opening_a_study_does_not_take_back_a_budget_that_was_raised(caplog: pytest.LogCaptureFixture) -> None:
+    storage = MemoryStorage()
+    opened(storage, budget=500).budget = 1200
+    assert opened(storage, budget=500).budget == 1200
+    assert "larger budget of 1200" in caplog.text
+    assert opened(storage, budget=1500).budget == 1500
+
+
+def test_another_space_under_the_same_name_is_called_so() -> None:
+    storage = MemoryStorage()
+    opened(storage)
+    with pytest.raises(InvalidValueError, match="'study' was created with another space"):
+        Study({"lr": (0.0, 1.0)}, ["a", "b"], storage=storage)
+    with pytest.raises(InvalidValueError, match=r"other properties of its objectives \(noisy of 'a'\)"):
+        Study(SPACE, [Objective("a", noisy=True), "b"], storage=storage)
+    changed = [Objective("a", unit="s", timeout=9, resources={"GPU": 1}), "b"]
+    assert Study(SPACE, changed, storage=storage).objectives[0].timeout == 9
+
+
+def test_a_worker_whose_objective_is_known_everywhere_does_not_speak_of_the_budget() -> None:
+    space = {"k": [1, 2, 3, 4]}
+    study = Study(space, ["a", "b"], seed=0, n_initial=2, budget=1000)
+    for _ in range(4):
+        evaluation = asked(study, only=["b"])
+        study.tell(evaluation, float(evaluation.design["k"]), cost=1.0)
+        while (other := study.ask(only=["a"])) is not None and other.initial:
+            study.tell(other, -float(other.design["k"]), cost=1.0)
+    assert study.ask(only=["b"]) is None
+    assert study.stopped == "Every candidate has been measured in b, is being measured or cannot be."

@@ -30,7 +30,7 @@ def resume(
 ) -> None:
     """Go on with a study that 'flexibo run' began: the same system, what was pending first."""
     from flexibo.cli.building import Given, built_again
-    from flexibo.cli.running import Place, introduce, measure
+    from flexibo.cli.running import Place, end, introduce, measure
     from flexibo.cli.worker import loaded
     from flexibo.cli.working import leads_of
     from flexibo.errors import InvalidValueError
@@ -43,7 +43,7 @@ def resume(
     if not origin.get("system"):
         raise InvalidValueError(
             f"Study {study.name!r} was made by a program, which has its functions; go on there, with "
-            f"Study.load({shown_url(url)!r}, {study.name!r}).run({{...}})."
+            f"Study.load({shown_url(url)!r}, {study.name!r}).run({{...}}), or with flexibo worker --functions MODULE:NAME."
         )
     leads = leads_of(study.history, names(only or []))
     may_take = seconds(longest) if longest else None
@@ -53,3 +53,4 @@ def resume(
         study.budget = allowed
     introduce(found.system)
     measure(study, found.system, leads, place)
+    end(study)

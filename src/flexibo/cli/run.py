@@ -86,10 +86,11 @@ def run(
     With --only, several machines share a study: the one that measures energy begins it, for the options are its own.
     """
     from flexibo.cli import building
-    from flexibo.cli.running import Place, introduce, measure
+    from flexibo.cli.running import Place, end, introduce, measure
     from flexibo.cli.working import leads_of
 
     allowed, signs, longest_seconds = seconds(budget), seconds(lease), seconds(longest) if longest else None
+    place = Place(executor, workers, address, idle)  # what is wrong with it is said before a study is begun
     picture = _checked_picture(out or Path(f"{system}.png"))
     chosen = tuple(names(only or []))
     if recorded:
@@ -130,8 +131,9 @@ def run(
         found = building.built(wishes, names(objectives or []))
         study = _begun(found, storage, name, method, allowed, seed, signs)
     introduce(found.system)
-    measure(study, found.system, leads_of(study.history, chosen), Place(executor, workers, address, idle))
+    measure(study, found.system, leads_of(study.history, chosen), place)
     _say_where(study, storage or f"sqlite:///{found.system.name}.db", picture)
+    end(study)
 
 
 def _checked_picture(picture: Path) -> Path:
@@ -200,7 +202,10 @@ def _say_where(study: Study, place: str, picture: Path) -> None:
 
     console = Console()
     console.print(
-        f"The study is kept in {shown_url(place)}; a larger --budget goes on with it.", highlight=False, markup=False
+        f"The study is kept in {shown_url(place)}; flexibo resume goes on with it, with a larger --budget where it is "
+        "spent.",
+        highlight=False,
+        markup=False,
     )
     if study.front():
         save_picture(study, picture, console)

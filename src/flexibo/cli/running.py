@@ -46,6 +46,21 @@ class Place:
     address: str = ""
     idle: str = ""
 
+    def __post_init__(self) -> None:
+        from flexibo.errors import unknown_name
+        from flexibo.executors import EXECUTORS
+
+        if self.executor not in EXECUTORS:
+            raise unknown_name("executor", self.executor, EXECUTORS)
+        if self.idle:
+            seconds(self.idle)
+
+
+def end(study: Study) -> None:
+    """Leave with the status of an interrupted program, if it was."""
+    if study.stopped.startswith("Interrupted"):
+        raise typer.Exit(130)
+
 
 def measure(study: Study, system: System, leads: Collection[str], place: Place) -> None:
     """Measure these objectives until there is nothing more to ask, and show the front."""

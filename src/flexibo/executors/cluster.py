@@ -101,6 +101,9 @@ class ClusterExecutor:
         clock: Gives seconds, steadily.
     """
 
+    measures_elsewhere = True
+    """Evaluations go on while this process does something else; what is finished can be fetched without waiting."""
+
     def __init__(
         self,
         engine: Engine,

@@ -53,6 +53,9 @@ class ProcessExecutor:
         clock: Gives seconds, steadily.
     """
 
+    measures_elsewhere = True
+    """Evaluations go on while this process does something else; what is finished can be fetched without waiting."""
+
     def __init__(
         self,
         n: int | None = None,

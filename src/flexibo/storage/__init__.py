@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flexibo.errors import InvalidTypeError
 from flexibo.storage.base import Sign, Storage, StorageError
 from flexibo.storage.memory import MemoryStorage
-from flexibo.storage.urls import shown_url
+from flexibo.storage.urls import check_url, shown_url
 
 if TYPE_CHECKING:
     from flexibo.storage.sql import StoredStudy
@@ -30,7 +29,7 @@ def open_storage(storage: str | Storage | None, study: str, *, create: bool = Tr
 
         return SQLStorage(storage, study, create=create)
     if not (hasattr(storage, "commit") and hasattr(storage, "read")):
-        raise InvalidTypeError(f"storage is {storage!r}; give a URL such as sqlite:///study.db.")
+        check_url(storage)
     return storage
 
 

@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 
 import sqlalchemy as sa
 
+from flexibo.storage.base import StorageError
+
 FORK_PATIENCE = 10.0
 """Seconds that a fork waits for a thread to end its transaction."""
 
@@ -24,6 +26,14 @@ class _Held:
         self.lock = threading.Lock()
         self.user: int | None = None
         self.process = os.getpid()
+
+    def check_not_mine(self) -> None:
+        """Refuse a use within this thread's own one: it would wait for itself, and keep all others out."""
+        if self.user == threading.get_ident() and self.lock.locked():
+            raise StorageError(
+                "The storage is used inside its own transaction, by a stop rule or a callback; use it after the "
+                "transaction, when ask, tell or run has returned."
+            )
 
     def close(self) -> None:
         connection, self.connection = self.connection, None
@@ -64,9 +74,10 @@ class Connections:
             with _fork.lock:
                 self._all.add(held)
                 _fork.all.add(held)
+        held.check_not_mine()
         with held.lock:
-            held.user = threading.get_ident()
             try:
+                held.user = threading.get_ident()
                 if held.connection is None:
                     held.connection = self._connect()
                 yield held.connection
@@ -82,6 +93,10 @@ class Connections:
     def close(self) -> None:
         """Close the connections of all threads, each when it is no longer used; the next use opens another."""
         for held in list(self._all):
+            if held.process != os.getpid():
+                held.close()  # its lock is that of a thread which a fork left behind
+                continue
+            held.check_not_mine()
             with held.lock:
                 held.close()
 

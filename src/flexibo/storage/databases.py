@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
+from flexibo.interrupts import passed_interrupts
 from flexibo.storage.base import StorageError
 from flexibo.storage.connections import Connections
 
@@ -118,7 +119,8 @@ class Session:
                 if trouble is Trouble.LOST and tries == 0:
                     logger.warning("%s; trying again for up to %g s.", self.database.sentence(error), self._patience)
             tries += 1
-            time.sleep(_pause(trouble, tries))
+            with passed_interrupts():  # nothing is half done while we wait
+                time.sleep(_pause(trouble, tries))
 
     def _tried(self, action: Callable[[sa.Connection], T]) -> T:
         """What the action returns on this thread's connection, which is dropped where it may be at fault."""

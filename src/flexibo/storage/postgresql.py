@@ -6,9 +6,10 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 
-from flexibo.errors import missing_extra
+from flexibo.errors import InvalidValueError, missing_extra
+from flexibo.interrupts import passed_interrupts
 from flexibo.storage.databases import Trouble
 from flexibo.storage.schema import bring_up_to_date, studies, version
 from flexibo.storage.urls import HIDDEN
@@ -62,6 +63,8 @@ class PostgreSQL:
             )
         except ImportError:
             raise missing_extra("psycopg", "postgres") from None
+        except ArgumentError:  # its message may hold parts of the URL that must not be shown
+            raise InvalidValueError(f"Storage {shown!r} cannot be used; check its hosts, ports and options.") from None
         sa.event.listen(self._engine, "connect", self._set_up)
 
     def schema(self) -> int | None:
@@ -92,9 +95,10 @@ class PostgreSQL:
         if study is None:
             return
         row = sa.select(studies.c.study).where(studies.c.study == study).with_for_update()
-        if connection.execute(row).scalar() is None:
-            connection.execute(insert(studies).on_conflict_do_nothing(), {"study": study})
-            connection.execute(row)
+        with passed_interrupts():  # a transaction that is left here is undone
+            if connection.execute(row).scalar() is None:
+                connection.execute(insert(studies).on_conflict_do_nothing(), {"study": study})
+                connection.execute(row)
 
     def roll_back(self, connection: sa.Connection) -> None:
         """Undo the transaction, if there is one."""

@@ -6,14 +6,18 @@ jumps, for which the count has not grown. A process of the same machine is looke
 
 from __future__ import annotations
 
+import atexit
+import functools
 import logging
 import math
 import os
+import queue
 import secrets
 import socket
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -56,7 +60,7 @@ class Presence:
         self._watched: dict[str, tuple[int, float]] = {}
         self._pid = 0
         self._signs: _Signs | None = None
-        self._leave: Callable[[], object] | None = None
+        self._forgotten: weakref.finalize[..., Presence] | None = None
         self._begun = clock()
         self.worker = secrets.token_hex(8)
 
@@ -72,24 +76,31 @@ class Presence:
         if self._pid:  # a copy of the parent's worker, made by a fork: another worker from now on
             self.worker, self._begun = secrets.token_hex(8), self._clock()
         about = about_this_process(self._proc)
-        in_memory = isinstance(self._storage, MemoryStorage)  # nobody outlives it
-        lease = math.inf if in_memory else self._lease
-        self._storage.sign(self.worker, Sign(0, 0.0, lease, about))
-        if in_memory:
-            self._leave = weakref.finalize(self, self._storage.sign, self.worker, None)
+        forgotten: weakref.finalize[..., Presence]
+        if isinstance(self._storage, MemoryStorage):  # nobody outlives it
+            self._storage.sign(self.worker, Sign(0, 0.0, math.inf, about))
+            forgotten = weakref.finalize(self, _left.setdefault(self._storage, deque()).append, self.worker)
         else:
-            stop = threading.Event()
-            self._signs = _Signs(self._storage, self.worker, lease, about, self._clock, self._begun)
-            thread = threading.Thread(target=self._signs.give, args=(stop,), name="flexibo-signs", daemon=True)
-            thread.start()
-            self._leave = weakref.finalize(self, _part, stop, thread)
-        self._pid = os.getpid()
+            self._storage.sign(self.worker, Sign(0, 0.0, self._lease, about))
+            self._signs = _Signs(self._storage, self.worker, self._lease, about, self._clock, self._begun)
+            forgotten = weakref.finalize(self, self._signs.stop)
+            self._signs.begin()
+        forgotten.atexit = False
+        if self._forgotten is not None:
+            self._forgotten.detach()
+        self._forgotten, self._pid = forgotten, os.getpid()
 
     def leave(self) -> None:
         """Say that this worker is gone; what it holds may be given to others at once."""
-        if self._leave is not None and self._pid == os.getpid():
-            self._leave()
-        self._leave, self._pid = None, 0
+        if self._forgotten is not None:
+            self._forgotten.detach()
+        if self._pid == os.getpid():
+            if self._signs is None:
+                self._storage.sign(self.worker, None)
+            else:
+                self._signs.stop()
+                self._signs.join(PARTING_SECONDS)
+        self._forgotten, self._signs, self._pid = None, None, 0
         self.worker, self._begun = secrets.token_hex(8), self._clock()
 
     def gone(self, workers: Iterable[str]) -> dict[str, float | None]:
@@ -97,19 +108,45 @@ class Presence:
         wanted = set(workers) - {self.worker}
         if not wanted:
             return {}
+        self._sign_for_the_forgotten()
         signs = self._storage.workers()
+        for left in set(self._watched) - set(signs):
+            self._watched.pop(left, None)
         return {
             worker: None if worker not in signs else signs[worker].seconds
             for worker in wanted
             if worker not in signs or self._is_gone(worker, signs[worker])
         }
 
+    def forget(self, worker: str) -> None:
+        """Remove the last sign of a worker that `gone` called gone, unless it has given another one since.
+
+        A sign that stays behind does no harm, so an error of the storage is none here.
+        """
+        beat, _ = self._watched.pop(worker, (None, 0.0))
+        if beat is None:
+            return
+        try:
+            sign = self._storage.workers().get(worker)
+            if sign is not None and sign.beat == beat:
+                self._storage.sign(worker, None)
+        except Exception:
+            logger.debug("The sign of worker %s could not be removed.", worker, exc_info=True)
+
+    def _sign_for_the_forgotten(self) -> None:
+        """Take leave for the workers in this memory that ended without a word."""
+        left = _left.get(self._storage, ()) if isinstance(self._storage, MemoryStorage) else ()
+        while left:
+            self._storage.sign(left.popleft(), None)
+
     def _is_gone(self, worker: str, sign: Sign) -> bool:
-        if is_dead(sign.about, self._proc):
-            return True
         beat, since = self._watched.get(worker, (None, 0.0))
         if beat != sign.beat:
-            self._watched[worker] = (sign.beat, self._clock())
+            since = self._clock()
+            self._watched[worker] = (sign.beat, since)
+        if is_dead(sign.about, self._proc):
+            return True
+        if beat != sign.beat:
             return False
         if self._signs is not None:
             if self._signs.is_late():
@@ -119,7 +156,7 @@ class Presence:
 
 
 class _Signs:
-    """What the background thread needs; it must not keep the `Presence` alive."""
+    """Gives the signs of one worker from a thread, which must not keep the `Presence` alive."""
 
     def __init__(
         self,
@@ -135,33 +172,86 @@ class _Signs:
         self._last = clock()
         self.since = self._last
         """Since when signs were kept without a break."""
+        # Of all that a thread can wait for, this alone may be used by the garbage collector, wherever that runs.
+        self._stop: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._give, name="flexibo-signs", daemon=True)
+
+    def begin(self) -> None:
+        """Give signs from now on."""
+        self._thread.start()
+        _giving.add(self)
+        _leave_at_exit()
+
+    def stop(self) -> None:
+        """Let the last sign be given soon; does not wait, and takes no lock."""
+        self._stop.put(None)
+
+    def join(self, seconds: float) -> None:
+        """Wait until the last sign is given, but not for long."""
+        if self._thread is not threading.current_thread():
+            self._thread.join(max(0.0, seconds))
 
     def is_late(self) -> bool:
         """Whether the next sign should have been kept long ago: the storage is away, or this process stood still."""
         return self._clock() - self._last > 2 * self._lease / SIGNS_PER_LEASE
 
-    def give(self, stop: threading.Event) -> None:
+    def _give(self) -> None:
         """Sign again and again, and take leave at the end."""
         beat = 0
-        while not stop.wait(self._lease / SIGNS_PER_LEASE):
+        while not self._is_stopped(self._lease / SIGNS_PER_LEASE):
             beat += 1
-            try:
-                self._storage.sign(self._worker, Sign(beat, self._clock() - self._begun, self._lease, self._about))
-            except StorageError as error:
-                logger.warning("No sign of life could be given: %s", error)
-                continue
-            if self.is_late():
-                self.since = self._clock()
-            self._last = self._clock()
-        with suppress(StorageError):
-            self._storage.sign(self._worker, None)
+            if self._signed(Sign(beat, self._clock() - self._begun, self._lease, self._about)):
+                if self.is_late():
+                    self.since = self._clock()
+                self._last = self._clock()
+        self._signed(None)
+        _giving.discard(self)
+
+    def _is_stopped(self, seconds: float) -> bool:
+        """Whether the signs shall end, after a wait of so many seconds at most."""
+        try:
+            self._stop.get(timeout=min(seconds, threading.TIMEOUT_MAX))
+        except queue.Empty:
+            return False
+        return True
+
+    def _signed(self, sign: Sign | None) -> bool:
+        """Whether the storage took the sign."""
+        try:
+            self._storage.sign(self._worker, sign)
+        except StorageError as error:
+            logger.log(logging.DEBUG if sign is None else logging.WARNING, "No sign of life could be given: %s", error)
+        except Exception:  # a storage that is closed under a thread, as at the end of a process, says anything
+            logger.debug("No sign of life could be given.", exc_info=True)
+        else:
+            return True
+        return False
 
 
-def _part(stop: threading.Event, thread: threading.Thread) -> None:
-    """Let the thread give its last sign; wait for it only where nothing else would keep the process until then."""
-    stop.set()
-    if thread is not threading.current_thread():
-        thread.join(PARTING_SECONDS)
+_giving: set[_Signs] = set()
+"""Whose last sign the end of the process waits for."""
+_left: weakref.WeakKeyDictionary[MemoryStorage, deque[str]] = weakref.WeakKeyDictionary()
+"""Workers that the garbage collector found: it must not wait for the lock of their storage."""
+os.register_at_fork(after_in_child=_giving.clear)  # the threads are the parent's
+
+
+@functools.cache
+def _leave_at_exit() -> None:
+    """Have the last signs given at the end of the process.
+
+    What is registered last runs first: a finalizer must be there before, since finalizers close the storage.
+    """
+    atexit.register(_all_leave)
+
+
+def _all_leave() -> None:
+    """Let all threads give their last signs, and wait for them together."""
+    end = time.monotonic() + PARTING_SECONDS
+    giving = list(_giving)
+    for signs in giving:
+        signs.stop()
+    for signs in giving:
+        signs.join(end - time.monotonic())
 
 
 def about_this_process(proc: Path = Path("/proc")) -> dict[str, Any]:

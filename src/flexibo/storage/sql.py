@@ -15,7 +15,7 @@ from flexibo.storage.postgresql import PostgreSQL
 from flexibo.storage.schema import SCHEMA, check_known, events, workers
 from flexibo.storage.sqlite import SQLite
 from flexibo.storage.transaction import Transaction, json_text, stored_events
-from flexibo.storage.urls import shown_url
+from flexibo.storage.urls import check_url, shown_url
 
 PATIENCE = 60.0
 """Seconds until a database that is busy or away is given up."""
@@ -132,6 +132,7 @@ def _opened(url: str, *, create: bool, patience: float) -> tuple[Session, int | 
 
 def _database(url: str, *, create: bool, patience: float) -> Database:
     """The database that a URL names."""
+    check_url(url)
     shown = shown_url(url)
     try:
         parsed = sa.make_url(url)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +17,10 @@ SMALLEST = 512
 """Bytes of the smallest page: SQLite takes a shorter file for a new one, and would overwrite it."""
 LOOKS = 10
 OURS = {"flexibo", "flexibo_events"}
+_SETTLED = 2.0
+"""Seconds after a change in which another one need not show in the time of the file."""
+_whole: dict[Path, tuple[int, ...]] = {}
+"""The files that this process found whole, and what they were then: a large file takes seconds to check."""
 
 
 def file_uri(path: Path, options: str) -> str:
@@ -108,9 +113,7 @@ def _looked_at(connection: sqlite3.Connection, path: Path) -> int | None:
     (page,) = connection.execute("PRAGMA page_size").fetchone()
     if path.stat().st_size % page:
         raise _damaged(path, "its end is cut off")
-    found = [row[0] for row in connection.execute("PRAGMA integrity_check(1)")]
-    if found != ["ok"]:
-        raise _damaged(path, str(found[0]).replace("*** in database main ***", "").strip())
+    _check_whole(connection, path)
     if not tables:
         return None
     if not tables >= OURS:
@@ -124,6 +127,22 @@ def _looked_at(connection: sqlite3.Connection, path: Path) -> int | None:
     if not isinstance(row[0], int) or row[0] < 1:
         raise _damaged(path, f"its schema version is {row[0]!r}")
     return row[0]
+
+
+def _check_whole(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a damaged file: a new one is checked in full, one that grew since in short, one that rested not again."""
+    path = path.absolute()
+    stat = path.stat()
+    now = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    before = _whole.get(path)
+    if now == before and abs(time.time() - stat.st_mtime) > _SETTLED:
+        return
+    check = "quick_check" if before is not None and now[:2] == before[:2] else "integrity_check"
+    found = [row[0] for row in connection.execute(f"PRAGMA {check}(1)")]
+    if found != ["ok"]:
+        _whole.pop(path, None)
+        raise _damaged(path, str(found[0]).replace("*** in database main ***", "").strip())
+    _whole[path] = now
 
 
 def _listed(names: Sequence[str], most: int = 3) -> str:

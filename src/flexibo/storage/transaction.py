@@ -113,7 +113,7 @@ def _contents(rows: Iterable[Any], study: str, after: int) -> list[Content]:
             )
         try:
             contents.append(json.loads(content))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             raise StorageError(
                 f"Event {i} of study {study!r} cannot be read: the database is damaged, restore a copy of it."
             ) from None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+
+from flexibo.errors import InvalidTypeError, InvalidValueError
 
 HIDDEN = "***"
 _SHOWN_OPTIONS = {
@@ -42,6 +45,22 @@ def shown_url(url: str) -> str:
         f"{scheme}://{user}{f':{HIDDEN}' if colon else ''}{at}{_shown_place(place)}"
         f"{f'?{_shown_options(options)}' if asked else ''}"
     )
+
+
+def check_url(url: object) -> None:
+    """Refuse what is no URL at all, and one of whose parts nobody can tell which is the password.
+
+    Nothing that was given is shown: it may be a URL in another form.
+    """
+    if isinstance(url, os.PathLike):
+        raise InvalidTypeError(f"The storage is a {type(url).__name__}; give the URL sqlite:///PATH of the file.")
+    if not isinstance(url, str):
+        raise InvalidTypeError(f"The storage is of type {type(url).__name__}; give a URL such as sqlite:///study.db.")
+    scheme, _, rest = url.partition("://")
+    if not scheme.startswith("sqlite") and rest.count("@") > 1:
+        raise InvalidValueError(
+            "The storage URL has more than one @; write @ in a user name, a password or an option as %40."
+        )
 
 
 def _shown_place(place: str) -> str:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from flexibo.errors import FlexiBOError, InvalidValueError
-from flexibo.events import Asked, Event, event_from_dict
-from flexibo.history import History
-from flexibo.objectives import LARGEST
+from flexibo.errors import InvalidValueError
+from flexibo.event_checks import DAMAGE, EventCheck, check_beginning, check_meaning, damage, is_whole
 from flexibo.storage import Storage, StorageError, open_storage, shown_url
 from flexibo.storage.base import Content
 from flexibo.transfer.copies import StudyCopy, copy_of
@@ -19,8 +16,6 @@ from flexibo.transfer.copies import StudyCopy, copy_of
 FORMAT = "flexibo-events"
 VERSION = 1
 """Of the lines; a file of a newer version is refused."""
-_DAMAGE = (FlexiBOError, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, OverflowError)
-"""What a damaged event raises somewhere on its way into a history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +48,14 @@ def read_events(lines: Iterable[bytes], source: str) -> Exported:
     numbered = enumerate(lines, start=1)
     heading = _heading(next(numbered, (1, b""))[1], source)
     contents: list[Content] = []
-    history: History | None = None
+    replay = _Replay()
     for number, line in numbered:
         try:
             content = _parsed(line)
-            history = _appended(content, history)
-        except _DAMAGE as error:
+            replay.take(content)
+        except DAMAGE as error:
             raise InvalidValueError(
-                f"Line {number} of {source} is damaged: {_said(error)} Nothing was changed."
+                f"Line {number} of {source} is damaged: {damage(error)} Nothing was changed."
             ) from None
         contents.append(content)
     if not contents or len(contents) != heading["events"]:
@@ -94,10 +89,10 @@ def import_events(exported: Exported, storage: str | Storage, name: str | None =
 def _heading(line: bytes, source: str) -> Mapping[str, Any]:
     try:
         heading = _parsed(line)
-    except _DAMAGE:
+    except DAMAGE:
         heading = {}
     version: Any = heading.get("version")
-    if heading.get("format") != FORMAT or not _is_whole(version) or not _is_whole(heading.get("events")):
+    if heading.get("format") != FORMAT or not is_whole(version) or not is_whole(heading.get("events")):
         raise InvalidValueError(f"{source} is no export of a study; give a file that 'flexibo export' wrote.")
     if version > VERSION:
         raise InvalidValueError(
@@ -120,110 +115,17 @@ def _no_number(constant: str) -> NoReturn:
     raise InvalidValueError(f"{constant} is no number.")
 
 
-def _appended(content: Content, history: History | None) -> History:
-    """The history with one event more, which is checked."""
-    _check_fields(content)
-    if history is None:
-        if content.get("event") != "created":
-            raise InvalidValueError("a study begins with the event 'created'.")
-        return copy_of([content], "study").study.history
-    if content.get("event") == "created":
-        raise InvalidValueError("a study is created once.")
-    event = event_from_dict(content, history.space)
-    _check_event(event, history)
-    history.append(event)
-    return history
+class _Replay:
+    """A study that is made of events, one after the other; a damaged one is refused."""
 
+    def __init__(self) -> None:
+        self._check: EventCheck | None = None
 
-def _check_fields(content: Content) -> None:
-    """Refuse a field of a wrong type: some are used long after the event was read."""
-    for name, value in content.items():
-        if name in _FIELDS and not _FIELDS[name](value):
-            raise InvalidValueError(f"its field {name!r} is {value!r}.")
-
-
-def _check_event(event: Event, history: History) -> None:
-    """Refuse an event that cannot follow the ones before it."""
-    for name in (*getattr(event, "values", ()), *getattr(event, "costs", ())):
-        if name not in history.names:
-            raise InvalidValueError(f"there is no objective {name!r}.")
-    if isinstance(event, Asked):
-        question = event.evaluation
-        leads = [purchase.objective for purchase in history.purchases]
-        if question.number != len(history.asked):
-            raise InvalidValueError(f"evaluation {question.number} does not follow {len(history.asked) - 1}.")
-        for name in (question.objective, *question.then):
-            if name not in leads:
-                raise InvalidValueError(f"{name!r} is no objective that can be asked for.")
-        if not question.yields or not set(question.yields) <= set(history.names):
-            raise InvalidValueError(f"it yields {', '.join(question.yields) or 'nothing'}.")
-    elif hasattr(event, "number") and event.number >= len(history.asked):
-        raise InvalidValueError(f"evaluation {event.number} was never asked.")
-
-
-def _said(error: BaseException) -> str:
-    """What is wrong, as the rest of a sentence."""
-    if isinstance(error, FlexiBOError):
-        return str(error)
-    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
-        return "it is no JSON."
-    return f"it is no event of a study ({type(error).__name__}: {error})."
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _is_price(value: object) -> bool:
-    return _is_number(value) and 0 <= value <= LARGEST  # type: ignore[operator]  # it is a number
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_flag(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _are_numbers(value: object) -> bool:
-    return isinstance(value, dict) and all(_is_number(one) and abs(one) <= LARGEST for one in value.values())
-
-
-def _are_prices(value: object) -> bool:
-    return isinstance(value, dict) and all(map(_is_price, value.values()))
-
-
-def _are_texts(value: object) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
-
-
-_FIELDS: Mapping[str, Callable[[Any], bool]] = {
-    "time": _is_number,
-    "number": _is_whole,
-    "attempt": _is_whole,
-    "cost": _is_price,
-    "seconds": _is_price,
-    "budget": lambda value: value is None or _is_number(value),
-    "gain": lambda value: value is None or _is_number(value),
-    "volume": lambda value: value is None or _is_number(value),
-    "objective": _is_text,
-    "worker": _is_text,
-    "reason": _is_text,
-    "text": _is_text,
-    "why": _is_text,
-    "timed": _is_flag,
-    "impossible": _is_flag,
-    "initial": _is_flag,
-    "yields": _are_texts,
-    "then": _are_texts,
-    "values": _are_numbers,
-    "costs": _are_prices,
-    "settings": lambda value: isinstance(value, dict),
-    "origin": lambda value: isinstance(value, dict),
-    "rules": _are_numbers,
-}
+    def take(self, content: Content) -> None:
+        if self._check is None:
+            check_beginning(content)
+            check_meaning(content["settings"])
+            self._history = copy_of([content], "study").study.history
+            self._check = EventCheck(self._history)
+        else:
+            self._history.append(self._check.event(content))
