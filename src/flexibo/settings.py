@@ -276,6 +276,16 @@ def check_names(only: object, names: Collection[str]) -> None:
             raise unknown_name("objective", name, names)
 
 
+def check_executor(executor: object, leads: Sequence[str]) -> None:
+    """Refuse what is no executor, and one whose slots are of objectives that are never asked for."""
+    able = all(hasattr(executor, name) for name in ("has_room", "submit", "is_busy", "finished"))
+    if not able or isinstance(executor, type):
+        raise InvalidTypeError(f"executor is {executor!r}; it must be an executor of flexibo.executors.")
+    for name in getattr(executor, "slots", ()):
+        if name not in leads:
+            raise unknown_name("objective in the executor's slots:", name, leads)
+
+
 def check_functions(functions: object, names: Sequence[str], leads: Sequence[str], *, some: bool) -> None:
     """Refuse functions that do not fit the objectives: one callable for each that is asked for, and no others.
 

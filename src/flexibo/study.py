@@ -44,6 +44,7 @@ from flexibo.progress import progress_bar
 from flexibo.report import ParetoRegion, Summary, Trace, summarise, trace
 from flexibo.running import Loop
 from flexibo.settings import (
+    check_executor,
     check_functions,
     check_names,
     checked_budget,
@@ -395,8 +396,7 @@ class Study:
         if isinstance(executor, str):
             with closing(find_executor(executor)) as made:
                 return self.run(objectives, executor=made, progress=progress, idle=idle)
-        if not all(hasattr(executor, name) for name in ("has_room", "submit", "is_busy", "finished")):
-            raise InvalidTypeError(f"executor is {executor!r}; it must be an executor of flexibo.executors.")
+        check_executor(executor, leads)
         if not self._runs.acquire(blocking=False):
             raise InvalidValueError(
                 "This study is being run already; to run it in two threads, open it in each of them from one storage."

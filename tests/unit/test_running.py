@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flexibo import Objective, Study
-from flexibo.errors import InvalidTypeError, MachineError
+from flexibo.errors import InvalidTypeError, MachineError, UnknownNameError
 from flexibo.events import Evaluation, Released, Told
 from flexibo.executors import Measure, Outcome, measured
 from flexibo.running import Loop
@@ -205,3 +205,12 @@ def test_what_was_fetched_before_an_interrupt_is_stored() -> None:
     assert study.stopped.startswith("Interrupted")
     assert len(calls) == study.history.count(0)
     assert not any(isinstance(event, Released) for event in study.events)
+
+
+def test_slots_of_an_objective_that_does_not_exist_are_refused() -> None:
+    from flexibo.executors import ProcessExecutor
+
+    with ProcessExecutor(1, slots={"bb": 1}) as executor, pytest.raises(UnknownNameError, match="did you mean 'b'"):
+        line().run(FUNCTIONS, executor=executor)
+    with pytest.raises(InvalidTypeError, match="it must be an executor"):
+        line().run(FUNCTIONS, executor=ProcessExecutor)  # type: ignore[arg-type]

@@ -43,7 +43,8 @@ def resume(
     if not origin.get("system"):
         raise InvalidValueError(
             f"Study {study.name!r} was made by a program, which has its functions; go on there, with "
-            f"Study.load({shown_url(url)!r}, {study.name!r}).run({{...}}), or with flexibo worker --functions MODULE:NAME."
+            f"Study.load({shown_url(url)!r}, {study.name!r}).run({{...}}), or with flexibo worker "
+            "--functions MODULE:NAME."
         )
     leads = leads_of(study.history, names(only or []))
     may_take = seconds(longest) if longest else None

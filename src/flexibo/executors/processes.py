@@ -69,6 +69,7 @@ class ProcessExecutor:
         if os.name != "posix":
             raise MachineError("Worker processes need Linux or macOS; measure with the inline executor here.")
         self._slots = Slots(cores() if n is None else n, slots, resources)
+        self.slots = dict(slots or {})
         self._environment = checked_environment({} if environment is None else environment)
         if isinstance(grace, bool) or not isinstance(grace, int | float) or not grace >= 0:
             raise InvalidValueError(f"grace is {grace!r}; it must be a number of seconds, zero or more.")
