@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from flexibo.events import Asked, Evaluation, Event, Failed, ReferenceFixed, Reissued, Released
@@ -131,11 +131,15 @@ class Asker:
             stopped = bool(self._stop_reason(evaluation))
             event = self._taken_over(number, holder, gone[holder.worker], only, stopped=stopped)
             if isinstance(event, Reissued):
+                self._forget(gone)
                 return evaluation
-        still_held = {holder.worker for holder in self.history.holders.values()}
-        for worker in set(gone) - still_held:
-            self._presence.forget(worker)
+        self._forget(gone)
         return None
+
+    def _forget(self, gone: Iterable[str]) -> None:
+        """Remove the signs of vanished workers that hold nothing any more."""
+        for worker in set(gone) - {holder.worker for holder in self.history.holders.values()}:
+            self._presence.forget(worker)
 
     def _taken_over(
         self, number: int, holder: Holder, lived: float | None, only: Collection[str] | None, *, stopped: bool

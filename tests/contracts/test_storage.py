@@ -235,14 +235,17 @@ def test_an_interrupt_that_is_put_off_ends_the_waiting_for_another_writer(url: s
     first.commit(0, lambda _: [{"n": 0}])
 
     def interrupted(_: list[Any]) -> Sequence[dict[str, Any]]:
-        timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
-        with pytest.raises(KeyboardInterrupt), deferred_interrupts():
+        with pytest.raises(KeyboardInterrupt):
+            waiting()
+        return [{"n": 1}]
+
+    def waiting() -> None:
+        with deferred_interrupts():
             if seconds:
-                timer.start()
+                threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)).start()
             else:
                 signal.raise_signal(signal.SIGINT)
             second.commit(0, lambda _: [{"n": "second"}])
-        return [{"n": 1}]
 
     first.commit(1, interrupted)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -253,9 +256,14 @@ def test_an_interrupt_that_is_put_off_ends_the_waiting_for_another_writer(url: s
 def test_an_interrupt_that_is_put_off_waits_for_a_transaction_that_need_not_wait(url: str) -> None:
     storage = SQLStorage(url, "study")
     done = []
-    with pytest.raises(KeyboardInterrupt), deferred_interrupts():
-        storage.commit(0, lambda _: signal.raise_signal(signal.SIGINT) or [{"n": 0}])
-        done.append(storage.read())
+
+    def write() -> None:
+        with deferred_interrupts():
+            storage.commit(0, lambda _: signal.raise_signal(signal.SIGINT) or [{"n": 0}])
+            done.append(storage.read())
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
     assert done == [[{"n": 0}]]
 
 

@@ -69,7 +69,7 @@ def test_whatever_is_wrong_with_a_url_its_secret_is_not_shown(url: str) -> None:
 )
 def test_a_url_whose_password_cannot_be_told_apart_is_refused_without_showing_it(url: str) -> None:
     for use in (lambda: open_storage(url, "study"), lambda: stored_studies(url)):
-        with pytest.raises(ValueError, match="more than one @; .* as %40") as caught:
+        with pytest.raises(ValueError, match=r"more than one @; .* as %40") as caught:
             use()
         assert not any(part in str(caught.value) for part in ("SEC", "RET", "127"))
 
@@ -89,7 +89,7 @@ def test_what_is_no_url_is_named_by_its_type_alone(given: object, sentence: str)
         assert "SECRET" not in str(caught.value)
 
 
-@pytest.mark.parametrize("options", ["port=zz", "host=a:zz", "host=a,b,c&port=1,2", "host=a&host=b&port=SECRET"])
+@pytest.mark.parametrize("options", ["port=zz", "host=a:1&host=b:zz&port=1"])
 def test_hosts_and_ports_that_make_no_sense_are_one_sentence(options: str) -> None:
     with pytest.raises(FlexiBOError, match=r"^Storage 'postgresql:///db.*; check its hosts, ports and options\.$"):
         open_storage(f"postgresql:///db?{options}", "study")

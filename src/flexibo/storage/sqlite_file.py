@@ -92,28 +92,28 @@ def reading_options(path: Path) -> str:
 
 
 def _schema_of(path: Path) -> int | None:
-    size = path.stat().st_size
-    if size == 0:
+    stat = path.stat()
+    if stat.st_size == 0:
         return None
-    if size < SMALLEST:
+    if stat.st_size < SMALLEST:
         raise _too_short(path)
     # A whole file is left to SQLite: to open and close it ourselves would drop the locks of this process's connections.
     try:
         with closing(sqlite3.connect(file_uri(path, reading_options(path)), uri=True)) as connection:
-            return _looked_at(connection, path)
+            return _looked_at(connection, path, stat)
     except (sqlite3.Error, UnicodeDecodeError) as error:
         if str(error) == "file is not a database":
             raise _no_database(path) from None
         raise _damaged(path, str(error)) from None
 
 
-def _looked_at(connection: sqlite3.Connection, path: Path) -> int | None:
-    """The version of the tables of an open file."""
+def _looked_at(connection: sqlite3.Connection, path: Path, stat: os.stat_result) -> int | None:
+    """The version of the tables of an open file, which was so before it was opened."""
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     (page,) = connection.execute("PRAGMA page_size").fetchone()
     if path.stat().st_size % page:
         raise _damaged(path, "its end is cut off")
-    _check_whole(connection, path)
+    _check_whole(connection, path, stat)
     if not tables:
         return None
     if not tables >= OURS:
@@ -129,20 +129,19 @@ def _looked_at(connection: sqlite3.Connection, path: Path) -> int | None:
     return row[0]
 
 
-def _check_whole(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a damaged file: a new one is checked in full, one that grew since in short, one that rested not again."""
-    path = path.absolute()
-    stat = path.stat()
+def _check_whole(connection: sqlite3.Connection, path: Path, stat: os.stat_result) -> None:
+    """Refuse a damaged file; one that was found whole and rests since is not checked again.
+
+    What the log beside it holds has checksums of its own. A quick check is not enough: where only an index is damaged,
+    events would be missing.
+    """
     now = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
-    before = _whole.get(path)
-    if now == before and abs(time.time() - stat.st_mtime) > _SETTLED:
+    if now == _whole.get(path.absolute()) and abs(time.time() - stat.st_mtime) > _SETTLED:
         return
-    check = "quick_check" if before is not None and now[:2] == before[:2] else "integrity_check"
-    found = [row[0] for row in connection.execute(f"PRAGMA {check}(1)")]
+    found = [row[0] for row in connection.execute("PRAGMA integrity_check(1)")]
     if found != ["ok"]:
-        _whole.pop(path, None)
         raise _damaged(path, str(found[0]).replace("*** in database main ***", "").strip())
-    _whole[path] = now
+    _whole[path.absolute()] = now
 
 
 def _listed(names: Sequence[str], most: int = 3) -> str:

@@ -112,11 +112,14 @@ def _contents(rows: Iterable[Any], study: str, after: int) -> list[Content]:
                 f"Event {i} of study {study!r} is missing: the database is damaged, restore a copy of it."
             )
         try:
-            contents.append(json.loads(content))
+            event = json.loads(content)
         except (ValueError, TypeError, RecursionError):
+            event = None
+        if not isinstance(event, dict):
             raise StorageError(
                 f"Event {i} of study {study!r} cannot be read: the database is damaged, restore a copy of it."
-            ) from None
+            )
+        contents.append(event)
     return contents
 
 
