@@ -140,7 +140,7 @@ class Study:
         self._lock = threading.RLock()
         self._runs = threading.Lock()
         self._presence = Presence(opened, lease=checked_lease(lease))
-        self._log = EventLog(opened, self.history, _weakly(self._notify))
+        self._log = EventLog(opened, self.history, _weakly(self._notify), name=name)
         settle = partial(
             checked_settings,
             self.space,

@@ -667,7 +667,7 @@ class TestRunAndResume:
     def test_a_study_of_a_program_is_gone_on_with_there(self, study: Study) -> None:
         assert refusal("resume") == (
             "Study 'net' was made by a program, which has its functions; go on there, with "
-            "Study.load('sqlite:///study.db', 'net').run({...})."
+            "Study.load('sqlite:///study.db', 'net').run({...}), or with flexibo worker --functions MODULE:NAME."
         )
 
     def test_sigterm_stops_a_run_as_ctrl_c_does(self, toy: System, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -681,7 +681,9 @@ class TestRunAndResume:
 
         stopping = dataclasses.replace(toy, functions={**toy.functions, "error_percent": killed})
         monkeypatch.setattr("flexibo.benchmarks.recorded_systems.recorded_system", lambda name: stopping)
-        assert "Stopped: Interrupted; what was measured is kept." in good("run", "toy", "--recorded")
+        stopped = call("run", "toy", "--recorded")
+        assert stopped.exit_code == 130
+        assert "Stopped: Interrupted; what was measured is kept." in stopped.stdout
         assert not Study.load("sqlite:///toy-table.db").pending
 
 

@@ -108,7 +108,7 @@ def position(lines: list[bytes], kind: str) -> int:
         ("asked", {"seconds": "soon"}, "its field 'seconds' is 'soon'"),
         ("asked", {"then": ["nothing"]}, "'nothing' is no objective"),
         ("asked", {"yields": ["nothing"]}, "it yields nothing"),
-        ("asked", {"surprise": 1}, "it is no event of a study"),
+        ("asked", {"surprise": 1}, "its field 'surprise' is unknown; it may come from a newer version"),
         ("told", {"number": 99}, "evaluation 99 was never asked"),
         ("told", {"number": -1}, "its field 'number' is -1"),
         ("told", {"values": {"weight": 1.0}}, "there is no objective 'weight'"),
@@ -118,7 +118,10 @@ def position(lines: list[bytes], kind: str) -> int:
         ("failed", {"reason": ["x"]}, "its field 'reason'"),
         ("added", {"costs": {"error": -4.0}}, "its field 'costs'"),
         ("note", {"event": "created", "settings": {}}, "a study is created once"),
-        ("created", {"settings": {}}, "it is no event of a study"),
+        ("created", {"settings": {}}, "it has no setting 'space'"),
+        ("budget", {"budget": -1e308}, "its field 'budget' is -1e+308"),
+        ("budget", {"budget": "much"}, "its field 'budget' is 'much'"),
+        ("note", {"event": "stop", "rules": {"moon": 1}, "text": None}, "its field 'text' is unknown"),
         ("created", {"event": "note"}, "a study begins with the event 'created'"),
     ],
 )
@@ -130,6 +133,42 @@ def test_a_damaged_event_is_refused_with_its_line(url: str, kind: str, fields: d
     assert str(caught.value).startswith(f"Line {at + 1} of a file is damaged: ")
     assert sentence in str(caught.value)
     assert str(caught.value).endswith("Nothing was changed.")
+
+
+@pytest.mark.parametrize(
+    ("event", "sentence"),
+    [
+        ({"event": "reissued", "number": 0, "worker": "w", "seconds": 0.0, "cost": 0.0}, "evaluation 0 is not pending"),
+        ({"event": "released", "number": 0}, "evaluation 0 is not pending"),
+        ({"event": "stop", "rules": {"moon": 1}}, "Unknown stop rule 'moon'"),
+        ({"event": "stop", "rules": {"max_evaluations": -1}}, "Stop rule 'max_evaluations' has the limit -1"),
+        ({"event": "reference", "values": {"error": 1.0}}, "it has no value of 'joules'"),
+    ],
+)
+def test_an_event_that_cannot_follow_is_refused_with_its_line(url: str, event: Any, sentence: str) -> None:
+    lines = changed(exported(url), 0, events=len(exported(url)))
+    with pytest.raises(InvalidValueError) as caught:
+        read_events([*lines, json.dumps(event).encode()], "a file")
+    assert str(caught.value).startswith(f"Line {len(lines) + 1} of a file is damaged: {sentence}")
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "sentence"),
+    [
+        ("n_given", "two", "its setting 'n_given' is 'two'"),
+        ("n_given", 99, "its setting 'n_given' is 99, more than the initial designs"),
+        ("seed", None, "its setting 'seed' is None"),
+        ("space", {"options": [{"kind": "real"}]}, "its setting 'space' is"),
+        ("space", {"options": [{"name": "x"}]}, "it is no event of a study (KeyError: 'kind')"),
+        ("objectives", [{"name": "error", "colour": "red"}], "it is no event of a study"),
+    ],
+)
+def test_a_damaged_setting_is_refused_with_its_line(url: str, setting: str, value: Any, sentence: str) -> None:
+    lines = exported(url)
+    settings = json.loads(lines[1])["settings"] | {setting: value}
+    with pytest.raises(InvalidValueError) as caught:
+        read_events(changed(lines, 1, settings=settings), "a file")
+    assert str(caught.value).startswith(f"Line 2 of a file is damaged: {sentence}")
 
 
 @pytest.mark.parametrize(
@@ -292,6 +331,57 @@ def test_a_reason_is_no_formula_for_a_spreadsheet() -> None:
     rows = list(csv.DictReader(io.StringIO("".join(table_lines(history, records(history, [None] * 3))))))
     assert rows[0]["reason"] == "'=cmd|' /C calc'!A0"
     assert rows[0]["asked"] == ""
+
+
+HARD_SPACES: dict[str, dict[str, Any]] = {
+    "blanks around texts": {"k": [" a", "a ", "a", " "]},
+    "texts like formulas": {"k": ["=1+1", "'=1+1", "''=1+1", "-3", "+x", "@y", "\tz", "'", "'a"]},
+    "texts like numbers": {"k": ["01", "1", "1.0", "1e0"]},
+    "a number and a text like it": {"k": Categorical([-3, "-3"])},
+    "a name like a cost": {"cost of a": ["a", "b"]},
+    "names with blanks": {" x ": [1, 2], "x": [1, 2]},
+    "names like headings": {"cost": [1, 2], "option cost": [1, 2], "a": [1, 2], "option a": [1, 2]},
+    "a name like a formula": {"=cmd": [1, 2], "'=cmd": [1, 2]},
+}
+
+
+def brought_over(space: dict[str, Any], designs: list[dict[str, Any]]) -> tuple[list[str], list[dict[str, Any]]]:
+    """A table of these designs, and what comes back from it."""
+    objectives = [Objective("a", noisy=True), Objective("=b")]
+    here, there = MemoryStorage(), MemoryStorage()
+    study = Study(space, objectives, n_initial=1, seed=0, storage=here)
+    for i, design in enumerate(designs):
+        study.add(design, {"a": float(i)}, cost=1.0)
+        study.add(design, {"=b": float(i)}, cost=2.0)
+    Study(space, objectives, n_initial=1, seed=0, storage=there)
+    copy = study_copy(here)
+    lines = list(table_lines(copy.study.history, records(copy.study.history, copy.times)))
+    found = read_results(io.StringIO("".join(lines), newline=""), study_copy(there), "a table")
+    assert all(result.costs == ({"a": 1.0} if "a" in result.values else {"=b": 2.0}) for result in found.results)
+    return lines, [dict(result.design) for result in found.results]
+
+
+@pytest.mark.parametrize("space", HARD_SPACES.values(), ids=HARD_SPACES)
+def test_a_table_comes_back_whatever_options_and_values_are_called(space: dict[str, Any]) -> None:
+    levels = {name: list(getattr(values, "values", values)) for name, values in space.items()}
+    most = max(map(len, levels.values()))
+    designs = [{name: values[i % len(values)] for name, values in levels.items()} for i in range(most)]
+    lines, back = brought_over(space, designs)
+    assert [repr(design) for design in back] == [repr(design) for design in designs for _ in range(2)]
+    cells = [cell for row in csv.reader(io.StringIO("".join(lines), newline="")) for cell in row]
+    formulas = {cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t"))}
+    assert formulas <= {str(value) for values in levels.values() for value in values if isinstance(value, int)}
+
+
+def test_a_cell_that_could_mean_two_values_is_refused() -> None:
+    space = {"k": Categorical([1, "1", 2])}
+    assert brought_over(space, [{"k": 2}])[1] == [{"k": 2}] * 2
+    with pytest.raises(InvalidValueError, match=r"Line 2 of a table: Option 'k' is '1', which may mean 1 or '1'"):
+        brought_over(space, [{"k": "1"}])
+    there = MemoryStorage()
+    Study({"k": ["a ", " a"]}, ["a", "b"], n_initial=1, seed=0, storage=there)
+    with pytest.raises(InvalidValueError, match=r"Option 'k' is 'a', which may mean 'a ' or ' a'"):
+        read_results(["k,a", "a,0.5"], study_copy(there), "a table")
 
 
 def test_a_time_that_cannot_be_is_left_out() -> None:

@@ -77,7 +77,7 @@ def measure(study: Study, system: System, leads: Collection[str], place: Place) 
                 f"flexibo worker --only {','.join(others)}."
             )
         )
-    with opened_executor(place.executor, place.workers, place.address) as executor, terminable():
+    with opened_executor(place.executor, place.workers, place.address, leads) as executor, terminable():
         study.run({name: system.functions[name] for name in leads}, executor=executor, idle=idle)
     study.close()
     with harmless_console() as console:

@@ -15,15 +15,15 @@ ENERGY_SLOTS = {"energy_millijoules": 1, "estimated_energy_millijoules": 1}
 
 
 @contextmanager
-def opened_executor(name: str, workers: int | None, address: str) -> Iterator[Executor]:
-    """The executor of that name, closed at the end."""
+def opened_executor(name: str, workers: int | None, address: str, objectives: Collection[str]) -> Iterator[Executor]:
+    """The executor of that name for these objectives, closed at the end."""
     from flexibo.errors import InvalidValueError
     from flexibo.executors import find_executor
 
     if name == "inline" and (workers or address):
         what = "--workers" if workers else "--address"
         raise InvalidValueError(f"{what} is for another executor than inline; give --executor processes, dask or ray.")
-    slots = ENERGY_SLOTS if name == "processes" else None
+    slots = {one: n for one, n in ENERGY_SLOTS.items() if one in objectives} if name == "processes" else None
     executor = find_executor(name, n=workers, address=address or None, slots=slots)
     try:
         yield executor

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from flexibo.answers import added
 from flexibo.errors import FlexiBOError, InvalidValueError, unknown_name
@@ -17,10 +17,9 @@ from flexibo.space import Categorical, Ordinal
 from flexibo.space.options import Option
 from flexibo.storage import Storage
 from flexibo.transfer.copies import StudyCopy, copy_of
-from flexibo.transfer.table import AFTER, BEFORE, headings
+from flexibo.transfer.table import AFTER, BEFORE, COST_OF, headings, tamed
 
-COST_OF = "cost of "
-"""Before the name of an objective: the column of its cost, where rows have several objectives."""
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +105,16 @@ class _Columns:
         self._options = dict(zip(options, history.space.names, strict=True))
         self._values = dict(zip(values, history.names, strict=True))
         self._costs = {f"{COST_OF}{name}": name for name in history.names}
-        self._names = [name.strip() for name in names]
-        known = {**self._options, **self._values, **self._costs, **dict.fromkeys((*BEFORE, *AFTER))}
-        for name in self._names:
-            if self._names.count(name) > 1:
-                raise InvalidValueError(f"{source} has two columns {name!r}; leave one out.")
-            if name not in known:
-                raise unknown_name(f"column of {source}:", name, [*self._options, *self._values, "cost", *self._costs])
+        known = [*self._options, *self._values, *BEFORE, *AFTER, *self._costs]
+        self._names: list[str] = []
+        for name in names:
+            column = _meant(name, known, f"The column {name!r} of {source}")
+            if column is None:
+                shown = [*self._options, *self._values, "cost", *self._costs]
+                raise unknown_name(f"column of {source}:", name.strip(), shown)
+            if column in self._names:
+                raise InvalidValueError(f"{source} has two columns {column!r}; leave one out.")
+            self._names.append(column)
         if not set(self._values) & set(self._names):
             raise InvalidValueError(
                 f"{source} has no column of an objective; name at least one of {', '.join(self._values)}."
@@ -122,14 +124,16 @@ class _Columns:
         """The result in a row; None if no objective is measured."""
         if len(cells) != len(self._names):
             raise InvalidValueError(f"It has {len(cells)} cells; the heading has {len(self._names)}.")
-        row = {name: cell.strip() for name, cell in zip(self._names, cells, strict=True)}
+        row = {name: cell if cell.strip() else "" for name, cell in zip(self._names, cells, strict=True)}
         values = {name: _number(row[column], column) for column, name in self._values.items() if row.get(column)}
         if not values:
             return None
+        # An option may have a value of blanks.
+        written = dict(zip(self._names, cells, strict=True))
         design = {
-            name: _level(row[column], history.space.options[name])
+            name: _level(written[column], name, history.space.options[name])
             for column, name in self._options.items()
-            if column in row
+            if column in written
         }
         return added(history, design, values, self._cost(row, values, history))
 
@@ -138,7 +142,9 @@ class _Columns:
         if not row.get("cost"):
             return costs
         leads = {history.purchases[history.purchase_of(name)].objective for name in values}
-        asked = row.get("objective") or (leads.pop() if len(leads) == 1 else "")
+        asked = leads.pop() if len(leads) == 1 else ""
+        if cell := row.get("objective"):
+            asked = _meant(cell, history.names, f"The objective {cell!r}") or cell.strip()
         if not asked:
             raise InvalidValueError(
                 f"It has one cost for {', '.join(values)}; give a column '{COST_OF}{next(iter(values))}' for each."
@@ -164,16 +170,47 @@ def _number(cell: str, column: str) -> float:
         raise InvalidValueError(f"{column!r} is {cell!r}; it must be a number.") from None
 
 
-def _level(cell: str, option: Option) -> Any:
+def _level(cell: str, name: str, option: Option) -> Any:
     """The value that a cell means; a cell that means none is left for the space to refuse."""
     if isinstance(option, Categorical | Ordinal):
-        for value in option.values:
-            if str(value) == cell:
-                return value
-    elif not cell:
-        return None
+        meant = _meant(cell, option.values, f"Option {name!r} is {cell!r}, which")
+        if meant is not None:
+            return meant
+    cell = cell.strip()
     try:
         number = float(cell)
     except ValueError:
         return cell or None
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def _meant(cell: str, values: Iterable[Value], what: str) -> Value | None:
+    """The value that is written so; None if there is none, and an error if there are several.
+
+    As an exported table has it counts first, then as it is, then whatever blanks are around it.
+    """
+    values = list(values)
+    forms: list[tuple[Callable[[object], str], str]] = [(_exported, cell), (str, cell)]
+    if cell:  # an empty cell means no value of blanks
+        forms += [(_exported_bare, cell.strip()), (_bare, cell.strip())]
+    for form, wanted in forms:
+        found = [value for value in values if form(value) == wanted]
+        if len(found) > 1:
+            raise InvalidValueError(
+                f"{what} may mean {' or '.join(map(repr, found))}; bring such results in with study.add."
+            )
+        if found:
+            return found[0]
+    return None
+
+
+def _exported(value: object) -> str:
+    return str(tamed(value))
+
+
+def _exported_bare(value: object) -> str:
+    return _exported(value).strip()
+
+
+def _bare(value: object) -> str:
+    return str(value).strip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
@@ -25,34 +25,36 @@ AFTER = (
     "expected_cost",
     "why",
 )
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+COST_OF = "cost of "
+"""Before the name of an objective: the column of its cost, where rows have several objectives."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def table_lines(history: History, found: Iterable[Record]) -> Iterator[str]:
     """The table as CSV, line by line: a heading, then a row per record.
 
-    Options and objectives have a column each; times are UTC.
+    Options and objectives have a column each; times are UTC. No text is a formula for a spreadsheet.
     """
     options, values = headings(history)
-    yield _line([*BEFORE, *options, *values, *AFTER])
+    yield _line(list(map(tamed, [*BEFORE, *options, *values, *AFTER])))
     for record in found:
         yield _line(
             [
                 record.number,
-                record.objective,
-                *(record.design[name] for name in history.space.names),
+                tamed(record.objective),
+                *(tamed(record.design[name]) for name in history.space.names),
                 *(record.values.get(name) for name in history.names),
                 record.cost,
                 record.lost_cost,
                 record.state,
-                _tamed(record.reason),
+                tamed(record.reason),
                 record.attempt,
-                _tamed(record.worker),
+                tamed(record.worker),
                 iso_time(record.asked),
                 iso_time(record.answered),
                 record.gain,
                 record.expected_cost,
-                _tamed(record.why),
+                tamed(record.why),
             ]
         )
 
@@ -60,11 +62,30 @@ def table_lines(history: History, found: Iterable[Record]) -> Iterator[str]:
 def headings(history: History) -> tuple[list[str], list[str]]:
     """The columns of the options and of the objectives; where a name is not free, what it names stands before it."""
     options, objectives = history.space.names, history.names
-    own = {*BEFORE, *AFTER}
-    return (
-        [_heading("option", name, own | set(objectives)) for name in options],
-        [_heading("value", name, own | set(options)) for name in objectives],
-    )
+    taken = {*BEFORE, *AFTER, *(f"{COST_OF}{name}" for name in objectives), *(set(options) & set(objectives))}
+    free = (set(options) | set(objectives)) - taken
+    found = []
+    for what, names in (("option", options), ("value", objectives)):
+        columns = []
+        for name in names:
+            column = name
+            if name in taken:
+                column = f"{what} {name}"
+                while column in taken or column in free:
+                    column = f"{what} {column}"
+                taken.add(column)
+            columns.append(column)
+        found.append(columns)
+    return found[0], found[1]
+
+
+def tamed(value: Any) -> Any:
+    """A text that a spreadsheet does not take for a formula, as a stranger's words may be; anything else as it is.
+
+    >>> tamed("=1+1"), tamed("'=1+1"), tamed("a"), tamed(-1.5)
+    ("'=1+1", "''=1+1", 'a', -1.5)
+    """
+    return f"'{value}" if isinstance(value, str) and value.lstrip("'").startswith(_FORMULA) else value
 
 
 def iso_time(seconds: float | None) -> str:
@@ -81,16 +102,7 @@ def iso_time(seconds: float | None) -> str:
         return ""
 
 
-def _heading(what: str, name: str, taken: Collection[str]) -> str:
-    return f"{what} {name}" if name in taken else name
-
-
 def _line(cells: Sequence[Any]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue()
-
-
-def _tamed(text: str) -> str:
-    """A text that a spreadsheet does not take for a formula: reasons may hold a stranger's words."""
-    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -1,0 +1,225 @@
+"""A log that was damaged or edited is refused in one sentence, wherever it is read; nothing of it is believed."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from flexibo import Study
+from flexibo.cli import app
+from flexibo.errors import InvalidValueError
+from flexibo.history import History
+from flexibo.log import EventLog
+from flexibo.storage import MemoryStorage, Storage, StorageError, open_storage, stored_studies
+from flexibo.storage.sqlite_file import schema_of
+
+SPACE = {"x": (0.0, 1.0), "k": ["a", "b"]}
+ASKED = 6
+"""Questions of the study; the last one has no answer."""
+
+
+def filled(storage: str | Storage, name: str = "study") -> Study:
+    """A study with answers, and an open question."""
+    study = Study(SPACE, ["a", "b"], method="random", seed=0, n_initial=2, budget=100, storage=storage, name=name)
+    for _ in range(ASKED - 1):
+        evaluation = study.ask()
+        assert evaluation is not None
+        study.tell(evaluation, float(evaluation.design["x"]), cost=1.0)
+    study.ask()
+    study.close()
+    return study
+
+
+@pytest.fixture
+def contents() -> list[dict[str, Any]]:
+    storage = MemoryStorage()
+    filled(storage)
+    return json.loads(json.dumps(storage.read()))  # type: ignore[no-any-return]
+
+
+def holding(contents: list[Any]) -> MemoryStorage:
+    """A storage that gives back what it is given, be it events or not."""
+
+    class Held(MemoryStorage):
+        def read(self, after: int = 0) -> list[Any]:
+            return contents[after:]
+
+    return Held()
+
+
+def position(contents: list[dict[str, Any]], kind: str) -> int:
+    return next(i for i, content in enumerate(contents) if content["event"] == kind)
+
+
+TOLD = {"event": "told", "number": ASKED - 1, "values": {"a": 1.0}, "cost": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("event", "sentence"),
+    [
+        (TOLD | {"number": 99}, "evaluation 99 was never asked."),
+        (TOLD | {"number": -1}, "its field 'number' is -1."),
+        (TOLD | {"number": "x"}, "its field 'number' is 'x'."),
+        (TOLD | {"number": True}, "its field 'number' is True."),
+        (TOLD | {"cost": -1000}, "its field 'cost' is -1000."),
+        (TOLD | {"cost": "lots"}, "its field 'cost' is 'lots'."),
+        (TOLD | {"cost": None}, "its field 'cost' is None."),
+        (TOLD | {"cost": float("nan")}, "its field 'cost' is nan."),
+        (TOLD | {"cost": float("inf")}, "its field 'cost' is inf."),
+        (TOLD | {"cost": 10**400}, "its field 'cost' is 1000"),
+        (TOLD | {"values": {"a": "big"}}, "its field 'values' is {'a': 'big'}."),
+        (TOLD | {"values": {"a": float("nan")}}, "its field 'values' is {'a': nan}."),
+        (TOLD | {"values": [1]}, "its field 'values' is [1]."),
+        (TOLD | {"values": {"zzz": 1.0}}, "there is no objective 'zzz'."),
+        (TOLD | {"time": "yesterday"}, "its field 'time' is 'yesterday'."),
+        (TOLD | {"colour": "red"}, "its field 'colour' is unknown; it may come from a newer version of flexibo."),
+        ({"event": "told", "number": 0, "values": {}}, "it has no field 'cost'."),
+        ({"event": "failed", "number": 5, "reason": 5, "cost": 0.0}, "its field 'reason' is 5."),
+        ({"event": "note", "text": 5}, "its field 'text' is 5."),
+        ({"event": "budget", "budget": "x"}, "its field 'budget' is 'x'."),
+        ({"event": "budget", "budget": -5}, "its field 'budget' is -5."),
+        ({"event": "budget", "budget": 0}, "its field 'budget' is 0."),
+        ({"event": "stop", "rules": {"zzz": 3}}, "Unknown stop rule 'zzz'."),
+        ({"event": "stop", "rules": {"max_seconds": -3}}, "Stop rule 'max_seconds' has the limit -3;"),
+        ({"event": "stop", "rules": [1]}, "its field 'rules' is [1]."),
+        ({"event": "reference", "values": {"zzz": 3}}, "there is no objective 'zzz'."),
+        ({"event": "reference", "values": {"a": 3}}, "it has no value of 'b'."),
+        ({"event": "reissued", "number": 0, "worker": "w", "seconds": 0.0, "cost": 0.0}, "evaluation 0 is not pending"),
+        ({"event": "reissued", "number": 55, "worker": "w", "seconds": 0.0, "cost": 0.0}, "evaluation 55 was never"),
+        ({"event": "released", "number": 0}, "evaluation 0 is not pending"),
+        ({"event": "added", "design": {"x": 0.5, "k": "a"}, "values": {"zzz": 1.0}, "costs": {}}, "there is no objec"),
+        ({"event": "added", "design": [1], "values": {"a": 1.0}, "costs": {}}, "its field 'design' is [1]."),
+        ({"event": ["told"]}, "it names no kind of event."),
+        ({}, "it names no kind of event."),
+        ([1, 2], "it is no JSON object."),
+        (7, "it is no JSON object."),
+    ],
+)
+def test_a_damaged_event_is_refused_with_its_number(contents: list[Any], event: Any, sentence: str) -> None:
+    with pytest.raises(StorageError) as caught:
+        Study.load(holding([*contents, event]))
+    assert str(caught.value).startswith(f"Event {len(contents)} of study 'study' is damaged: {sentence}")
+    assert str(caught.value).endswith(" Restore a copy of it.")
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"design": {"x": 7.0, "k": "a"}}, "Option 'x' is 7.0"),
+        ({"number": 17}, "evaluation 17 does not follow -1."),
+        ({"objective": "zzz"}, "'zzz' is no objective that can be asked for."),
+        ({"then": ["zzz"]}, "'zzz' is no objective that can be asked for."),
+        ({"yields": []}, "it yields nothing."),
+        ({"seconds": "x"}, "its field 'seconds' is 'x'."),
+        ({"cost": None}, "its field 'cost' is None."),
+    ],
+)
+def test_a_damaged_question_is_refused_with_its_number(
+    contents: list[dict[str, Any]], fields: Mapping[str, Any], sentence: str
+) -> None:
+    at = position(contents, "asked")
+    contents[at] |= fields
+    with pytest.raises(StorageError) as caught:
+        Study.load(holding(contents))
+    assert str(caught.value).startswith(f"Event {at} of study 'study' is damaged: {sentence}")
+
+
+def test_a_study_is_created_once_and_first(contents: list[dict[str, Any]]) -> None:
+    with pytest.raises(StorageError, match=r"Event 14 of study 'study' is damaged: a study is created once\."):
+        Study.load(holding([*contents, contents[0]]))
+    for opened in (lambda found: Study.load(found), lambda found: Study(SPACE, ["a", "b"], storage=found)):
+        with pytest.raises(StorageError, match=r"Event 0 of .* is damaged: a study begins with the event 'created'\."):
+            opened(holding(contents[1:]))
+        with pytest.raises(StorageError, match=r"Event 0 of .* is damaged: its field 'settings' is None\."):
+            opened(holding([contents[0] | {"settings": None}]))
+        with pytest.raises(StorageError, match=r"Event 0 of .* is damaged: it has no setting 'space'\."):
+            opened(holding([contents[0] | {"settings": {}}]))
+
+
+def test_an_event_of_a_newer_version_is_no_damage(contents: list[Any]) -> None:
+    with pytest.raises(InvalidValueError, match=r"^The event 'exploded' is unknown; it may come from a newer version"):
+        Study.load(holding([*contents, {"event": "exploded"}]))
+
+
+def test_no_event_is_learned_beside_a_damaged_one(contents: list[dict[str, Any]]) -> None:
+    study = filled(MemoryStorage())
+    history = History(study.space, study.objectives)
+    log = EventLog(MemoryStorage(), history, lambda event: None, name="net")
+    log.learn(contents)
+    before = len(history.events), history.spent
+    reissued = {"event": "reissued", "number": ASKED - 1, "worker": "w", "seconds": 0.0, "cost": 0.0}
+    with pytest.raises(StorageError, match="Event 16 of study 'net' is damaged: evaluation 5 is not pending any more"):
+        log.learn([reissued, TOLD, reissued])
+    assert (len(history.events), history.spent) == before
+    log.learn([reissued, TOLD])
+    assert history.spent == before[1] + 1.0
+
+
+def test_a_rule_that_was_changed_is_named_as_a_remedy(contents: list[dict[str, Any]]) -> None:
+    contents[0]["settings"]["space"]["has_rule"] = True
+    at = position(contents, "asked")
+    contents[at]["design"] |= {"x": 0.875}
+    with pytest.raises(StorageError, match=rf"Event {at} .* Open the study with the rule that it was created with"):
+        Study.load(holding(contents), valid=lambda design: design["x"] != 0.875)
+
+
+def written(path: Path, study: str, text: str) -> None:
+    """Put an event behind those of a study, past all checks."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        (number,) = connection.execute("SELECT count(*) FROM flexibo_events WHERE study = ?", (study,)).fetchone()
+        connection.execute("INSERT INTO flexibo_events VALUES (?, ?, ?, NULL)", (study, number, text))
+
+
+def test_a_study_that_is_damaged_does_not_hide_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    url = f"sqlite:///{path}"
+    bad = ["[" * 100_000, "[]", json.dumps(TOLD | {"number": 99}), '{"event": "budget", "budget": "x"}', "1"]
+    for i, text in enumerate(bad):
+        filled(url, f"bad {i}")
+        written(path, f"bad {i}", text)
+    filled(url, "good")
+    shown = CliRunner().invoke(app, ["list", "--storage", url, "--json"])
+    assert shown.exit_code == 0, shown.output
+    rows = json.loads(shown.output)
+    assert [row["name"] for row in rows if "error" not in row] == ["good"]
+    assert all(row["error"].startswith("Event 14 of ") for row in rows if "error" in row)
+
+
+def test_a_file_that_rests_is_checked_once(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    open_storage(f"sqlite:///{path}", "study").commit(0, lambda _: [{"event": "a", "text": "x" * 200_000}])
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    asked: list[str] = []
+    stale = path.stat().st_mtime - 3600
+    os.utime(path, (stale, stale))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite3, "connect", _recording(sqlite3.connect, asked))
+        assert schema_of(path)
+        first = len(asked)
+        for _ in range(3):
+            assert schema_of(path)
+        assert (first, len(asked)) == (1, 1)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2] + bytes(4096) + whole[len(whole) // 2 + 4096 :])
+    with pytest.raises(StorageError, match="is damaged and cannot be used"):
+        stored_studies(f"sqlite:///{path}")
+
+
+def _recording(connect: Any, asked: list[str]) -> Any:
+    """Connections that remember how often a file was checked."""
+
+    def connected(*args: Any, **options: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(*args, **options)
+        connection.set_trace_callback(lambda text: asked.append(text) if "_check" in text else None)
+        return connection
+
+    return connected
