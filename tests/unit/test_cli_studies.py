@@ -412,6 +412,9 @@ class TestExportAndImport:
         assert told == "2 results were added to study 'net'. 1 rows have no values and were passed over.\n"
         found = Study.load("sqlite:///study.db").history
         assert (found.count(0), found.count(1), found.spent) == (2, 1, 0.0)
+        told = good("import", "known.csv")
+        assert told.startswith("0 results were added to study 'net'.")
+        assert told.endswith("2 rows were known to the study and not added again.\n")
         Path("bad.csv").write_text("x,k,error\n0.2,1,0.25\n0.3,7,0.25\n")
         assert "Line 3 of bad.csv: Option 'k' is 7" in refusal("import", "bad.csv")
         assert len(Study.load("sqlite:///study.db").events) == len(found.events)

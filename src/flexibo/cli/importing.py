@@ -70,4 +70,5 @@ def _results(lines: BinaryIO, source: str, storage: str, name: str) -> str:
     if results.results:
         import_results(results, place, copy)
     empty = f" {results.empty} rows have no values and were passed over." if results.empty else ""
-    return f"{len(results.results)} results were added to study {study!r}.{empty}"
+    known = f" {results.known} rows were known to the study and not added again." if results.known else ""
+    return f"{len(results.results)} results were added to study {study!r}.{empty}{known}"

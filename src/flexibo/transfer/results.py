@@ -29,10 +29,12 @@ class Results:
     Attributes:
         results: The results, in the order of the rows.
         empty: How many rows have no value of any objective.
+        known: How many rows say what the study knows to the last digit: they are its own, exported before.
     """
 
     results: Sequence[Added]
     empty: int
+    known: int
 
 
 def read_results(lines: Iterable[str], copy: StudyCopy, source: str) -> Results:
@@ -57,20 +59,24 @@ def read_results(lines: Iterable[str], copy: StudyCopy, source: str) -> Results:
         raise InvalidValueError(f"{source} is empty; give a table with a heading.") from None
     # A second copy, so that rows are checked against those before them.
     history = copy_of(copy.contents, copy.name).study.history
+    before = {(m.design, *pair) for m in history.measurements for pair in m.values.items()}
     found: list[Added] = []
-    empty = 0
+    empty = known = 0
     for number, cells in rows:
         try:
             result = columns.result(cells, history)
             if result is None:
                 empty += 1
                 continue
+            if all((result.design, *pair) in before for pair in result.values.items()):
+                known += 1
+                continue
             history.check_agrees(result.design, result.values)
         except FlexiBOError as error:
             raise InvalidValueError(f"Line {number} of {source}: {error} Nothing was added.") from None
         history.append(result)
         found.append(result)
-    return Results(found, empty)
+    return Results(found, empty, known)
 
 
 def import_results(results: Results, storage: Storage, copy: StudyCopy) -> None:
