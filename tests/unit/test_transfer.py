@@ -315,13 +315,15 @@ def test_a_table_has_a_row_per_evaluation_with_options_and_values(url: str) -> N
 
 
 def test_a_column_whose_name_is_taken_says_what_it_is(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'names.db'}"
-    with Study({"cost": [1, 2], "loss": [3, 4]}, ["state", "loss"], n_initial=1, seed=0, storage=url) as study:
+    url, other = (f"sqlite:///{tmp_path / name}" for name in ("names.db", "other.db"))
+    space: dict[str, Any] = {"cost": [1, 2], "loss": [3, 4]}
+    Study(space, ["state", "loss"], n_initial=1, seed=0, storage=other).close()
+    with Study(space, ["state", "loss"], n_initial=1, seed=0, storage=url) as study:
         evaluation = asked(study)
         study.tell(evaluation, 0.5, cost=1.0)
     heading, row = table(url)
     assert heading.startswith("number,objective,option cost,option loss,value state,value loss,cost,")
-    found = read_results([heading, row], study_copy(url), "a table")
+    found = read_results([heading, row], study_copy(other), "a table")
     assert dict(found.results[0].design) == dict(evaluation.design)
     assert found.results[0].values == {"state": 0.5}
 
