@@ -380,7 +380,7 @@ def test_fifty_evaluations_survive_kills_at_random_moments() -> None:
     assert all(o.values == {"error": float(o.evaluation.number)} for o in good)
     assert all("was killed by SIGKILL" in o.reason for o in found if o.values is None)
     assert len(good) >= 30
-    assert descriptors() == before
+    assert descriptors() <= before
 
 
 # Time limits
@@ -520,8 +520,13 @@ def has_answered(worker: child.Child) -> bool:
 # Ends
 
 
-def descriptors() -> int:
-    return len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
+def descriptors() -> set[str]:
+    """The pipes and sockets that are open; others than ours may be closed at any time, when they are forgotten."""
+    found: set[str] = set()
+    for link in Path("/proc/self/fd").glob("*"):
+        with suppress(OSError):
+            found.add(os.readlink(link))
+    return {target for target in found if not target.startswith("/")}
 
 
 def children() -> set[int]:
@@ -552,9 +557,9 @@ def test_nothing_is_left_behind_after_crashes_kills_and_close(tmp_path: Path) ->
         gc.collect()
         assert time.monotonic() - start < 5
         assert all(is_gone(pid) for pid in [idle, *running])
-        assert descriptors() == before
-        assert children() == family
-        assert threading.active_count() == threads
+        assert descriptors() <= before
+        assert children() <= family
+        assert threading.active_count() <= threads
 
 
 def wait_a_while(design: Design) -> float:

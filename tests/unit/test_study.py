@@ -450,7 +450,7 @@ def test_a_bad_answer_is_refused_and_the_evaluation_stays_pending(make_study: Ma
         ({"reference": {"error": 1.0}}, "must name"),
         ({"reference": [1.0]}, "need one each"),
         ({"initial_designs": [{"filters": 17}]}, "filters"),
-        ({"storage": 3}, "storage is 3"),
+        ({"storage": 3}, "storage is of type int"),
         ({"storage": "nonsense"}, "no database URL"),
         ({"callbacks": [3]}, "must be callable"),
         ({"name": ""}, "not empty"),
