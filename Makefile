@@ -32,7 +32,7 @@ demo: $(STAMPS)/run  ## find the front of a small neural network, within two min
 test: $(STAMPS)/test  ## run all tests
 	$(ON_ALL_CORES)
 
-check: $(STAMPS)/test lint types layers test wheel pythons references systems compare  ## everything that CI runs
+check: $(STAMPS)/test lint types layers test wheel pythons references systems clusters compare  ## everything that CI runs
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff format --check src tests benchmarks conftest.py
