@@ -126,7 +126,7 @@ class _Fork:
 
     def after_in_child(self) -> None:
         """Forget the parent's connections: the locks of its other threads would never be released here."""
-        self.__init__()  # type: ignore[misc]
+        self.__init__()  # type: ignore[misc]  # a new object in place of the old: the hooks are bound to this one
 
 
 def _close_all(connections: weakref.WeakSet[_Held]) -> None:
