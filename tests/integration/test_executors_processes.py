@@ -333,6 +333,31 @@ def test_a_worker_that_is_killed_before_it_begins_costs_no_attempt(own: ProcessE
     assert found.values == {"error": 8.0}
 
 
+def test_idle_workers_that_die_as_they_are_handed_an_evaluation_are_no_fault() -> None:
+    def measure(design: Design) -> float:
+        time.sleep(0.2)
+        return 1.0
+
+    with ProcessExecutor(3) as executor:
+        for number in range(3):
+            executor.submit(question(number), ERROR, measure)
+        found = []
+        while executor.is_busy():
+            found += executor.finished(PATIENCE)
+        idle = list(executor._crew)
+        assert len(idle) == len(found) == 3
+        for worker in idle:
+            os.kill(worker.pid, signal.SIGSTOP)  # alive, but they take nothing in any more
+        executor.submit(question(3), ERROR, measure)
+        for _ in idle:
+            [unlucky] = [worker for worker, job in executor._crew.items() if job is not None]
+            os.kill(unlucky.pid, signal.SIGKILL)
+            assert unlucky.await_end(PATIENCE)
+            assert executor.finished(0) == []
+        [last] = executor.finished(PATIENCE)
+    assert last.values == {"error": 1.0}
+
+
 def loaded_slowly() -> Callable[[Design], float]:
     time.sleep(0.6)
     return lambda design: os._exit(1)

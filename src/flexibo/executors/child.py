@@ -45,6 +45,9 @@ class Child:
     Args:
         slot: Which of the workers it is, from 0.
         environment: Variables that are added to those of this process.
+
+    Attributes:
+        has_served: Whether it ever replied, so that it was able to start.
     """
 
     def __init__(self, slot: int, environment: Mapping[str, str]) -> None:
@@ -53,6 +56,7 @@ class Child:
         self._place: Place | None = None
         self._frames = Frames()
         self._has_hung_up = False
+        self.has_served = False
         if not sys.executable:
             raise MachineError("Python does not know its own program (sys.executable is empty); use another executor.")
         self._channel, theirs = socket.socketpair()
@@ -119,6 +123,7 @@ class Child:
                 chunk = b""
             self._has_hung_up = not chunk
             replies += self._frames.fed(chunk)
+        self.has_served = self.has_served or bool(replies)
         return replies
 
     def is_over(self) -> bool:

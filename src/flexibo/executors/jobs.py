@@ -31,7 +31,7 @@ class Job:
         question: The evaluation and the objective, pickled.
         since: When it was handed to its worker process or, once that is known, when the measuring began.
         has_begun: Whether the measuring began.
-        starts: How many worker processes it was handed to.
+        starts: How many new worker processes it was handed to.
     """
 
     evaluation: Evaluation

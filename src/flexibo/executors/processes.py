@@ -158,7 +158,8 @@ class ProcessExecutor:
                 self._waiting.remove(job)
                 self._slots.take(job.objective)
                 self._crew[child] = job
-                job.since, job.starts = self._clock(), job.starts + 1
+                job.since = self._clock()
+                job.starts += not child.has_served  # one that served before was able to start
             is_sent = child.send(job.objective.name, job.digest, job.function, job.question)
         except MachineError as error:
             self._fault = error
