@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 # One process per core, one thread each.
-ON_ALL_CORES = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+ON_ALL_CORES = OMP_NUM_THREADS=1 sh tests/again.sh $(BIN)/python -m pytest -n auto --dist worksteal
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: demo test check format lint types layers wheel pythons references systems clusters compare quality bench soak clean help
@@ -32,6 +32,7 @@ demo: $(STAMPS)/run  ## find the front of a small neural network, within two min
 test: $(STAMPS)/test  ## run all tests
 	$(ON_ALL_CORES)
 
+check: export AGAIN := 1
 check: $(STAMPS)/test lint types layers test wheel pythons references systems clusters compare  ## everything that CI runs
 
 lint: $(STAMPS)/test
@@ -58,7 +59,7 @@ references: $(STAMPS)/bench  ## the tests that need the optimisers of others: Bo
 	$(ON_ALL_CORES) -q -m "botorch or rivals" tests/references tests/contracts
 
 clusters: $(STAMPS)/bench  ## the tests that start clusters of Dask and Ray
-	$(BIN)/python -m pytest -q -m slow tests/integration/test_executors_dask.py tests/integration/test_executors_ray.py tests/contracts/test_executors.py
+	sh tests/again.sh $(BIN)/python -m pytest -q -m slow tests/integration/test_executors_dask.py tests/integration/test_executors_ray.py tests/contracts/test_executors.py
 
 systems: $(STAMPS)/bench  ## the tests that train and run networks
 	$(ON_ALL_CORES) -q -m torch tests

@@ -26,7 +26,7 @@ tested() {
     "$env/bin/python" -m pip install -q -c constraints.txt -e '.[test]'
     cp constraints.txt pyproject.toml "$env/"
   fi
-  "$env/bin/python" -c "$run" -q -m "not slow" -p no:cacheprovider
+  sh tests/again.sh "$env/bin/python" -c "$run" -q -m "not slow" -o cache_dir="$env/.pytest_cache"
 }
 
 # Side by side, each on its own core. A shell lets its background jobs ignore Ctrl-C, which some tests send themselves.

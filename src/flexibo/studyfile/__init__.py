@@ -1,0 +1,1 @@
+"""Studies written down in a file: what to tune, what to measure and how, checked as a whole."""

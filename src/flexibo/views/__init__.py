@@ -1,0 +1,1 @@
+"""What pictures of a study show, as values: the same for every drawing."""
