@@ -55,6 +55,21 @@ def choose(
     return None
 
 
+def second_best(
+    scores: FloatArray, belief: Belief, affordable: BoolArray, chosen: tuple[int, int]
+) -> tuple[int, int] | None:
+    """The candidate and the bundle with the best score beside the chosen one; None if nothing else scores.
+
+    Candidates that must have the same values as the chosen one are the same question.
+    """
+    i, b = chosen
+    members = list(belief.bundles[b])
+    table = np.where(affordable, scores, -np.inf)
+    table[(belief.keys[:, members] == belief.keys[i, members]).all(axis=1), b] = -np.inf
+    best = divmod(int(np.argmax(table)), table.shape[1])
+    return best if table[best] > 0 else None
+
+
 def missing_initial(
     history: History, initial: Sequence[Design], n_given: int, *, coupled: bool
 ) -> list[tuple[Design, list[int]]]:

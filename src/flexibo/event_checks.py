@@ -19,6 +19,7 @@ from flexibo.events import (
     ReferenceFixed,
     Reissued,
     Released,
+    RunnerUp,
     Spent,
     StopSet,
     Told,
@@ -90,6 +91,8 @@ class EventCheck:
         if question.objective not in self._leads or not self._leads.issuperset(question.then):
             name = next(name for name in (question.objective, *question.then) if name not in self._leads)
             raise InvalidValueError(f"{name!r} is no objective that can be asked for.")
+        if question.runner_up is not None and question.runner_up.objective not in self._leads:
+            raise InvalidValueError(f"{question.runner_up.objective!r} is no objective that can be asked for.")
         if not question.yields or not self._names.issuperset(question.yields):
             raise InvalidValueError(f"it yields {', '.join(question.yields) or 'nothing'}.")
 
@@ -232,6 +235,17 @@ def _are_named(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(one, dict) and _is_text(one.get("name")) for one in value)
 
 
+def _is_runner_up(value: object) -> bool:
+    if not isinstance(value, dict) or value.keys() != {f.name for f in fields(RunnerUp)}:
+        return False
+    return (
+        _is_object(value["design"])
+        and _is_text(value["objective"])
+        and _is_number(value["gain"])
+        and _is_price(value["cost"])
+    )
+
+
 _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "time": _is_number,
     "number": is_whole,
@@ -252,6 +266,7 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "yields": _are_texts,
     "then": _are_texts,
     "design": _is_object,
+    "runner_up": _is_runner_up,
     "values": _are_numbers,
     "costs": _are_prices,
     "settings": _is_object,

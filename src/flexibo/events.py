@@ -15,6 +15,23 @@ class UnknownEventError(InvalidValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class RunnerUp:
+    """What would have been asked had the best not been there.
+
+    Attributes:
+        design: Its option values.
+        objective: What would have been measured.
+        gain: Its gain, as that of an `Evaluation`.
+        cost: What it was expected to cost.
+    """
+
+    design: Design
+    objective: str
+    gain: float
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluation:
     """A question: measure this objective of this design.
 
@@ -32,6 +49,7 @@ class Evaluation:
             not about the region.
         then: Objectives of the same design that are asked next, because the method measures them together.
         initial: Whether it belongs to the initial designs.
+        runner_up: The second best that could have been asked; None where nothing is scored, or nothing else scored.
     """
 
     design: Design
@@ -45,6 +63,7 @@ class Evaluation:
     volume: float | None = None
     then: tuple[str, ...] = ()
     initial: bool = False
+    runner_up: RunnerUp | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +215,10 @@ def event_to_dict(event: Event) -> dict[str, Any]:
         content = {name: getattr(event.evaluation, name) for name in Evaluation.__dataclass_fields__}
         content |= {"design": dict(event.evaluation.design)}
         content |= {"yields": list(event.evaluation.yields), "then": list(event.evaluation.then)}
+        second = content.pop("runner_up")
+        if second is not None:
+            names = RunnerUp.__dataclass_fields__
+            content["runner_up"] = {n: getattr(second, n) for n in names} | {"design": dict(second.design)}
         content |= {"worker": event.worker, "seconds": event.seconds}
     elif isinstance(event, Added):
         content = {"design": dict(event.design), "values": dict(event.values), "costs": dict(event.costs)}
@@ -217,6 +240,8 @@ def event_from_dict(content: Mapping[str, Any], space: Space) -> Event:
         fields["design"] = space.design(fields["design"])
     if kind == "asked":
         fields |= {"yields": tuple(fields["yields"]), "then": tuple(fields["then"])}
+        if second := fields.get("runner_up"):
+            fields["runner_up"] = RunnerUp(**{**second, "design": space.design(second["design"])})
         worker, seconds = fields.pop("worker", ""), fields.pop("seconds", 0.0)
         return Asked(Evaluation(**fields), worker, seconds)
     return EVENTS[kind](**fields)

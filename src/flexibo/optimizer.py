@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from flexibo.arrays import BoolArray, FloatArray
 from flexibo.belief import Belief
 from flexibo.believer import Believer
 from flexibo.budget import affords, buys_something, remaining, still_wanted, why_nothing
-from flexibo.choice import choose, hopeless, missing_initial
-from flexibo.events import Evaluation
+from flexibo.choice import choose, hopeless, missing_initial, second_best
+from flexibo.events import Evaluation, RunnerUp
 from flexibo.history import History
 from flexibo.pareto import Region
 from flexibo.proposals import Proposal
@@ -156,7 +156,9 @@ class Optimizer:
                 per_cost = scores / belief.thetas if self.method.models else scores
                 cell = choose(per_cost, belief, affordable, rng, fallbacks=self._fallbacks(region, belief))
                 if cell is not None:
-                    return self._chosen(history, belief, cell, wanted, float(scores[cell]), region)
+                    chosen = self._chosen(history, belief, cell, wanted, float(scores[cell]), region)
+                    second = second_best(per_cost, belief, affordable, cell) if self.method.models else None
+                    return chosen if second is None else self._against(chosen, history, belief, second, wanted, scores)
                 stop = Stop(self.method.finished)
             if self.method.models and (hope := self._hope(history, belief, affordable, wanted, rng)):
                 return hope
@@ -226,6 +228,20 @@ class Optimizer:
             return self._evaluation(history, design, objectives, initial=False, why=why, gain=gain)
         why = f"expected to remove {gain / region.volume:.1%} of the Pareto region{share}"
         return self._evaluation(history, design, objectives, initial=False, why=why, gain=gain, volume=region.volume)
+
+    def _against(
+        self,
+        chosen: Evaluation,
+        history: History,
+        belief: Belief,
+        second: tuple[int, int],
+        wanted: frozenset[str],
+        scores: FloatArray,
+    ) -> Evaluation:
+        """The question, with what would have been asked in its place."""
+        design, objectives = belief.designs[second[0]], self._missing(history, belief, second, wanted)
+        rival = RunnerUp(design, objectives[0], float(scores[second]), float(belief.prices[second]))
+        return replace(chosen, runner_up=rival)
 
     def _missing(
         self, history: History, belief: Belief, cell: tuple[int, int], wanted: frozenset[str]

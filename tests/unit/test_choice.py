@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from flexibo import Objective, Space
 from flexibo.belief import Belief
-from flexibo.choice import choose, missing_initial
+from flexibo.choice import choose, missing_initial, second_best
 from flexibo.events import Added, Asked, Evaluation, Failed
 from flexibo.history import History
 from flexibo.pareto import pareto_region
@@ -84,6 +85,18 @@ def test_nothing_is_chosen_when_nothing_can_be_learned(belief: Make) -> None:
     nothing = np.zeros((2, 2))
     assert choose(nothing, believed, EVERYTHING, np.random.default_rng(0), fallbacks=on_front(believed)) is None
     assert choose(nothing, believed, EVERYTHING, np.random.default_rng(0)) is None
+
+
+def test_the_second_best_is_the_best_of_the_others_that_can_be_paid(belief: Make) -> None:
+    believed = belief([[10.0, 1.0], [10.0, 1.0]])
+    assert second_best(SCORES, believed, EVERYTHING, (0, 0)) == (1, 0)
+    assert second_best(SCORES, believed, np.array([[True, True], [False, True]]), (0, 0)) == (1, 1)
+    assert second_best(np.array([[5.0, 0.0], [0.0, 0.0]]), believed, EVERYTHING, (0, 0)) is None
+
+
+def test_the_second_best_is_another_question(belief: Make) -> None:
+    believed = replace(belief([[10.0, 1.0], [10.0, 1.0]]), keys=np.array([[7, 1], [7, 2]], dtype=np.uint64))
+    assert second_best(SCORES, believed, EVERYTHING, (0, 0)) == (1, 1)  # the first objective of both is one evaluation
 
 
 def asked(history: History, x: int, objective: str) -> int:

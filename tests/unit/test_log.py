@@ -120,6 +120,15 @@ def test_a_damaged_event_is_refused_with_its_number(contents: list[Any], event: 
         ({"yields": []}, "it yields nothing."),
         ({"seconds": "x"}, "its field 'seconds' is 'x'."),
         ({"cost": None}, "its field 'cost' is None."),
+        ({"runner_up": {"design": {}}}, "its field 'runner_up' is {'design': {}}."),
+        (
+            {"runner_up": {"design": {"x": 7.0, "k": "a"}, "objective": "f", "gain": 1.0, "cost": 1.0}},
+            "Option 'x' is 7.0",
+        ),
+        (
+            {"runner_up": {"design": {"x": 0.5, "k": "a"}, "objective": "zzz", "gain": 1.0, "cost": 1.0}},
+            "'zzz' is no objective that can be asked for.",
+        ),
     ],
 )
 def test_a_damaged_question_is_refused_with_its_number(

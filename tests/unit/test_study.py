@@ -68,6 +68,25 @@ def test_an_evaluation_says_what_it_is_expected_to_gain_and_cost(make_study: Mak
     assert "of the Pareto region" in evaluation.why
 
 
+def test_an_evaluation_names_its_runner_up(make_study: Make, functions: Functions) -> None:
+    study = make_study()
+    first = study.ask()
+    assert first is not None
+    assert first.runner_up is None, "initial designs are not scored"
+    study.release(first)
+    answer(study, functions, 30)
+    evaluation = study.ask()
+    assert evaluation is not None
+    rival = evaluation.runner_up
+    assert rival is not None
+    assert evaluation.gain is not None
+    assert (rival.design, rival.objective) != (evaluation.design, evaluation.objective)
+    assert rival.gain > 0
+    assert rival.cost == pytest.approx({"error": 10.0, "joules": 1.0}[rival.objective])
+    if rival.objective == evaluation.objective:
+        assert rival.gain <= evaluation.gain
+
+
 def test_the_same_seed_and_answers_give_the_same_questions(make_study: Make, functions: Functions) -> None:
     assert answer(make_study(), functions, 40) == answer(make_study(), functions, 40)
 
