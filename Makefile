@@ -7,7 +7,7 @@ STAMPS := $(VENV)/.stamps
 ON_ALL_CORES = OMP_NUM_THREADS=1 sh tests/again.sh $(BIN)/python -m pytest -n auto --dist worksteal
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check format lint types layers wheel pythons references systems clusters compare quality bench soak clean help
+.PHONY: demo docs test check format lint types layers wheel pythons references systems clusters compare quality bench soak clean help
 
 help:  ## show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -26,6 +26,10 @@ $(STAMPS)/bench: $(STAMPS)/test
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bench,dnn,dask,ray]'
 	@touch $@
 
+$(STAMPS)/docs: $(STAMPS)/test
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[docs]'
+	@touch $@
+
 demo: $(STAMPS)/run  ## find the front of a small neural network, within two minutes
 	$(BIN)/flexibo demo
 
@@ -33,7 +37,7 @@ test: $(STAMPS)/test  ## run all tests
 	$(ON_ALL_CORES)
 
 check: export AGAIN := 1
-check: $(STAMPS)/test lint types layers test wheel pythons references systems clusters compare  ## everything that CI runs
+check: $(STAMPS)/test lint types layers test docs wheel pythons references systems clusters compare  ## everything that CI runs
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff format --check src tests benchmarks conftest.py
@@ -48,6 +52,9 @@ types: $(STAMPS)/test
 
 layers: $(STAMPS)/test
 	$(BIN)/lint-imports
+
+docs: $(STAMPS)/docs  ## the documentation as pages: build/docs/index.html
+	$(BIN)/sphinx-build -q -W --keep-going -n -b html docs build/docs
 
 wheel: $(STAMPS)/test  ## build a wheel and use it in an empty environment
 	BIN=$(BIN) sh tests/wheel.sh

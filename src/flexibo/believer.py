@@ -11,10 +11,11 @@ from flexibo.arrays import FloatArray
 from flexibo.belief import Belief, Predictions, exploration, no_predictions, offers, predictions
 from flexibo.budget import designs_left
 from flexibo.candidates import candidates, fixed_candidates
-from flexibo.catalogue import Method, find_surrogate
+from flexibo.catalogue import Method, SurrogateChoice, find_surrogate
 from flexibo.costs import CostCallable, Costs
 from flexibo.history import History
 from flexibo.pareto import Region, non_dominated, pareto_region
+from flexibo.pareto.region import alive_and_fronts, checked_goals
 from flexibo.replay import Kept
 from flexibo.space import Design, Designs
 from flexibo.surrogates import Refits, Surrogate, joint
@@ -42,7 +43,7 @@ class Believer:
         seed: int,
         m: int,
         delta: float,
-        surrogate: str | Surrogate | None = None,
+        surrogate: str | Surrogate | SurrogateChoice | None = None,
         cost: str | CostCallable | None = None,
     ) -> None:
         self.method = method
@@ -51,9 +52,9 @@ class Believer:
         self.m = m
         self.delta = delta
         self.costs = Costs(method.cost if cost is None else cost, seed=seed)
-        self._surrogate = find_surrogate(method.surrogate if surrogate is None else surrogate)
+        self.surrogate = find_surrogate(method.surrogate if surrogate is None else surrogate)
         if method.draws:
-            joint(self._surrogate.settings)  # before anything is paid for
+            joint(self.surrogate.settings)  # before anything is paid for
         self._models: dict[int, Refits] = {}
         self._kept = Kept(method.step, self._belief_in_pool) if method.step is not None else None
 
@@ -90,10 +91,10 @@ class Believer:
             designs = self._candidates(history, rng)
             boxes = predictions(history, designs, self.models(history), beta=self._beta(history, len(designs)))
         columns = list(history.optimised)
-        region = pareto_region(
-            boxes.lower, boxes.upper, self.reference(history), optimised=columns, limits=history.limits
-        )
-        return boxes.lower[region.optimistic][:, columns], boxes.upper[region.pessimistic][:, columns]
+        # Without the volumes: nobody asked for them, and with many objectives they take longer than all the rest.
+        goals = checked_goals(boxes.lower, boxes.upper, self.reference(history), columns, history.limits)
+        _, optimistic, pessimistic = alive_and_fronts(goals.corners(boxes.lower), goals.corners(boxes.upper))
+        return boxes.lower[optimistic][:, columns], boxes.upper[pessimistic][:, columns]
 
     def believe(self, history: History, designs: Designs, *, pin_pending: bool = True) -> Belief:
         """Means, deviations, prices and what may be asked, for these candidates."""
@@ -126,7 +127,7 @@ class Believer:
 
     def models(self, history: History) -> list[Refits]:
         """The surrogates of the objectives, made on first use."""
-        choice = self._surrogate
+        choice = self.surrogate
         for j, objective in enumerate(history.objectives):
             self._models.setdefault(j, Refits(choice.of(objective), seed=(self.seed, 1, j), growth=choice.growth))
         return [self._models[j] for j in range(len(history.objectives))]

@@ -346,8 +346,10 @@ def find_method(method: str) -> Method:
     return replace(found, name=method, summary=summary, cost="learned-ratio" if found.coupled else "learned")
 
 
-def find_surrogate(surrogate: str | Surrogate) -> SurrogateChoice:
+def find_surrogate(surrogate: str | Surrogate | SurrogateChoice) -> SurrogateChoice:
     """The surrogate of this name, or the given one."""
+    if isinstance(surrogate, SurrogateChoice):
+        return surrogate
     if not isinstance(surrogate, str):
         if not callable(getattr(surrogate, "fit", None)):
             raise InvalidTypeError(

@@ -16,7 +16,7 @@ from flexibo.arrays import FloatArray
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.history import History
 from flexibo.space import Design, Designs
-from flexibo.surrogates import GaussianProcess, Refits
+from flexibo.surrogates import GaussianProcess, Refits, Surrogate
 
 CostCallable: TypeAlias = Callable[[Design, str], float]
 FLOOR = 1e-4
@@ -101,9 +101,13 @@ class Costs:
         cost: A name in `TRANSFORMS`, or a callable ``(design, objective) -> expected cost`` in the budget's units,
             which is then both price and theta.
         seed: Entropy for the learned models.
+        model: What predicts the logarithms of costs; by default a Gaussian process.
+        growth: By which factor the costs of a purchase grow between two fits of it.
     """
 
-    def __init__(self, cost: str | CostCallable, *, seed: int) -> None:
+    def __init__(
+        self, cost: str | CostCallable, *, seed: int, model: Surrogate | None = None, growth: float = 1.1
+    ) -> None:
         if isinstance(cost, str):
             if cost not in TRANSFORMS:
                 raise unknown_name("cost", cost, TRANSFORMS)
@@ -111,6 +115,8 @@ class Costs:
             raise InvalidTypeError(f"cost is {cost!r}; give one of {', '.join(TRANSFORMS)} or a callable.")
         self.cost = cost
         self._seed = seed
+        self._model = GaussianProcess() if model is None else model
+        self._growth = growth
         self._refits: dict[int, Refits] = {}
 
     def prices(self, history: History, designs: Designs) -> FloatArray:
@@ -153,7 +159,7 @@ class Costs:
         if len(costs) < FEWEST_TO_LEARN or costs.max() <= 0 or np.ptp(costs) <= EQUAL * costs.max():
             return fallback
         options = history.purchases[p].options
-        refits = self._refits.setdefault(p, Refits(GaussianProcess(), seed=(self._seed, 7, p)))
+        refits = self._refits.setdefault(p, Refits(self._model, seed=(self._seed, 7, p), growth=self._growth))
         highest = math.log(costs.max())
         logs = np.log(costs, out=np.full(len(costs), -math.inf), where=costs > 0)
         losses = np.maximum(logs, highest + math.log(LEAST_SHARE))

@@ -7,7 +7,7 @@ from typing import Any
 
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.event_checks import DAMAGE, check_beginning, check_meaning, damaged_event
-from flexibo.storage import Storage, StorageError, open_storage, shown_url, stored_studies
+from flexibo.storage import NoSuchStorageError, Storage, open_storage, shown_url, stored_studies
 
 
 def stored_study(storage: str | Storage, name: str | None) -> tuple[Storage, str, Mapping[str, Any]]:
@@ -22,7 +22,7 @@ def stored_study(storage: str | Storage, name: str | None) -> tuple[Storage, str
         storage = open_storage(storage, name, create=False)
     events = storage.read()
     if not events:
-        raise StorageError(f"The storage holds no study {name!r}; start one with Study(..., storage=...).")
+        raise NoSuchStorageError(f"The storage holds no study {name!r}; start one with Study(..., storage=...).")
     name = name or "study"
     try:
         check_beginning(events[0])
@@ -35,7 +35,7 @@ def stored_study(storage: str | Storage, name: str | None) -> tuple[Storage, str
 def _the_name(url: str, name: str | None) -> str:
     names = [study.name for study in stored_studies(url)]
     if not names:
-        raise StorageError(f"{shown_url(url)} holds no studies; start one with Study(..., storage=...).")
+        raise NoSuchStorageError(f"{shown_url(url)} holds no studies; start one with Study(..., storage=...).")
     if name is None and len(names) == 1:
         return names[0]
     if name is None:

@@ -270,7 +270,11 @@ def _known_volumes(history: History, reference: FloatArray | None) -> dict[int, 
     volumes: dict[int, float] = {}
     front = np.empty((0, losses.shape[1]))
     for moment in sorted(set(complete[np.isfinite(complete)].tolist())):
-        front = np.concatenate([front, losses[complete == moment]])
+        new = losses[complete == moment]
+        new = new[[not (front <= row).all(axis=1).any() for row in new]]
+        if not len(new):
+            continue
+        front = np.concatenate([front, new])
         front = front[non_dominated(front)]
         volumes[int(moment)] = hypervolume(front, reference)
     return volumes

@@ -15,6 +15,7 @@ import numpy as np
 from flexibo.answers import added, answer, check_answerable, check_evaluation, told
 from flexibo.arrays import FloatArray
 from flexibo.asking import Asker
+from flexibo.believer import Believer
 from flexibo.catalogue import find_method
 from flexibo.choice import hopeless
 from flexibo.costs import CostCallable
@@ -85,6 +86,8 @@ class Study:
         name: The name of the study in its storage.
         lease: In a shared study, another process may measure what this one was asked when it has given no sign of life
             for so many seconds (60). It gives signs by itself as long as it lives.
+        hand: Ask and answer under a name of `flexibo.storage.presence.new_hand` rather than as this process: what was
+            asked stays out when the process ends, until it is answered in another one or the lease is over.
         stop: ``{"max_evaluations": 100, "gain_per_cost": 1e-6}``, or a callable that takes the study and returns True
             or a reason to stop, or a list of these.
         origin: What is kept with a new study to say where its functions come from, ready for JSON.
@@ -114,6 +117,7 @@ class Study:
         storage: str | Storage | None = None,
         name: str = "study",
         lease: float = LEASE,
+        hand: str = "",
         stop: object = None,
         origin: Mapping[str, Any] | None = None,
         callbacks: Callable[[Study, Event], object] | Iterable[Callable[[Study, Event], object]] = (),
@@ -139,7 +143,7 @@ class Study:
         self.shared = not isinstance(opened, MemoryStorage)
         self._lock = threading.RLock()
         self._runs = threading.Lock()
-        self._presence = Presence(opened, lease=checked_lease(lease))
+        self._presence = Presence(opened, lease=checked_lease(lease), hand=hand)
         self._log = EventLog(opened, self.history, _weakly(self._notify), name=name)
         settle = partial(
             checked_settings,
@@ -176,6 +180,7 @@ class Study:
         surrogate: str | Surrogate | None = None,
         cost: str | CostCallable | None = None,
         lease: float = LEASE,
+        hand: str = "",
         stop: object = None,
         callbacks: Callable[[Study, Event], object] | Iterable[Callable[[Study, Event], object]] = (),
     ) -> Study:
@@ -188,6 +193,7 @@ class Study:
             surrogate: The surrogate, if it is one of your own.
             cost: The cost function, if it is one of your own.
             lease: As in `Study`.
+            hand: As in `Study`.
             stop: Replaces the stored rules.
             callbacks: As in `Study`.
         """
@@ -201,6 +207,7 @@ class Study:
             storage=found,
             name=study_name,
             lease=lease,
+            hand=hand,
             stop=stop,
             callbacks=callbacks,
         )
@@ -229,6 +236,11 @@ class Study:
     def events(self) -> tuple[Event, ...]:
         """All that happened, in order."""
         return tuple(self.history.events)
+
+    @property
+    def believer(self) -> Believer:
+        """What thinks of designs for the method: models, prices and the Pareto region, given the history."""
+        return self._optimizer.believer
 
     @property
     def reference(self) -> dict[str, float] | None:
@@ -339,7 +351,7 @@ class Study:
 
     def close(self) -> None:
         """Take leave: what this process still holds may be given to others at once. The study can be used again."""
-        self._presence.leave()
+        self._presence.leave(holds=bool(self._held()))
 
     def __enter__(self) -> Study:
         return self

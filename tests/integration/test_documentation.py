@@ -1,44 +1,153 @@
+"""The documentation is true: its code runs, its commands and links exist, its pages build and need no network."""
+
 from __future__ import annotations
 
+import json
+import os
 import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from flexibo import Study
 
 ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+README = ROOT / "README.md"
+PAGES = sorted(DOCS.rglob("*.md"))
+LIMIT = 900.0
+"""Seconds that the code of a page may take on a crowded machine."""
+NEEDS = {"howto/dask-and-ray.md": ("distributed",), "howto/postgresql.md": ("psycopg",)}
+"""What must be installed for the code of a page, beside what the tests need anyway."""
+SAYS = {
+    "guide.md": ["The budget is spent"],
+    "howto/add-a-meter.md": ["read from smart plug", "36.0 J"],
+    "howto/use-recorded-data.md": ["filters=256", "filters=16"],
+    "parallel.md": ["of 900", "filters=128"],
+}
+"""What running a page must print, where that is worth a check."""
+
+RUNNER = """
+import json, sys
+from pathlib import Path
+
+page, blocks = json.load(sys.stdin)
+sys.path.insert(0, "")
+names = {"__name__": "__main__"}
+for line, file, code in blocks:
+    if file:
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        Path(file).write_text(code, encoding="utf-8")
+    else:
+        exec(compile("\\n" * line + code, page, "exec"), names)
+"""
+"""Runs the blocks of a page in order, in one namespace: a block that is headed by a file's name becomes that file."""
 
 
-def python_blocks(path: Path) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block: its language, the line of its fence, what is in it, and the file that it shows if it is one."""
+
+    language: str
+    line: int
+    text: str
+
+    @property
+    def file(self) -> str | None:
+        heading = re.match(r"#!?\s*([\w/-]+\.[a-z]+)\n", self.text)
+        return heading.group(1) if heading else None
 
 
-def test_every_python_block_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = python_blocks(ROOT / "docs" / "guide.md")
-    assert len(blocks) >= 6
-    names: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, "docs/guide.md", "exec"), names)
-    assert "The budget is spent" in capsys.readouterr().out
+def blocks(path: Path, *languages: str) -> list[Block]:
+    text = path.read_text(encoding="utf-8")
+    fences = re.finditer(r"^( *)```([\w-]*)\n(.*?)^\1```", text, flags=re.DOTALL | re.MULTILINE)
+    found = [Block(m.group(2), text.count("\n", 0, m.start()) + 1, m.group(3)) for m in fences]
+    return [block for block in found if block.language in languages]
 
 
-def test_every_python_block_about_parallel_studies_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    blocks = python_blocks(ROOT / "docs" / "parallel.md")
-    assert len(blocks) == 4
-    names: dict[str, object] = {"__name__": "an_example"}
-    for block in blocks:
-        exec(compile(block, "docs/parallel.md", "exec"), names)
-    out = capsys.readouterr().out
-    assert "spent        900 of 900" in out or "spent        8" in out
-    assert Study.load("sqlite:///lenet.db", "lenet").budget == 1200
+def name_of(path: Path) -> str:
+    """How messages call a page."""
+    return path.relative_to(DOCS).as_posix() if path.is_relative_to(DOCS) else path.name
+
+
+def run(path: Path, folder: Path, **environment: str) -> str:
+    """Run the Python of a page in a folder; what it prints."""
+    chosen = [b for b in blocks(path, "python", "yaml", "sh", "text") if b.language == "python" or b.file]
+    content = json.dumps([str(path), [[b.line, b.file, b.text] for b in chosen]])
+    limited = os.environ | {"OMP_NUM_THREADS": "1", "MPLBACKEND": "agg", "PYTHONUTF8": "1"} | environment
+    done = subprocess.run(
+        [sys.executable, "-c", RUNNER],
+        input=content,
+        cwd=folder,
+        env=limited,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=LIMIT,
+    )
+    assert done.returncode == 0, f"{name_of(path)} fails:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+    return done.stdout
+
+
+RUNNABLE = [path for path in PAGES if blocks(path, "python")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", RUNNABLE, ids=name_of)
+def test_the_python_of_every_page_runs(path: Path, tmp_path: Path) -> None:
+    for package in NEEDS.get(name_of(path), ()):
+        if find_spec(package) is None:
+            pytest.skip(f"needs {package}, which is not installed")
+    environment = {}
+    if name_of(path) == "howto/postgresql.md":
+        from tests.postgres import server
+
+        environment["FLEXIBO_STORAGE"] = server().new_database()
+    printed = run(path, tmp_path, **environment)
+    for words in SAYS.get(name_of(path), ()):
+        assert words in printed, printed[-3000:]
+    if name_of(path) == "parallel.md":
+        assert Study.load(f"sqlite:///{tmp_path}/lenet.db", "lenet").budget == 1200
+
+
+@pytest.mark.slow
+def test_the_study_file_about_shell_commands_runs(tmp_path: Path) -> None:
+    if not all(shutil.which(program) for program in ("awk", "gzip", "bzip2")):
+        pytest.skip("needs awk, gzip and bzip2")
+    for block in blocks(DOCS / "howto" / "shell-commands.md", "sh", "yaml"):
+        if block.file:
+            (tmp_path / block.file).write_text(block.text, encoding="utf-8")
+    for arguments in (["--dry-run"], ["--budget", "600s"]):
+        command = [sys.executable, "-m", "flexibo", "run", "study.yaml", *arguments]
+        limited = os.environ | {"OMP_NUM_THREADS": "1"}
+        done = subprocess.run(command, cwd=tmp_path, env=limited, capture_output=True, text=True, timeout=LIMIT)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert not [event for event in Study.load(f"sqlite:///{tmp_path}/packing.db").trace() if event.reason]
+
+
+def test_most_pages_have_code_that_is_run() -> None:
+    assert len(RUNNABLE) >= 12
+
+
+def test_code_that_fails_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python\n# part.py\nvalue = 3\n```\n\n```python\nimport part\nassert part.value == 4\n```\n")
+    with pytest.raises(AssertionError, match=r"page.md fails(.|\n)*line 8, in <module>"):
+        run(page, tmp_path)
 
 
 def test_the_ten_lines_of_the_readme_run() -> None:
-    ten, by_hand = python_blocks(ROOT / "README.md")
+    ten, by_hand = (block.text for block in blocks(README, "python"))
     names: dict[str, object] = {}
     exec(compile(ten, "README.md", "exec"), names)
     study = names["study"]
@@ -51,8 +160,249 @@ def test_the_ten_lines_of_the_readme_run() -> None:
 
 
 def test_the_paper_map_names_files_that_exist() -> None:
-    text = (ROOT / "docs" / "paper-map.md").read_text(encoding="utf-8")
+    text = (DOCS / "paper-map.md").read_text(encoding="utf-8")
     for name in re.findall(r"`(tests/[\w/]+\.py)`", text):
         assert (ROOT / name).is_file(), name
     for name in re.findall(r"`([\w/]+\.py)[:`]", text):
         assert any((ROOT / base / name).is_file() for base in ("src/flexibo", ".")), name
+
+
+# Commands
+
+
+def commands(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The simple commands of the shell blocks of a page, each with the line of its block."""
+    for block in blocks(path, "sh", "console"):
+        text = block.text.replace("\\\n", " ")
+        lines = text.splitlines()
+        if block.language == "console":
+            lines = [line[2:] for line in lines if line.startswith("$ ")]
+        for line in lines:
+            yield from ((block.line, words) for words in simple_commands(line))
+
+
+def simple_commands(line: str) -> Iterator[list[str]]:
+    """The commands of a line without variables before them and what follows a redirection.
+
+    >>> list(simple_commands("A=1 flexibo list | head -1 > names  # first"))
+    [['flexibo', 'list'], ['head', '-1']]
+    """
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.commenters = "#"
+    lexer.whitespace_split = True
+    words: list[str] = []
+    skip = False
+    for word in [*lexer, ";"]:
+        if set(word) <= set("();|&"):
+            while words and re.fullmatch(r"\w+=.*", words[0]):
+                del words[0]
+            if words:
+                yield words
+            words, skip = [], False
+        elif set(word) <= set("<>"):
+            skip = True
+        elif skip:
+            skip = False
+        else:
+            words.append(word)
+
+
+def complaint(words: list[str]) -> str:
+    """What is wrong with a command of flexibo, pip or make; empty if nothing is."""
+    if words[0] == "flexibo":
+        return flexibo_complaint(words[1:])
+    if words[:2] == ["pip", "install"]:
+        known = project()["optional-dependencies"]
+        extras = re.findall(r"\[([\w,]+)\]", " ".join(words))
+        return ", ".join(name for names in extras for name in names.split(",") if name not in known)
+    if words[0] == "make":
+        targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+        return ", ".join(word for word in words[1:] if "=" not in word and word not in targets)
+    if words[0] == "python" and words[1].endswith(".py") and "/" in words[1]:
+        return "" if (ROOT / words[1]).is_file() else f"there is no {words[1]}"
+    return ""
+
+
+def flexibo_complaint(words: list[str]) -> str:
+    from typer.main import get_command
+
+    from flexibo.cli import app
+
+    command: Any = get_command(app)
+    context = command.make_context("flexibo", [], resilient_parsing=True)
+    while words and hasattr(command, "get_command") and not words[0].startswith("-"):
+        name, words = words[0], words[1:]
+        command = command.get_command(context, name)
+        if command is None:
+            return f"there is no command {name!r}"
+        context = command.make_context(name, [], parent=context, resilient_parsing=True)
+    given = words[: words.index("--")] if "--" in words else words
+    known = {"--help", *(name for option in command.params for name in (*option.opts, *option.secondary_opts))}
+    return ", ".join(word for word in given if re.match(r"--?[A-Za-z]", word) and word.partition("=")[0] not in known)
+
+
+def project() -> dict[str, Any]:
+    if sys.version_info < (3, 11):
+        pytest.skip("tomllib comes with Python 3.11")
+    import tomllib
+
+    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return found
+
+
+@pytest.mark.parametrize("path", [README, *PAGES], ids=name_of)
+def test_every_command_of_a_page_exists_with_its_options(path: Path) -> None:
+    wrong = [f"line {line}: {' '.join(words)}: {said}" for line, words in commands(path) if (said := complaint(words))]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("flexibo satus", "there is no command 'satus'"),
+        ("flexibo status --frnt", "--frnt"),
+        ("flexibo knobs lst", "there is no command 'lst'"),
+        ("flexibo list | flexibo export --out x.csv --why", "--why"),
+        ("make everything", "everything"),
+        ("pip install 'flexibo[plots]'", "plots"),
+    ],
+)
+def test_a_command_that_does_not_exist_is_noticed(line: str, said: str) -> None:
+    assert said in "".join(complaint(words) for words in simple_commands(line))
+
+
+def test_commands_are_found_on_the_pages() -> None:
+    assert sum(words[0] == "flexibo" for path in [README, *PAGES] for _, words in commands(path)) >= 25
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_the_yaml_of_every_page_can_be_read(path: Path) -> None:
+    for block in blocks(path, "yaml"):
+        assert isinstance(yaml.safe_load(block.text), dict | list), f"line {block.line}"
+
+
+# Links and pictures
+
+
+def links(path: Path) -> Iterator[str]:
+    """The targets of the links and pictures of a page that are not elsewhere on the web."""
+    text = re.sub(r"^( *)```.*?^\1```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"`[^`]*`", "", text)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if not re.match(r"[a-z]+:", target):
+            yield target
+
+
+@pytest.mark.parametrize("path", [README, *PAGES], ids=name_of)
+def test_every_link_leads_to_a_file(path: Path) -> None:
+    wrong = [target for target in links(path) if not (path.parent / target.partition("#")[0]).exists()]
+    assert not wrong
+
+
+def test_pictures_are_small_and_all_of_them_are_shown() -> None:
+    shown = {(path.parent / target).resolve() for path in [README, *PAGES] for target in links(path)}
+    pictures = [p for p in (DOCS / "images").iterdir() if p.suffix in (".png", ".svg")]
+    assert len(pictures) >= 4
+    assert not [p.name for p in pictures if p.resolve() not in shown]
+    assert not [p.name for p in pictures if p.stat().st_size > 400_000]
+
+
+@pytest.mark.slow
+def test_the_pictures_of_the_ideas_are_drawn_by_one_command(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    command = [sys.executable, str(DOCS / "pictures.py"), "--folder", str(tmp_path), "--seeds", "1"]
+    limited = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env=limited)
+    assert done.returncode == 0, done.stderr
+    drawn = {path.name for path in tmp_path.iterdir()}
+    assert drawn == {path.name for path in (DOCS / "images").glob("*-*.png") if path.name[:5] in ("ideas", "plots")}
+
+
+# The built pages
+
+
+class References(HTMLParser):
+    """What a page makes a browser load, and what it leads to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        given = dict(attributes)
+        if tag in ("script", "img", "iframe", "source", "video", "audio", "embed", "object") and given.get("src"):
+            self.loaded.append(str(given["src"]))
+        if tag == "link" and given.get("rel") not in ("canonical", "index", "search", "next", "prev", "author"):
+            self.loaded.append(str(given.get("href")))
+
+
+def loaded(page: Path) -> list[str]:
+    references = References()
+    references.feed(page.read_text(encoding="utf-8"))
+    return references.loaded
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    for package in ("sphinx", "myst_parser", "furo"):
+        pytest.importorskip(package, reason="needs the extra docs")
+    folder = tmp_path_factory.mktemp("docs")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "-b", "html", str(DOCS), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.slow
+def test_the_pages_build_without_warnings_and_load_nothing_from_elsewhere(built: Path) -> None:
+    pages = sorted(built.rglob("*.html"))
+    assert len(pages) >= len(PAGES)
+    for page in pages:
+        for target in loaded(page):
+            assert not re.match(r"([a-z]+:)?//", target), f"{page.name} loads {target}"
+            if not target.startswith("data:"):
+                assert (page.parent / target.partition("?")[0].partition("#")[0]).exists(), f"{page.name}: {target}"
+    for style in built.rglob("*.css"):
+        text = re.sub(r"/\*.*?\*/", "", style.read_text(encoding="utf-8"), flags=re.DOTALL)
+        assert not re.findall(r"(?:@import|url\()\s*[\"']?(?:https?:)?//[^)\"']*", text), style.name
+
+
+@pytest.mark.slow
+def test_every_public_name_is_in_the_reference(built: Path) -> None:
+    import flexibo
+
+    text = "".join(page.read_text(encoding="utf-8") for page in (built / "reference").glob("*.html"))
+    missing = [name for name in flexibo.__all__ if f'id="flexibo.{name}"' not in text]
+    assert not missing
+
+
+@pytest.mark.slow
+def test_the_search_works_from_the_disk_without_a_server(built: Path) -> None:
+    from tests.browser import browser, wait_for
+
+    with browser() as chrome:
+        chrome.open((built / "search.html").as_uri() + "?q=swappiness")
+        found = wait_for(chrome, "return document.querySelectorAll('ul.search li a').length", "results of a search")
+        assert found >= 1
+        assert "systems.html" in chrome.run("return document.querySelector('ul.search').innerHTML")
+        assert all(request.startswith("file:") for request in chrome.requests())
+
+
+@pytest.mark.slow
+def test_the_pages_fit_a_phone(built: Path) -> None:
+    from tests.browser import browser
+
+    with browser() as chrome:
+        for page in ("index.html", "methods.html", "howto/add-a-knob.html", "reference/study.html"):
+            chrome.open(built / page)
+            chrome.size(390, 844, phone=True)
+            wide = chrome.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert wide <= 0, f"{page} is {wide} pixels too wide"
+
+
+def test_a_page_that_loads_something_from_elsewhere_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(
+        '<link rel="stylesheet" href="//fonts.example/a.css"><script src="https://x.example/b.js"></script>'
+    )
+    assert loaded(page) == ["//fonts.example/a.css", "https://x.example/b.js"]

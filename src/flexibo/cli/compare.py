@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flexibo.cli.completing import method_names, problem_names, suite_names
 from flexibo.cli.progress import bar
+from flexibo.cli.stopping import interruptible
 from flexibo.cli.words import names
 
 if TYPE_CHECKING:
@@ -25,11 +27,17 @@ THINKING = "Thinking time counts as cost: a second for what the cheapest evaluat
 
 def compare(
     problems: Annotated[
-        list[str] | None, typer.Option(help="Names that 'flexibo problems' lists, with commas or repeated.")
+        list[str] | None,
+        typer.Option(
+            help="Names that 'flexibo problems' lists, with commas or repeated.", autocompletion=problem_names
+        ),
     ] = None,
     methods: Annotated[
         list[str] | None,
-        typer.Option(help="Names that 'flexibo methods' lists; the first one is judged. Without a suite: flexibo."),
+        typer.Option(
+            help="Names that 'flexibo methods' lists; the first one is judged. Without a suite: flexibo.",
+            autocompletion=method_names,
+        ),
     ] = None,
     rivals: Annotated[
         list[str] | None,
@@ -38,7 +46,9 @@ def compare(
             "optuna-nsga2, smac-parego, pymoo-nsga2."
         ),
     ] = None,
-    suite: Annotated[str | None, typer.Option(help="A ready-made comparison: standard or quick.")] = None,
+    suite: Annotated[
+        str | None, typer.Option(help="A ready-made comparison: standard or quick.", autocompletion=suite_names)
+    ] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds; 10 unless the suite has its own.")] = None,
     budget: Annotated[
         float | None, typer.Option(help="Mean full evaluations after the initial designs; 20 by default.")
@@ -110,17 +120,12 @@ def _chosen(
 def _runs(suite: Suite, out: Path, jobs: int, stored: bool, console: Console) -> list[Run]:
     from flexibo.benchmarks.compare import compare
 
-    with bar(console, "runs") as update:
+    with interruptible(console, f"what was finished is kept in {out}"), bar(console, "runs") as update:
 
         def finished(done: int, total: int, run: Run | None) -> None:
             update(done, total, "" if run is None else f"{run.method} on {run.problem}")
 
-        try:
-            return compare(suite, out, jobs=jobs, stored=stored, finished=finished, told=_tell(console))
-        except KeyboardInterrupt:
-            pass
-    console.print(f"Interrupted; what was finished is kept in {out}. The same command goes on.", markup=False)
-    raise typer.Exit(130)
+        return compare(suite, out, jobs=jobs, stored=stored, finished=finished, told=_tell(console))
 
 
 def _tell(console: Console) -> Callable[[str], None]:

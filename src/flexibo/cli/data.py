@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from json import dumps
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from flexibo.cli.screen import print_json
 
 if TYPE_CHECKING:
     from flexibo.benchmarks.datasets import Status
@@ -41,7 +42,7 @@ def data(
     folder = data_folder() if os.environ.get(VARIABLE) else None
     found = status(folder)
     if json:
-        typer.echo(dumps([_described(one) for one in found], indent=2))
+        print_json([_described(one) for one in found])
         return
     width = get_terminal_size().columns
     typer.echo("\n".join(_told(folder, found, width, everything=all)))

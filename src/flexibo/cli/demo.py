@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from flexibo.cli.completing import method_names
+from flexibo.cli.exits import ExitStatus
 from flexibo.cli.showing import save_picture, show
 from flexibo.cli.words import size
 
@@ -14,7 +16,9 @@ from flexibo.cli.words import size
 def demo(
     budget: Annotated[float, typer.Option(help="Seconds of measurement.")] = 60.0,
     seed: Annotated[int, typer.Option(help="The same seed draws the same designs.")] = 0,
-    method: Annotated[str, typer.Option(help="One of the names that 'flexibo methods' lists.")] = "flexibo",
+    method: Annotated[
+        str, typer.Option(help="One of the names that 'flexibo methods' lists.", autocompletion=method_names)
+    ] = "flexibo",
     out: Annotated[Path, typer.Option(help="Where to save the picture.")] = Path("flexibo-demo.png"),
 ) -> None:
     """Tune a small neural network on handwritten digits: prediction error against the cost of inference."""
@@ -31,5 +35,8 @@ def demo(
         console.print(note, highlight=False)
     study.run(system.functions)
     show(study, console)
+    if study.stopped.startswith("Interrupted"):
+        console.print("The demo keeps nothing; to go on after Ctrl-C, begin with 'flexibo init' or 'flexibo run'.")
+        raise typer.Exit(ExitStatus.INTERRUPTED)
     if study.front():
         save_picture(study, out, console)

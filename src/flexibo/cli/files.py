@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -23,6 +22,8 @@ def check_free(path: Path, *, force: bool) -> None:
 
 def write_whole(path: Path, lines: Iterable[str], *, force: bool) -> None:
     """Write a file that appears complete or not at all, also when the power goes."""
+    import secrets
+
     from flexibo.errors import InvalidValueError
 
     check_free(path, force=force)

@@ -10,7 +10,7 @@ import typer
 
 from flexibo.cli.export import Format
 from flexibo.cli.files import format_of, read_lines
-from flexibo.cli.storage_options import VARIABLE, StorageURL, storage_url
+from flexibo.cli.storage_options import StorageURL, storage_url
 from flexibo.words import harmless
 
 if TYPE_CHECKING:
@@ -41,17 +41,13 @@ def import_study(
 
 
 def _events(lines: BinaryIO, source: str, storage: str, name: str) -> str:
-    from flexibo.errors import InvalidValueError
     from flexibo.storage import shown_url
     from flexibo.transfer import import_events, read_events
 
-    if not storage:  # an import makes a database, so none is guessed
-        raise InvalidValueError(
-            f"No storage was named; give one such as --storage sqlite:///study.db, or set {VARIABLE}."
-        )
+    url = storage_url(storage)
     exported = read_events(lines, source)
-    made = import_events(exported, storage, name or None)
-    return f"{shown_url(storage)} has the study {made!r} now, with {len(exported.contents)} events."
+    made = import_events(exported, url, name or None)
+    return f"{shown_url(url)} has the study {made!r} now, with {len(exported.contents)} events."
 
 
 def _results(lines: BinaryIO, source: str, storage: str, name: str) -> str:

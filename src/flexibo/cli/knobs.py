@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from flexibo.cli.screen import print_json
 
 if TYPE_CHECKING:
     from flexibo.hardware.knobs import Journal, Knob, Level, LinuxMachine, Write
@@ -45,7 +46,7 @@ def list_knobs(
     machine, found = _machine(sys, proc, allow_gpu)
     states = [state(knob, machine) for knob in found]
     if json:
-        typer.echo(dumps([asdict(one) for one in states], indent=2))
+        print_json([asdict(one) for one in states])
         return
     for one in states:
         present = "" if one.present is None else f"  now {_shown(one.present)}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from json import dumps
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import flexibo
+from flexibo.cli.screen import print_json
 
 if TYPE_CHECKING:
     from flexibo.catalogue import Method
@@ -18,7 +18,7 @@ def methods(
 ) -> None:
     """List the methods that a study can use."""
     if json:
-        typer.echo(dumps([_described(method) for method in flexibo.methods()], indent=2))
+        print_json([_described(method) for method in flexibo.methods()])
         return
     from rich.console import Console
     from rich.padding import Padding

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from json import dumps
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flexibo.cli.screen import print_json
 from flexibo.cli.words import size
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def problems(
 
     described = [_described(family) for family in FAMILIES.values()]
     if json:
-        typer.echo(dumps(described, indent=2))
+        print_json(described)
         return
     from rich.console import Console
     from rich.table import Table

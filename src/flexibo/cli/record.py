@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from flexibo.cli.exits import ExitStatus
 from flexibo.cli.progress import bar
+from flexibo.cli.stopping import interruptible
 from flexibo.cli.system_options import (
     Data,
     Dataset,
@@ -40,7 +42,10 @@ def record(
     time: Annotated[str, typer.Option(help="Stop after this time, as in 9m; called again, it goes on.")] = "30d",
     seed: Seed = 0,
 ) -> None:
-    """Measure drawn networks in drawn deployments, all combinations: a table to replay without the hardware."""
+    """Measure drawn networks in drawn deployments, all combinations: a table to replay without the hardware.
+
+    Exit status 1 means that measurements are left: the same command goes on with them, also after Ctrl-C.
+    """
     from rich.console import Console
 
     from flexibo.systems.assemble import Wishes
@@ -57,10 +62,13 @@ def record(
         meter=meter,
         seed=seed,
     )
-    console = Console()
-    with bar(console, "measurements") as update:
-        left = recording(wishes, Grid(networks, deployments, again), out, seconds=seconds(time), told=update)
+    console, may_take = Console(), seconds(time)
+    with (
+        interruptible(console, f"the measurements so far are kept in {out}.partial"),
+        bar(console, "measurements") as update,
+    ):
+        left = recording(wishes, Grid(networks, deployments, again), out, seconds=may_take, told=update)
     if left:
         console.print(f"{left} measurements are left; the same command goes on.", highlight=False)
-        raise typer.Exit(3)
+        raise typer.Exit(ExitStatus.NOTHING)
     console.print(f"The table is {out}.", highlight=False, markup=False)

@@ -8,14 +8,21 @@ from typing import Annotated
 
 import typer
 
+from flexibo.cli.completing import experiment_names, problem_names
 from flexibo.cli.progress import bar
+from flexibo.cli.stopping import interruptible
 from flexibo.cli.words import names
 
 
 def reproduce(
-    experiment: Annotated[str, typer.Argument(help="rq1, rq2, rq3, times or motivation.")],
+    experiment: Annotated[
+        str, typer.Argument(help="rq1, rq2, rq3, times or motivation.", autocompletion=experiment_names)
+    ],
     problems: Annotated[
-        list[str] | None, typer.Option(help="Names that 'flexibo problems' lists, with commas or repeated.")
+        list[str] | None,
+        typer.Option(
+            help="Names that 'flexibo problems' lists, with commas or repeated.", autocompletion=problem_names
+        ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Seeds per method and problem.")] = 5,
     initial: Annotated[int, typer.Option(min=2, help="Initial designs, the same for all.")] = 20,
@@ -35,14 +42,8 @@ def reproduce(
         raise unknown_name("experiment", experiment, EXPERIMENTS)
     console = Console()
     terms = Terms(repeats, initial, iterations)
-    with bar(console, "repeats") as update:
-        try:
-            findings = EXPERIMENTS[experiment].run(
-                terms, names(problems or []), out, jobs or os.cpu_count() or 1, progress=update
-            )
-        except KeyboardInterrupt:
-            findings = None
-    if findings is None:
-        console.print(f"Interrupted; what was finished is kept in {out}. The same command goes on.", markup=False)
-        raise typer.Exit(130)
+    with interruptible(console, f"what was finished is kept in {out}"), bar(console, "repeats") as update:
+        findings = EXPERIMENTS[experiment].run(
+            terms, names(problems or []), out, jobs or os.cpu_count() or 1, progress=update
+        )
     console.print(findings)

@@ -1,20 +1,30 @@
-"""``flexibo resume``: go on with a stored study of a system."""
+"""``flexibo resume``: go on with a stored study of a study file or of a system."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flexibo.cli.storage_options import StorageURL, StudyName, storage_url
-from flexibo.cli.system_options import Address, Data, ExecutorName, Idle, Lease, Longest, Models, Only, Workers
+from flexibo.cli.study_files import StudyFilePath, is_typed
+from flexibo.cli.system_options import Address, Data, ExecutorName, Idle, Lease, Longest, Models, Only, Outcome, Workers
 from flexibo.cli.words import names, seconds
+from flexibo.words import harmless
+
+if TYPE_CHECKING:
+    from flexibo.cli.building import Given
+    from flexibo.cli.file_runs import Typed
+    from flexibo.cli.running import Place
+    from flexibo.cli.study_files import Joined
 
 
 def resume(
+    context: typer.Context,
     storage: StorageURL = "",
     name: StudyName = "",
+    file: StudyFilePath = None,
     budget: Annotated[
         str, typer.Option(help="Time for measurements in all, as in 2h; by default what is left.", show_default=False)
     ] = "",
@@ -27,18 +37,65 @@ def resume(
     lease: Lease = "60s",
     idle: Idle = "",
     longest: Longest = "",
+    json: Outcome = False,
 ) -> None:
-    """Go on with a study that 'flexibo run' began: the same system, what was pending first."""
-    from flexibo.cli.building import Given, built_again
-    from flexibo.cli.running import Place, end, introduce, measure
+    """Go on with a study that 'flexibo run' began: the same file or system, what was pending first.
+
+    Functions and commands come from the study file that you name, or from the one that the study was begun from if it
+    has not changed; never from the database.
+    """
+    from flexibo.cli.building import Given
+    from flexibo.cli.file_runs import Typed
+    from flexibo.cli.running import Place
+    from flexibo.cli.study_files import joined
+
+    allowed, chosen = seconds(budget) if budget else None, tuple(names(only or []))
+    place = Place(executor, workers, address, idle)
+    typed_lease = seconds(lease) if is_typed(context, "lease") else None
+    found = joined(storage, name, file, lease=typed_lease, storage_typed=is_typed(context, "storage"))
+    if found is not None:
+        typed_executor = executor if is_typed(context, "executor") else ""
+        given = Typed(
+            budget=budget, only=chosen, executor=typed_executor, workers=workers, address=address, idle=idle, json=json
+        )
+        _resume_file(found, given, file, allowed)
+        return
+    given_here = Given(data=data, models=models, longest=seconds(longest) if longest else None, budget=allowed)
+    _resume_system(storage_url(storage), name, given_here, chosen, place, lease=seconds(lease), json=json)
+
+
+def _resume_file(found: Joined, given: Typed, file: Path | None, allowed: float | None) -> None:
+    from flexibo.cli.file_runs import finish, placed
+    from flexibo.cli.going_on import larger_budget, resume_command
+    from flexibo.cli.running import end
+    from flexibo.cli.study_files import note_change
+
+    if allowed is not None:
+        found.study.budget = allowed
+    if (change := note_change(found.study, found.file)) and not given.json:
+        typer.echo(harmless(change))
+    again = {key: value for key, value in given.options(budget="").items() if value} | {"--file": file}
+    command = resume_command(found.url, found.study.name, again)
+    larger = resume_command(found.url, found.study.name, {**again, "--budget": larger_budget(found.study.budget)})
+    place = placed(found.file, given)
+    finish(found.study, found.file, given.only, place, found.url, (command, larger), json=given.json, picture=None)
+    end(found.study)
+
+
+def _resume_system(
+    url: str, name: str, given: Given, only: tuple[str, ...], place: Place, *, lease: float, json: bool
+) -> None:
+    from dataclasses import replace
+
+    from flexibo.cli.building import built_again
+    from flexibo.cli.going_on import resume_command
+    from flexibo.cli.running import end, introduce, measure, report
     from flexibo.cli.worker import loaded
     from flexibo.cli.working import leads_of
     from flexibo.errors import InvalidValueError
     from flexibo.storage import shown_url
 
-    url, allowed = storage_url(storage), seconds(budget) if budget else None
-    place = Place(executor, workers, address, idle)
-    study = loaded(url, name or None, lease=seconds(lease))
+    study = loaded(url, name or None, lease=lease)
     origin = study.history.origin
     if not origin.get("system"):
         raise InvalidValueError(
@@ -46,12 +103,13 @@ def resume(
             f"Study.load({shown_url(url)!r}, {study.name!r}).run({{...}}), or with flexibo worker "
             "--functions MODULE:NAME."
         )
-    leads = leads_of(study.history, names(only or []))
-    may_take = seconds(longest) if longest else None
-    given = Given(data=data, models=models, longest=may_take, budget=allowed or study.budget)
-    found = built_again(origin, study.settings.to_dict(), given, leads if only else ())
-    if allowed is not None:
-        study.budget = allowed
-    introduce(found.system)
-    measure(study, found.system, leads, place)
+    leads = leads_of(study.history, only)
+    wanted = replace(given, budget=given.budget or study.budget)
+    found = built_again(origin, study.settings.to_dict(), wanted, leads if only else ())
+    if given.budget is not None:
+        study.budget = given.budget
+    if not json:
+        introduce(found.system)
+    measure(study, found.system.functions, leads, place, quiet=json)
+    report(study, url, resume_command(url, name, {"--data": given.data, "--only": only}), json=json)
     end(study)

@@ -1,4 +1,4 @@
-"""``flexibo run``: optimise one of the paper's systems on this machine."""
+"""``flexibo run``: a study from a file, or one of the paper's systems, optimised on this machine."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flexibo.cli.completing import method_names
 from flexibo.cli.showing import save_picture
 from flexibo.cli.storage_options import VARIABLE
+from flexibo.cli.study_files import check_is_system, is_study_file, is_typed
 from flexibo.cli.system_options import (
+    FOR_SYSTEMS,
     Address,
     Data,
     Dataset,
@@ -23,9 +26,10 @@ from flexibo.cli.system_options import (
     MeterName,
     Models,
     Only,
+    Outcome,
     PlatformName,
     Seed,
-    System,
+    What,
     Workers,
     data_folder,
 )
@@ -33,12 +37,20 @@ from flexibo.cli.words import names, seconds
 
 if TYPE_CHECKING:
     from flexibo.cli.building import Built, Given
+    from flexibo.cli.file_runs import Typed
     from flexibo.study import Study
 
 
 def run(
-    system: System,
-    budget: Annotated[str, typer.Option(help="Time for measurements, as in 90s, 30m, 2h or 1d.")] = "30m",
+    context: typer.Context,
+    what: What,
+    budget: Annotated[
+        str,
+        typer.Option(
+            help="Time for measurements, as in 90s, 30m, 2h or 1d; by default as the file says, or 30m for a system.",
+            show_default=False,
+        ),
+    ] = "30m",
     data: Data = None,
     dataset: Dataset = "",
     platform: PlatformName = "auto",
@@ -49,28 +61,41 @@ def run(
     estimate: Estimate = None,
     knobs: Annotated[
         list[str] | None,
-        typer.Option(help="Settings of the machine to tune too ('flexibo knobs list'), or all; none by default."),
+        typer.Option(
+            help="Settings of the machine to tune too ('flexibo knobs list'), or all; none by default.",
+            rich_help_panel=FOR_SYSTEMS,
+        ),
     ] = None,
     objectives: Annotated[
-        list[str] | None, typer.Option("--and", help="Objectives beside error and energy: latency_ms, power_watts.")
+        list[str] | None,
+        typer.Option(
+            "--and", help="Objectives beside error and energy: latency_ms, power_watts.", rich_help_panel=FOR_SYSTEMS
+        ),
     ] = None,
     recorded: Annotated[
         bool,
-        typer.Option("--recorded", help="Answer from the table recorded on real hardware: no GPU needed."),
+        typer.Option(
+            "--recorded",
+            help="Answer from the table recorded on real hardware: no GPU needed.",
+            rich_help_panel=FOR_SYSTEMS,
+        ),
     ] = False,
-    method: Annotated[str, typer.Option(help="One of the names that 'flexibo methods' lists.")] = "flexibo",
+    method: Annotated[
+        str, typer.Option(help="One of the names that 'flexibo methods' lists.", autocompletion=method_names)
+    ] = "flexibo",
     seed: Seed = 0,
     storage: Annotated[
         str,
         typer.Option(
-            help="Where the study is kept; called again, it goes on. By default sqlite:///SYSTEM.db.",
+            help="Where the study is kept; called again, it goes on. By default as the file says, or sqlite:///NAME.db.",
             envvar=VARIABLE,
             show_envvar=True,
             show_default=False,
         ),
     ] = "",
     name: Annotated[
-        str, typer.Option(help="The name of the study; by default the system's, and what decides its values.")
+        str,
+        typer.Option(help="The name of the study; by default the file's, or the system's and what decides its values."),
     ] = "",
     only: Only = None,
     executor: ExecutorName = "inline",
@@ -79,26 +104,46 @@ def run(
     lease: Lease = "60s",
     idle: Idle = "",
     longest: Longest = "",
-    out: Annotated[Path | None, typer.Option(help="Where to save the picture; by default SYSTEM.png.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to save the picture; by default NAME.png.", show_default=False)
+    ] = None,
+    json: Outcome = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the study of a file and what would be asked first; measure nothing.")
+    ] = False,
 ) -> None:
-    """Optimise a network of the paper, trained and measured on this machine: prediction error against energy.
+    """Run the study that a file describes, or optimise a network of the paper: prediction error against energy.
 
-    With --only, several machines share a study: the one that measures energy begins it, for the options are its own.
+    What is typed replaces what the file says. Ctrl-C stops, keeps what was measured and says how to go on. With --only,
+    several machines share a study; one of a system is begun where energy is measured, for the options are that
+    machine's.
     """
+    if is_study_file(what):
+        from flexibo.cli.file_runs import run_file
+
+        run_file(Path(what), _typed(context, what), dry=dry_run)
+        return
+    if dry_run:
+        from flexibo.errors import InvalidValueError
+
+        raise InvalidValueError(f"--dry-run is for study files, and {what!r} is none; leave it out.")
+    if not recorded:
+        check_is_system(what)
     from flexibo.cli import building
-    from flexibo.cli.running import Place, end, introduce, measure
+    from flexibo.cli.going_on import resume_command
+    from flexibo.cli.running import Place, checked_picture, end, introduce, measure, report
     from flexibo.cli.working import leads_of
 
     allowed, signs, longest_seconds = seconds(budget), seconds(lease), seconds(longest) if longest else None
     place = Place(executor, workers, address, idle)  # what is wrong with it is said before a study is begun
-    picture = _checked_picture(out or Path(f"{system}.png"))
+    picture = checked_picture(out or Path(f"{what}.png"))
     chosen = tuple(names(only or []))
     if recorded:
-        found = building.recorded(system)
+        found = building.recorded(what)
         study = _begun(found, storage, name, method, allowed, seed, signs)
     elif set(chosen) == {"error_percent"}:
         given = building.Given(
-            system,
+            what,
             data,
             models,
             dataset,
@@ -108,12 +153,12 @@ def run(
             longest=longest_seconds,
             budget=allowed,
         )
-        study, found = _joined(storage or f"sqlite:///{system}.db", name, signs, given)
+        study, found = _joined(storage or f"sqlite:///{what}.db", name, signs, given)
     else:
         from flexibo.systems.assemble import Wishes
 
         wishes = Wishes(
-            system,
+            what,
             data_folder(data, trains=not chosen or "error_percent" in chosen),
             platform=platform,
             dataset=dataset,
@@ -130,18 +175,31 @@ def run(
         )
         found = building.built(wishes, names(objectives or []))
         study = _begun(found, storage, name, method, allowed, seed, signs)
-    introduce(found.system)
-    measure(study, found.system, leads_of(study.history, chosen), place)
-    _say_where(study, storage or f"sqlite:///{found.system.name}.db", picture)
+    url = storage or f"sqlite:///{found.system.name}.db"
+    command = resume_command(url, name, {"--data": data, "--only": list(chosen), "--executor": executor})
+    if not json:
+        introduce(found.system)
+    measure(study, found.system.functions, leads_of(study.history, chosen), place, quiet=json)
+    if not json:
+        _say_where(study, url, picture)
+    report(study, url, command, json=json)
     end(study)
 
 
-def _checked_picture(picture: Path) -> Path:
+def _typed(context: typer.Context, file: str) -> Typed:
+    """What was typed beside a file; an option of systems is refused."""
+    from flexibo.cli.file_runs import Typed
     from flexibo.errors import InvalidValueError
 
-    if picture.suffix not in (".png", ".pdf", ".svg") or picture.is_dir() or not picture.absolute().parent.is_dir():
-        raise InvalidValueError(f"--out is {picture}; give a .png, .pdf or .svg file in a folder that exists.")
-    return picture
+    typed = {name for name in context.params if is_typed(context, name)}
+    flags = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+    for name in typed - {"what", "dry_run"}:
+        if name not in Typed.__dataclass_fields__:
+            raise InvalidValueError(f"{flags[name]} is for systems, and {file} is a study file; leave it out.")
+    given = {name: context.params[name] for name in typed if name in Typed.__dataclass_fields__}
+    only = tuple(names(given.pop("only", None) or []))
+    storage = context.params["storage"]
+    return Typed(**{**given, "only": only, "storage": storage, "is_storage_typed": "storage" in typed})
 
 
 def _begun(found: Built, storage: str, name: str, method: str, budget: float, seed: int, lease: float) -> Study:

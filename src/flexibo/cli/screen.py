@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from json import dumps
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import typer
@@ -25,6 +27,19 @@ def harmless_console() -> Iterator[Console]:
     console = Console(file=text, width=Console().width, highlight=False, color_system=None, force_terminal=False)
     yield console
     typer.echo(harmless(text.getvalue()), nl=False)
+
+
+def print_json(value: object) -> None:
+    """Print a value as strict JSON: a number that is not finite is null, and no character commands a terminal."""
+    typer.echo(dumps(_strict(value), indent=2, allow_nan=False))
+
+
+def _strict(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(key): _strict(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def in_words(text: str) -> str:

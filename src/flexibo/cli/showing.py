@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,17 +33,14 @@ def show(study: Study, console: Console) -> None:
 
 
 def save_picture(study: Study, out: Path, console: Console) -> None:
-    """Draw the front into a file, and say so; a picture has two objectives."""
-    if len(study.history.optimised) != 2:
-        return
+    """Draw the front into a file, and say so."""
     from flexibo.errors import MissingExtraError
 
     try:
         from flexibo import plots
 
-        axes: Any = plots.front(study)
+        plots.save(study, out)
     except MissingExtraError as error:
-        console.print(f"No picture: {error}")
+        console.print(f"No picture: {error}", markup=False, highlight=False)
         return
-    axes.figure.savefig(out, dpi=150)
-    console.print(f"The front and the Pareto region are drawn in {out}.", highlight=False)
+    console.print(f"The front and the Pareto region are drawn in {out}.", markup=False, highlight=False)

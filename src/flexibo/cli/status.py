@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from json import dumps
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flexibo.cli.screen import duration, harmless_console, in_words, moment, options
+from flexibo.cli.screen import duration, harmless_console, in_words, moment, options, print_json
 from flexibo.cli.storage_options import JSONFlag, StorageURL, StudyName, storage_url
 from flexibo.cli.words import size
 
@@ -41,7 +40,7 @@ def status(
     facts = {"storage": shown_url(url), **_facts(copy, now)}
     if json:
         shown = {"front": copy.study.front().records()} if front else {}
-        typer.echo(dumps({**facts, **shown}, indent=2))
+        print_json({**facts, **shown})
         return
     with harmless_console() as console:
         _print(facts, copy, console, now)
@@ -50,17 +49,17 @@ def status(
 
 
 def _facts(copy: StudyCopy, now: float) -> dict[str, Any]:
-    from flexibo.cli import looking
     from flexibo.transfer import records
+    from flexibo.views import standing
 
     found = records(copy.study.history, copy.times)
     return {
-        **looking.overview(copy, found),
-        "reserved": looking.reserved(copy),
-        "settings": looking.settings(copy),
-        "in_flight": looking.in_flight(copy, found, now),
-        "failures": looking.failures(found),
-        "notes": looking.notes(copy),
+        **standing.overview(copy, found),
+        "reserved": standing.reserved(copy),
+        "settings": standing.settings(copy),
+        "in_flight": standing.in_flight(copy, found, now),
+        "failures": standing.failures(found),
+        "notes": standing.notes(copy),
     }
 
 
@@ -98,7 +97,8 @@ def _heading(facts: Mapping[str, Any], copy: StudyCopy, now: float) -> list[str]
         f"{chosen['initial_designs']} of them measured first.",
     ]
     if facts["settings"]["origin"]:
-        made = ", ".join(f"{key} {_said(value)}" for key, value in chosen["origin"].items() if _is_said(value))
+        said = {key: value for key, value in chosen["origin"].items() if _is_said(value) and key != "sha256"}
+        made = ", ".join(f"{key.replace('_', ' ')} {_said(value)}" for key, value in said.items())
         lines.append(f"Made by flexibo run: {made}.")
     if chosen["stop"]:
         lines.append(f"Stops at {', '.join(f'{rule} {limit:g}' for rule, limit in chosen['stop'].items())}.")
@@ -127,12 +127,13 @@ def _objectives(rows: Sequence[Mapping[str, Any]]) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    states = ["measured", "pending", "failed", "impossible", "released"]
-    states += ["added"] if any(row["added"] for row in rows) else []
+    states = ["measured", "pending", "failed"]
+    states += [state for state in ("impossible", "released", "added") if any(row[state] for row in rows)]
     lost = ["lost_cost"] if any(row["lost_cost"] for row in rows) else []
     table = Table(box=None, pad_edge=False)
     for heading in ("objective", *states, "cost", *(name.replace("_", " ") for name in lost), "mean cost"):
-        table.add_column(heading, justify="left" if heading == "objective" else "right")
+        name = heading == "objective"
+        table.add_column(heading, justify="left" if name else "right", overflow="fold", no_wrap=not name)
     for row in rows:
         title = row["name"] + (f" ({row['unit']})" if row["unit"] else "")
         if row["measured_with"]:
@@ -152,8 +153,13 @@ def _flight(row: Mapping[str, Any]) -> str:
 
 def _by(worker: Mapping[str, Any]) -> str:
     """Who measures, and whether it is there."""
+    from flexibo.storage.presence import is_hand
+
     if worker["state"] == "gone":
         return "its worker is gone"
+    if is_hand(worker["id"]):
+        over = " (its lease is over)" if worker["state"] == "silent" else ""
+        return f"asked by hand on {worker['host']}{over}"
     where = f"{worker['host']}, process {worker['pid']}"
     silent = "" if worker["silent_seconds"] is None else duration(worker["silent_seconds"])
     states = {

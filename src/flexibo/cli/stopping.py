@@ -7,6 +7,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 class StopRequest(BaseException):
@@ -37,6 +43,23 @@ def stop_requests() -> Iterator[None]:
     ended: list[int] = []
     with _terminable(ended, request):
         yield
+
+
+@contextmanager
+def interruptible(console: Console, kept: str) -> Iterator[None]:
+    """A context that Ctrl-C or SIGTERM ends with a sentence on what is kept, and the status of that signal.
+
+    Args:
+        console: Where to say it.
+        kept: What is kept, and where.
+    """
+    ended: list[int] = []
+    try:
+        with _terminable(ended, None):
+            yield
+    except KeyboardInterrupt:
+        console.print(f"Interrupted; {kept}. The same command goes on.", markup=False, highlight=False)
+        raise typer.Exit(128 + (ended[0] if ended else signal.SIGINT)) from None
 
 
 @contextmanager

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
 
-VARIABLE = "FLEXIBO_STORAGE"
+from flexibo.cli.completing import study_names
+from flexibo.cli.storage_places import VARIABLE, storage_url
+
+__all__ = ["VARIABLE", "JSONFlag", "StorageURL", "StudyName", "storage_url"]
+
 StorageURL: TypeAlias = Annotated[
     str,
     typer.Option(
@@ -20,20 +23,12 @@ StorageURL: TypeAlias = Annotated[
     ),
 ]
 StudyName: TypeAlias = Annotated[
-    str, typer.Option("--name", help="The study, where the storage holds several.", show_default=False)
+    str,
+    typer.Option(
+        "--name",
+        help="The study, where the storage holds several.",
+        show_default=False,
+        autocompletion=study_names,
+    ),
 ]
 JSONFlag: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
-
-
-def storage_url(given: str, *, folder: Path = Path()) -> str:
-    """The storage that was given, or the only database file of the folder."""
-    from flexibo.errors import InvalidValueError
-
-    if given:
-        return given
-    files = sorted(path.name for path in folder.glob("*.db") if path.is_file())
-    if len(files) == 1:
-        return f"sqlite:///{folder / files[0]}"
-    found = f"there are {', '.join(files[:4])}{', ...' if len(files) > 4 else ''} here" if files else "there is no file"
-    example = f"sqlite:///{files[0]}" if files else "sqlite:///FILE"
-    raise InvalidValueError(f"No storage was named ({found}); give one such as --storage {example}, or set {VARIABLE}.")

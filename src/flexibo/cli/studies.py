@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from json import dumps
 from typing import Any
 
 import typer
 
-from flexibo.cli.screen import duration, harmless_console, in_words
+from flexibo.cli.screen import duration, harmless_console, in_words, print_json
 from flexibo.cli.storage_options import JSONFlag, StorageURL, storage_url
 
 
@@ -20,7 +19,7 @@ def list_studies(storage: StorageURL = "", json: JSONFlag = False) -> None:
     url = storage_url(storage)
     rows = [_row(url, study.name, study.events) for study in stored_studies(url)]
     if json:
-        typer.echo(dumps(rows, indent=2))
+        print_json(rows)
         return
     if not rows:
         typer.echo(f"{shown_url(url)} holds no studies.")
@@ -30,9 +29,9 @@ def list_studies(storage: StorageURL = "", json: JSONFlag = False) -> None:
 
 def _row(url: str, name: str, events: int) -> dict[str, Any]:
     """The numbers of one study; one that cannot be read does not hide the others."""
-    from flexibo.cli.looking import overview
     from flexibo.errors import FlexiBOError
     from flexibo.transfer import records, study_copy
+    from flexibo.views.standing import overview
 
     try:
         copy = study_copy(url, name)
@@ -45,10 +44,11 @@ def _print(rows: Sequence[dict[str, Any]], now: float) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    headings = ("study", "method", "events", "measured", "pending", "failed", "spent", "last event")
+    headings = ("study", "method", "measured", "pending", "failed", "spent", "last event")
     table = Table(box=None, pad_edge=False)
     for heading in headings:
-        table.add_column(heading, justify="right" if heading in ("events", "pending", "failed", "spent") else "left")
+        number = heading in ("pending", "failed", "spent")
+        table.add_column(heading, justify="right" if number else "left", no_wrap=number, overflow="fold")
     for row in rows:
         table.add_row(*map(Text, _cells(row, now)))
     with harmless_console() as console:
@@ -60,13 +60,12 @@ def _print(rows: Sequence[dict[str, Any]], now: float) -> None:
 
 def _cells(row: dict[str, Any], now: float) -> tuple[str, ...]:
     if "error" in row:
-        return row["name"], "?", str(row["events"]), "?", "", "", "", ""
+        return row["name"], "?", "?", "", "", "", ""
     objectives = row["objectives"]
     budget = "" if row["budget"] is None else f" of {row['budget']:.5g}"
     return (
         row["name"],
         row["method"],
-        str(row["events"]),
         "\n".join(f"{in_words(objective['name'])} {objective['values']}" for objective in objectives),
         str(sum(objective["pending"] for objective in objectives)),
         str(sum(objective["failed"] + objective["impossible"] for objective in objectives)),

@@ -7,24 +7,60 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-System: TypeAlias = Annotated[str, typer.Argument(help="A name that 'flexibo systems' lists.", show_default=False)]
+from flexibo.cli.completing import file_and_system_names, system_names
+
+FOR_SYSTEMS = "Only for systems"
+"""The part of the help in which the options stand that study files do without."""
+
+What: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE|SYSTEM",
+        help="A study file, such as study.yaml, or a name that 'flexibo systems' lists.",
+        show_default=False,
+        autocompletion=file_and_system_names,
+    ),
+]
+System: TypeAlias = Annotated[
+    str,
+    typer.Argument(help="A name that 'flexibo systems' lists.", show_default=False, autocompletion=system_names),
+]
 Data: TypeAlias = Annotated[
-    Path | None, typer.Option(help="The folder with the training data.", envvar="FLEXIBO_DATA", show_envvar=True)
+    Path | None,
+    typer.Option(
+        help="The folder with the training data.", envvar="FLEXIBO_DATA", show_envvar=True, rich_help_panel=FOR_SYSTEMS
+    ),
 ]
 Dataset: TypeAlias = Annotated[
-    str, typer.Option(help="What the network learns from; by default the first of its datasets that is there.")
+    str,
+    typer.Option(
+        help="What the network learns from; by default the first of its datasets that is there.",
+        rich_help_panel=FOR_SYSTEMS,
+    ),
 ]
 PlatformName: TypeAlias = Annotated[
-    str, typer.Option("--platform", help="auto, nvidia-gpu, linux-cpu, jetson-xavier or jetson-tx2.")
+    str,
+    typer.Option(
+        "--platform", help="auto, nvidia-gpu, linux-cpu, jetson-xavier or jetson-tx2.", rich_help_panel=FOR_SYSTEMS
+    ),
 ]
-Limit: TypeAlias = Annotated[int | None, typer.Option(min=1, help="At most so many training examples.")]
-Epochs: TypeAlias = Annotated[int | None, typer.Option(min=1, help="How often each training example is seen.")]
-Models: TypeAlias = Annotated[Path, typer.Option(help="Where trained models are kept, for all who share the folder.")]
-MeterName: TypeAlias = Annotated[str, typer.Option("--meter", help="auto, nvml, rapl or ina3221.")]
+Limit: TypeAlias = Annotated[
+    int | None, typer.Option(min=1, help="At most so many training examples.", rich_help_panel=FOR_SYSTEMS)
+]
+Epochs: TypeAlias = Annotated[
+    int | None, typer.Option(min=1, help="How often each training example is seen.", rich_help_panel=FOR_SYSTEMS)
+]
+Models: TypeAlias = Annotated[
+    Path, typer.Option(help="Where trained models are kept, for all who share the folder.", rich_help_panel=FOR_SYSTEMS)
+]
+MeterName: TypeAlias = Annotated[
+    str, typer.Option("--meter", help="auto, nvml, rapl or ina3221.", rich_help_panel=FOR_SYSTEMS)
+]
 Estimate: TypeAlias = Annotated[
     float | None,
     typer.Option(
-        help="Where there is no meter: estimate energy as this power (W) times time. The values are called estimates."
+        help="Where there is no meter: estimate energy as this power (W) times time. The values are called estimates.",
+        rich_help_panel=FOR_SYSTEMS,
     ),
 ]
 Only: TypeAlias = Annotated[
@@ -55,8 +91,10 @@ Longest: TypeAlias = Annotated[
         help="Designs that would take longer to measure are left out, as in 10m. On a processor it is by default a "
         "quarter of the budget and at least a minute; on a GPU there is no limit.",
         show_default=False,
+        rich_help_panel=FOR_SYSTEMS,
     ),
 ]
+Outcome: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON, and nothing else.")]
 Seed: TypeAlias = Annotated[int, typer.Option(min=0, max=2**63 - 1, help="The same seed draws the same designs.")]
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_format
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from flexibo.cli.screen import print_json
 
 
 def systems(
@@ -21,7 +22,7 @@ def systems(
 
     rows = _rows(data)
     if json:
-        typer.echo(json_format.dumps(rows, indent=1))
+        print_json(rows)
         return
     table = Table(title="Systems")
     for title in ("system", "options", "networks", "data", "recorded"):

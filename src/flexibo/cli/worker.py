@@ -13,6 +13,7 @@ import typer
 
 from flexibo.cli.screen import in_words
 from flexibo.cli.storage_options import StorageURL, StudyName, storage_url
+from flexibo.cli.study_files import StudyFilePath, chosen_storage, is_typed, joined, note_change
 from flexibo.cli.system_options import Data, Epochs, Estimate, Lease, Limit, Longest, Models, Only
 from flexibo.cli.words import names, seconds
 
@@ -26,8 +27,10 @@ POLL_SECONDS = 1.0
 
 
 def worker(
+    context: typer.Context,
     storage: StorageURL = "",
     name: StudyName = "",
+    file: StudyFilePath = None,
     system: Annotated[
         str, typer.Option(help="Measure this system; by default the one that the study is of.", show_default=False)
     ] = "",
@@ -61,11 +64,19 @@ def worker(
     from flexibo.cli.working import leads_of, offered, parsed_resources
     from flexibo.errors import InvalidValueError
 
-    if system and functions:
-        raise InvalidValueError("Both --system and --functions are given; give one of them.")
+    chosen = [flag for flag, value in (("--system", system), ("--functions", functions), ("--file", file)) if value]
+    if len(chosen) > 1:
+        raise InvalidValueError(f"Both {' and '.join(chosen[:2])} are given; give one of them.")
     here, patience, signs = parsed_resources(resources or []), seconds(idle), seconds(lease)
-    url = storage_url(storage)
-    study = loaded(url, _awaited(url, name, patience), lease=signs)
+    url, name = _place(storage, name, file, storage_typed=is_typed(context, "storage"))
+    name = _awaited(url, name, patience)
+    found = None
+    if not (system or functions):
+        typed_lease = signs if is_typed(context, "lease") else None
+        found = joined(url, name, file, lease=typed_lease, storage_typed=True)
+    study = loaded(url, name, lease=signs) if found is None else found.study
+    if found is not None and (change := note_change(study, found.file)):
+        say(change)
     mine, sentences = offered(study.history, leads_of(study.history, names(only or [])), here)
     for sentence in sentences:
         say(sentence)
@@ -77,7 +88,18 @@ def worker(
     given = Given(
         system, data, models, dataset, platform, limit, epochs, meter, estimate, longest=may_take, budget=study.budget
     )
-    work(study, _measures(study, functions, given, mine), idle=patience)
+    functions_here = None if found is None else found.file.measures
+    work(study, _measures(study, functions, given, mine, functions_here), idle=patience)
+
+
+def _place(storage: str, name: str, file: Path | None, *, storage_typed: bool) -> tuple[str, str]:
+    """Where the study is kept and its name, which a file may say."""
+    if file is None:
+        return storage_url(storage), name
+    from flexibo.studyfile import read_study_file
+
+    found = read_study_file(file)
+    return chosen_storage(found, storage, typed=storage_typed), name or found.name
 
 
 def loaded(url: str, name: str | None, *, lease: float) -> Study:
@@ -127,13 +149,17 @@ def say(text: str) -> None:
     typer.echo(f"{time.strftime('%H:%M:%S')} {in_words(text)}")
 
 
-def _measures(study: Study, functions: str, given: Given, mine: Collection[str]) -> dict[str, Measure]:
+def _measures(
+    study: Study, functions: str, given: Given, mine: Collection[str], of_file: Mapping[str, Measure] | None
+) -> dict[str, Measure]:
     """The functions of these objectives."""
     from flexibo.cli.building import built_again
     from flexibo.cli.working import functions_of
     from flexibo.errors import InvalidValueError
 
-    if functions:
+    if of_file is not None:
+        found = of_file
+    elif functions:
         found = functions_of(functions)
     elif given.system or study.history.origin.get("system"):
         whole = set(mine) == {purchase.objective for purchase in study.history.purchases}
@@ -142,7 +168,7 @@ def _measures(study: Study, functions: str, given: Given, mine: Collection[str])
     else:
         raise InvalidValueError(
             f"Study {study.name!r} was made by a program, which has its functions; name them with --functions "
-            "MODULE:NAME, or name a --system."
+            "MODULE:NAME, or name a --system or a --file."
         )
     for objective in mine:
         if objective not in found:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from flexibo.cli.running import Place
     from flexibo.executors import Executor, Measure
     from flexibo.history import History
 
@@ -15,16 +16,23 @@ ENERGY_SLOTS = {"energy_millijoules": 1, "estimated_energy_millijoules": 1}
 
 
 @contextmanager
-def opened_executor(name: str, workers: int | None, address: str, objectives: Collection[str]) -> Iterator[Executor]:
-    """The executor of that name for these objectives, closed at the end."""
+def opened_executor(place: Place, objectives: Collection[str]) -> Iterator[Executor]:
+    """The executor of a place for these objectives, closed at the end."""
     from flexibo.errors import InvalidValueError
     from flexibo.executors import find_executor
 
-    if name == "inline" and (workers or address):
-        what = "--workers" if workers else "--address"
+    if place.executor == "inline" and (place.workers or place.address):
+        what = "--workers" if place.workers else "--address"
         raise InvalidValueError(f"{what} is for another executor than inline; give --executor processes, dask or ray.")
-    slots = {one: n for one, n in ENERGY_SLOTS.items() if one in objectives} if name == "processes" else None
-    executor = find_executor(name, n=workers, address=address or None, slots=slots)
+    slots = {**ENERGY_SLOTS, **place.slots} if place.executor == "processes" else {}
+    executor = find_executor(
+        place.executor,
+        n=place.workers,
+        address=place.address or None,
+        slots={one: n for one, n in slots.items() if one in objectives} if slots else None,
+        resources=place.resources or None,
+        patience=place.patience,
+    )
     try:
         yield executor
     finally:

@@ -9,6 +9,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from numbers import Real
 from pathlib import Path
 from types import FrameType
@@ -18,6 +19,13 @@ from flexibo.errors import DesignError, FlexiBOError, InvalidTypeError, InvalidV
 from flexibo.events import Evaluation
 from flexibo.executors.base import Measure, Outcome
 from flexibo.objectives import LARGEST, Objective
+
+_current: ContextVar[Evaluation | None] = ContextVar("evaluation", default=None)
+
+
+def current_evaluation() -> Evaluation | None:
+    """The evaluation that is being measured in this context, for functions that want to know more than its design."""
+    return _current.get()
 
 
 def measured(
@@ -39,6 +47,7 @@ def measured(
     readings: list[Mapping[str, float]] = []
     given: list[float] = []
     reason, impossible = "", False
+    outer = _current.set(evaluation)
     try:
         with _time_limit(objective.timeout):
             for _ in range(objective.repeats):
@@ -49,6 +58,8 @@ def measured(
         raise  # every other design would fail as well
     except Exception as error:
         reason, impossible = failure(error), isinstance(error, DesignError)
+    finally:
+        _current.reset(outer)
     elapsed = clock() - start
     if not reason and objective.timeout is not None and elapsed > objective.timeout:
         reason = too_long(objective.timeout)

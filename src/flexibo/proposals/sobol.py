@@ -127,15 +127,15 @@ def _elements(space: Space, rng: np.random.Generator) -> Iterator[Designs]:
     while engine.num_generated + BLOCK <= engine.maxn:
         codes = codes.copy()
         for position, u in zip(varying, engine.random(BLOCK).T, strict=True):
-            codes[:, position] = _codes(options[position], u)
+            codes[:, position] = codes_at(options[position], u)
         # Through the encoding and back, which settles what conditions make inactive.
         yield space.decode(Designs(space, codes).encoded()) if space.conditions else Designs(space, codes)
 
 
-def _codes(option: Option, u: FloatArray) -> FloatArray:
+def codes_at(option: Option, u: FloatArray) -> FloatArray:
     """The codes (m,) at positions u (m,) in [0, 1) of an option's scale.
 
-    >>> _codes(Integer(1, 4), np.array([0.0, 0.24, 0.25, 0.99])).tolist()
+    >>> codes_at(Integer(1, 4), np.array([0.0, 0.24, 0.25, 0.99])).tolist()
     [1.0, 1.0, 2.0, 4.0]
     """
     if isinstance(option, Real):

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flexibo.storage.base import Sign, Storage, StorageError
+from flexibo.storage.base import NoSuchStorageError, Sign, Storage, StorageError
 from flexibo.storage.memory import MemoryStorage
 from flexibo.storage.urls import check_url, shown_url
 
 if TYPE_CHECKING:
     from flexibo.storage.sql import StoredStudy
 
-__all__ = ["MemoryStorage", "Sign", "Storage", "StorageError", "open_storage", "shown_url", "stored_studies"]
+__all__ = [
+    "MemoryStorage",
+    "NoSuchStorageError",
+    "Sign",
+    "Storage",
+    "StorageError",
+    "open_storage",
+    "shown_url",
+    "stored_studies",
+]
 
 
 def open_storage(storage: str | Storage | None, study: str, *, create: bool = True) -> Storage:
@@ -33,8 +42,13 @@ def open_storage(storage: str | Storage | None, study: str, *, create: bool = Tr
     return storage
 
 
-def stored_studies(url: str) -> list[StoredStudy]:
-    """The name and the number of events of each study in a database; nothing is made or changed."""
+def stored_studies(url: str, *, patience: float | None = None) -> list[StoredStudy]:
+    """The name and the number of events of each study in a database; nothing is made or changed.
+
+    Args:
+        url: A database URL such as ``sqlite:///study.db``.
+        patience: Seconds to wait for a database that is busy; None is as long as anybody waits.
+    """
     from flexibo.storage import sql
 
-    return sql.stored_studies(url)
+    return sql.stored_studies(url, patience=sql.PATIENCE if patience is None else patience)

@@ -18,6 +18,10 @@ class StorageError(FlexiBOError):
     """The storage cannot be read or written."""
 
 
+class NoSuchStorageError(StorageError):
+    """There is no such file, database or study: who named it is mistaken, and the storage is not at fault."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sign:
     """A sign of life of one worker: a process that asks evaluations of a study.

@@ -2,6 +2,9 @@
 
 No clock is compared with another one. A worker counts its signs; whoever watches takes the time, on a clock that never
 jumps, for which the count has not grown. A process of the same machine is looked at directly.
+
+A hand is a worker that is no process: a person, or a script that asks in one process and answers in another. It signs
+once, when it asks, and its lease is how long it may take.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from flexibo.errors import InvalidValueError
 from flexibo.storage.base import Sign, Storage, StorageError
 from flexibo.storage.memory import MemoryStorage
 
@@ -31,6 +35,8 @@ LEASE = 60.0
 SIGNS_PER_LEASE = 4
 PARTING_SECONDS = 2.0
 """How long the end of a process waits for its last sign to be written."""
+HAND = "hand-"
+"""What the names of hands begin with."""
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +47,7 @@ class Presence:
     Args:
         storage: Where the signs are kept.
         lease: After so many seconds without a sign others take this worker for gone.
+        hand: The name of a hand to be, as `new_hand` makes it; empty: this process.
         clock: Gives seconds and never goes back.
         proc: Where Linux shows its processes.
     """
@@ -50,6 +57,7 @@ class Presence:
         storage: Storage,
         *,
         lease: float = LEASE,
+        hand: str = "",
         clock: Callable[[], float] = time.monotonic,
         proc: Path = Path("/proc"),
     ) -> None:
@@ -62,7 +70,10 @@ class Presence:
         self._signs: _Signs | None = None
         self._forgotten: weakref.finalize[..., Presence] | None = None
         self._begun = clock()
-        self.worker = secrets.token_hex(8)
+        if hand and not is_hand(hand):
+            raise InvalidValueError(f"hand is {hand!r}; give a name that flexibo.storage.presence.new_hand() made.")
+        self._hand = hand
+        self.worker = hand or secrets.token_hex(8)
 
     @property
     def seconds(self) -> float:
@@ -70,8 +81,12 @@ class Presence:
         return self._clock() - self._begun
 
     def begin(self) -> None:
-        """Give the first sign, and go on giving signs in the background until `leave`."""
+        """Give the first sign, and go on giving signs in the background until `leave`; a hand signs once."""
         if self._pid == os.getpid():
+            return
+        if self._hand:
+            self._storage.sign(self.worker, Sign(0, 0.0, self._lease, about_a_hand(self._clock(), self._proc)))
+            self._pid = os.getpid()
             return
         if self._pid:  # a copy of the parent's worker, made by a fork: another worker from now on
             self.worker, self._begun = secrets.token_hex(8), self._clock()
@@ -90,8 +105,16 @@ class Presence:
             self._forgotten.detach()
         self._forgotten, self._pid = forgotten, os.getpid()
 
-    def leave(self) -> None:
-        """Say that this worker is gone; what it holds may be given to others at once."""
+    def leave(self, *, holds: bool = False) -> None:
+        """Say that this worker is gone; what it holds may be given to others at once.
+
+        Args:
+            holds: Whether it still has something to answer: a hand then stays until its lease is over.
+        """
+        if self._hand:
+            if not holds:
+                self._remove(self.worker)
+            return
         if self._forgotten is not None:
             self._forgotten.detach()
         if self._pid == os.getpid():
@@ -124,11 +147,14 @@ class Presence:
         A sign that stays behind does no harm, so an error of the storage is none here.
         """
         beat, _ = self._watched.pop(worker, (None, 0.0))
-        if beat is None:
-            return
+        if beat is not None:
+            self._remove(worker, beat)
+
+    def _remove(self, worker: str, beat: int | None = None) -> None:
+        """Remove the sign of a worker, if it is of this beat; an error of the storage is none here."""
         try:
             sign = self._storage.workers().get(worker)
-            if sign is not None and sign.beat == beat:
+            if sign is not None and beat in (None, sign.beat):
                 self._storage.sign(worker, None)
         except Exception:
             logger.debug("The sign of worker %s could not be removed.", worker, exc_info=True)
@@ -144,7 +170,7 @@ class Presence:
         if beat != sign.beat:
             since = self._clock()
             self._watched[worker] = (sign.beat, since)
-        if is_dead(sign.about, self._proc):
+        if is_dead(sign.about, self._proc) or is_over(sign, self._clock(), self._proc):
             return True
         if beat != sign.beat:
             return False
@@ -275,6 +301,39 @@ def is_dead(about: Mapping[str, Any], proc: Path = Path("/proc")) -> bool:
         return _started(proc, pid) != about.get("started")
     except (OSError, ValueError, IndexError):
         return False  # it cannot be told; the lease decides
+
+
+def new_hand() -> str:
+    """The name of a hand that nobody has."""
+    return f"{HAND}{secrets.token_hex(8)}"
+
+
+def is_hand(worker: object) -> bool:
+    """Whether a worker is a hand, by its name."""
+    return isinstance(worker, str) and worker.startswith(HAND)
+
+
+def about_a_hand(now: float, proc: Path = Path("/proc")) -> dict[str, Any]:
+    """Where a hand asked, and when by the clock that all processes of this machine share until its next start."""
+    about: dict[str, Any] = {"host": socket.gethostname()}
+    with suppress(OSError):
+        about |= _place(proc) | {"asked": now}
+    return about
+
+
+def is_over(sign: Sign, now: float, proc: Path = Path("/proc")) -> bool:
+    """Whether the lease of a hand that asked since this machine's last start is surely over.
+
+    Elsewhere nobody's clock says when it asked: there, and after a start, the lease counts from the first look.
+    """
+    asked = sign.about.get("asked")
+    if not isinstance(asked, int | float) or isinstance(asked, bool):
+        return False
+    try:
+        here = _place(proc)
+    except OSError:
+        return False
+    return here == {"boot": sign.about.get("boot"), "pids": sign.about.get("pids")} and now - asked > sign.lease
 
 
 def _place(proc: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError
 
 from flexibo.errors import InvalidTypeError, InvalidValueError
-from flexibo.storage.base import Content, Decide, Sign, StorageError
+from flexibo.storage.base import Content, Decide, NoSuchStorageError, Sign
 from flexibo.storage.databases import Database, Session
 from flexibo.storage.postgresql import PostgreSQL
 from flexibo.storage.schema import SCHEMA, check_known, events, workers
@@ -42,7 +42,7 @@ class SQLStorage:
         self._session, schema = _opened(url, create=create, patience=patience)
         self._shown = self._session.database.shown
         if schema is None and not create:
-            raise StorageError(f"{self._shown} holds no studies; check the storage, or start a study there.")
+            raise NoSuchStorageError(f"{self._shown} holds no studies; check the storage, or start a study there.")
         self._ready = schema == SCHEMA
         if create:
             self._make_ready()
@@ -110,9 +110,14 @@ class StoredStudy:
     events: int
 
 
-def stored_studies(url: str) -> list[StoredStudy]:
-    """The studies of a database by name; nothing is made or changed."""
-    session, schema = _opened(url, create=False, patience=PATIENCE)
+def stored_studies(url: str, *, patience: float = PATIENCE) -> list[StoredStudy]:
+    """The studies of a database by name; nothing is made or changed.
+
+    Args:
+        url: A database URL such as ``sqlite:///study.db``.
+        patience: Seconds to wait for a database that is busy.
+    """
+    session, schema = _opened(url, create=False, patience=patience)
     if schema is None:
         return []
     query = sa.select(events.c.study, sa.func.count()).group_by(events.c.study).order_by(events.c.study)

@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from flexibo.storage.base import StorageError
+from flexibo.storage.base import NoSuchStorageError, StorageError
 
 MAGIC = b"SQLite format 3\0"
 SMALLEST = 512
@@ -58,12 +58,12 @@ def check_place(path: Path, *, create: bool) -> None:
 def _check_place(path: Path, *, create: bool) -> None:
     folder = path.absolute().parent
     if path.is_dir():
-        raise StorageError(f"{path} is a folder; name a file in it for the storage, such as {path / 'study.db'}.")
+        raise NoSuchStorageError(f"{path} is a folder; name a file in it for the storage, such as {path / 'study.db'}.")
     if not folder.is_dir():
-        raise StorageError(f"{path} cannot be made: there is no folder {folder}; make it first.")
+        raise NoSuchStorageError(f"{path} cannot be made: there is no folder {folder}; make it first.")
     if not path.exists():
         if not create:
-            raise StorageError(f"There is no file {path}; check the path of the storage, or start a study there.")
+            raise NoSuchStorageError(f"There is no file {path}; check the path of the storage, or start a study there.")
         if not os.access(folder, os.W_OK | os.X_OK):
             raise StorageError(f"{path} cannot be made: the folder {folder} may not be written; choose another one.")
         return

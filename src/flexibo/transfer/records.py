@@ -59,14 +59,22 @@ def records(history: History, times: Sequence[float | None]) -> list[Record]:
         history: The history of the study.
         times: When each of its events was written.
     """
-    desk = _Desk(history)
+    desk = Desk(history)
     for event, time in zip(history.events, times, strict=True):
         desk.take(event, time)
     return [*desk.evaluations, *desk.added]
 
 
-class _Desk:
-    """Keeps the records while the events go by."""
+class Desk:
+    """Keeps the records while the events go by; one that grows with a study need not begin anew.
+
+    Args:
+        history: The history of the study, for its names.
+
+    Attributes:
+        evaluations: A record per evaluation, in the order in which they were asked.
+        added: A record per result that was brought in.
+    """
 
     def __init__(self, history: History) -> None:
         self._history = history
@@ -75,6 +83,7 @@ class _Desk:
         self.added: list[Record] = []
 
     def take(self, event: Event, time: float | None) -> None:
+        """Note what an event, written at this time, changes; events come in order."""
         match event:
             case Asked():
                 self._ask(event, time)

@@ -1,1 +1,31 @@
-"""What pictures of a study show, as values: the same for every drawing."""
+"""What pictures of a study show, as values: the same for every drawing.
+
+Each function takes a study and returns a frozen value; its `to_dict()` is ready for strict JSON.
+"""
+
+from flexibo.views.axes import Axis
+from flexibo.views.choices import ChoicesView, choices_view
+from flexibo.views.front import FrontView, front_view
+from flexibo.views.importance import ImportanceView, importance_view
+from flexibo.views.parallel import ParallelView, parallel_view
+from flexibo.views.slices import SliceView, slice_view
+from flexibo.views.spending import SpendingView, spending_view
+from flexibo.views.trace import TraceView, trace_view
+
+__all__ = [
+    "Axis",
+    "ChoicesView",
+    "FrontView",
+    "ImportanceView",
+    "ParallelView",
+    "SliceView",
+    "SpendingView",
+    "TraceView",
+    "choices_view",
+    "front_view",
+    "importance_view",
+    "parallel_view",
+    "slice_view",
+    "spending_view",
+    "trace_view",
+]

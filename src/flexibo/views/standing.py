@@ -1,18 +1,21 @@
-"""What can be said of a stored study, ready for JSON: numbers, what is in flight, failures, notes, the front."""
+"""How a stored study stands, ready for JSON: its numbers, what is in flight, what failed, what people noted."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from flexibo.transfer import Record, StudyCopy
+from flexibo.budget import remaining
+from flexibo.costs import Costs
+from flexibo.events import Noted
+from flexibo.storage.presence import is_dead
+from flexibo.transfer import STATES, Record, StudyCopy
+from flexibo.transfer.table import iso_time
 
 
 def overview(copy: StudyCopy, found: Sequence[Record]) -> dict[str, Any]:
     """The study in numbers."""
-    from flexibo.transfer.table import iso_time
-
     history, times = copy.study.history, [time for time in copy.times if time is not None]
     return {
         "name": copy.name,
@@ -28,8 +31,6 @@ def overview(copy: StudyCopy, found: Sequence[Record]) -> dict[str, Any]:
 
 def _objective(copy: StudyCopy, j: int, found: Sequence[Record]) -> dict[str, Any]:
     """How the evaluations of one objective stand; one that is measured with another has none of its own."""
-    from flexibo.transfer import STATES
-
     history, objective = copy.study.history, copy.study.objectives[j]
     mine = [record for record in found if record.objective == objective.name]
     costs = [record.cost for record in mine if record.cost is not None and record.state != "added"]
@@ -68,9 +69,6 @@ def settings(copy: StudyCopy) -> dict[str, Any]:
 
 def reserved(copy: StudyCopy) -> float:
     """What the evaluations in flight are expected to cost."""
-    from flexibo.budget import remaining
-    from flexibo.costs import Costs
-
     history, study = copy.study.history, copy.study
     if history.budget is None or not history.pending:
         return sum(evaluation.cost for evaluation in history.pending.values())
@@ -80,8 +78,6 @@ def reserved(copy: StudyCopy) -> float:
 
 def in_flight(copy: StudyCopy, found: Sequence[Record], now: float) -> list[dict[str, Any]]:
     """What is being measured, by whom, since when, and whether that worker still signs."""
-    from flexibo.transfer.table import iso_time
-
     return [
         {
             "number": record.number,
@@ -104,11 +100,9 @@ def _worker(copy: StudyCopy, record: Record, now: float) -> dict[str, Any]:
     When it last signed follows from when it got this evaluation, by its own clock: people may know that two clocks
     differ, and nothing is decided by it.
     """
-    from flexibo.storage.presence import is_dead
-
     sign = copy.workers.get(record.worker)
     if sign is None:
-        return {"id": record.worker, "host": None, "pid": None, "state": "gone", "silent_seconds": None}
+        return {"id": record.worker, "host": None, "pid": None, "lease": None, "state": "gone", "silent_seconds": None}
     silent = None
     if record.number is not None and record.asked is not None:
         lived = copy.study.history.holders[record.number].seconds
@@ -118,6 +112,7 @@ def _worker(copy: StudyCopy, record: Record, now: float) -> dict[str, Any]:
         "id": record.worker,
         "host": _plain(sign.about, "host"),
         "pid": _plain(sign.about, "pid"),
+        "lease": sign.lease if math.isfinite(sign.lease) else None,
         "state": "dead" if is_dead(sign.about) else state,
         "silent_seconds": silent,
     }
@@ -125,8 +120,6 @@ def _worker(copy: StudyCopy, record: Record, now: float) -> dict[str, Any]:
 
 def failures(found: Sequence[Record]) -> list[dict[str, Any]]:
     """What failed or cannot be measured, the last first."""
-    from flexibo.transfer.table import iso_time
-
     failed = [record for record in found if record.state in ("failed", "impossible")]
     return [
         {
@@ -145,9 +138,6 @@ def failures(found: Sequence[Record]) -> list[dict[str, Any]]:
 
 def notes(copy: StudyCopy) -> list[dict[str, Any]]:
     """What people wrote down, in order."""
-    from flexibo.events import Noted
-    from flexibo.transfer.table import iso_time
-
     pairs = zip(copy.study.events, copy.times, strict=True)
     return [{"text": event.text, "time": iso_time(time) or None} for event, time in pairs if isinstance(event, Noted)]
 

@@ -1,0 +1,242 @@
+"""Draws the pictures of "Ideas in pictures" and "Plots": ``python docs/pictures.py`` writes them to docs/images.
+
+Each is made by the library itself: by its geometry, or by studies of the systems of examples/first_study.py, whose true
+front is known, and examples/three_objectives.py. It takes some minutes on two cores; ``--seeds 1`` is a quick look.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import numpy.typing as npt
+
+matplotlib.use("agg")
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from PIL import Image
+
+from flexibo import Study, plots
+from flexibo.pareto import hypervolume, non_dominated, pareto_region, pinned_gains
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "examples"))
+# They lie beside these pages, not in a package.
+import three_objectives  # noqa: E402
+from first_study import BUDGET, OBJECTIVES, SPACE, energy, error  # noqa: E402
+
+Array = npt.NDArray[np.float64]
+FUNCTIONS = {"error": error, "energy": energy}
+INK, BLUE, ORANGE, GREEN, GREY = "#000000", "#56B4E9", "#D55E00", "#009E73", "#999999"
+COUPLED, DECOUPLED = "ehvi", "flexibo"
+COSTS = ("constant", "log", "sqrt", "ratio")
+TWO = ("front", "hypervolume", "region", "evaluations", "gains", "importance", "parallel", "slices")
+THREE = ("front3d", "pairs")
+WORST = np.array([30.0, 60.0])
+"""The reference point of all errors: percent, joules."""
+
+LOWER = np.array([[0.6, 4.6], [1.5, 2.6], [2.5, 2.2], [3.1, 0.9], [4.4, 0.6]])
+UPPER = np.array([[1.5, 5.6], [2.5, 3.7], [4.2, 4.4], [4.0, 2.4], [5.6, 1.1]])
+CORNER = np.array([6.0, 6.0])
+NAMES = "ABCDE"
+
+
+def main() -> None:
+    """Draw all pictures."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "images", help="where the pictures are written")
+    parser.add_argument("--seeds", type=int, default=10, help="how many studies are averaged")
+    given = parser.parse_args()
+    plt.rcParams.update({"font.size": 9.5, "axes.spines.top": False, "axes.spines.right": False})
+    seeds = range(given.seeds)
+    _write(region_figure(), given.folder / "ideas-region.png")
+    _write(shrinking_figure(), given.folder / "ideas-shrinking.png")
+    _write(decoupling_figure(seeds), given.folder / "ideas-decoupling.png")
+    _write(cost_figure(seeds), given.folder / "ideas-cost.png")
+    plt.rcdefaults()
+    two, three = _finished(_study(0)), _three()
+    for study, names in ((two, TWO), (three, THREE)):
+        for name in names:
+            _write(_figure_of(plots.PICTURES[name].draw(study)), given.folder / f"plots-{name}.png", dpi=110)
+
+
+def _write(figure: Any, path: Path, *, dpi: int = 140) -> None:
+    """Write a figure as a small PNG file, with as many colours as it needs."""
+    content = io.BytesIO()
+    figure.savefig(content, dpi=dpi, format="png")
+    Image.open(content).convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
+    plt.close(figure)
+    print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
+
+
+def _figure_of(axes: Any) -> Any:
+    """The figure of what a picture of `flexibo.plots` returned: axes, or an array of them."""
+    return next(ax for ax in np.ravel(np.array([axes], dtype=object)) if ax is not None).figure
+
+
+def region_figure() -> Any:
+    """Five designs as boxes and the region between the fronts, before and after the measurement that gains most."""
+    keys = np.tile(np.arange(len(LOWER), dtype=np.uint64)[:, None], (1, 2))
+    middle = (LOWER + UPPER) / 2
+    gains = pinned_gains(LOWER, middle, UPPER, CORNER, keys, ((0,), (1,)))
+    design, objective = np.unravel_index(int(gains.argmax()), gains.shape)
+    lower, upper = LOWER.copy(), UPPER.copy()
+    lower[design, objective] = upper[design, objective] = middle[design, objective]
+    figure, axes = plt.subplots(1, 2, figsize=(9.2, 3.9), layout="constrained", sharex=True, sharey=True)
+    titles = ("Before: nothing is measured", f"After measuring the {OBJECTIVES[objective].name} of {NAMES[design]}")
+    for ax, low, high, title in zip(axes, (LOWER, lower), (UPPER, upper), titles, strict=True):
+        volume = pareto_region(low, high, CORNER).volume
+        _boxes(ax, low, high)
+        ax.set_title(f"{title}\nPareto region: {volume:.2f}", fontsize=10)
+        ax.set_xlabel("error (lower is better)")
+    axes[0].set_ylabel("energy (lower is better)")
+    axes[0].legend(loc="upper right", frameon=False, fontsize="small")
+    return figure
+
+
+def _boxes(ax: Axes, lower: Array, upper: Array) -> None:
+    edges = np.unique(np.concatenate([lower[:, 0], upper[:, 0], [0.0, CORNER[0]]]))
+    optimistic, pessimistic = (_staircase(corners, edges) for corners in (lower, upper))
+    ax.fill_between(edges, optimistic, pessimistic, step="post", color=BLUE, alpha=0.35, label="Pareto region")
+    ax.step(edges, optimistic, where="post", color=BLUE, label="optimistic front")
+    ax.step(edges, pessimistic, where="post", color=BLUE, linestyle="--", label="pessimistic front")
+    alive = pareto_region(lower, upper, CORNER).alive
+    for low, high, name, is_alive in zip(lower, upper, NAMES, alive, strict=True):
+        width, height = high - low
+        colour = INK if is_alive else GREY
+        ax.add_patch(Rectangle((low[0], low[1]), width, height, fill=False, edgecolor=colour, linewidth=1.3))
+        ax.annotate(name, (low[0] + width / 2, low[1] + height / 2), ha="center", va="center", color=colour)
+    ax.set(xlim=(0, CORNER[0]), ylim=(0, CORNER[1]))
+
+
+def _staircase(corners: Array, edges: Array) -> Array:
+    """The best energy that designs attain at each error or a lower one."""
+    return np.array([min([CORNER[1], *corners[corners[:, 0] <= edge, 1].tolist()]) for edge in edges])
+
+
+def shrinking_figure() -> Any:
+    """The front and the region of one study at three moments."""
+    study = _study(0)
+    figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.6), layout="constrained", sharey=True)
+    for ax, spent in zip(axes, (0.22 * BUDGET, 0.6 * BUDGET, BUDGET), strict=True):
+        _advance(study, spent)
+        plots.front(study, ax)
+        ax.set(xlim=(2, 16), ylim=(0.1, 60), yscale="log", title=f"{study.spent:.0f} s spent")
+        ax.get_legend().remove()
+    for ax in axes[1:]:
+        ax.set_ylabel("")
+    axes[-1].legend(frameon=False, fontsize="small", loc="upper right")
+    return figure
+
+
+def decoupling_figure(seeds: Sequence[int]) -> Any:
+    """What the same money buys, and how good the fronts are, one objective at a time and all at once."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3.7), layout="constrained")
+    styles = ((DECOUPLED, "-", "one objective at a time"), (COUPLED, "--", "all objectives at once"))
+    for method, line, words in styles:
+        trace = _finished(_study(0, method=method)).trace()
+        for name, colour in (("energy", GREEN), ("error", ORANGE)):
+            counts = np.cumsum([row.objective == name for row in trace])
+            left.step([row.cumulative_cost for row in trace], counts, line, color=colour, label=f"{name}, {words}")
+        costs = np.linspace(0.22 * BUDGET, BUDGET, 14)
+        errors = np.mean([_errors(_study(seed, method=method), costs) for seed in seeds], axis=0)
+        right.plot(costs, 100 * errors, line, color=INK, label=f"{words} ({method})")
+    left.set(xlabel="cost [s]", ylabel="evaluations")
+    right.set(xlabel="cost [s]", ylabel="hypervolume error [%]", ylim=(0, None))
+    for ax in (left, right):
+        ax.legend(frameon=False, fontsize="small")
+    return figure
+
+
+def cost_figure(seeds: Sequence[int]) -> Any:
+    """How the divisor decides what is bought, and what comes of it."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3.4), layout="constrained")
+    at = np.arange(len(COSTS))
+    bought, errors = [], []
+    for cost in COSTS:
+        studies = [_finished(_study(seed, cost=cost)) for seed in seeds]
+        bought.append([np.mean([study.summary().costs[name] for study in studies]) for name in FUNCTIONS])
+        errors.append(100 * np.mean([_error(study) for study in studies]))
+    trainings, readings = np.transpose(bought)
+    left.barh(at, trainings, color=ORANGE, label="spent on the error (60 s each)")
+    left.barh(
+        at, readings, left=trainings, color=GREEN, hatch="//", edgecolor="white", label="on the energy (1 s each)"
+    )
+    left.set(xlabel="cost [s]", yticks=at, yticklabels=COSTS, xlim=(0, BUDGET))
+    left.legend(frameon=False, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    right.barh(at, errors, color=GREY)
+    right.bar_label(right.containers[0], fmt="%.2f", padding=3)
+    right.set(xlabel=f"hypervolume error [%], mean of {len(seeds)} seeds", yticks=at, yticklabels=COSTS)
+    for ax in (left, right):
+        ax.invert_yaxis()
+    return figure
+
+
+def _study(seed: int, **settings: Any) -> Study:
+    return Study(SPACE, OBJECTIVES, budget=BUDGET, seed=seed, n_initial=5, **settings)
+
+
+def _three() -> Study:
+    study = Study(three_objectives.SPACE, three_objectives.OBJECTIVES, budget=1200, seed=0, n_initial=6)
+    functions = {name: getattr(three_objectives, name) for name in ("error", "memory")}
+    study.run({**functions, "energy": three_objectives.run_on_board}, progress=False)
+    return study
+
+
+def _finished(study: Study) -> Study:
+    study.run(FUNCTIONS, progress=False)
+    return study
+
+
+def _advance(study: Study, spent: float) -> None:
+    """Measure until so much is spent, or nothing is left to ask."""
+    while study.spent < spent and (evaluation := study.ask()):
+        value, cost = FUNCTIONS[evaluation.objective](evaluation.design)
+        study.tell(evaluation, value, cost=cost)
+
+
+def _errors(study: Study, costs: Array) -> list[float]:
+    """The hypervolume error when so much was spent, for each of some rising costs."""
+    errors = []
+    for cost in costs:
+        _advance(study, float(cost))
+        errors.append(_error(study))
+    return errors
+
+
+def _error(study: Study) -> float:
+    """The share of the true front's hypervolume that the designs of the study's front miss, by their true values."""
+    found = np.array([_truth(row.design) for row in study.front()])
+    return 1.0 - hypervolume(found, WORST) / _best()
+
+
+def _truth(design: Any) -> tuple[float, float]:
+    return error(design)[0], energy(design)[0]
+
+
+@cache
+def _best() -> float:
+    """The hypervolume of the true front, on a fine grid of clocks."""
+    values = np.array(
+        [
+            _truth({"layers": layers, "filters": filters, "kernel": kernel, "cpu_ghz": ghz, "cores": cores})
+            for layers in range(1, 7)
+            for filters in (16, 24, 32, 48, 64, 96, 128, 192, 256)
+            for kernel in ("1x1", "3x3", "5x5")
+            for cores in range(1, 7)
+            for ghz in np.linspace(0.3, 2.3, 101)
+        ]
+    )
+    return float(hypervolume(values[non_dominated(values)], WORST))
+
+
+if __name__ == "__main__":
+    main()

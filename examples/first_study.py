@@ -1,0 +1,60 @@
+"""A first study: the error and the energy of a network, where knowing the error is 60 times as dear.
+
+Two formulas stand in for a training and for a reading on a board; each returns its value and what it would have cost in
+seconds. Run it with ``python examples/first_study.py``; it takes a few seconds.
+"""
+
+from __future__ import annotations
+
+from flexibo import Design, Objective, Space, Study
+
+BUDGET = 1500
+SPACE = Space(
+    {
+        "layers": (1, 6),
+        "filters": [16, 24, 32, 48, 64, 96, 128, 192, 256],
+        "kernel": ["1x1", "3x3", "5x5"],
+        "cpu_ghz": (0.3, 2.3),
+        "cores": (1, 6),
+    }
+)
+OBJECTIVES = [
+    Objective("error", unit="%", options=["layers", "filters", "kernel"]),  # the clock does not change it
+    Objective("energy", unit="J"),
+]
+
+
+def error(design: Design) -> tuple[float, float]:
+    """The error in percent that a training would find, and what the training would cost."""
+    penalty = {"1x1": 5.0, "3x3": 0.0, "5x5": 1.0}[design["kernel"]]
+    return 2.0 + 400.0 / (design["filters"] * design["layers"]) + 0.4 * design["layers"] + penalty, 60.0
+
+
+def energy(design: Design) -> tuple[float, float]:
+    """The joules that a board would need for a thousand images, and what the reading would cost."""
+    area = {"1x1": 1.0, "3x3": 2.5, "5x5": 6.0}[design["kernel"]]
+    watts = 1.5 + design["cores"] * (0.4 + design["cpu_ghz"] ** 3 / 2)
+    work = design["filters"] * design["layers"] * area / 300.0
+    return watts * work / (design["cpu_ghz"] * (0.4 + 0.6 * design["cores"] ** 0.7)), 1.0
+
+
+def main() -> None:
+    """Search, then say what was bought and what was found."""
+    study = Study(SPACE, OBJECTIVES, budget=BUDGET, seed=0, n_initial=5)
+    study.run({"error": error, "energy": energy}, progress=False)
+
+    print("The first questions after the initial designs:")
+    for evaluation in [e for e in study.history.asked if not e.initial][:4]:
+        print(f"  {evaluation.objective:6} of {dict(evaluation.design)}")
+        print(f"         {evaluation.why}")
+    print("\nThe front:")
+    print(study.front())
+    print("\nWhat it took:")
+    print(study.summary())
+    pairs = BUDGET / 61
+    readings = study.summary().evaluations["energy"]
+    print(f"\nThe same budget pays for {pairs:.0f} designs measured in both; here {readings} readings were made.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+"""What ``flexibo doctor`` looks at besides packages: meters, GPUs, databases, clusters, browser, data, knobs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from flexibo.cli.findings import Check, Finding, output_of, python_says
+from flexibo.cli.packages import dependencies, extras
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "firefox", "microsoft-edge", "xdg-open")
+_CLUSTER = """
+import sys
+from flexibo.errors import FlexiBOError
+from flexibo.executors import find_executor
+try:
+    find_executor(sys.argv[1], address=sys.argv[2]).close()
+except FlexiBOError as error:
+    sys.exit(" ".join(str(error).split()))
+"""
+_TORCH = """
+import torch
+n = torch.cuda.device_count() if torch.cuda.is_available() else 0
+print(f"torch {torch.__version__} sees", ", ".join(torch.cuda.get_device_name(i) for i in range(n)) or "no GPU")
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the user asked to be looked at.
+
+    Attributes:
+        storage: The URL of a storage; empty: none.
+        dask: The address of a Dask scheduler; empty: none.
+        ray: The address of a Ray cluster; empty: none.
+        data: The folder of data; empty: none.
+        limit: Seconds for each check.
+    """
+
+    storage: str = ""
+    dask: str = ""
+    ray: str = ""
+    data: str = ""
+    limit: float = 10.0
+
+
+def checks(wanted: Wanted) -> list[Check]:
+    """Everything that is looked at, in the order of the report."""
+    return [
+        Check("Python", "python", _python),
+        Check("Packages", "packages", dependencies),
+        Check("Extras", "extras", extras),
+        *(Check("Meters", f"{kind}-meter", partial(_meter, kind)) for kind in ("rapl", "nvml", "ina3221")),
+        Check("GPUs", "gpu", partial(_gpus, wanted.limit)),
+        Check("GPUs", "torch", partial(_torch, wanted.limit)),
+        Check("Databases", "sqlite", _sqlite),
+        Check("Databases", "storage", partial(_storage, wanted.storage)),
+        Check("Clusters", "dask-cluster", partial(_cluster, "dask", wanted.dask, wanted.limit)),
+        Check("Clusters", "ray-cluster", partial(_cluster, "ray", wanted.ray, wanted.limit)),
+        Check("Look", "browser", _browser),
+        Check("Data", "data", partial(_folder, wanted.data)),
+        Check("Data", "tables", partial(_tables, wanted.data)),
+        Check("Data", "training", partial(_training, wanted.data)),
+        Check("Knobs", "knobs", _knobs),
+        Check("Knobs", "journal", partial(_journal, os.environ)),
+    ]
+
+
+def _python() -> Iterator[Finding]:
+    import platform
+    import sys
+
+    from flexibo import __version__
+
+    yield Finding("Python", "flexibo", "good", f"{__version__}, in {Path(__file__).parents[1]}")
+    yield Finding("Python", "python", "good", f"{platform.python_version()}, {sys.executable}")
+    yield Finding("Python", "system", "good", f"{platform.platform()}, {os.cpu_count()} cores")
+
+
+def _meter(kind: str) -> Iterator[Finding]:
+    from flexibo.errors import MissingExtraError
+    from flexibo.hardware import MeterError, open_meter
+
+    try:
+        meter = open_meter(kind)
+    except (MeterError, MissingExtraError) as error:
+        yield Finding("Meters", f"{kind}-meter", "absent", str(error))
+    else:
+        yield Finding("Meters", f"{kind}-meter", "good", f"{meter.name} can be read")
+
+
+def _gpus(limit: float) -> Iterator[Finding]:
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        yield Finding("GPUs", "gpu", "absent", "There is no nvidia-smi, so no NVIDIA driver, on this machine.")
+        return
+    query = "--query-gpu=name,memory.total,driver_version"
+    status, said = output_of([program, query, "--format=csv,noheader"], limit=limit)
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    if status or not lines:
+        yield Finding("GPUs", "gpu", "wrong", said.strip() or "nvidia-smi lists no GPU.", "nvidia-smi says more")
+    for line in lines if not status else ():
+        yield Finding("GPUs", "gpu", "good", line)
+
+
+def _torch(limit: float) -> Iterator[Finding]:
+    from importlib.util import find_spec
+
+    if find_spec("torch") is None:
+        yield Finding("GPUs", "torch", "absent", "torch is not installed.", "pip install 'flexibo[dnn]'")
+        return
+    status, said = python_says(_TORCH, limit=limit)
+    yield Finding("GPUs", "torch", "wrong" if status else "good", said.strip())
+
+
+def _sqlite() -> Iterator[Finding]:
+    import sqlite3
+
+    yield Finding("Databases", "sqlite", "good", f"SQLite {sqlite3.sqlite_version}")
+
+
+def _storage(url: str) -> Iterator[Finding]:
+    """Whether the storage that was named can be read; what it says never holds its password."""
+    from flexibo.errors import FlexiBOError
+    from flexibo.storage import shown_url, stored_studies
+
+    if not url:
+        text = "No storage is named; give --storage, or set FLEXIBO_STORAGE, to see whether it can be reached."
+        yield Finding("Databases", "storage", "absent", text)
+        return
+    try:
+        studies = stored_studies(url)
+    except FlexiBOError as error:
+        yield Finding("Databases", "storage", "wrong", str(error))
+    except Exception as error:  # a driver's words may hold all it was given
+        yield Finding("Databases", "storage", "wrong", f"{shown_url(url)} cannot be used ({type(error).__name__}).")
+    else:
+        many = "1 study" if len(studies) == 1 else f"{len(studies)} studies"
+        yield Finding("Databases", "storage", "good", f"{shown_url(url)} holds {many}")
+
+
+def _cluster(kind: str, address: str, limit: float) -> Iterator[Finding]:
+    from importlib.util import find_spec
+
+    name, package = f"{kind}-cluster", {"dask": "distributed", "ray": "ray"}[kind]
+    if find_spec(package) is None:
+        told = f"{address} was not tried: " * bool(address) + f"{package} is not installed."
+        yield Finding("Clusters", name, "wrong" if address else "absent", told, f"pip install 'flexibo[{kind}]'")
+    elif not address:
+        yield Finding("Clusters", name, "absent", f"No cluster is named; give --{kind} ADDRESS to reach one.")
+    else:
+        status, said = python_says(_CLUSTER, kind, address, limit=limit)
+        yield Finding("Clusters", name, "wrong" if status else "good", said if status else f"{address} answers")
+
+
+def _browser() -> Iterator[Finding]:
+    here = [name for name in BROWSERS if shutil.which(name)]
+    if here:
+        yield Finding("Look", "browser", "good", f"{here[0]} can show the dashboard")
+    else:
+        text = "There is no browser here; open the dashboard from another machine through a tunnel."
+        yield Finding("Look", "browser", "absent", text, "ssh -L 8765:127.0.0.1:8765 THIS_MACHINE")
+
+
+def _folder(data: str) -> Iterator[Finding]:
+    if not data:
+        yield Finding("Data", "data", "absent", "FLEXIBO_DATA is not set.", "export FLEXIBO_DATA=FOLDER")
+    elif not Path(data).is_dir():
+        yield Finding("Data", "data", "wrong", f"FLEXIBO_DATA is {data}, which is no folder.", f"mkdir -p {data}")
+    else:
+        yield Finding("Data", "data", "good", f"FLEXIBO_DATA is {data}")
+
+
+def _tables(data: str) -> Iterator[Finding]:
+    from flexibo.benchmarks.datasets import status
+
+    found = status(Path(data) if data else None)
+    good = sum(one.complete for one in found)
+    faults = [f"{one.dataset.name}: {one.fault}" for one in found if one.present and not one.complete]
+    text = f"{good} of {len(found)} recorded tables" + (f"; {faults[0]}" if faults else "")
+    if good == len(found):
+        yield Finding("Data", "tables", "good", text)
+    else:
+        yield Finding("Data", "tables", "wrong" if faults else "absent", text, "flexibo data")
+
+
+def _training(data: str) -> Iterator[Finding]:
+    from flexibo.errors import FlexiBOError
+    from flexibo.systems.catalogue import SYSTEMS
+    from flexibo.systems.data.catalogue import find_dataset
+
+    ready = []
+    for entry in SYSTEMS.values() if data else ():
+        try:
+            find_dataset(entry.datasets, Path(data))
+            ready.append(entry.name)
+        except FlexiBOError:  # absent, or damaged; flexibo run says how
+            continue
+    text = f"training data of {len(ready)} of {len(SYSTEMS)} systems" + (f": {', '.join(ready)}" if ready else "")
+    yield Finding("Data", "training", "good" if ready else "absent", text, "" if ready else "flexibo systems")
+
+
+def _knobs() -> Iterator[Finding]:
+    from flexibo.hardware.knobs import LinuxMachine, NvidiaGpus, all_knobs, state
+
+    gpus = NvidiaGpus(allow=False)
+    machine = LinuxMachine(nvidia=gpus)
+    states = [state(knob, machine) for knob in all_knobs(machine, gpus)]
+    free = [one.name for one in states if one.offered and not one.refusal]
+    barred = [one.name for one in states if one.offered and one.refusal]
+    told = f"{len(free)} may be set" + (f" ({', '.join(free)})" if free else "")
+    told += f", {len(barred)} more with other permissions" if barred else ""
+    remedy = "" if free and not barred else "flexibo knobs list"
+    yield Finding("Knobs", "knobs", "good" if free else "absent", told, remedy)
+
+
+def _journal(environment: Mapping[str, str]) -> Iterable[Finding]:
+    from flexibo.hardware.knobs import default_path
+
+    path = default_path(environment, Path.home())
+    if path.exists():
+        text = f"{path} keeps settings that a session changed; if it was killed, put them back."
+        return [Finding("Knobs", "journal", "wrong", text, "flexibo knobs restore")]
+    return []

@@ -1,0 +1,112 @@
+"""``flexibo doctor``: what is installed, what can be reached, what is missing and how to get it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from shutil import get_terminal_size
+from textwrap import wrap
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flexibo.cli.exits import ExitStatus
+from flexibo.cli.screen import in_words, print_json
+from flexibo.cli.storage_options import VARIABLE, JSONFlag
+from flexibo.cli.words import names, seconds
+
+if TYPE_CHECKING:
+    from flexibo.cli.findings import Finding
+
+MARKS = {"good": "✓", "absent": "–", "wrong": "!"}  # noqa: RUF001  # a dash that is no minus
+
+ALWAYS_NEEDED = ("Python", "Packages")
+
+
+def doctor(
+    storage: Annotated[
+        str,
+        typer.Option(
+            help="See whether this storage can be reached.", envvar=VARIABLE, show_envvar=True, show_default=False
+        ),
+    ] = "",
+    dask: Annotated[
+        str,
+        typer.Option(help="See whether this Dask scheduler answers, as in tcp://10.0.0.1:8786.", show_default=False),
+    ] = "",
+    ray: Annotated[
+        str, typer.Option(help="See whether this Ray cluster answers, as in ray://10.0.0.1:10001.", show_default=False)
+    ] = "",
+    data: Annotated[
+        str, typer.Option(help="The folder of data.", envvar="FLEXIBO_DATA", show_envvar=True, show_default=False)
+    ] = "",
+    need: Annotated[
+        list[str] | None, typer.Option(help="Exit with status 1 unless this is good, as in plot, rapl-meter or gpu.")
+    ] = None,
+    limit: Annotated[str, typer.Option(help="Give each check up after so long.")] = "25s",
+    json: JSONFlag = False,
+) -> None:
+    """Say what is installed, which meters, GPUs, databases and clusters can be reached, and how to get what is missing.
+
+    Exit status 1 means that something does not work that flexibo cannot do without or that you asked for: a storage, a
+    cluster, a folder, or what --need names.
+    """
+    from flexibo.cli.checks import Wanted, checks
+    from flexibo.cli.findings import found
+    from flexibo.errors import unknown_name
+
+    wanted = Wanted(storage, dask, ray, data, seconds(limit))
+    # What runs programs of its own stops them at the limit, and needs a moment to say so.
+    findings = found(checks(wanted), limit=wanted.limit + 5.0)
+    known = {finding.name for finding in findings}
+    for name in names(need or []):
+        if name not in known:
+            raise unknown_name("check", name, known)
+    given = {"storage": storage, "dask-cluster": dask, "ray-cluster": ray, "data": data}
+    failed = _failed(findings, {*(what for what in given if given[what]), *names(need or [])})
+    if json:
+        print_json(_facts(findings, failed))
+    else:
+        for line in _lines(findings, failed, get_terminal_size().columns):
+            typer.echo(line)
+    if failed:
+        raise typer.Exit(ExitStatus.NOTHING)
+
+
+def _failed(findings: Sequence[Finding], needed: Collection[str]) -> list[str]:
+    """What is needed and not good, in the order of the findings."""
+    mattering = [one for one in findings if one.name in needed or one.group in ALWAYS_NEEDED]
+    return list(dict.fromkeys(one.name for one in mattering if one.state != "good"))
+
+
+def _facts(findings: Sequence[Finding], failed: Collection[str]) -> dict[str, object]:
+    from dataclasses import asdict
+
+    return {"good": not failed, "failed": list(failed), "findings": [asdict(finding) for finding in findings]}
+
+
+def _lines(findings: Sequence[Finding], failed: Collection[str], width: int) -> Iterator[str]:
+    """The report: a heading per group, a mark and a line per finding, and what to do below it."""
+    column = max(len(finding.name) for finding in findings) + 2
+    group = ""
+    for finding in findings:
+        if finding.group != group:
+            yield ("\n" if group else "") + finding.group
+            group = finding.group
+        heading = f"  {MARKS[finding.state]} {finding.name.ljust(column)}"
+        yield from _wrapped(heading, in_words(finding.text), width)
+        if finding.remedy:
+            yield from _wrapped(" " * len(heading), f"-> {in_words(finding.remedy)}", width)
+    yield ""
+    yield f"{MARKS['good']} good   {MARKS['absent']} not here   {MARKS['wrong']} wrong   -> what to type"
+    yield f"Not good, but needed: {', '.join(failed)}." if failed else "Everything that is needed is good."
+
+
+def _wrapped(heading: str, text: str, width: int) -> list[str]:
+    return wrap(
+        text,
+        max(width, len(heading) + 20),
+        initial_indent=heading,
+        subsequent_indent=" " * len(heading),
+        break_on_hyphens=False,
+        break_long_words=False,
+    ) or [heading.rstrip()]

@@ -1,0 +1,191 @@
+"""``flexibo run study.yaml --dry-run``: the whole study as it was understood, and what would be asked first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from flexibo.cli.going_on import near
+from flexibo.cli.screen import harmless_console, options
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from flexibo.cli.running import Place
+    from flexibo.objectives import Objective
+    from flexibo.space.options import Option
+    from flexibo.study import Study
+    from flexibo.studyfile import StudyFile
+
+FIRST = 3
+"""How many questions are shown."""
+
+
+def show_plan(file: StudyFile, url: str, settings: Mapping[str, Any], place: Place, *, json: bool) -> None:
+    """Print the study that a file describes; nothing is measured or stored."""
+    study, is_begun = _rehearsal(file, url, settings)
+    plan = _plan(file, url, study, place, is_begun=is_begun)
+    if json:
+        from json import dumps
+
+        typer.echo(dumps(plan, indent=2))
+        return
+    with harmless_console() as console:
+        _print(plan, study, console)
+
+
+def _rehearsal(file: StudyFile, url: str, settings: Mapping[str, Any]) -> tuple[Study, bool]:
+    """The study in memory, a copy of the stored one if there is one; and whether there is."""
+    from flexibo.storage import MemoryStorage
+    from flexibo.transfer import study_copy
+
+    memory = MemoryStorage()
+    name = settings.get("name", file.name)
+    is_begun = _is_stored(url, name)
+    if is_begun:
+        contents = study_copy(url, name).contents
+        memory.commit(0, lambda _: list(contents))
+    return file.study(**{**settings, "storage": memory}), is_begun
+
+
+def _is_stored(url: str, name: str) -> bool:
+    from flexibo.errors import FlexiBOError
+    from flexibo.storage import stored_studies
+
+    try:
+        return any(study.name == name for study in stored_studies(url))
+    except FlexiBOError:  # there is no database yet
+        return False
+
+
+def _plan(file: StudyFile, url: str, study: Study, place: Place, *, is_begun: bool) -> dict[str, Any]:
+    from flexibo.storage import shown_url
+
+    settings = study.settings
+    return {
+        "file": str(file.path),
+        "name": study.name,
+        "storage": shown_url(url),
+        "begun": is_begun,
+        "measurements": len(study.history.measurements),
+        "method": study.method.name,
+        "budget": study.budget,
+        "spent": study.spent,
+        "seed": settings.seed if is_begun or "seed" in file.settings else None,
+        "options": {name: _option(option) for name, option in study.space.options.items()},
+        "conditions": {child: {p: list(v) for p, v in of.items()} for child, of in study.space.conditions.items()},
+        "designs": None if study.space.size == float("inf") else study.space.size,
+        "objectives": [{**objective.to_dict(), "measured_by": _how(file, objective)} for objective in study.objectives],
+        "reference": study.reference,
+        "initial_designs": len(settings.initial_designs),
+        "stop": dict(study.history.stop or {}),
+        "executor": {"name": place.executor, "workers": place.workers, "address": place.address or None},
+        "first": _first(file, study),
+        "stopped": study.stopped,
+    }
+
+
+def _option(option: Option) -> dict[str, Any]:
+    from flexibo.space.options import option_to_dict
+
+    return option_to_dict(option)
+
+
+def _how(file: StudyFile, objective: Objective) -> str:
+    """What measures an objective, in words."""
+    from flexibo.studyfile import Command, Function
+
+    if objective.measured_with is not None:
+        return f"with {objective.measured_with}"
+    measure = file.measures[objective.name]
+    if isinstance(measure, Command):
+        return f"command: {measure.template.text.strip()}"
+    return f"function: {measure.place}" if isinstance(measure, Function) else repr(measure)
+
+
+def _first(file: StudyFile, study: Study) -> list[dict[str, Any]]:
+    """What would be asked first, with the command as it would be run."""
+    from flexibo.studyfile import Command
+
+    found = []
+    for evaluation in study.ask(FIRST):
+        measure = file.measures[evaluation.objective]
+        command = measure.template.filled(evaluation.design).strip() if isinstance(measure, Command) else None
+        found.append(
+            {
+                "objective": evaluation.objective,
+                "design": dict(evaluation.design),
+                "why": evaluation.why,
+                "command": command,
+            }
+        )
+    return found
+
+
+def _print(plan: Mapping[str, Any], study: Study, console: Console) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    facts = {
+        "study": plan["name"],
+        "file": plan["file"],
+        "storage": near(plan["storage"]) + (f" ({plan['measurements']} measurements)" if plan["begun"] else " (new)"),
+        "method": plan["method"],
+        "budget": "none" if plan["budget"] is None else f"{plan['budget']:g}, {plan['spent']:.4g} spent",
+        "seed": "drawn when the study begins" if plan["seed"] is None else str(plan["seed"]),
+        "initial designs": str(plan["initial_designs"]),
+        "stop": ", ".join(f"{rule} {limit:g}" for rule, limit in plan["stop"].items()) or "at the end of the budget",
+        "executor": ", ".join(_executor_words(plan["executor"])),
+    }
+    for key, value in facts.items():
+        console.print(Text(f"{key:<16} {value}"), soft_wrap=True)
+    tables = (
+        ("Options", ("option", "values", "matters when"), _option_rows(plan)),
+        ("Objectives", ("objective", "goal", "depends on", "measured by"), _objective_rows(plan, study)),
+    )
+    for title, headings, rows in tables:
+        table = Table(*headings, title=title, title_justify="left")
+        for row in rows:
+            table.add_row(*map(Text, row))
+        console.print(table)
+    console.print(Text(f"Asked first{'' if plan['first'] else ': nothing. ' + plan['stopped']}"))
+    for n, question in enumerate(plan["first"], 1):
+        console.print(Text(f"{n}. {question['objective']} of {options(question['design'])}"), soft_wrap=True)
+        if question["command"]:
+            console.print(Text(f"   $ {question['command']}"), soft_wrap=True)
+    console.print("Nothing was measured or stored.")
+
+
+def _executor_words(executor: Mapping[str, Any]) -> list[str]:
+    """Where evaluations are measured, in words."""
+    found = [executor["name"]]
+    found += [f"{executor['workers']} at a time"] if executor["workers"] else []
+    return [*found, f"at {executor['address']}"] if executor["address"] else found
+
+
+def _option_rows(plan: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    rows = []
+    for name, option in plan["options"].items():
+        if "values" in option:
+            values = ", ".join(map(str, option["values"])) + (" (unordered)" if option["kind"] == "categorical" else "")
+        else:
+            kind = "whole numbers " if option["kind"] == "integer" else ""
+            values = f"{kind}{option['low']:g} to {option['high']:g}{', log scale' if option['log'] else ''}"
+        parents = plan["conditions"].get(name, {})
+        when = ", ".join(f"{parent} is {' or '.join(map(str, allowed))}" for parent, allowed in parents.items())
+        rows.append((name, values, when or "always"))
+    return rows
+
+
+def _objective_rows(plan: Mapping[str, Any], study: Study) -> list[tuple[str, str, str, str]]:
+    rows = []
+    for objective, found in zip(study.objectives, plan["objectives"], strict=True):
+        goals = [str(objective.direction)] if objective.optimise else []
+        goals += [f"at most {objective.at_most:g}"] if objective.at_most is not None else []
+        goals += [f"at least {objective.at_least:g}"] if objective.at_least is not None else []
+        unit = f" ({objective.unit})" if objective.unit else ""
+        depends = "all options" if objective.options is None else ", ".join(objective.options)
+        rows.append((objective.name + unit, ", ".join(goals), depends, found["measured_by"]))
+    return rows

@@ -1,0 +1,218 @@
+"""``flexibo run study.yaml``: a study from a file, run, gone on with, or only looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from flexibo.cli.going_on import facts, larger_budget, sentences, typed
+from flexibo.cli.words import names, seconds
+from flexibo.words import harmless, one_line
+
+if TYPE_CHECKING:
+    from flexibo.cli.running import Place
+    from flexibo.study import Study
+    from flexibo.studyfile import StudyFile
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What was typed beside the file; what is empty or None comes from the file.
+
+    Attributes:
+        budget: Time for measurements.
+        method: The method.
+        seed: The seed.
+        storage: Where the study is kept.
+        is_storage_typed: Whether the storage was typed, rather than found in the environment.
+        name: The name of the study.
+        only: The objectives that are measured here.
+        executor: Where evaluations are measured.
+        workers: How many at a time.
+        address: Where a cluster is.
+        lease: How long a sign of life lasts.
+        idle: Stop after so long without anything to do.
+        out: Where the picture is saved.
+        json: Print JSON.
+    """
+
+    budget: str = ""
+    method: str = ""
+    seed: int | None = None
+    storage: str = ""
+    is_storage_typed: bool = False
+    name: str = ""
+    only: tuple[str, ...] = ()
+    executor: str = ""
+    workers: int | None = None
+    address: str = ""
+    lease: str = ""
+    idle: str = ""
+    out: Path | None = None
+    json: bool = False
+
+    def settings(self) -> dict[str, Any]:
+        """The arguments of a study that were typed."""
+        found = {
+            "budget": seconds(self.budget) if self.budget else None,
+            "method": self.method or None,
+            "seed": self.seed,
+            "name": self.name or None,
+            "lease": seconds(self.lease) if self.lease else None,
+        }
+        return {key: value for key, value in found.items() if value is not None}
+
+    def options(self, *, budget: str) -> dict[str, object]:
+        """The options that must be typed again to go on."""
+        from flexibo.storage import shown_url
+
+        storage = self.storage if self.is_storage_typed else ""
+        return {
+            "--budget": budget,
+            "--method": self.method,
+            "--seed": None if self.seed is None else str(self.seed),
+            "--storage": shown_url(storage) if storage else "",
+            "--name": self.name,
+            "--only": list(self.only),
+            "--executor": self.executor,
+            "--workers": self.workers,
+            "--address": self.address,
+            "--idle": self.idle,
+        }
+
+
+def run_file(path: Path, given: Typed, *, dry: bool) -> None:
+    """Run the study of a file, or with `dry` only show what would be run."""
+    from flexibo.cli.running import checked_picture, end
+    from flexibo.cli.study_files import chosen_storage, note_change
+    from flexibo.studyfile import read_study_file
+
+    file = read_study_file(path)
+    url = chosen_storage(file, given.storage, typed=given.is_storage_typed)
+    place, settings = placed(file, given), given.settings()
+    if dry:
+        from flexibo.cli.dry_run import show_plan
+
+        show_plan(file, url, settings, place, json=given.json)
+        return
+    picture = checked_picture(given.out or default_picture(file))
+    study = _opened(file, {**settings, "storage": url})
+    if (change := note_change(study, file)) and not given.json:
+        typer.echo(harmless(change))
+    command = typed(["flexibo", "run", str(path)], given.options(budget=given.budget))
+    larger = typed(["flexibo", "run", str(path)], given.options(budget=larger_budget(study.budget)))
+    finish(study, file, given.only, place, url, (command, larger), json=given.json, picture=picture)
+    end(study)
+
+
+def _opened(file: StudyFile, settings: Mapping[str, Any]) -> Study:
+    """The study of a file; where a stored one is another, what to do is said in terms of files."""
+    from flexibo.errors import InvalidValueError
+
+    try:
+        return file.study(**settings)
+    except InvalidValueError as error:
+        if not str(error).startswith("The stored study"):
+            raise
+        told = str(error).partition(" Open it with")[0]
+        raise InvalidValueError(
+            f"{told} Give {file.path.name} back what it said, or begin another study with --name or the key name."
+        ) from None
+
+
+def default_picture(file: StudyFile) -> Path:
+    """Where the front is drawn: beside the file, in the working folder's terms."""
+    path = file.path.with_suffix(".png")
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def placed(file: StudyFile, given: Typed) -> Place:
+    """Where evaluations are measured: as typed, else as the file says, as far as the executor takes it."""
+    from flexibo.cli.running import Place
+    from flexibo.executors import EXECUTORS
+
+    mine = file.executor
+    name = given.executor or mine.name
+    takes = EXECUTORS[name].takes if name in EXECUTORS else ()
+    return Place(
+        name,
+        given.workers or (mine.workers if "n" in takes else None),
+        given.address or (mine.address if "address" in takes else ""),
+        given.idle,
+        slots=dict(mine.slots) if "slots" in takes else {},
+        resources=dict(mine.resources) if "resources" in takes else {},
+        patience=mine.patience if "patience" in takes else None,
+    )
+
+
+def finish(
+    study: Study,
+    file: StudyFile,
+    only: Collection[str],
+    place: Place,
+    url: str,
+    commands: tuple[str, str],
+    *,
+    json: bool,
+    picture: Path | None,
+) -> None:
+    """Measure until there is nothing more to ask, and say what came of it.
+
+    Args:
+        study: The study.
+        file: The file with its functions and commands.
+        only: The objectives that are measured here; empty for all.
+        place: Where.
+        url: Where the study is kept.
+        commands: What goes on with the study, and what does so with a larger budget.
+        json: Print one JSON object and nothing else.
+        picture: Where the front is drawn.
+    """
+    from flexibo.cli.running import measure
+    from flexibo.cli.showing import save_picture
+    from flexibo.cli.working import leads_of
+
+    leads = leads_of(study.history, names(list(only)))
+    if not json:
+        _introduce(study, file)
+    before = _attempts(study)
+    measure(study, file.measures, leads, place, quiet=json)
+    if json:
+        from json import dumps
+
+        typer.echo(dumps(facts(study, url, commands[0]), indent=2))
+        return
+    from flexibo.cli.screen import harmless_console
+
+    with harmless_console() as console:
+        if picture is not None and study.front():
+            save_picture(study, picture, console)
+    for sentence in sentences(study, url, *commands, measured=_attempts(study) - before):
+        typer.echo(harmless(sentence))
+
+
+def _attempts(study: Study) -> int:
+    """How many evaluations were answered or failed, by whomever."""
+    from flexibo.events import Failed, Told
+
+    return sum(isinstance(event, Told | Failed) for event in study.events)
+
+
+def _introduce(study: Study, file: StudyFile) -> None:
+    """Say what is run, and how far it is."""
+    from flexibo.cli.words import size
+
+    count, done = len(study.space.names), len(study.history.measurements)
+    limit = "without a budget" if study.budget is None else f"budget {study.budget:g}"
+    lines = [
+        f"{study.name} ({file.path.name}): {count} option{'s' * (count != 1)}, {size(study.space.size)} designs; "
+        f"objectives {', '.join(study.history.names)}; {limit}."
+    ]
+    if done:
+        lines.append(f"Going on after {done} measurement{'s' * (done != 1)}, with {study.spent:.4g} spent.")
+    for line in lines:
+        typer.echo(one_line(line))

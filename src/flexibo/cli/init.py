@@ -1,0 +1,98 @@
+"""``flexibo init``: a study file to begin with."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flexibo.cli.going_on import typed
+from flexibo.words import one_line
+
+SUFFIXES = (".yaml", ".yml")
+
+
+def init(
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FOLDER|FILE",
+            help="A folder, or the name of the study file; by default study.yaml here.",
+            show_default=False,
+        ),
+    ] = Path(),
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing: write an example that runs at once.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+) -> None:
+    """Write a study file: in a terminal from your answers, with --yes or without a terminal an example.
+
+    The example has remarks on every line and comes with the small program that it tunes; flexibo run study.yaml runs
+    it in about a minute.
+    """
+    from flexibo.cli.files import check_free
+
+    path = target if target.suffix.lower() in SUFFIXES else target / "study.yaml"
+    asks = not yes and is_terminal()
+    _check_folder(path)
+    if asks:
+        from flexibo.cli.wizard import study_of_answers
+
+        if path.parent.is_dir():
+            check_free(path, force=force)
+        text = study_of_answers(path)
+        if text is None:
+            typer.echo("Nothing was written.")
+            raise typer.Exit(1)
+        contents = {path: text}
+    else:
+        contents = _example(path)
+        if not yes:
+            typer.echo("This is no terminal to ask questions in, so here is the example (--yes).")
+    _write(contents, force=force)
+    for written in contents:
+        typer.echo(one_line(f"Wrote {written}."))
+    typer.echo(f"Look at it:  {typed(['flexibo', 'run', str(path)], {'--dry-run': True})}")
+    typer.echo(f"Run it:      {typed(['flexibo', 'run', str(path)], {})}")
+
+
+def is_terminal() -> bool:
+    """Whether there is somebody to ask."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _check_folder(path: Path) -> None:
+    """Refuse a file whose folder cannot be one."""
+    from flexibo.errors import InvalidValueError
+
+    folder = path.absolute().parent
+    if folder.exists() and not folder.is_dir():
+        raise InvalidValueError(f"{folder} is no folder; give a folder, or a file such as study.yaml.")
+
+
+def _example(path: Path) -> dict[Path, str]:
+    """The example's files, the study file under the name that was given."""
+    from flexibo.studyfile.example import STUDY, example_files
+
+    return {
+        path if name == STUDY else path.with_name(name): text.replace(STUDY, path.name)
+        for name, text in example_files().items()
+    }
+
+
+def _write(contents: Mapping[Path, str], *, force: bool) -> None:
+    """Write all files, or none where one of them is there already."""
+    from flexibo.cli.files import check_free, write_whole
+    from flexibo.errors import InvalidValueError
+
+    for path in contents:
+        if path.absolute().parent.is_dir():
+            check_free(path, force=force)
+    for path, text in contents.items():
+        try:
+            path.absolute().parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InvalidValueError(f"{path.parent} cannot be made: {error.strerror or error}.") from None
+        write_whole(path, [text], force=force)

@@ -1,0 +1,21 @@
+"""Where studies are kept, if nobody says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+VARIABLE = "FLEXIBO_STORAGE"
+
+
+def storage_url(given: str, *, folder: Path = Path()) -> str:
+    """The storage that was given, or the only database file of the folder."""
+    from flexibo.errors import InvalidValueError
+
+    if given:
+        return given
+    files = sorted(path.name for path in folder.glob("*.db") if path.is_file())
+    if len(files) == 1:
+        return f"sqlite:///{folder / files[0]}"
+    found = f"there are {', '.join(files[:4])}{', ...' if len(files) > 4 else ''} here" if files else "there is no file"
+    example = f"sqlite:///{files[0]}" if files else "sqlite:///FILE"
+    raise InvalidValueError(f"No storage was named ({found}); give one such as --storage {example}, or set {VARIABLE}.")

@@ -1,0 +1,171 @@
+"""``flexibo tell``: the answer to an evaluation that ``flexibo ask`` gave out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flexibo.cli.asking import study_by_hand
+from flexibo.cli.screen import in_words, print_json
+from flexibo.cli.storage_options import JSONFlag, StorageURL, StudyName, storage_url
+
+if TYPE_CHECKING:
+    from flexibo.events import Evaluation
+    from flexibo.study import Study
+
+LEASE = 60.0
+"""Who tells holds nothing new, so that this is never waited for."""
+
+
+def tell(
+    number: Annotated[int, typer.Argument(min=0, help="The number that 'flexibo ask' printed.", show_default=False)],
+    values: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="VALUE | NAME=VALUE...",
+            help="What was measured; by name where there are several.",
+            show_default=False,
+        ),
+    ] = None,
+    cost: Annotated[
+        float, typer.Option(help="What it cost, in the units of the budget: seconds, if it is time.")
+    ] = 0.0,
+    failed: Annotated[
+        str | None, typer.Option("--failed", metavar="REASON", help="It gave no value, and why.", show_default=False)
+    ] = None,
+    impossible: Annotated[
+        bool, typer.Option("--impossible", help="With --failed: never try this design again.")
+    ] = False,
+    released: Annotated[bool, typer.Option("--released", help="Give it back; it was not attempted.")] = False,
+    storage: StorageURL = "",
+    name: StudyName = "",
+    json: JSONFlag = False,
+) -> None:
+    """Answer an evaluation of 'flexibo ask': its value, that it failed, or that you give it back."""
+    given = values or []
+    _check_one_answer(given, failed, impossible, released, cost)
+    url = storage_url(storage)
+    hand = _asker(url, name, number)
+    study = study_by_hand(url, name, hand=hand, lease=LEASE)
+    try:
+        evaluation = _answerable(study, number, hand)
+        if released:
+            told = _release(study, evaluation, hand)
+        elif failed is not None:
+            study.fail(evaluation, failed, cost=cost, impossible=impossible)
+            told = f"failed: {failed}"
+        else:
+            measured = _numbers(evaluation, given)
+            study.tell(evaluation, measured, cost=cost)
+            told = ", ".join(f"{one} {value:g}" for one, value in measured.items())
+        counted = released or study.history.answered.get(number) == hand
+    finally:
+        study.close()
+    _say(study, evaluation, told, counted=counted, cost=None if released else cost, json=json)
+
+
+def _check_one_answer(values: Sequence[str], failed: str | None, impossible: bool, released: bool, cost: float) -> None:
+    from flexibo.errors import InvalidValueError
+
+    if (bool(values), failed is not None, released).count(True) != 1:
+        raise InvalidValueError("Give one answer: a VALUE (or NAME=VALUE...), --failed REASON, or --released.")
+    if impossible and failed is None:
+        raise InvalidValueError("--impossible says why something failed for good; give --failed REASON with it.")
+    if released and cost:
+        raise InvalidValueError("--cost is of an attempt, and --released means that there was none; leave one out.")
+
+
+def _asker(url: str, name: str, number: int) -> str:
+    """The hand that was asked an evaluation last; it may have lost it to others meanwhile."""
+    from flexibo.errors import InvalidValueError
+    from flexibo.loading import stored_study
+    from flexibo.storage.presence import is_hand
+
+    place, study, _ = stored_study(url, name or None)
+    handed = [content for content in place.read() if content.get("event") in ("asked", "reissued")]
+    askers = [content.get("worker") for content in handed if content.get("number") == number]
+    hands = [worker for worker in askers if is_hand(worker)]
+    if hands:
+        return str(hands[-1])
+    if askers:
+        raise InvalidValueError(
+            f"Evaluation {number} of study {study!r} was asked by a program and not with flexibo ask; its program "
+            "answers it. Nothing was told."
+        )
+    last = max((content["number"] for content in handed if isinstance(content.get("number"), int)), default=None)
+    known = "nothing was asked yet" if last is None else f"the numbers so far are 0 to {last}"
+    raise InvalidValueError(
+        f"Evaluation {number} of study {study!r} was never asked ({known}); give a number that flexibo ask printed."
+    )
+
+
+def _answerable(study: Study, number: int, hand: str) -> Evaluation:
+    """The evaluation, if its hand has not answered it."""
+    from flexibo.errors import InvalidValueError
+    from flexibo.events import Spent
+
+    evaluation = study.history.asked[number]
+    late = any(
+        isinstance(event, Spent) and (event.number, event.worker) == (number, hand) for event in study.history.events
+    )
+    if late or study.history.answered.get(number) == hand:
+        raise InvalidValueError(
+            f"Evaluation {number} ({evaluation.objective!r}) was told already; an answer counts once, and nothing was "
+            "changed."
+        )
+    return evaluation
+
+
+def _release(study: Study, evaluation: Evaluation, hand: str) -> str:
+    from flexibo.errors import InvalidValueError
+
+    holder = study.history.holders.get(evaluation.number)
+    if holder is None or holder.worker != hand:
+        raise InvalidValueError(
+            f"Evaluation {evaluation.number} is not out any more: its lease was over, and others may measure it. There "
+            "is nothing to give back."
+        )
+    study.release(evaluation)
+    return "given back"
+
+
+def _numbers(evaluation: Evaluation, given: Iterable[str]) -> Mapping[str, float]:
+    """The values by objective."""
+    from flexibo.errors import InvalidValueError
+
+    found: dict[str, float] = {}
+    for text in given:
+        name, sign, number = text.rpartition("=")
+        name = name if sign else evaluation.objective
+        if name in found:
+            raise InvalidValueError(f"{name!r} has two values; give each objective once, as NAME=VALUE.")
+        try:
+            found[name] = float(number)
+        except ValueError:
+            found[name] = math.nan
+        if not math.isfinite(found[name]):
+            raise InvalidValueError(
+                f"{text!r} is no finite number; tell one, such as {name}=0.5, or say --failed REASON. The "
+                "evaluation is still out."
+            )
+    return found
+
+
+def _say(study: Study, evaluation: Evaluation, told: str, *, counted: bool, cost: float | None, json: bool) -> None:
+    facts: dict[str, Any] = {
+        "study": study.name,
+        "number": evaluation.number,
+        "counted": counted,
+        "spent": study.spent,
+        "budget": study.budget,
+    }
+    if json:
+        print_json(facts)
+        return
+    price = "" if cost is None else f", cost {cost:g}" if cost else ", without a cost (the budget is not charged)"
+    limit = "" if study.budget is None else f" of {study.budget:.5g}"
+    late = "" if counted else " Another worker has it or has answered it: only the cost counts."
+    typer.echo(in_words(f"Evaluation {evaluation.number}: {told}{price}.{late} Spent {study.spent:.4g}{limit}."))

@@ -1,0 +1,104 @@
+"""The questions of ``flexibo init``: each answer is checked at once; nothing is written before the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from flexibo.words import one_line
+
+if TYPE_CHECKING:
+    from flexibo.studyfile.writing import ObjectiveAnswer
+
+Check = Callable[[str], str]
+"""What is wrong with an answer, or an empty text."""
+
+
+def study_of_answers(path: Path) -> str | None:
+    """The study file that the user's answers make; None if it is not to be written."""
+    from flexibo.studyfile.writing import duration_problem, study_text
+
+    typer.echo("This writes a study file: what may be varied, what is measured, for how long. Ctrl-C leaves nothing.")
+    name = _asked("Name of the study", default=path.absolute().parent.name or "study")
+    options = _options()
+    objectives = _objectives(list(options))
+    budget = _asked("Time for measuring, as in 90s, 30m, 2h or 1d", default="10m", check=duration_problem)
+    text = study_text(path.name, name, options, objectives, budget)
+    typer.echo(f"\n{text}")
+    _check(text)
+    return text if typer.confirm(f"Write this to {path}?", default=True) else None
+
+
+def _options() -> dict[str, str]:
+    """The values of each option as they were typed."""
+    from flexibo.studyfile.writing import option_problem
+
+    typer.echo("\nOptions: what may be varied. An empty name ends the list.")
+    typer.echo("  Values are a list (16, 32, 64 or fast, small) or a range (1..9 or 0.1..2.5, or 0.001..1 log).")
+    options: dict[str, str] = {}
+    while name := _asked(
+        "Option" if options else "First option",
+        empty=bool(options),
+        check=lambda name: _taken(name, "option", options),
+    ):
+        options[name] = _asked(f"Values of {one_line(name)}", check=partial(option_problem, name))
+    return options
+
+
+def _objectives(options: Sequence[str]) -> list[ObjectiveAnswer]:
+    """At least two objectives."""
+    from flexibo.studyfile.writing import ObjectiveAnswer, measure_problem
+
+    typer.echo("\nObjectives: what is measured, at least two. An empty name ends the list.")
+    typer.echo("  Each is measured by a command, where {option} stands for a value and the last line is the result,")
+    typer.echo("  or by a function of Python, as module:function.")
+    found: list[ObjectiveAnswer] = []
+    while name := _asked(
+        f"Objective {len(found) + 1}",
+        empty=len(found) > 1,
+        check=lambda name: _taken(name, "objective", [objective.name for objective in found]),
+    ):
+        shown = one_line(name)
+        direction = _asked(f"Direction of {shown}: min (less is better) or max", default="min", check=_no_direction)
+        unit = _asked(f"Unit of {shown}, may be empty", empty=True)
+        how = _asked(f"Command or module:function of {shown}", check=lambda answer: measure_problem(answer, options))
+        found.append(ObjectiveAnswer(name, direction, unit, how))
+    return found
+
+
+def _asked(question: str, *, default: str = "", empty: bool = False, check: Check = lambda answer: "") -> str:
+    """An answer that is all right; what is wrong with the others is said."""
+    while True:
+        answer: str = typer.prompt(question, default=default, show_default=bool(default)).strip()
+        if not answer and empty:
+            return ""
+        problem = check(answer) if answer else "Give an answer."
+        if not problem:
+            return answer
+        typer.echo(f"  {one_line(problem)}")
+
+
+def _taken(name: str, what: str, names: Collection[str]) -> str:
+    return f"There is an {what} {name!r} already; give another name." if name in names else ""
+
+
+def _no_direction(answer: str) -> str:
+    return "" if answer in ("min", "max") else f"The answer is {answer!r}; give min or max."
+
+
+def _check(text: str) -> None:
+    """Say what a study of these answers lacks as a whole, while it can still be left unwritten."""
+    from flexibo.studyfile.content import content_of
+    from flexibo.studyfile.file import study_file_of
+    from flexibo.studyfile.mistakes import StudyFileError
+
+    try:
+        study_file_of(content_of(text.encode(), Path("study.yaml")), imports=False)
+    except StudyFileError as error:
+        for mistake in error.mistakes:
+            typer.echo(f"  line {mistake.place.line}: {mistake.sentence}")
+        typer.echo("These can be mended in the file.")

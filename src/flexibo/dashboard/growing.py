@@ -1,0 +1,90 @@
+"""A copy of a stored study that grows: what is written later is learned, not the whole study again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from flexibo.event_checks import DAMAGE, check_beginning, check_meaning, damaged_event
+from flexibo.events import Event
+from flexibo.log import EventLog
+from flexibo.storage import MemoryStorage, Sign
+from flexibo.storage.base import Content
+from flexibo.study import Study
+from flexibo.transfer import Record, StudyCopy
+from flexibo.transfer.copies import copy_of
+from flexibo.transfer.records import Desk
+
+
+class GrowingCopy:
+    """A study in memory that follows a stored one. Only one thread may use it at a time.
+
+    Args:
+        first: The first event of the study.
+        name: The study's name.
+    """
+
+    def __init__(self, first: Content, name: str) -> None:
+        _check_first(first, name)
+        self._contents: list[Content] = [first]
+        self._copy = copy_of(self._contents, name)
+        self._log = EventLog(MemoryStorage(), self.study.history, _nobody, name=name)
+        self._desk = Desk(self.study.history)
+        self._take(self.study.history.events)
+
+    def __len__(self) -> int:
+        return len(self._contents)
+
+    @property
+    def study(self) -> Study:
+        """The study that the events add up to."""
+        return self._copy.study
+
+    @property
+    def last(self) -> Content:
+        """The last event that was learned."""
+        return self._contents[-1]
+
+    @property
+    def records(self) -> list[Record]:
+        """What became of each evaluation, then the results that were brought in."""
+        return [*self._desk.evaluations, *self._desk.added]
+
+    @property
+    def failures(self) -> list[Record]:
+        """The evaluations that failed or are impossible."""
+        return [record for record in self._desk.evaluations if record.state in ("failed", "impossible")]
+
+    def pending(self) -> list[Record]:
+        """The evaluations that are being measured."""
+        return [self._desk.evaluations[number] for number in sorted(self.study.history.pending)]
+
+    def copy(self, workers: Mapping[str, Sign]) -> StudyCopy:
+        """The study as others take it, with these signs of life; it grows with this one."""
+        return replace(self._copy, workers=workers)
+
+    def learn(self, contents: Sequence[Content]) -> None:
+        """Learn events that follow, all of them; where one is damaged, none, and an error says which."""
+        known = len(self.study.history.events)
+        self._log.learn(contents, news=False)
+        self._contents.extend(contents)
+        self._take(self.study.history.events[known:])
+
+    def _take(self, events: Sequence[Event]) -> None:
+        start = len(self._contents) - len(events)
+        for event, content in zip(events, self._contents[start:], strict=True):
+            time = content.get("time")
+            self._desk.take(event, float(time) if isinstance(time, int | float) else None)
+
+
+def _check_first(first: Content, name: str) -> None:
+    """Refuse an event that no study begins with."""
+    try:
+        check_beginning(first)
+        check_meaning(first["settings"])
+    except DAMAGE as error:
+        raise damaged_event(0, f"study {name!r}", error) from None
+
+
+def _nobody(event: Event) -> None:
+    """Nobody is told of what a copy learns."""

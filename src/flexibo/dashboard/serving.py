@@ -1,0 +1,175 @@
+"""Serving the dashboard: the address, the token, and an end that does not wait."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import ipaddress
+import logging
+import secrets
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from types import FrameType
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from flexibo.dashboard.app import Dashboard, dashboard_app
+from flexibo.dashboard.guard import HEADERS, LOOPBACK_NAMES, Access
+from flexibo.dashboard.sending import json_bytes
+from flexibo.errors import InvalidValueError
+
+SHORTEST_TOKEN = 16
+"""Letters of a token that nobody guesses."""
+LAST_REQUESTS = 1
+"""Seconds that requests get to end when the server does."""
+MALFORMED = "This is no HTTP request that can be understood."
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the dashboard listens.
+
+    Attributes:
+        listening: The socket, bound.
+        host: The host as it was given.
+        is_loopback: Whether only programs of this machine can reach it.
+    """
+
+    listening: socket.socket
+    host: str
+    is_loopback: bool
+
+    @property
+    def port(self) -> int:
+        """The port."""
+        return int(self.listening.getsockname()[1])
+
+    def address(self, token: str | None) -> str:
+        """The address to open in a browser, with the token where one is needed."""
+        bound = ipaddress.ip_address(self.listening.getsockname()[0].partition("%")[0])
+        host = socket.gethostname() if bound.is_unspecified else self.host
+        shown = f"[{host}]" if ":" in host else host
+        return f"http://{shown}:{self.port}/{'' if token is None else f'?token={token}'}"
+
+
+def bound_place(host: str, port: int) -> Place:
+    """A place to listen at; one that cannot be had is refused in a sentence."""
+    if not 0 <= port <= 65535:
+        raise InvalidValueError(f"The port is {port}; it must be between 0 and 65535, where 0 takes any that is free.")
+    try:
+        family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    except (socket.gaierror, UnicodeError):
+        raise InvalidValueError(f"There is no host {host!r}; give a name or an address of this machine.") from None
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(where)
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        raise InvalidValueError(_why_not(error, host, port)) from None
+    is_loopback = ipaddress.ip_address(str(where[0]).partition("%")[0]).is_loopback
+    return Place(listening, host, is_loopback)
+
+
+def chosen_token(given: str, *, needed: bool) -> str | None:
+    """The token that was given, or a new one where one is needed."""
+    if not given:
+        return secrets.token_urlsafe(24) if needed else None
+    if len(given) < SHORTEST_TOKEN or not given.isascii() or not all(c.isalnum() or c in "-_.~" for c in given):
+        raise InvalidValueError(
+            f"The token has {len(given)} letters; it must have at least {SHORTEST_TOKEN}, of a-z, A-Z, 0-9, '-', '_', "
+            "'.' and '~', or leave it out and one is made."
+        )
+    return given
+
+
+def serve(urls: Sequence[str], place: Place, token: str | None, *, ready: Callable[[], None] = lambda: None) -> None:
+    """Serve the studies of these storages until Ctrl-C.
+
+    Args:
+        urls: The storages.
+        place: Where to listen.
+        token: What requests must show; None for none.
+        ready: Called when requests are answered.
+    """
+    hosts = LOOPBACK_NAMES | {place.host.lower()} if place.is_loopback else None
+    app, dashboard = dashboard_app(urls, Access(token, hosts, cookie=f"flexibo-{place.port}"))
+    config = uvicorn.Config(
+        app,
+        http=_Protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=LAST_REQUESTS,
+    )
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # what strangers send is no news
+    with suppress(KeyboardInterrupt):  # uvicorn passes Ctrl-C on when it has ended
+        _Server(config, dashboard, ready).run(sockets=[place.listening])
+
+
+class _Server(uvicorn.Server):
+    """A server whose streams end when it shall."""
+
+    def __init__(self, config: uvicorn.Config, dashboard: Dashboard, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._dashboard = dashboard
+        self._ready = ready
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer."""
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+        self._ready()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End the streams, and then the server."""
+        self._dashboard.watch.close()
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._dashboard.feed.close)
+        super().handle_exit(sig, frame)
+
+
+class _Protocol(H11Protocol):
+    """HTTP whose refusal of what is malformed carries the headers of every answer."""
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request, and hang up."""
+        body = json_bytes({"error": MALFORMED})
+        own = {"content-type": "application/json", "content-length": str(len(body)), "connection": "close"}
+        headers = [(name.encode(), value.encode()) for name, value in {**HEADERS, **own}.items()]
+        for event in (
+            h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
+            h11.Data(data=body),
+            h11.EndOfMessage(),
+        ):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+
+def _why_not(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        free = _free(host, port)
+        return f"Port {port} of {host} is in use; give another with --port{free}, or let one be found with --port 0."
+    if error.errno == errno.EACCES:
+        return f"Port {port} may not be used without special rights; give one above 1023 with --port."
+    return f"{host} port {port} cannot be listened at ({error.strerror}); give an address of this machine with --host."
+
+
+def _free(host: str, port: int) -> str:
+    """The next port that is free, in brackets."""
+    for other in range(port + 1, min(port + 20, 65536)):
+        with suppress(OSError):
+            family, _, _, _, where = socket.getaddrinfo(host, other, type=socket.SOCK_STREAM)[0]
+            with socket.socket(family, socket.SOCK_STREAM) as trying:
+                trying.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                trying.bind(where)
+                return f" ({other} is free)"
+    return ""

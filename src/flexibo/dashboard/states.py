@@ -1,0 +1,76 @@
+"""What a study is doing: judged by its budget, by what is in flight and by the signs of its workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+import numpy as np
+
+from flexibo.budget import ROUNDING
+from flexibo.costs import mean_costs
+from flexibo.history import History
+from flexibo.storage import Sign
+from flexibo.storage.presence import is_dead, is_over
+
+STATES = ("running", "waiting", "finished", "silent", "reading", "unreadable")
+"""What a study can be: measured now; with workers that measure nothing now; at the end of its budget; without a worker
+before that; and while it is read for the first time, or cannot be read."""
+
+
+def state_of(history: History, alive: Collection[str]) -> str:
+    """The state of a study that was read.
+
+    Args:
+        history: What happened.
+        alive: The workers that give signs of life.
+    """
+    if any(holder.worker in alive for holder in history.holders.values()):
+        return "running"
+    if alive:
+        return "waiting"
+    return "finished" if not history.pending and is_spent(history) else "silent"
+
+
+def is_spent(history: History) -> bool:
+    """Whether nothing more can be asked: the budget does not pay for what is cheapest, or enough was asked."""
+    most = (history.stop or {}).get("max_evaluations")
+    if most is not None and len(history.asked) >= most:
+        return True
+    if history.budget is None:
+        return False
+    left = history.budget - history.spent
+    prices = mean_costs(history)
+    priced = prices[np.isfinite(prices) & (prices > 0)]
+    return left <= ROUNDING * history.budget or (len(priced) > 0 and left < float(priced.min()))
+
+
+class Beats:
+    """When each worker was last seen to sign, by this process's own clock: no two clocks are compared.
+
+    Args:
+        clock: Gives seconds and never goes back.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._seen: dict[str, tuple[int, float]] = {}
+
+    def note(self, workers: Mapping[str, Sign]) -> None:
+        """Look at the latest signs; workers that left are forgotten."""
+        now, before = self._clock(), self._seen
+        self._seen = {
+            worker: before[worker] if worker in before and before[worker][0] == sign.beat else (sign.beat, now)
+            for worker, sign in workers.items()
+        }
+
+    def alive(self, workers: Mapping[str, Sign]) -> set[str]:
+        """The workers that signed within their lease and whose process is not surely dead."""
+        now = self._clock()
+        return {
+            worker
+            for worker, sign in workers.items()
+            if worker in self._seen
+            and now - self._seen[worker][1] <= sign.lease
+            and not is_dead(sign.about)
+            and not is_over(sign, now)
+        }

@@ -1,0 +1,99 @@
+// Two studies side by side: their figures, their fronts and their courses.
+
+import { ask, Refusal } from "./api.js";
+import { cell, choice, data, fill, h, table } from "./dom.js";
+import { count, number, percent } from "./format.js";
+import { noFront } from "./headline.js";
+import { badge } from "./list.js";
+import { Panel } from "./panel.js";
+
+const PICTURES = [["hypervolume", "Hypervolume"], ["region", "Region"], ["evaluations", "Evaluations"], ["spend", "Spending"]];
+
+const fronts = (view) => view?.points.filter((point) => point.kind.startsWith("front")) ?? [];
+
+const ROWS = [
+  ["state", ({ facts }) => badge(facts.state)],
+  ["method", ({ facts }) => data(facts.overview?.method ?? "–")],
+  ["spent", ({ facts }) => number(facts.spent)],
+  ["budget", ({ facts }) => (facts.budget === null ? "without a limit" : number(facts.budget))],
+  ["evaluations", ({ facts }) => count(facts.measured)],
+  ["failed", ({ facts }) => count(facts.failed)],
+  ["designs on the front", ({ front }) => (front ? count(fronts(front).length) : "–")],
+  ["confirmed by measurement", ({ front }) => (front ? count(fronts(front).filter((point) => Object.values(point.measured).every(Boolean)).length) : "–")],
+  ["hypervolume", ({ trace }) => number(trace?.rows.hypervolume.findLast((value) => typeof value === "number"))],
+  ["region left", ({ trace }) => {
+    const volumes = (trace?.rows.region_volume ?? []).filter((value) => typeof value === "number");
+    return volumes.length && volumes[0] > 0 ? percent(volumes.at(-1) / volumes[0]) : "–";
+  }],
+];
+
+class Side {
+  constructor(study, picture, onChange) {
+    Object.assign(this, { study, facts: study, front: null, trace: null, onChange });
+    const path = (kind) => () => `/api/studies/${study.id}/${kind}`;
+    this.panels = [
+      new Panel({ path: path("front"), lack: noFront, onView: (view) => this.take("front", view) }),
+      new Panel({ path: path("trace"), picture, onView: (view) => this.take("trace", view) }),
+    ];
+  }
+
+  take(kind, view) {
+    this[kind] = view;
+    this.onChange();
+  }
+
+  async refresh(study) {
+    this.study = study;
+    this.panels.forEach((panel) => panel.refresh());
+    try {
+      this.take("facts", await ask(`/api/studies/${study.id}`));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+    }
+  }
+}
+
+/** The comparison of two studies. */
+export class Comparison {
+  constructor(first, second, close) {
+    this.picture = "hypervolume";
+    this.sides = [first, second].map((study) => new Side(study, () => this.picture, () => this.figures()));
+    this.table = h("div");
+    const pick = choice("What to compare along the cost", PICTURES, this.picture, (picture) => {
+      this.picture = picture;
+      this.sides.forEach((side) => side.panels[1].draw());
+    });
+    const column = (which) => this.sides.map((side) => h("div", { class: "half" }, h("h3", {}, data(side.study.name)), side.panels[which].element));
+    this.element = h("section", { class: "panel wide", "aria-labelledby": "comparison" },
+      h("div", { class: "panel-top" }, h("h2", { id: "comparison", tabindex: "-1", text: "Comparison" }), h("button", { type: "button", onclick: close }, "End the comparison")),
+      this.table,
+      h("div", { class: "halves" }, column(0)),
+      pick,
+      h("div", { class: "halves" }, column(1)));
+    this.figures();
+  }
+
+  figures() {
+    const head = ["", ...this.sides.map((side) => data(side.study.name))];
+    fill(this.table, table("The two studies in numbers", head, ROWS.map(([name, value]) =>
+      h("tr", {}, h("th", { scope: "row", text: name }), this.sides.map((side) => cell(value(side)))))));
+  }
+
+  refresh(studies) {
+    this.sides.forEach((side) => {
+      const now = studies.find((study) => study.id === side.study.id);
+      if (now && now.version !== side.shown) {
+        side.shown = now.version;
+        side.refresh(now);
+      }
+    });
+  }
+
+  setTheme(name) {
+    this.sides.flatMap((side) => side.panels).forEach((panel) => panel.setTheme(name));
+  }
+
+  dispose() {
+    this.sides.flatMap((side) => side.panels).forEach((panel) => panel.dispose());
+  }
+}

@@ -1,0 +1,73 @@
+// The figures that matter most, and the design that was chosen in the picture.
+
+import { data, h } from "./dom.js";
+import { count, counted, duration, number, optionValue, percent, withUnit } from "./format.js";
+import { progress } from "./list.js";
+
+const tile = (title, value, ...rest) => h("div", { class: "tile" }, h("dt", { text: title }), h("dd", {}, h("span", { class: "value" }, value), ...rest));
+
+const under = (text) => h("span", { class: "under", text });
+
+const spent = (facts, unit) => {
+  const { spent: paid, budget } = facts.overview;
+  if (budget === null) return tile("Spent", withUnit(paid, unit), under("without a limit"));
+  const held = facts.reserved > 0 ? `, ${number(facts.reserved)} expected for what runs` : "";
+  return tile("Spent", [number(paid), h("small", { text: ` of ${withUnit(budget, unit)}` })], progress(paid, budget, facts.reserved), under(`${percent(budget ? paid / budget : 1)}${held}`));
+};
+
+const front = (view) => {
+  if (!view) return tile("Front", "–", under("not known yet"));
+  const points = view.points.filter((point) => point.kind.startsWith("front"));
+  if (!points.length) return tile("Front", "–", under("no design yet"));
+  const whole = points.filter((point) => Object.values(point.measured).every(Boolean)).length;
+  return tile("Front", counted(points.length, "design"), under(whole === points.length ? "all confirmed by measurement" : `${whole ? count(whole) : "none"} confirmed by measurement`));
+};
+
+const volume = (view) => {
+  const found = view?.rows.hypervolume.findLast((value) => typeof value === "number");
+  const regions = (view?.rows.region_volume ?? []).filter((value) => typeof value === "number");
+  const left = regions.length && regions[0] > 0 ? `Pareto region at ${percent(regions.at(-1) / regions[0])} of its first volume` : "of what is measured";
+  return tile("Hypervolume", found === undefined ? "–" : number(found), under(left));
+};
+
+const running = (facts, now) => {
+  const alive = facts.queue.filter((row) => row.worker.state === "alive");
+  if (!alive.length) {
+    const left = facts.queue.length ? `${counted(facts.queue.length, "evaluation")} left by a worker that is gone or silent` : "";
+    return tile("Running now", "nothing", under(left || (facts.last_event ? `last event ${duration(now - facts.last_event)} ago` : "")));
+  }
+  const [first] = alive;
+  const others = alive.length > 1 ? ` and ${count(alive.length - 1)} more` : "";
+  const since = first.since ? `for ${duration(now - Date.parse(first.since) / 1000)}` : "";
+  return tile("Running now", [data(first.objective), h("small", { text: others })], under(`${since}${first.worker.host ? ` on ${first.worker.host}` : ""}`));
+};
+
+/** Why the front cannot be drawn yet, or nothing. */
+export const noFront = (view) => {
+  const names = view.axes.filter((axis) => axis.optimise).map((axis) => axis.name);
+  const isDrawn = (point) => names.every((name) => typeof point.values[name] === "number");
+  return view.points.some(isDrawn) ? "" : "No design is measured in every objective yet.";
+};
+
+/** The headline figures. */
+export const headline = (facts, views, now, unit) =>
+  h("dl", { class: "tiles" }, spent(facts, unit), front(views.front), volume(views.trace), running(facts, now));
+
+/** A design that was chosen in the picture: what is known of it, and what it costs to know more. */
+export const chosenDesign = (point, axes, unit, close) => {
+  const values = axes.map((axis) => {
+    const value = point.values[axis.name];
+    const deviation = point.deviations[axis.name];
+    const spread = deviation > 0 ? ` ± ${number(deviation)}` : "";
+    return h("div", {}, h("dt", {}, data(axis.label)), h("dd", {}, h("span", { class: "figure", text: `${number(value)}${spread}` }),
+      h("span", { class: "soft", text: value === null ? " unknown" : point.measured[axis.name] ? " measured" : " predicted" })));
+  });
+  const options = Object.entries(point.design).map(([name, value]) => h("div", {}, h("dt", {}, data(name)), h("dd", {}, data(optionValue(value)))));
+  const cost = point.confirm_cost === null ? "What it costs to confirm it is not known."
+    : point.confirm_cost > 0 ? `To confirm it costs about ${withUnit(point.confirm_cost, unit)}.` : "It is measured in every objective.";
+  return h("section", { class: "chosen", "aria-label": "Chosen design" },
+    h("div", { class: "chosen-top" }, h("h3", { text: "Chosen design" }), h("button", { type: "button", onclick: close }, "Close")),
+    h("dl", { class: "pairs" }, values), h("dl", { class: "pairs" }, options),
+    h("p", { class: "soft", text: cost }),
+    point.probability < 1 ? h("p", { class: "soft", text: `It keeps every constraint with a probability of ${percent(point.probability)}.` }) : null);
+};

@@ -1,0 +1,60 @@
+// The list of studies.
+
+import { data, fill, h } from "./dom.js";
+import { count, counted, number, percent } from "./format.js";
+
+const WORDS = {
+  running: "running", waiting: "waiting", finished: "finished", silent: "silent", reading: "reading", unreadable: "unreadable",
+};
+const MEANINGS = {
+  running: "It is being measured now.",
+  waiting: "A worker is there and measures nothing at the moment.",
+  finished: "What is left of the budget pays for no further evaluation.",
+  silent: "Nobody works on it at the moment.",
+  reading: "It is being read for the first time.",
+  unreadable: "It cannot be read.",
+};
+
+/** The state of a study, as a word with a mark. */
+export const badge = (state) =>
+  h("span", { class: "badge", "data-state": state, title: MEANINGS[state] ?? null }, h("span", { class: "dot", "aria-hidden": "true" }), WORDS[state] ?? state);
+
+/** How much of the budget is spent, as a bar. */
+export const progress = (spent, budget, reserved = 0) => {
+  if (!(budget > 0)) return null;
+  const share = Math.min(1, spent / budget);
+  const made = h("span", { class: "bar", role: "img", "aria-label": `${percent(share)} of the budget is spent` }, h("span", { class: "spent" }), h("span", { class: "held" }));
+  made.children[0].style.width = `${100 * share}%`;
+  made.children[1].style.width = `${100 * Math.min(1 - share, reserved / budget)}%`;
+  return made;
+};
+
+const line = (study) => {
+  if (study.state === "reading") return `${count(study.read)} of ${counted(study.events, "event")} read`;
+  if (study.problem && study.spent === undefined) return "cannot be read";
+  const spent = study.budget === null ? `${number(study.spent)} spent` : `${number(study.spent)} of ${number(study.budget)} spent`;
+  return study.failed ? `${spent}, ${count(study.failed)} failed` : spent;
+};
+
+const entry = (study, isChosen) =>
+  h("li", {}, h("a", { href: `#study=${study.id}`, "aria-current": isChosen ? "page" : null },
+    h("span", { class: "name" }, data(study.name)),
+    badge(study.state),
+    progress(study.spent ?? 0, study.budget),
+    h("span", { class: "line", text: line(study) })));
+
+/** Shows the studies, those of each storage together where there are several. */
+export const showStudies = (host, studies, chosen) => {
+  const storages = [...new Set(studies.map((study) => study.storage))];
+  const children = storages.flatMap((storage) => [
+    storages.length > 1 ? h("li", { class: "storage" }, data(storage)) : null,
+    ...studies.filter((study) => study.storage === storage).map((study) => entry(study, study.id === chosen)),
+  ]);
+  fill(host, children);
+};
+
+/** The study to show when nobody has chosen one: what runs, or else what was written to last. */
+export const mostInteresting = (studies) => {
+  const rank = (study) => [["running", "waiting"].indexOf(study.state) >= 0 ? 1 : 0, study.last_event ?? 0];
+  return [...studies].sort((a, b) => rank(b)[0] - rank(a)[0] || rank(b)[1] - rank(a)[1])[0] ?? null;
+};

@@ -1,0 +1,200 @@
+"""The front of two objectives with the Pareto region around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from flexibo.arrays import FloatArray
+from flexibo.errors import InvalidValueError
+from flexibo.plots import style
+from flexibo.plots.style import LOOKS, OTHER, REGION
+from flexibo.study import Study
+from flexibo.views import Axis, FrontView, front_view
+from flexibo.views.front import FrontPoint
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BEHIND = ("half", "measured", "violating")
+ON_FRONT = ("front-violating", "front-unsure", "front-half", "front-measured")
+
+
+class Directed(Protocol):
+    """What has a direction: an objective, or its axis."""
+
+    @property
+    def direction(self) -> Any:
+        """Either "min" or "max"."""
+        ...
+
+
+def front(study: Study, ax: Axes | None = None) -> Axes:
+    """Draw the front of a study with two objectives, and the Pareto region around it.
+
+    A study with one objective is drawn against its first constraint. What is not measured is predicted, with error bars
+    of one standard deviation.
+
+    Args:
+        study: A study; nothing need be measured yet.
+        ax: Where to draw; a new figure by default.
+    """
+    optimised = [objective for objective in study.objectives if objective.optimise]
+    if len(optimised) > 2:
+        raise InvalidValueError(
+            f"This picture shows two objectives; the study has {len(optimised)}. Draw it with pairs or front3d."
+        )
+    ax = ax or style.new_axes()
+    view = front_view(study)
+    first, second = shown_axes(view)
+    if view.region is not None and second.optimise:
+        best, worst = (np.array(side).reshape(-1, 2) for side in (view.region.optimistic, view.region.pessimistic))
+        shade(ax, best, worst, np.array(view.region.reference), (first, second))
+    draw_points(ax, view, first, second)
+    ax.set_xlabel(style.objective_label(first))
+    ax.set_ylabel(style.objective_label(second))
+    draw_bounds(ax, first, second)
+    if view.approximate:
+        style.note(ax, "predictions from some of the evaluations")
+    style.legend(ax)
+    return ax
+
+
+def shown_axes(view: FrontView) -> tuple[Axis, Axis]:
+    """The two objectives to draw: the optimised ones, or the only one and its first constraint."""
+    first, second = sorted(view.axes, key=lambda axis: not axis.optimise)[:2]
+    return first, second
+
+
+def draw_points(ax: Axes, view: FrontView, first: Axis, second: Axis) -> None:
+    """Draw the designs of a view over two of its objectives, and let the axes show them."""
+    placed = [p for p in view.points if p.values[first.name] is not None and p.values[second.name] is not None]
+    for kind in BEHIND:
+        chosen = [point for point in placed if point.kind == kind]
+        if chosen:
+            look = LOOKS[kind]
+            label = violated(view, chosen) if kind == "violating" else look.label
+            _markers(ax, chosen, first, second, kind, label)
+    broken = [point for point in placed if point.kind == "front-violating" and all(point.measured.values())]
+    if broken and not any(point.kind == "violating" for point in placed):
+        _markers(ax, broken, first, second, "violating", violated(view, broken))
+    for kind in ON_FRONT:
+        chosen = [point for point in placed if point.kind == kind]
+        if chosen:
+            _with_errors(ax, chosen, first, second, kind)
+    _frame(ax, placed, first, second)
+    _draw_unplaced(ax, view, first, second)
+
+
+def violated(view: FrontView, points: Sequence[FrontPoint]) -> str:
+    """Which bounds designs violate, in words."""
+    bounds = [axis for axis in view.axes if any(breaks(axis, point) for point in points)]
+    measured = "measured, " if all(all(point.measured.values()) for point in points) else ""
+    return f"{measured}violates {' or '.join(map(style.bound_label, bounds)) or 'a constraint'}"
+
+
+def breaks(axis: Axis, point: FrontPoint) -> bool:
+    """Whether the value of a design is beyond the bound of an objective."""
+    value = point.values[axis.name]
+    if axis.bound is None or value is None:
+        return False
+    return value > axis.bound if axis.bound_side == "at most" else value < axis.bound
+
+
+def _coordinates(points: Sequence[FrontPoint], axis: Axis) -> list[float]:
+    return [value for point in points if (value := point.values[axis.name]) is not None]
+
+
+def _markers(ax: Axes, points: Sequence[FrontPoint], first: Axis, second: Axis, kind: str, label: str) -> None:
+    x, y = _coordinates(points, first), _coordinates(points, second)
+    ax.plot(x, y, label=label, zorder=2, **style.marker_style(LOOKS[kind]))
+
+
+def _with_errors(ax: Axes, points: Sequence[FrontPoint], first: Axis, second: Axis, kind: str) -> None:
+    x, y = _coordinates(points, first), _coordinates(points, second)
+    look = LOOKS[kind]
+    ax.plot(x, y, label=look.label, zorder=4, **style.marker_style(look))
+    for side, axis in (("xerr", first), ("yerr", second)):
+        errors = np.array([point.deviations[axis.name] for point in points])
+        if errors.any():
+            some = errors > 0
+            bars: dict[str, Any] = {side: errors[some]}
+            ax.errorbar(
+                np.array(x)[some],
+                np.array(y)[some],
+                fmt="none",
+                ecolor=look.colour,
+                elinewidth=1,
+                capsize=2,
+                zorder=3,
+                **bars,
+            )
+
+
+def _frame(ax: Axes, placed: Sequence[FrontPoint], first: Axis, second: Axis) -> None:
+    """Show the front and the measured designs; the region may reach far beyond them."""
+    shown = [point for point in placed if point.kind != "half"] or list(placed)
+    style.scale(ax, "x", _coordinates(shown, first), log=first.log)
+    style.scale(ax, "y", _coordinates(shown, second), log=second.log)
+
+
+def _draw_unplaced(ax: Axes, view: FrontView, first: Axis, second: Axis) -> None:
+    """Mark on the axes what has only one of the two values, as long as the other cannot be predicted."""
+    if not view.points:
+        style.say(ax, "nothing measured yet")
+    told = False
+    for own, other, side in ((first, second, ax.xaxis), (second, first, ax.yaxis)):
+        values = _coordinates([point for point in view.points if point.values[other.name] is None], own)
+        if values:
+            _mark(ax, values, upright=own is second, label=None if told else "measured in one objective only")
+            told = True
+            if len(values) == len(_coordinates(view.points, own)):  # nothing else gave this side its limits
+                style.scale(ax, "y" if own is second else "x", values, log=own.log)
+        elif view.points and not _coordinates(view.points, own):
+            side.set_ticks([])
+
+
+def _mark(ax: Axes, values: Sequence[float], *, upright: bool, label: str | None) -> None:
+    """Mark values along the lower side, or along the left one."""
+    edge = [0.02] * len(values)
+    look: dict[str, Any] = {"color": OTHER, "markersize": 11, "markeredgewidth": 1.6, "clip_on": False, "label": label}
+    if upright:
+        ax.plot(edge, values, "_", transform=ax.get_yaxis_transform(), **look)
+    else:
+        ax.plot(values, edge, "|", transform=ax.get_xaxis_transform(), **look)
+
+
+def draw_bounds(ax: Axes, first: Axis, second: Axis) -> None:
+    """Draw the bounds of the two objectives that have one."""
+    for axis, line in ((first, ax.axvline), (second, ax.axhline)):
+        if axis.bound is not None:
+            line(axis.bound, color=style.DOUBTFUL, linestyle=":", linewidth=1.6, label=style.bound_label(axis))
+
+
+def shade(
+    ax: Axes, optimistic: FloatArray, pessimistic: FloatArray, reference: FloatArray, objectives: Sequence[Directed]
+) -> None:
+    """Shade what lies between the two fronts (k, 2 each): what may still turn out to be attainable."""
+    if not len(optimistic):  # nothing may be feasible
+        return
+    x = np.unique(np.concatenate([optimistic[:, 0], pessimistic[:, 0], reference[:1]]))
+    edges = [_staircase(side, x, reference, objectives) for side in (optimistic, pessimistic)]
+    step: Any = "post" if objectives[0].direction == "min" else "pre"
+    heights = np.abs(edges[0] - edges[1])
+    if (heights[:-1] if step == "post" else heights[1:]).any():
+        ax.fill_between(
+            x, edges[0], edges[1], step=step, color=REGION, alpha=0.35, linewidth=0, zorder=1, label="Pareto region"
+        )
+    for edge, line in zip(edges, ("-", "--"), strict=True):
+        ax.step(x, edge, where=step, color="#0072B2", linestyle=line, linewidth=1.1, zorder=1)
+
+
+def _staircase(side: FloatArray, x: FloatArray, reference: FloatArray, objectives: Sequence[Directed]) -> FloatArray:
+    """The best second value (k,) that a front attains at each first value or a better one."""
+    signs = np.array([1.0 if objective.direction == "min" else -1.0 for objective in objectives])
+    losses, at, worst = side * signs, x * signs[0], float(reference[1] * signs[1])
+    order = np.argsort(losses[:, 0], kind="stable")
+    best = np.concatenate([[worst], np.minimum(worst, np.minimum.accumulate(losses[order, 1]))])
+    return np.asarray(best[np.searchsorted(losses[order, 0], at, side="right")] * signs[1])

@@ -1,0 +1,106 @@
+"""A study as interactive pictures in one HTML file, which opens in any browser without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from flexibo import views, web
+from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
+from flexibo.study import Study
+
+
+class View(Protocol):
+    """What a picture shows: any view of `flexibo.views`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The view, ready for JSON."""
+        ...
+
+
+VIEWS: Mapping[str, Callable[[Study], View]] = {
+    "front": views.front_view,
+    "trace": views.trace_view,
+    "spending": views.spending_view,
+    "importance": views.importance_view,
+    "parallel": views.parallel_view,
+    "choices": views.choices_view,
+}
+"""What makes a view of a study, by its kind; a slice has to be made with what it leads through."""
+
+
+def to_html(study: Study, pictures: Sequence[str | View] | None = None, *, title: str = "") -> str:
+    """One HTML file with interactive pictures of a study.
+
+    Args:
+        study: The study.
+        pictures: Names from `flexibo.web.PICTURES`, or views such as ``slice_view(study, "energy", "cores")``; by
+            default the front, its course, the spending, the importance of the options, and all designs.
+        title: What stands above them; the objectives by default.
+    """
+    return web.page(_title(study, title), _drawn(study, pictures))
+
+
+def write_html(
+    study: Study, path: str | Path, pictures: Sequence[str | View] | None = None, *, title: str = ""
+) -> None:
+    """Write a study as one HTML file; a file that is there already is replaced, by the whole page or not at all.
+
+    Args:
+        study: The study.
+        path: Where to write it.
+        pictures: See `to_html`.
+        title: See `to_html`.
+    """
+    web.write_page(path, _title(study, title), _drawn(study, pictures))
+
+
+def default_pictures(study: Study) -> tuple[str, ...]:
+    """The pictures that show a study as a whole."""
+    optimised = sum(bool(objective.optimise) for objective in study.objectives)
+    fronts = ("front",) if optimised < 3 else ("front3d", "pairs") if optimised == 3 else ("pairs",)
+    return (*fronts, "hypervolume", "region", "evaluations", "gains", "spending", "importance", "parallel")
+
+
+def _title(study: Study, title: str) -> str:
+    *others, last = [objective.name for objective in study.objectives]
+    return title or f"A study of {', '.join(others)} and {last}"
+
+
+def _drawn(study: Study, pictures: Sequence[str | View] | None) -> list[tuple[str, dict[str, Any]]]:
+    """Names of pictures with what they show; a view that several show is made once."""
+    if isinstance(pictures, str):
+        raise InvalidTypeError(f"pictures is {pictures!r}; give a list of names, such as [{pictures!r}].")
+    made: dict[str, dict[str, Any]] = {}
+    drawn = []
+    for picture in default_pictures(study) if pictures is None else pictures:
+        if not isinstance(picture, str):
+            view = picture.to_dict()
+            drawn.append((_first_picture(view), view))
+            continue
+        kind = _kind(picture)
+        if kind not in made:
+            made[kind] = VIEWS[kind](study).to_dict()
+        drawn.append((picture, made[kind]))
+    return drawn
+
+
+def _kind(picture: str) -> str:
+    if picture not in web.PICTURES:
+        raise unknown_name("picture", picture, web.PICTURES)
+    kind = web.PICTURES[picture].kind
+    if kind not in VIEWS:
+        raise InvalidValueError(
+            f"Picture {picture!r} needs to know what to show; give a view made by {kind}_view instead."
+        )
+    return kind
+
+
+def _first_picture(view: Mapping[str, Any]) -> str:
+    """The name of the picture that draws a view unless another is asked for."""
+    kind = view.get("kind")
+    names = [name for name, picture in web.PICTURES.items() if picture.kind == kind]
+    if not names:
+        raise unknown_name("kind of view", kind, {picture.kind for picture in web.PICTURES.values()})
+    return names[0]

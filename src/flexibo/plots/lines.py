@@ -1,0 +1,166 @@
+"""Parallel coordinates: an upright scale for every option and objective, and a line across them for every design."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from flexibo.plots import style
+from flexibo.plots.style import LOOKS, OTHER
+from flexibo.study import Study
+from flexibo.views import ParallelView, parallel_view
+from flexibo.views.parallel import Line, ParallelAxis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_TICKS = 12
+FEW = 6
+"""So many different numbers are written themselves, instead of round ones."""
+MOST_LINES = 500
+"""So many designs are drawn, those of the front first and then those nearest to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upright:
+    """An upright scale: where values are between 0 and 1, and what is written beside it.
+
+    Attributes:
+        low: What is at its lower end, as a logarithm where the scale is logarithmic.
+        high: What is at its upper end.
+        log: Whether the scale is logarithmic.
+        names: What its values are called, if they are no numbers.
+        values: The different numbers on it, if they are few.
+    """
+
+    low: float
+    high: float
+    log: bool
+    names: tuple[str, ...] | None
+    values: tuple[float, ...] = ()
+
+    def place(self, value: float | str | None) -> float:
+        """Where a value is; NaN for none."""
+        if value is None:
+            return math.nan
+        number = float(self.names.index(str(value))) if self.names is not None else float(value)
+        number = math.log(number) if self.log else number
+        return (number - self.low) / (self.high - self.low) if self.high > self.low else 0.5
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Where to write what."""
+        if self.names is not None:
+            few = range(0, len(self.names), -(-len(self.names) // MOST_TICKS))
+            return [(self.place(self.names[i]), style.text(self.names[i], longest=12)) for i in few]
+        if not self.high > self.low and not self.values:
+            return []
+        return [(self.place(value), f"{value:.4g}") for value in self.values or self._marks()]
+
+    def _marks(self) -> list[float]:
+        """Round numbers along the scale."""
+        if self.log:
+            return style.log_ticks(math.exp(self.low), math.exp(self.high))
+        from matplotlib.ticker import MaxNLocator
+
+        return [
+            float(mark) for mark in MaxNLocator(5).tick_values(self.low, self.high) if self.low <= mark <= self.high
+        ]
+
+
+def parallel(study: Study, ax: Axes | None = None) -> Axes:
+    """Draw the designs of a study across all options and objectives; objectives are the bold scales on the right.
+
+    Args:
+        study: A study; nothing need be measured yet.
+        ax: Where to draw; a new figure by default.
+    """
+    view = parallel_view(study, limit=MOST_LINES)
+    ax = ax or style.new_axes((min(24.0, max(7.0, 1.25 * len(view.axes) + 1.0)), 4.8))
+    uprights = [_upright(axis, [line.values[k] for line in view.lines]) for k, axis in enumerate(view.axes)]
+    if not view.lines:
+        style.say(ax, "nothing measured yet")
+    for kind in reversed(LOOKS):
+        _draw_lines(ax, [line for line in view.lines if line.kind == kind], uprights, kind)
+    _draw_uprights(ax, view, uprights)
+    ax.set_axis_off()
+    if view.lines:
+        entries = style.legend_entries(ax)
+        ax.legend(
+            list(entries.values()),
+            list(entries),
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.02),
+            ncols=4,
+            frameon=False,
+            fontsize="small",
+        )
+    return ax
+
+
+def _upright(axis: ParallelAxis, values: Sequence[float | str | None]) -> Upright:
+    if axis.categories is not None:
+        return Upright(0.0, float(len(axis.categories) - 1), False, axis.categories)
+    known = [float(value) for value in values if value is not None]
+    if not known:
+        return Upright(0.0, 0.0, False, None)
+    log = axis.log and min(known) > 0
+    low, high = (math.log(min(known)), math.log(max(known))) if log else (min(known), max(known))
+    few = sorted(set(known))
+    return Upright(low, high, log, None, tuple(few) if len(few) <= FEW else ())
+
+
+def _draw_lines(ax: Axes, lines: Sequence[Line], uprights: Sequence[Upright], kind: str) -> None:
+    """Draw the designs of one kind: a marker on each scale, and a line that has a gap where an option is inactive."""
+    if not lines:
+        return
+    look, first = LOOKS[kind], kind.startswith("front")
+    alpha = 0.9 if first else max(0.15, min(0.5, 40 / len(lines)))
+    dash: Any = "-" if kind in ("front-measured", "measured") else "--" if kind.endswith("half") else ":"
+    marks = style.marker_style(look) | {"linestyle": dash, "markersize": look.size * 0.6}
+    for index, line in enumerate(lines):
+        heights = [upright.place(value) for upright, value in zip(uprights, line.values, strict=True)]
+        label = look.label if index == 0 else None
+        ax.plot(
+            range(len(heights)),
+            heights,
+            linewidth=1.4 if first else 0.7,
+            alpha=alpha,
+            zorder=3 if first else 2,
+            label=label,
+            **marks,
+        )
+
+
+def _draw_uprights(ax: Axes, view: ParallelView, uprights: Sequence[Upright]) -> None:
+    for k, (axis, upright) in enumerate(zip(view.axes, uprights, strict=True)):
+        objective = axis.role == "objective"
+        ax.plot(
+            [k, k], [0.0, 1.0], color="black" if objective else OTHER, linewidth=2.2 if objective else 1.0, zorder=1
+        )
+        for height, words in upright.ticks():
+            ax.annotate(
+                words,
+                (k, height),
+                xytext=(4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize="x-small",
+                zorder=5,
+                bbox={"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.6},
+            )
+        arrow = {"min": " ↓", "max": " ↑", None: ""}[axis.direction]
+        ax.annotate(
+            style.text(axis.label, longest=20) + arrow,
+            (k, 1.0),
+            xytext=(0, 10),
+            textcoords="offset points",
+            rotation=20,
+            rotation_mode="anchor",
+            fontsize="small",
+            fontweight="bold" if objective else "normal",
+            annotation_clip=False,
+        )
+    ax.set_xlim(-0.2, len(view.axes) - 0.4)
+    ax.set_ylim(-0.05, 1.05)

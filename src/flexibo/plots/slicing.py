@@ -1,0 +1,158 @@
+"""What a surrogate thinks of an objective along one option, or two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexibo.arrays import AnyArray, FloatArray
+from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.plots import style
+from flexibo.plots.effects import ranked
+from flexibo.plots.style import INK, REGION
+from flexibo.study import Study
+from flexibo.views import SliceView, importance_view, slice_view
+from flexibo.views.slices import SliceAxis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+GRID = 3
+"""The grid shows so many options, those that matter most to the objective."""
+NEAR = 0.25
+"""Measured designs within this distance of a slice are drawn on it."""
+MOST_HELD = 8
+LONGEST = 22
+ROOM = 20
+"""So many letters have room beside each other below a slice."""
+PANEL = (2.9, 2.4)
+
+
+def slices(
+    study: Study, objective: str | None = None, x: str | None = None, y: str | None = None, *, ax: Axes | None = None
+) -> AnyArray:
+    """Draw what the surrogate of an objective thinks along one option or two, the others held; an array of axes.
+
+    Without options it is a grid of the three that matter most: each alone on the diagonal, each pair below it.
+
+    Args:
+        study: A study.
+        objective: The objective; the first by default.
+        x: The option from left to right.
+        y: The option from bottom to top; without it the objective itself is drawn upwards.
+        ax: Where to draw a single slice; a new figure by default.
+    """
+    objective = study.objectives[0].name if objective is None else objective
+    if x is None and (y is not None or ax is not None):
+        raise InvalidValueError("A single slice needs the option x; give it, or neither y nor ax for a grid.")
+    if x is not None:
+        ax = ax or style.new_axes()
+        draw_slice(ax, slice_view(study, objective, x, y))
+        return np.array([[ax]], dtype=object)
+    options = most_important(study, objective)[:GRID]
+    figure = style.new_figure((PANEL[0] * len(options) + 1.2, PANEL[1] * len(options) + 0.6))
+    grid: AnyArray = np.full((len(options), len(options)), None, dtype=object)
+    for row, below in enumerate(options):
+        for column, across in enumerate(options[: row + 1]):
+            grid[row, column] = figure.add_subplot(len(options), len(options), row * len(options) + column + 1)
+            view = slice_view(study, objective, across, None if row == column else below)
+            draw_slice(grid[row, column], view, alone=False)
+    if len(options) > 1:
+        figure.text(0.99, 0.98, _explained(view), ha="right", va="top", fontsize="small", linespacing=1.5)
+    return grid
+
+
+def _explained(view: SliceView) -> str:
+    """What a slice shows, and where the other options are held."""
+    values = {name: f"{value:.3g}" if isinstance(value, float) else value for name, value in view.at.items()}
+    held = [
+        f"{style.text(name, longest=20)} = {style.text(value, longest=14)}"
+        for name, value in values.items()
+        if value is not None
+    ]
+    more = [f"... and {len(held) - MOST_HELD} more"] if len(held) > MOST_HELD else []
+    lines = [f"{style.text(view.axis.label)}, predicted; dots: measured near by", "Options that do not vary:"]
+    return "\n".join([*lines, *held[:MOST_HELD], *more])
+
+
+def draw_slice(ax: Axes, view: SliceView, *, alone: bool = True) -> None:
+    """Draw one slice; one that is not alone has no room to say what its shades mean."""
+    if view.mean[0][0] is None:
+        style.say(ax, "not measured yet")
+    elif view.y is None:
+        _draw_curve(ax, view)
+    else:
+        mesh = _draw_map(ax, view, view.y)
+        ax.figure.colorbar(mesh, ax=ax, label=style.text(view.axis.label, longest=LONGEST) if alone else "")
+    ax.set_xlabel(style.text(view.x.name, longest=LONGEST))
+    ax.set_ylabel(style.text(view.axis.label if view.y is None else view.y.name, longest=LONGEST))
+
+
+def _draw_curve(ax: Axes, view: SliceView) -> None:
+    """Draw mean and deviation along one option."""
+    mean, deviation = np.array(view.mean[0], dtype=float), np.array(view.deviation[0], dtype=float)
+    at = _places(view.x, view.x.values)
+    if view.x.is_number:
+        ax.fill_between(at, mean - deviation, mean + deviation, color=REGION, alpha=0.35, linewidth=0)
+        ax.plot(at, mean, color=INK, linewidth=1.5)
+    else:
+        ax.errorbar(at, mean, yerr=deviation, fmt="D", color=INK, markerfacecolor="white", capsize=3)
+    near = [point for point in view.measured if point.distance <= NEAR]
+    ax.plot(_places(view.x, [p.x for p in near]), [p.value for p in near], "o", color=style.PREDICTED, markersize=4)
+    shown = [*(mean - deviation).tolist(), *(mean + deviation).tolist(), *(p.value for p in near)]
+    style.scale(ax, "y", shown, log=view.axis.log)
+    _scale_option(ax, "x", view.x)
+
+
+def _draw_map(ax: Axes, view: SliceView, upright: SliceAxis) -> Any:
+    """Draw the mean over two options, dark where it is worse, with contours of numbers; returns the shades."""
+    mean = np.array(view.mean, dtype=float)
+    across, up = _places(view.x, view.x.values), _places(upright, upright.values)
+    shade = "cividis_r" if view.axis.direction == "min" else "cividis"
+    norm = _norm(view, mean)
+    mesh: Any = ax.pcolormesh(across, up, mean, cmap=shade, norm=norm, shading="nearest", rasterized=True)
+    if view.x.is_number and upright.is_number and np.ptp(mean) > 0 and min(mean.shape) > 1:
+        low, high = float(mean.min()), float(mean.max())
+        levels = np.geomspace(low, high, 7) if view.axis.log and low > 0 else np.linspace(low, high, 7)
+        lines = ax.contour(across, up, mean, levels[1:-1], colors="white", linewidths=0.8)
+        ax.clabel(lines, fontsize="x-small", fmt="%.3g")
+    near = [point for point in view.measured if point.distance <= NEAR and point.y is not None]
+    x, y = _places(view.x, [p.x for p in near]), _places(upright, [p.y for p in near if p.y is not None])
+    ax.plot(x, y, "o", color="white", markeredgecolor="black", markersize=4.5, clip_on=False)
+    _scale_option(ax, "x", view.x)
+    _scale_option(ax, "y", upright)
+    return mesh
+
+
+def _norm(view: SliceView, mean: FloatArray) -> Any:
+    from matplotlib.colors import LogNorm, Normalize
+
+    return LogNorm() if view.axis.log and mean.min() > 0 and mean.max() > mean.min() else Normalize()
+
+
+def _places(axis: SliceAxis, values: Sequence[float | str]) -> list[float]:
+    """Where values are on the scale of an option: numbers themselves, names at 0, 1, ..."""
+    return [float(value) if axis.is_number else float(axis.values.index(value)) for value in values]
+
+
+def _scale_option(ax: Axes, side: Any, axis: SliceAxis) -> None:
+    """Let a side show an option."""
+    if axis.is_number and axis.log:
+        numbers = [float(value) for value in axis.values]
+        style.set_log(ax, side, min(numbers), max(numbers))
+    elif not axis.is_number:
+        names = [style.text(value, longest=12) for value in axis.values]
+        (ax.set_xticks if side == "x" else ax.set_yticks)(range(len(names)), names)
+        if side == "x" and sum(map(len, names)) > ROOM:
+            ax.tick_params("x", rotation=30)
+
+
+def most_important(study: Study, objective: str) -> list[str]:
+    """The options of a study, those first that matter most to an objective."""
+    view = importance_view(study)
+    if objective not in view.total:
+        raise unknown_name("objective", objective, view.total)
+    return ranked(replace(view, total={objective: view.total[objective]}))

@@ -1,0 +1,74 @@
+"""The front of three objectives in space."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexibo.arrays import FloatArray
+from flexibo.errors import InvalidValueError
+from flexibo.plots import style
+from flexibo.plots.style import LOOKS
+from flexibo.study import Study
+from flexibo.views import Axis, front_view
+
+if TYPE_CHECKING:
+    from mpl_toolkits.mplot3d import Axes3D
+
+SIZE = (7.6, 6.2)
+
+
+def front3d(study: Study, ax: Axes3D | None = None) -> Axes3D:
+    """Draw the front of a study with three objectives in space; each of its designs stands on a thin line.
+
+    Args:
+        study: A study with three optimised objectives.
+        ax: Axes with ``projection="3d"`` to draw on; a new figure by default.
+    """
+    optimised = sum(bool(objective.optimise) for objective in study.objectives)
+    if optimised != 3:
+        raise InvalidValueError(f"This picture shows three objectives; the study has {optimised}.")
+    drawn: Any = ax or style.new_figure(SIZE).add_subplot(projection="3d")
+    view = front_view(study)
+    axes = [axis for axis in view.axes if axis.optimise]
+    placed = [point for point in view.points if all(point.values[axis.name] is not None for axis in axes)]
+    if not placed:
+        drawn.text2D(0.5, 0.5, "no design with all values yet", transform=drawn.transAxes, ha="center")
+    values = np.array([[_place(axis, point.values[axis.name]) for axis in axes] for point in placed]).reshape(-1, 3)
+    floor = _floor(values)
+    for kind, look in LOOKS.items():
+        chosen = values[[point.kind == kind for point in placed]]
+        if not len(chosen):
+            continue
+        first = kind.startswith("front")
+        drawn.plot(*chosen.T, label=look.label, zorder=4 if first else 2, **style.marker_style(look))
+        for x, y, z in chosen if first else ():
+            drawn.plot([x, x], [y, y], [floor, z], color=look.colour, linewidth=0.6, alpha=0.6)
+    for axis, side in zip(axes, "xyz", strict=True):
+        getattr(drawn, f"set_{side}label")(style.objective_label(axis), fontsize="small", labelpad=10)
+        getattr(drawn, f"{side}axis").set_tick_params(labelsize="small")
+        if axis.log and placed:
+            _powers(getattr(drawn, f"{side}axis"), values[:, "xyz".index(side)])
+    if placed:
+        style.legend(drawn, loc="upper left")
+    return drawn
+
+
+def _place(axis: Axis, value: float | None) -> float:
+    """Where a value is drawn: matplotlib has no logarithmic scales in space, so its logarithm stands for it."""
+    number = float("nan") if value is None else value
+    return float(np.log10(number)) if axis.log else number
+
+
+def _floor(values: Any) -> float:
+    if not len(values):
+        return 0.0
+    low, high = float(values[:, 2].min()), float(values[:, 2].max())
+    return low - 0.05 * ((high - low) or 1.0)
+
+
+def _powers(axis: Any, places: FloatArray) -> None:
+    """Numbers on an axis of logarithms (m,)."""
+    ticks = style.log_ticks(float(10 ** places.min()), float(10 ** places.max()))
+    axis.set_ticks(np.log10(ticks), [f"{tick:g}" for tick in ticks])

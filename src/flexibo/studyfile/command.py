@@ -1,0 +1,157 @@
+"""Command: an objective that a program in any language measures.
+
+The program is run by ``/bin/sh`` in the folder of the study file. It finds the design in its environment, and in its
+arguments where the command has placeholders. The last line that it prints is the value.
+
+Exit status 0 is success; 125 says that the design is impossible, so that it is not tried again; 126 and 127 (the shell
+could not run the program) that the machine is at fault, which stops the study; any other is a failed evaluation.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flexibo.errors import DesignError, FlexiBOError, MachineError
+from flexibo.executors.jobs import ending
+from flexibo.executors.measuring import current_evaluation, too_long
+from flexibo.space import Design
+from flexibo.studyfile.journal import Journal
+from flexibo.studyfile.nodes import NUMBER
+from flexibo.studyfile.shell import Ended, Overdue, run_script
+from flexibo.studyfile.template import PREFIX, Template, in_words, variable
+
+IMPOSSIBLE = 125
+NOT_RUN = (126, 127)
+SHOWN_LINES = 4
+SHOWN_CHARACTERS = 400
+
+
+class CommandError(FlexiBOError):
+    """A command gave no value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Measures a design by running a program.
+
+    Attributes:
+        objective: What it measures.
+        template: The command.
+        folder: Where it runs.
+        timeout: Seconds after which the program, with all that it started, is ended.
+        logs: The folder in which what it prints is kept; empty for none.
+    """
+
+    objective: str
+    template: Template
+    folder: str
+    timeout: float | None = None
+    logs: str = ""
+
+    def __call__(self, design: Design) -> Any:
+        """The value, or several by objective, alone or with their cost."""
+        if os.name != "posix":
+            raise MachineError(f"The command of {self.objective!r} needs a shell ({os.name} has none); use a function.")
+        environment = self.environment(design)
+        with Journal(self.logs, self.objective, environment, self.template.filled(design)) as journal:
+            try:
+                ended = run_script(
+                    self.template.script,
+                    folder=self.folder,
+                    environment={**_inherited(), **environment},
+                    seconds=self.timeout,
+                    listen=journal.add,
+                )
+            except Overdue:
+                journal.end("timeout")
+                raise TimeoutError(too_long(self.timeout or 0.0)) from None
+            journal.end(ending(ended.status))
+        self._check(ended)
+        return read_value(ended.output, self.objective)
+
+    def environment(self, design: Mapping[str, Any]) -> dict[str, str]:
+        """The variables that tell a program what to measure."""
+        evaluation = current_evaluation()
+        return {
+            **{variable(name): in_words(value) for name, value in design.items()},
+            "FLEXIBO_DESIGN": json.dumps(dict(design)),
+            "FLEXIBO_OBJECTIVE": self.objective,
+            "FLEXIBO_NUMBER": "" if evaluation is None else str(evaluation.number),
+            "FLEXIBO_ATTEMPT": "" if evaluation is None else str(evaluation.attempt),
+            "FLEXIBO_PYTHON": sys.executable,
+        }
+
+    def _check(self, ended: Ended) -> None:
+        """Raise what an exit status other than 0 means."""
+        if ended.status == 0:
+            return
+        what = f"The command of {self.objective!r} {ending(ended.status)}{_last_words(ended)}"
+        if ended.status == IMPOSSIBLE:
+            raise DesignError(what)
+        if ended.status in NOT_RUN:
+            raise MachineError(f"{what} The shell could not run it; mend the command, and go on.")
+        raise CommandError(what)
+
+
+def read_value(output: str, objective: str) -> Any:
+    r"""What the last line that is not empty says: a value, a value and its cost, or a JSON object.
+
+    >>> read_value("epoch 1\n0.25\n", "error"), read_value("0.25 60\n", "error")
+    (0.25, (0.25, 60.0))
+    >>> read_value('{"joules": 3.5, "ms": 20, "cost": 2}', "joules")
+    ({'joules': 3.5, 'ms': 20}, 2)
+    """
+    lines = output.split("\n")
+    line = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    if not line:
+        raise CommandError(f"The command of {objective!r} printed nothing; its last line must be the value.")
+    if line.startswith("{"):
+        return _of_object(line, objective)
+    numbers = line.split()
+    if len(numbers) > 2 or not all(NUMBER.fullmatch(number) for number in numbers):
+        raise CommandError(
+            f"The command of {objective!r} printed {_cut(line)!r} last; its last line must be the value, or the value "
+            "and its cost, or a JSON object."
+        )
+    return float(numbers[0]) if len(numbers) == 1 else (float(numbers[0]), float(numbers[1]))
+
+
+def _of_object(line: str, objective: str) -> Any:
+    """The values in a JSON object, by objective or as "value", and the "cost" if it is there."""
+    try:
+        given = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise CommandError(
+            f"The command of {objective!r} printed {_cut(line)!r} last; it is no JSON: {error}."
+        ) from None
+    is_named = "value" in given and objective not in given
+    values = given.pop("value") if is_named else given
+    has_cost = "cost" in given and objective != "cost"
+    cost = given.pop("cost") if has_cost else None
+    for name, value in (values if isinstance(values, dict) else {objective: values}).items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise CommandError(
+                f"The command of {objective!r} printed {json.dumps(value)[:60]} as the value of {name!r}; it must be a "
+                "number."
+            )
+    return (values, cost) if has_cost else values
+
+
+def _inherited() -> dict[str, str]:
+    """The environment of this process, without the design of another evaluation."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+
+
+def _last_words(ended: Ended) -> str:
+    """The last lines of the standard error, or of the output where there are none."""
+    lines = [line.strip() for line in (ended.errors.strip() or ended.output.strip()).splitlines() if line.strip()]
+    return f": {_cut(' / '.join(lines[-SHOWN_LINES:]))}" if lines else "."
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARACTERS else f"...{text[-SHOWN_CHARACTERS:]}"

@@ -1,0 +1,196 @@
+"""StudyFile: a study written down, checked as a whole before anything runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flexibo.executors import Measure
+from flexibo.loading import stored_study
+from flexibo.objectives import Objective
+from flexibo.space import Space
+from flexibo.storage.presence import LEASE
+from flexibo.study import Study
+from flexibo.studyfile.content import Content, read_content
+from flexibo.studyfile.executor import ExecutorChoice, executor_of
+from flexibo.studyfile.fields import Fields
+from flexibo.studyfile.functions import found
+from flexibo.studyfile.mistakes import Mistakes, Place, StudyFileError
+from flexibo.studyfile.nodes import Table, nodes_of
+from flexibo.studyfile.objectives import Surroundings, objectives_of
+from flexibo.studyfile.options import space_of
+from flexibo.studyfile.settings import check_whole, cost_of, initial_of, settings_of
+
+KEYS = (
+    "name",
+    "method",
+    "budget",
+    "seed",
+    "storage",
+    "options",
+    "designs",
+    "valid",
+    "objectives",
+    "reference",
+    "n_initial",
+    "initial_designs",
+    "stop",
+    "executor",
+    "logs",
+    "lease",
+    "candidates",
+    "delta",
+    "surrogate",
+    "cost",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyFile:
+    """A study as a file describes it.
+
+    Attributes:
+        content: What the file holds.
+        name: The name of the study.
+        storage: The database URL; one that the file does not name is beside it.
+        names_storage: Whether the file names it.
+        space: The designs.
+        objectives: The objectives.
+        measures: What measures each objective that is asked for.
+        executor: Where they are measured.
+        settings: The other arguments of `flexibo.Study`: what is not in the file is not here.
+    """
+
+    content: Content
+    name: str
+    storage: str
+    names_storage: bool
+    space: Space
+    objectives: tuple[Objective, ...]
+    measures: Mapping[str, Measure]
+    executor: ExecutorChoice
+    settings: Mapping[str, Any]
+
+    @property
+    def path(self) -> Path:
+        """Where the file is."""
+        return self.content.path
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """What is stored with the study to find the file again: where it is and what it said, none of its commands."""
+        return {"study_file": str(self.path), "sha256": self.content.digest}
+
+    def study(self, **changed: Any) -> Study:
+        """The study, begun now or gone on with.
+
+        Args:
+            **changed: Arguments of `flexibo.Study` that replace what the file says.
+        """
+        given = {"name": self.name, "storage": self.storage, **self.settings, **changed}
+        return Study(self.space, self.objectives, origin=self.origin, **given)
+
+    def joined(self, storage: str, name: str, *, lease: float | None = None) -> Study:
+        """The stored study, which must have the options and the objectives of the file.
+
+        Its method, seed and the like are the stored ones: they may have been typed when it was begun.
+
+        Args:
+            storage: Where it is kept.
+            name: Its name.
+            lease: As in `flexibo.Study`; by default what the file says.
+        """
+        found, name, stored = stored_study(storage, name)
+        cost = self.settings.get("cost")
+        return Study(
+            self.space,
+            self.objectives,
+            method=stored["method"],
+            cost=cost if callable(cost) else None,
+            storage=found,
+            name=name,
+            lease=self.settings.get("lease", LEASE) if lease is None else lease,
+            stop=self.settings.get("stop"),
+        )
+
+
+def read_study_file(path: str | Path, *, imports: bool = True) -> StudyFile:
+    """The study that a file describes.
+
+    Args:
+        path: The file.
+        imports: Whether functions are imported, to see whether they can be.
+
+    Raises:
+        StudyFileError: The file cannot be read, or has mistakes: all of them are listed, with their places.
+    """
+    return study_file_of(read_content(Path(path).expanduser()), imports=imports)
+
+
+def study_file_of(content: Content, *, imports: bool = True) -> StudyFile:
+    """The study that the content of a file describes; see `read_study_file`."""
+    mistakes = Mistakes(content.shown)
+    root = nodes_of(content.text, mistakes)
+    if root is None:
+        mistakes.check()
+        raise StudyFileError(f"{content.shown} says nothing; flexibo init writes an example.")
+    if not isinstance(root, Table):
+        mistakes.add(root.place, "A study file is a mapping of keys to values, such as name: first; see flexibo init.")
+        raise mistakes.error()
+    fields = Fields(Table(root.entries, Place(1, 1)), mistakes)
+    fields.check_keys(KEYS)
+    folder = content.path.parent
+    rule = _function(fields, "valid", folder)
+    space = space_of(fields, folder, rule)
+    logs = fields.text("logs")
+    around = Surroundings(folder, str(folder / logs) if logs else "", space, _option_names(fields, space), imports)
+    objectives, measures = objectives_of(fields, around)
+    name = fields.text("name") or folder.name or "study"
+    settings = settings_of(fields, objectives)
+    settings |= initial_of(fields, space) | cost_of(fields, lambda: _function(fields, "cost", folder))
+    executor = executor_of(fields, list(measures) or [objective.name for objective in objectives])
+    storage = _storage(fields, name, folder)
+    if space is None or mistakes.found:
+        raise mistakes.error()
+    check_whole(fields, space, objectives, settings)
+    mistakes.check()
+    return StudyFile(content, name, storage, fields.has("storage"), space, objectives, measures, executor, settings)
+
+
+def _option_names(fields: Fields, space: Space | None) -> tuple[str, ...]:
+    """The names of the options, also where some of them have mistakes."""
+    if space is not None:
+        return space.names
+    node = fields.table.get("options")
+    return tuple(entry.key for entry in node.entries) if isinstance(node, Table) else ()
+
+
+def _function(fields: Fields, key: str, folder: Path) -> Callable[..., Any] | None:
+    """A function that the file names."""
+    place = fields.text(key)
+    if place is None:
+        return None
+    try:
+        return found(place, str(folder))
+    except ValueError as error:
+        fields.note(key, f"{key}: {error}")
+        return None
+
+
+def _storage(fields: Fields, name: str, folder: Path) -> str:
+    """The database URL; a SQLite file is beside the study file unless its path is absolute."""
+    url = fields.text("storage")
+    if url is None:
+        own_name = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "study"
+        return f"sqlite:///{folder / own_name}.db"
+    scheme, sign, rest = url.partition("://")
+    if not sign:
+        fields.note(
+            "storage", "storage is no URL; give one such as sqlite:///study.db or postgresql://me@host/studies."
+        )
+        return url
+    is_relative = scheme.startswith("sqlite") and rest[:1] == "/" and rest[1:2] not in ("/", "~", "")
+    return f"{scheme}:///{folder / rest[1:]}" if is_relative else url

@@ -1,0 +1,97 @@
+"""Python functions that a study file names as ``module:function``, looked for beside the file first."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from flexibo.errors import InvalidValueError, MachineError
+from flexibo.space import Design
+from flexibo.studyfile.mistakes import nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function by its name: what travels to a worker process, which imports it from the same folder.
+
+    Attributes:
+        place: ``module:function``.
+        folder: The folder of the study file.
+    """
+
+    place: str
+    folder: str
+
+    def __call__(self, design: Design) -> Any:
+        """What the function returns."""
+        try:
+            function = _kept(self.place, self.folder)
+        except InvalidValueError as error:
+            raise MachineError(str(error)) from None
+        return function(design)
+
+
+def found(place: str, folder: str) -> Callable[..., Any]:
+    """The function that ``module:function`` names.
+
+    Raises:
+        InvalidValueError: There is none, or its module cannot be imported.
+    """
+    name, sign, attribute = place.partition(":")
+    if not (sign and attribute and all(part.isidentifier() for part in [*name.split("."), *attribute.split(".")])):
+        raise InvalidValueError(f"The function is {place!r}; give module:function, such as train:error.")
+    value: Any = _module(name, Path(folder))
+    for part in attribute.split("."):
+        if not hasattr(value, part):
+            known = [other for other in dir(value) if not other.startswith("_") and callable(getattr(value, other))]
+            raise InvalidValueError(f"Module {name!r} has no {attribute!r}{nearest(part, known)}")
+        value = getattr(value, part)
+    if not callable(value):
+        raise InvalidValueError(f"{place} is {type(value).__name__}; it must be a function.")
+    return value  # type: ignore[no-any-return]  # it can be called
+
+
+@lru_cache(maxsize=64)
+def _kept(place: str, folder: str) -> Callable[..., Any]:
+    """The function, found once in each process: looking for it is no part of what is measured."""
+    return found(place, folder)
+
+
+def _module(name: str, folder: Path) -> ModuleType:
+    """The module of that name, the folder's own before all others."""
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    top = name.split(".")[0]
+    importlib.invalidate_caches()
+    _check_not_taken(top, folder)
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and name.startswith(error.name):
+            files = sorted(path.stem for path in folder.glob("*.py"))
+            raise InvalidValueError(
+                f"There is no module {error.name!r} beside the file ({folder}) or among what is installed"
+                f"{nearest(top, files) if files else '.'}"
+            ) from None
+        raise InvalidValueError(f"Module {name!r} cannot be imported: {error}.") from None
+    except (Exception, SystemExit) as error:
+        raise InvalidValueError(f"Module {name!r} cannot be imported: {type(error).__name__}: {error}.") from None
+
+
+def _check_not_taken(top: str, folder: Path) -> None:
+    """Refuse a module beside the file whose name another one, imported already, bears."""
+    mine = [folder / f"{top}.py", folder / top / "__init__.py"]
+    there = sys.modules.get(top)
+    if there is None or not any(path.exists() for path in mine):
+        return
+    origin = getattr(there, "__file__", None)
+    if origin is None or Path(origin).resolve() not in [path.resolve() for path in mine]:
+        raise InvalidValueError(
+            f"The name of {top}.py beside the file is taken by another module ({origin or 'built in'}); rename it."
+        )

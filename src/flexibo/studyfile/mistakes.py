@@ -1,0 +1,90 @@
+"""The mistakes of a study file: each one a sentence and its place; they are listed all at once."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from flexibo.errors import InvalidValueError
+from flexibo.words import one_line
+
+MOST_SHOWN = 40
+"""How many mistakes are listed; a file that is something else entirely has one in every line."""
+
+
+class StudyFileError(InvalidValueError):
+    """A study file that cannot be used.
+
+    Attributes:
+        mistakes: What is wrong, in the order of the lines.
+    """
+
+    def __init__(self, message: str, mistakes: tuple[Mistake, ...] = ()) -> None:
+        super().__init__(message)
+        self.mistakes = mistakes
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Where something stands in a file, counted from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Mistake:
+    """What is wrong at a place, in one sentence."""
+
+    place: Place
+    sentence: str
+
+
+@dataclass(slots=True)
+class Mistakes:
+    """Collects what is wrong with a file.
+
+    Attributes:
+        file: What the file is called in messages.
+    """
+
+    file: str
+    found: list[Mistake] = field(default_factory=list)
+
+    def add(self, place: Place, sentence: str) -> None:
+        """Note a mistake; the same one at the same place counts once."""
+        mistake = Mistake(place, one_line(sentence))
+        if mistake not in self.found:
+            self.found.append(mistake)
+
+    def check(self) -> None:
+        """Raise the `error`, if there are mistakes."""
+        if self.found:
+            raise self.error()
+
+    def error(self) -> StudyFileError:
+        """An error that lists all mistakes."""
+        ordered = tuple(sorted(self.found))
+        many = "a mistake" if len(ordered) == 1 else f"{len(ordered)} mistakes"
+        lines = [
+            f"{self.file}:{mistake.place.line}:{mistake.place.column}: {mistake.sentence}"
+            for mistake in ordered[:MOST_SHOWN]
+        ]
+        if len(ordered) > MOST_SHOWN:
+            lines.append(f"... and {len(ordered) - MOST_SHOWN} more.")
+        return StudyFileError("\n  ".join([f"{self.file} has {many}; nothing was run.", *lines]), ordered)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The end of a sentence about a name that is not known: the nearest one, or all of them.
+
+    >>> nearest("filers", ["filters", "kernel"]), nearest("x", ["filters", "kernel"])
+    ("; did you mean 'filters'?", '; known are filters, kernel.')
+    """
+    names = list(known)
+    by_lower = {other.lower(): other for other in names}
+    near = difflib.get_close_matches(name.lower(), by_lower, n=1)
+    if near:
+        return f"; did you mean {by_lower[near[0]]!r}?"
+    return f"; known are {', '.join(names)}." if names else "; there are none."

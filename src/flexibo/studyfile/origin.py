@@ -1,0 +1,68 @@
+"""Whose commands are run: only those of a file that the user has, never any that come out of a database.
+
+A stored study is shared. Whoever may write to its database can write anything into it: designs, names, and what it says
+of its own origin. Two rules follow.
+
+- **A command or a function never comes from the database.** A study that was begun from a file stores only the path
+  and the SHA-256 of the file. ``flexibo resume`` and ``flexibo worker`` take the commands from the file that the user
+  names with ``--file``. Without one they look at the stored path, and use what is there only if its content is still
+  the same and the file belongs to this user and is not open to everybody to write: otherwise whoever wrote the path
+  and the hash into the database could have put a file of theirs at a place that everybody can write to, and had its
+  commands run by others.
+- **The designs are those of the file.** A study is opened with the options of the file, and a stored study of other
+  options is refused, so that a command is never given a value that the file does not allow. Values reach a command
+  through its environment and are never read by the shell as a program (see `flexibo.studyfile.template`).
+
+What a study file itself names (its commands, the modules beside it) is the user's own code, run with the user's rights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from flexibo.studyfile.content import read_content
+from flexibo.studyfile.file import StudyFile, study_file_of
+from flexibo.studyfile.mistakes import StudyFileError
+from flexibo.words import one_line
+
+
+def is_from_file(origin: Mapping[str, Any]) -> bool:
+    """Whether a study was begun from a study file."""
+    return isinstance(origin.get("study_file"), str) and isinstance(origin.get("sha256"), str)
+
+
+def stored_file(origin: Mapping[str, Any], study: str) -> StudyFile:
+    """The study file that a stored study names, if it may be trusted.
+
+    Args:
+        origin: What is stored with the study.
+        study: The name of the study, for messages.
+    """
+    path = Path(str(origin["study_file"]))
+    shown, advice = one_line(path), "name the file with --file"
+    try:
+        content = read_content(path) if path.is_absolute() else None
+    except (StudyFileError, ValueError):
+        content = None
+    if content is None:
+        raise StudyFileError(
+            f"Study {study!r} was begun from {shown}, which is not to be found here; {advice}, if you have a copy."
+        )
+    if content.digest != origin["sha256"]:
+        raise StudyFileError(
+            f"{shown} has changed since study {study!r} was begun from it; look at it, and if it may go on, {advice}: "
+            f"--file {shown}."
+        )
+    if not content.is_own:
+        raise StudyFileError(
+            f"{shown}, from which study {study!r} was begun, belongs to somebody else or may be written by everybody, "
+            f"so its commands are not run unasked; look at it, and if you trust it, {advice}: --file {shown}."
+        )
+    return study_file_of(content)
+
+
+def has_changed(file: StudyFile, origin: Mapping[str, Any]) -> bool:
+    """Whether a file says something else than when the study was begun from it."""
+    return is_from_file(origin) and origin["sha256"] != file.content.digest

@@ -1,0 +1,269 @@
+"""The front as a view: every design with a measurement, what is known of it, and the Pareto region."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flexibo.arrays import BoolArray, FloatArray
+from flexibo.believer import Believer
+from flexibo.costs import mean_costs
+from flexibo.front import Feasibility, FrontRow, front_rows
+from flexibo.history import History
+from flexibo.space import Value
+from flexibo.study import Study
+from flexibo.views.axes import Axis, axis_of, plain_number
+from flexibo.views.outlook import every_objective_measured, outlook
+from flexibo.views.thinning import spread
+
+KINDS = ("front-measured", "front-half", "front-unsure", "front-violating", "measured", "half", "violating")
+"""What a design of the view can be."""
+LIMIT = 2000
+TABLE = 1 << 20
+"""Designs times designs of the front in one table of distances."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontPoint:
+    """One design.
+
+    Attributes:
+        kind: One of `KINDS`. On the front: "front-measured" in every objective, "front-half" with predicted values,
+            "front-unsure" or "front-violating" under constraints. Behind it: "measured", "half" or "violating".
+        design: Its option values.
+        values: Its objectives, measured or predicted; None while an objective cannot be predicted.
+        deviations: The standard deviation of each value; 0 where it is known exactly, or not at all.
+        measured: Whether each value was measured.
+        probability: The probability that it keeps every constraint.
+        feasibility: The same in a word.
+        confirm_cost: What it is expected to cost to measure what is missing; None where that cannot be measured, or
+            nothing is known of costs.
+    """
+
+    kind: str
+    design: Mapping[str, Value]
+    values: Mapping[str, float | None]
+    deviations: Mapping[str, float]
+    measured: Mapping[str, bool]
+    probability: float
+    feasibility: Feasibility
+    confirm_cost: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The design, ready for JSON."""
+        return {
+            "kind": self.kind,
+            "design": dict(self.design),
+            "values": dict(self.values),
+            "deviations": dict(self.deviations),
+            "measured": dict(self.measured),
+            "probability": self.probability,
+            "feasibility": self.feasibility,
+            "confirm_cost": self.confirm_cost,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RegionView:
+    """The Pareto region: corners of both fronts and the reference, in the users' values, by optimised axis."""
+
+    optimistic: tuple[tuple[float, ...], ...]
+    pessimistic: tuple[tuple[float, ...], ...]
+    reference: tuple[float, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The region, ready for JSON."""
+        return {
+            "optimistic": [list(row) for row in self.optimistic],
+            "pessimistic": [list(row) for row in self.pessimistic],
+            "reference": list(self.reference),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FrontView:
+    """The designs of a study that have a measurement, those of the front first.
+
+    Attributes:
+        axes: The objectives, in the study's order.
+        points: The designs.
+        region: The Pareto region; None until every objective was measured.
+        left_out: How many designs are not listed, because there are too many.
+        approximate: Whether predictions come from some of the evaluations only.
+    """
+
+    axes: tuple[Axis, ...]
+    points: tuple[FrontPoint, ...]
+    region: RegionView | None
+    left_out: int
+    approximate: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """The view, ready for JSON."""
+        return {
+            "kind": "front",
+            "axes": [axis.to_dict() for axis in self.axes],
+            "points": [point.to_dict() for point in self.points],
+            "region": None if self.region is None else self.region.to_dict(),
+            "left_out": self.left_out,
+            "approximate": self.approximate,
+        }
+
+
+def front_view(study: Study, *, limit: int = LIMIT) -> FrontView:
+    """The front of a study, the designs behind it, and the Pareto region.
+
+    Args:
+        study: The study; nothing need be measured yet.
+        limit: List at most so many designs: those of the front, and then those nearest to it.
+    """
+    study.refresh()
+    history = study.history
+    if not every_objective_measured(history):
+        return _beginning(history, limit)
+    seen = outlook(study)
+    rows, is_front = _rows(history, seen.believer)
+    listed = _listed(history, rows, is_front, limit)
+    chosen = [rows[i] for i in listed]
+    costs = _confirm_costs(history, chosen, seen.believer)
+    points = tuple(
+        _point(row, on_front=bool(is_front[i]), confirm_cost=cost)
+        for i, row, cost in zip(listed, chosen, costs, strict=True)
+    )
+    return FrontView(
+        axes=_axes(history, points),
+        points=points,
+        region=_region(history, seen.believer, limit),
+        left_out=len(rows) - len(points),
+        approximate=seen.approximate,
+    )
+
+
+def _beginning(history: History, limit: int) -> FrontView:
+    """The view while an objective has no value: what was measured so far, the last designs first."""
+    designs = history.designs
+    losses = known_losses(history)
+    touched = np.flatnonzero(np.isfinite(losses).any(axis=1))[::-1]
+    points = []
+    for i in touched[:limit].tolist():
+        known = dict(zip(history.names, np.isfinite(losses[i]).tolist(), strict=True))
+        values = {
+            o.name: o.value(float(losses[i, j])) if known[o.name] else None for j, o in enumerate(history.objectives)
+        }
+        points.append(
+            FrontPoint("half", designs[i], values, dict.fromkeys(history.names, 0.0), known, 1.0, "feasible", None)
+        )
+    return FrontView(_axes(history, points), tuple(points), None, len(touched) - len(points), approximate=False)
+
+
+def known_losses(history: History) -> FloatArray:
+    """The latest losses (m, n) of the designs that were asked about or brought in; NaN where there is none."""
+    designs = history.designs
+    losses = np.full((len(designs), len(history.objectives)), np.nan)
+    for j, objective in enumerate(history.objectives):
+        known = history.known(j)
+        losses[:, j] = [known.get(key, np.nan) for key in designs.keys(objective.depends_on).tolist()]
+    return losses
+
+
+def _rows(history: History, believer: Believer) -> tuple[list[FrontRow], BoolArray]:
+    """Every design with a measurement, those of the front first and in its order; and which are on it."""
+    estimates = believer.estimates(history)
+    front = front_rows(history, estimates, complete=False)
+    on_front = {row.design for row in front}
+    probability = estimates.legal.prod(axis=1).tolist()
+    signs = np.array([objective.value(1.0) for objective in history.objectives])
+    values, deviations, known = (estimates.mu * signs).tolist(), estimates.sigma.tolist(), estimates.known.tolist()
+    names, others = history.names, []
+    for i, design in enumerate(history.designs):
+        if design not in on_front and any(known[i]):
+            value, was_known, deviation = (
+                dict(zip(names, column[i], strict=True)) for column in (values, known, deviations)
+            )
+            others.append(FrontRow(design, value, was_known, deviation, probability[i]))
+    rows = [*front, *others]
+    return rows, np.arange(len(rows)) < len(front)
+
+
+def _listed(history: History, rows: Sequence[FrontRow], is_front: BoolArray, limit: int) -> list[int]:
+    """The rows to list: the front (an even choice of it, if need be), then those nearest to it."""
+    best, rest = np.flatnonzero(is_front), np.flatnonzero(~is_front)
+    if len(best) >= limit:
+        return [int(i) for i in best[spread(len(best), limit)]]
+    if len(rows) > limit:
+        optimised = [history.objectives[j] for j in history.optimised]
+        losses = np.array([[o.loss(row.values[o.name]) for o in optimised] for row in rows])
+        rest = rest[np.argsort(_distances(losses, is_front), kind="stable")[: limit - len(best)]]
+    return [*best.tolist(), *rest.tolist()]
+
+
+def _distances(losses: FloatArray, is_front: BoolArray) -> FloatArray:
+    """How much the designs behind the front (r,) would have to gain in all objectives to reach it, in its ranges."""
+    span = np.ptp(losses, axis=0)
+    scaled = losses / np.where(span > 0, span, 1.0)
+    front, rest = scaled[is_front], scaled[~is_front]
+    found = np.empty(len(rest))
+    step = max(1, TABLE // max(1, front.size))
+    for start in range(0, len(rest), step):
+        part = rest[start : start + step]
+        found[start : start + step] = (part[:, None, :] - front).max(axis=2).min(axis=1)
+    return found
+
+
+def _confirm_costs(history: History, rows: Sequence[FrontRow], believer: Believer) -> list[float | None]:
+    """What it is expected to cost to measure what each design lacks."""
+    costs: list[float | None] = [0.0] * len(rows)
+    lacking = [i for i, row in enumerate(rows) if not all(row.measured.values())]
+    if not lacking:
+        return costs
+    designs = history.space.designs([rows[i].design for i in lacking])
+    prices = believer.costs.prices(history, designs)
+    unpriced = np.isnan(mean_costs(history)) & isinstance(believer.costs.cost, str)
+    for i, price in zip(lacking, prices.tolist(), strict=True):
+        missing = [
+            p
+            for p, purchase in enumerate(history.purchases)
+            if not all(rows[i].measured[history.names[j]] for j in purchase.members)
+        ]
+        impossible = any(unpriced[p] or history.is_hopeless(p, rows[i].design) for p in missing)
+        costs[i] = None if impossible else sum(price[p] for p in missing)
+    return costs
+
+
+def _point(row: FrontRow, *, on_front: bool, confirm_cost: float | None) -> FrontPoint:
+    complete = all(row.measured.values())
+    if on_front and row.feasibility != "feasible":
+        kind = f"front-{row.feasibility}"
+    elif on_front:
+        kind = "front-measured" if complete else "front-half"
+    elif row.feasibility == "violating":
+        kind = "violating"
+    else:
+        kind = "measured" if complete else "half"
+    return FrontPoint(
+        kind=kind,
+        design=row.design,
+        values={name: plain_number(value) for name, value in row.values.items()},
+        deviations=row.deviations,
+        measured=row.measured,
+        probability=row.probability,
+        feasibility=row.feasibility,
+        confirm_cost=plain_number(confirm_cost),
+    )
+
+
+def _axes(history: History, points: Sequence[FrontPoint]) -> tuple[Axis, ...]:
+    return tuple(axis_of(o, (point.values[o.name] for point in points)) for o in history.objectives)
+
+
+def _region(history: History, believer: Believer, limit: int) -> RegionView:
+    """The region as the next question sees it; with three objectives or more, an even choice of many corners."""
+    signs = np.array([history.objectives[j].value(1.0) for j in history.optimised])
+    corners = []
+    for front in believer.corners(history):
+        few = spread(len(front), limit) if len(signs) > 2 else np.arange(len(front))
+        corners.append(tuple(tuple(row) for row in (front[few] * signs).tolist()))
+    return RegionView(corners[0], corners[1], tuple((believer.reference(history) * signs).tolist()))

@@ -1,0 +1,248 @@
+"""What a surrogate thinks of an objective along one option or two, the others held, as a view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flexibo.arrays import FloatArray
+from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.front import front_rows
+from flexibo.history import History
+from flexibo.settings import whole_number
+from flexibo.space import Categorical, Design, Designs, Option, Ordinal, Value
+from flexibo.space.encoding import code_of, decode, expected, value_of
+from flexibo.study import Study
+from flexibo.surrogates import interval
+from flexibo.threads import single_thread
+from flexibo.views.axes import Axis, axis_of, is_log
+from flexibo.views.outlook import Outlook, every_objective_measured, outlook, settled
+from flexibo.views.parallel import category_names
+
+MOST_POINTS = 200
+MOST_MEASURED = 200
+"""So many measured designs are shown, those nearest to the slice."""
+
+
+@dataclass(frozen=True, slots=True)
+class SliceAxis:
+    """The scale of one option: its values in order, names where it is no number."""
+
+    name: str
+    is_number: bool
+    values: tuple[float | str, ...]
+    log: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """The scale, ready for JSON."""
+        kind = "number" if self.is_number else "category"
+        return {"name": self.name, "type": kind, "values": list(self.values), "log": self.log}
+
+
+@dataclass(frozen=True, slots=True)
+class SlicePoint:
+    """A design that was measured: where it is on the scales, its value, and how far its other options are off.
+
+    The distance is 0 on the slice, and 1 where every other option is as different as can be.
+    """
+
+    x: float | str
+    y: float | str | None
+    value: float
+    distance: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The design, ready for JSON."""
+        return {"x": self.x, "y": self.y, "value": self.value, "distance": self.distance}
+
+
+@dataclass(frozen=True, slots=True)
+class SliceView:
+    """An objective along one option or two.
+
+    Attributes:
+        axis: The objective.
+        x: The option along a row.
+        y: The option from row to row; None for a single row.
+        mean: The predicted value at each place, by row; None while the objective was not measured.
+        deviation: Its standard deviation.
+        at: The values that the options have elsewhere.
+        measured: Measured designs, those nearest to the slice first.
+        approximate: Whether the surrogate learned from some of the evaluations only.
+    """
+
+    axis: Axis
+    x: SliceAxis
+    y: SliceAxis | None
+    mean: tuple[tuple[float | None, ...], ...]
+    deviation: tuple[tuple[float | None, ...], ...]
+    at: Mapping[str, Value]
+    measured: tuple[SlicePoint, ...]
+    approximate: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """The view, ready for JSON."""
+        return {
+            "kind": "slice",
+            "axis": self.axis.to_dict(),
+            "x": self.x.to_dict(),
+            "y": None if self.y is None else self.y.to_dict(),
+            "mean": [list(row) for row in self.mean],
+            "deviation": [list(row) for row in self.deviation],
+            "at": dict(self.at),
+            "measured": [point.to_dict() for point in self.measured],
+            "approximate": self.approximate,
+        }
+
+
+def slice_view(
+    study: Study, objective: str, x: str, y: str | None = None, *, at: Mapping[str, Any] | None = None, points: int = 40
+) -> SliceView:
+    """What the surrogate of an objective thinks along one option or two.
+
+    Rules and pools are not asked: a slice may lead through designs that are not legal.
+
+    Args:
+        study: The study.
+        objective: The objective.
+        x: The option that varies along a row.
+        y: The option that varies from row to row; none by default.
+        at: Values of other options; by default those of a balanced design of the front.
+        points: Into how many steps an interval is divided, 2 to 200.
+    """
+    study.refresh()
+    history = study.history
+    if objective not in history.names:
+        raise unknown_name("objective", objective, history.names)
+    for option in (x, *([] if y is None else [y]), *(at or {})):
+        if option not in history.space.names:
+            raise unknown_name("option", option, history.space.names)
+    if x == y:
+        raise InvalidValueError(f"x and y are both {x!r}; give two options, or x alone.")
+    if whole_number("points", points, least=2) > MOST_POINTS:
+        raise InvalidValueError(f"points is {points}; it must be at most {MOST_POINTS}.")
+    seen = outlook(study)
+    with single_thread():
+        held = _held(study, seen, [x] if y is None else [x, y], at or {})
+        return _slice(history, seen, history.names.index(objective), x, y, held, points)
+
+
+def _slice(history: History, seen: Outlook, j: int, x: str, y: str | None, held: FloatArray, points: int) -> SliceView:
+    """The slice through the design whose codes (k,) are held."""
+    space, objective = history.space, history.objectives[j]
+    columns = _grid(space.options[x], points)
+    rows = np.zeros(1) if y is None else _grid(space.options[y], points)
+    codes = np.tile(held, (len(rows) * len(columns), 1))
+    codes[:, space.names.index(x)] = np.tile(columns, len(rows))
+    if y is not None:
+        codes[:, space.names.index(y)] = np.repeat(rows, len(columns))
+    mean, deviation = np.full(len(codes), np.nan), np.full(len(codes), np.nan)
+    if history.count(j):
+        X = settled(Designs(space, codes)).encoded(objective.depends_on)
+        low, middle, high = interval(seen.model(history, j), X, 1.0)
+        mean, deviation = middle * objective.value(1.0), (high - low) / 2.0
+    shape = len(rows), len(columns)
+    measured = _measured(history, j, x, y, held)
+    values = [*mean.tolist(), *(point.value for point in measured)]
+    return SliceView(
+        axis=axis_of(objective, values),
+        x=_axis(x, space.options[x], columns),
+        y=None if y is None else _axis(y, space.options[y], rows),
+        mean=_table(mean.reshape(shape)),
+        deviation=_table(deviation.reshape(shape)),
+        at=settled(Designs(space, held[None]))[0],
+        measured=measured,
+        approximate=seen.approximate and bool(history.count(j)),
+    )
+
+
+def _held(study: Study, seen: Outlook, varying: Sequence[str], at: Mapping[str, Any]) -> FloatArray:
+    """The codes (k,) of the design that the slice leads through."""
+    space = study.space
+    designs = space.designs([_balanced(study, seen, varying)])
+    codes: FloatArray = designs.codes[0].copy()
+    for position, (name, option) in enumerate(space.options.items()):
+        if name in at:
+            codes[position] = _code(name, option, at[name])
+    return codes
+
+
+def _balanced(study: Study, seen: Outlook, varying: Sequence[str]) -> Design:
+    """The design of the front that is nearest to the best of all objectives, and in which these options matter."""
+    history = study.history
+    known = list(study.settings.initial_designs)
+    if every_objective_measured(history):
+        rows = front_rows(history, seen.believer.estimates(history), complete=False)
+        optimised = [history.objectives[j] for j in history.optimised]
+        losses = np.array([[o.loss(row.values[o.name]) for o in optimised] for row in rows])
+        span = np.ptp(losses, axis=0)
+        scaled = (losses - losses.min(axis=0)) / np.where(span > 0, span, 1.0)
+        order = np.argsort((scaled**2).sum(axis=1), kind="stable")
+        known = [*(rows[i].design for i in order), *known]
+    active = (design for design in known if all(design[name] is not None for name in varying))
+    return next(active, known[0])
+
+
+def _code(name: str, option: Option, value: object) -> float:
+    """The code of a value that was given for an option, or a sentence why it has none."""
+    code = code_of(option, value)
+    if code is None:
+        raise InvalidValueError(f"Option {name!r} is {value!r}; it must be {expected(option, value)}.")
+    return code
+
+
+def _grid(option: Option, points: int) -> FloatArray:
+    """The codes (p,) at which an option is looked at: all its values if there are few, else evenly on its scale."""
+    if option.size <= (MOST_POINTS if isinstance(option, Categorical | Ordinal) else points):
+        unit = np.arange(option.size, dtype=float)
+        return unit if isinstance(option, Categorical | Ordinal) else unit + option.low
+    return np.unique(decode(option, np.linspace(0.0, 1.0, points)[:, None]))
+
+
+def _axis(name: str, option: Option, codes: FloatArray) -> SliceAxis:
+    names = category_names(option)
+    return SliceAxis(name, names is None, tuple(_place(option, code) for code in codes.tolist()), is_log(option))
+
+
+def _place(option: Option, code: float) -> float | str:
+    """Where a code is on the scale of its option."""
+    names, value = category_names(option), value_of(option, code)
+    return float(value) if names is None else names[value]
+
+
+def _table(values: FloatArray) -> tuple[tuple[float | None, ...], ...]:
+    return tuple(tuple(value if np.isfinite(value) else None for value in row) for row in values.tolist())
+
+
+def _measured(history: History, j: int, x: str, y: str | None, held: FloatArray) -> tuple[SlicePoint, ...]:
+    """The latest value of each measured design in which these options matter, those nearest to the slice first."""
+    space, objective = history.space, history.objectives[j]
+    known = history.known(j)
+    keys = history.designs.keys(objective.depends_on)
+    _, first = np.unique(keys, return_index=True)
+    designs = history.designs[np.sort(first)]
+    keys = designs.keys(objective.depends_on)
+    at_x, at_y = space.names.index(x), space.names.index(y if y is not None else x)
+    here = np.array([key in known for key in keys.tolist()], dtype=bool)
+    here &= ~np.isnan(designs.codes[:, at_x]) & ~np.isnan(designs.codes[:, at_y])
+    chosen = np.flatnonzero(here)
+    distances = _distances(designs[chosen], held, [n for n in objective.depends_on or space.names if n not in (x, y)])
+    points = []
+    for place in np.argsort(distances, kind="stable")[:MOST_MEASURED].tolist():
+        i = int(chosen[place])
+        value = objective.value(known[int(keys[i])])
+        row = designs.codes[i]
+        other = None if y is None else _place(space.options[y], float(row[at_y]))
+        points.append(SlicePoint(_place(space.options[x], float(row[at_x])), other, value, float(distances[place])))
+    return tuple(points)
+
+
+def _distances(designs: Designs, held: FloatArray, others: Sequence[str]) -> FloatArray:
+    """How far designs (m,) are from the one whose codes (k,) are held, in other options."""
+    if not others:
+        return np.zeros(len(designs))
+    here = Designs(designs.space, held[None]).encoded(others)
+    return np.asarray(np.sqrt(((designs.encoded(others) - here) ** 2).sum(axis=1) / len(others)))

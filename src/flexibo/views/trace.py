@@ -1,0 +1,119 @@
+"""The course of a study as a view: what each evaluation cost and brought, and what it all adds up to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flexibo.arrays import FloatArray, IntArray
+from flexibo.report import TraceRow
+from flexibo.study import Study
+from flexibo.views.axes import COST_LABEL, plain_number
+from flexibo.views.thinning import spread
+
+LIMIT = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class TraceView:
+    """The finished evaluations of a study, as columns of equal length.
+
+    Attributes:
+        cost_label: What costs are, with their unit.
+        budget: The budget; None is without limit.
+        objectives: The objectives, in the study's order.
+        rows: The columns, by name: see `flexibo.report.TraceRow`. "gain_per_cost" is the gain by the cost that was
+            expected with it; "initial" and "failed" are flags.
+        evaluations: How many values of each objective there were by then.
+        costs: What was spent on each objective by then, failed attempts included; nothing on one that is measured with
+            another.
+        volume_unit: The unit of volumes: those of the optimised objectives, multiplied; empty where none has a unit.
+        thinned: Whether rows were left out; what is summed up stays exact.
+    """
+
+    cost_label: str
+    budget: float | None
+    objectives: tuple[str, ...]
+    rows: Mapping[str, Sequence[Any]]
+    evaluations: Mapping[str, Sequence[int]]
+    costs: Mapping[str, Sequence[float]]
+    volume_unit: str
+    thinned: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """The view, ready for JSON."""
+        return {
+            "kind": "trace",
+            "cost_label": self.cost_label,
+            "budget": self.budget,
+            "objectives": list(self.objectives),
+            "rows": {name: list(column) for name, column in self.rows.items()},
+            "evaluations": {name: list(column) for name, column in self.evaluations.items()},
+            "costs": {name: list(column) for name, column in self.costs.items()},
+            "volume_unit": self.volume_unit,
+            "thinned": self.thinned,
+        }
+
+
+def trace_view(study: Study, *, limit: int = LIMIT) -> TraceView:
+    """The course of a study.
+
+    Args:
+        study: The study.
+        limit: Keep at most so many rows: the first, the last, those where the hypervolume grew, and an even choice of
+            the others.
+    """
+    study.refresh()
+    history = study.history
+    rows = list(study.trace())
+    values = {name: np.cumsum([name in row.values for row in rows], dtype=np.int64) for name in history.names}
+    costs = {
+        name: np.cumsum([row.cost if row.objective == name else 0.0 for row in rows], dtype=float)
+        for name in history.names
+    }
+    kept = _kept(np.array([row.hypervolume for row in rows]), limit)
+    expected = [history.asked[rows[i].number].cost for i in kept]
+    return TraceView(
+        cost_label=COST_LABEL,
+        budget=history.budget,
+        objectives=history.names,
+        rows=_columns([rows[i] for i in kept], expected, [history.asked[rows[i].number].initial for i in kept]),
+        evaluations={name: column[kept].tolist() for name, column in values.items()},
+        costs={name: column[kept].tolist() for name, column in costs.items()},
+        volume_unit=" · ".join(unit for j in history.optimised if (unit := history.objectives[j].unit)),
+        thinned=len(kept) < len(rows),
+    )
+
+
+def _columns(rows: Sequence[TraceRow], expected: Sequence[float], initial: Sequence[bool]) -> dict[str, list[Any]]:
+    return {
+        "number": [row.number for row in rows],
+        "objective": [row.objective for row in rows],
+        "cost": [row.cost for row in rows],
+        "spent": [row.cumulative_cost for row in rows],
+        "hypervolume": [plain_number(row.hypervolume) for row in rows],
+        "region_volume": [plain_number(row.region_volume) for row in rows],
+        "gain": [plain_number(row.gain) for row in rows],
+        "gain_per_cost": [
+            plain_number(row.gain / cost) if row.gain is not None and cost > 0 else None
+            for row, cost in zip(rows, expected, strict=True)
+        ],
+        "initial": list(initial),
+        "failed": [row.value is None for row in rows],
+    }
+
+
+def _kept(volumes: FloatArray, limit: int) -> IntArray:
+    """Which rows to keep, in order: both ends, then growth of the volumes (s,), then the others, evenly."""
+    count = len(volumes)
+    if count <= limit:
+        return np.arange(count)
+    ends = np.array([0, count - 1])
+    grown = np.setdiff1d(np.flatnonzero(np.diff(volumes) > 0) + 1, ends)
+    grown = grown[spread(len(grown), max(0, limit - 2))]
+    others = np.setdiff1d(np.arange(count), np.concatenate([ends, grown]))
+    others = others[spread(len(others), max(0, limit - 2 - len(grown)))]
+    return np.sort(np.concatenate([ends, grown, others]))

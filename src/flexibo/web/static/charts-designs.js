@@ -1,0 +1,140 @@
+"use strict";
+// Designs with their objectives: what is said of them, in words and tables, however they are drawn.
+(() => {
+  const { parts } = window.flexiboCharts;
+  const { short, number, amount, percent, count, unit } = parts.text;
+  const { usable } = parts.axes;
+  const { KINDS, kindOf, styleOf, isFront } = parts.looks;
+
+  const own = (record, name) => (record && Object.hasOwn(record, name) ? record[name] : undefined);
+  const valueOf = (point, axis) => own(point.values, axis.name);
+
+  const better = (axis) =>
+    axis.optimise ? (axis.direction === "max" ? "higher is better" : "lower is better") : "constraint";
+  const labelOf = (axis) => `${short(axis.label, 48)} (${better(axis)})`;
+
+  /** What is known of a design, for whoever points at it. */
+  const tipOf = (view, point) => {
+    const values = view.axes.map((axis) => ({
+      name: short(axis.label, 32),
+      value: amount(valueOf(point, axis), own(point.deviations, axis.name)),
+      note: own(point.measured, axis.name) === true ? "measured" : "predicted",
+    }));
+    const options = Object.entries(point.design ?? {}).map(([name, value]) => ({
+      name: short(name, 28),
+      value: short(value, 36),
+    }));
+    const notes = [];
+    if (usable(point.confirm_cost)) {
+      const cost = `${number(point.confirm_cost, 3)} ${short(unit(view.cost_label ?? "cost [s]"), 12)}`.trim();
+      notes.push(point.confirm_cost > 0 ? `Measuring what is missing costs about ${cost}.` : "Everything is measured.");
+    }
+    if (point.probability < 1)
+      notes.push(`Keeps every constraint with a probability of ${percent(point.probability)}.`);
+    return { title: kindOf(point.kind).label, groups: [values, options], notes };
+  };
+
+  /** The designs as a table: those of the front first. */
+  const tableOf = (view) => {
+    const names = [...new Set(view.points.flatMap((point) => Object.keys(point.design ?? {})))];
+    const order = Object.keys(KINDS);
+    const rank = (point) => (order.indexOf(point.kind) + order.length + 1) % (order.length + 1);
+    const points = [...view.points].sort((a, b) => rank(a) - rank(b));
+    return {
+      caption: "Designs, those of the front first",
+      head: ["kind", ...view.axes.map((axis) => axis.label), "cost to confirm", ...names],
+      rows: points.map((point) => [
+        kindOf(point.kind).label,
+        ...view.axes.map((axis) => {
+          const isMeasured = own(point.measured, axis.name) === true;
+          return `${isMeasured ? "" : "~ "}${amount(valueOf(point, axis), own(point.deviations, axis.name))}`;
+        }),
+        number(point.confirm_cost, 3),
+        ...names.map((name) => own(point.design, name)),
+      ]),
+      note: "~ predicted, not measured; ± its standard deviation.",
+    };
+  };
+
+  /** The picture in words. */
+  const summaryOf = (view, axes) => {
+    const front = view.points.filter((point) => isFront(point.kind));
+    const whole = front.filter((point) => point.kind === "front-measured").length;
+    const ranges = axes.map((axis) => {
+      const values = front.map((point) => valueOf(point, axis)).filter(usable);
+      const range = values.length ? `, from ${number(Math.min(...values))} to ${number(Math.max(...values))}` : "";
+      return `${labelOf(axis)}${range}`;
+    });
+    const others = view.points.length - front.length + (view.left_out || 0);
+    return (
+      `Front of ${ranges.join("; ")}. ${count(front.length, "design")} on the front, ` +
+      `${whole} of them wholly measured; ` +
+      `${count(others, "other design")}.`
+    );
+  };
+
+  const leftOut = (view) =>
+    view.left_out ? [`${count(view.left_out, "dominated design")} further from the front not drawn.`] : [];
+
+  /** The points of a view by kind, in the order of the legend; unknown kinds come last. */
+  const byKind = (view) => {
+    const found = new Map(Object.keys(KINDS).map((kind) => [kind, []]));
+    for (const point of view.points) {
+      if (!found.has(point.kind)) found.set(point.kind, []);
+      found.get(point.kind).push(point);
+    }
+    return new Map([...found].filter(([, points]) => points.length));
+  };
+
+  /** An entry of the legend for each kind. */
+  const kindLegend = (view, look) =>
+    [...byKind(view)].map(([kind, points]) => ({
+      key: kind,
+      label: kindOf(kind).label,
+      style: styleOf(kind, look),
+      count: points.length,
+    }));
+
+  /** The designs as what a reader can point at; `marksOf(point)` says where each is drawn. */
+  const itemsOf = (view, marksOf) =>
+    view.points.map((point) => ({
+      key: JSON.stringify(point.design),
+      legend: point.kind,
+      point,
+      isFirst: isFront(point.kind),
+      marks: marksOf(point),
+      tip: () => tipOf(view, point),
+    }));
+
+  // Arrow keys walk along the front, from its best first value.
+  const walkOf = (items, axis) => {
+    const front = items.map((_, i) => i).filter((i) => isFront(items[i].legend));
+    return front.sort((a, b) => valueOf(items[a].point, axis) - valueOf(items[b].point, axis));
+  };
+
+  const isEmpty = (view) =>
+    view.points.length ? null : "No design to show yet: not every objective has been measured.";
+
+  /** The axes to show: those that were asked for, else the optimised ones before the constraints. */
+  const chosenAxes = (view, asked = []) => {
+    const named = asked.map((name) => view.axes.find((axis) => axis.name === name)).filter(Boolean);
+    const rest = [...view.axes.filter((axis) => axis.optimise), ...view.axes.filter((axis) => !axis.optimise)];
+    return [...named, ...rest.filter((axis) => !named.includes(axis))];
+  };
+
+  parts.pictures = {};
+  parts.fronts = {
+    own,
+    valueOf,
+    labelOf,
+    tableOf,
+    summaryOf,
+    leftOut,
+    byKind,
+    kindLegend,
+    itemsOf,
+    walkOf,
+    isEmpty,
+    chosenAxes,
+  };
+})();

@@ -1,0 +1,78 @@
+"use strict";
+// Texts and numbers as pictures show them. Names, option values and messages come from outside: they are only ever
+// drawn as plain text, on one line, with nothing invisible in them, and without their middle where they are too long.
+(() => {
+  const parts = {};
+  window.flexiboCharts = { parts };
+
+  // Controls, marks that turn the writing direction, halves of characters: what no reader can see; stacks of accents.
+  const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
+  const STACKED = /(\p{M}{2})\p{M}+/gu;
+
+  const escaped = (character) => {
+    const code = character.codePointAt(0);
+    if (character === "\n") return "\\n";
+    return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
+  };
+
+  // As it was given, but for digits that only rounding made.
+  const plain = (value) => String(Number.isInteger(value) ? value : Number(value.toPrecision(6)));
+
+  /** A value as text on one line, with everything in it visible. */
+  const clean = (value) => {
+    const text = typeof value === "number" ? plain(value) : String(value ?? "–");
+    return text.replace(INVISIBLE, escaped).replace(STACKED, "$1");
+  };
+
+  /** A value as text of at most `limit` characters; its middle is left out. */
+  const short = (value, limit = 40) => {
+    // Cut before cleaning: a text of megabytes must not be walked through to show forty characters of it.
+    const whole = typeof value === "string" && value.length > 16 * limit ? ends(value, 6 * limit) : value;
+    return ends(clean(whole), limit);
+  };
+
+  const ends = (text, limit) => {
+    const characters = Array.from(text);
+    if (characters.length <= limit) return text;
+    const head = Math.ceil((limit - 1) / 2);
+    const tail = limit - 1 - head;
+    return characters.slice(0, head).join("") + "…" + (tail ? characters.slice(-tail).join("") : "");
+  };
+
+  /** A number with at most `digits` that matter, thousands apart. */
+  const number = (value, digits = 4) => {
+    if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+    if (value === 0) return "0";
+    const size = Math.abs(value);
+    if (size < 1e-4 || size >= 1e7)
+      return value
+        .toExponential(Math.max(0, digits - 1))
+        .replace(/\.?0+e/, "e")
+        .replace("e+", "e");
+    const [whole, rest] = String(Number(value.toPrecision(digits))).split(".");
+    const apart = whole.replace(/(?<=\d)(?=(\d{3})+$)/g, "\u202f");
+    return rest ? `${apart}.${rest}` : apart;
+  };
+
+  /** A value with its standard deviation where it has one. */
+  const amount = (value, deviation) => (deviation > 0 ? `${number(value)} ± ${number(deviation, 2)}` : number(value));
+
+  const percent = (share) =>
+    share === null || share === undefined ? "–" : `${number(100 * share, share >= 0.1 ? 2 : 1)}\u00a0%`;
+
+  /** So many things, in words: "1 design", "3 designs". */
+  const count = (many, one, several = `${one}s`) => `${number(many, 7)} ${many === 1 ? one : several}`;
+
+  /** The unit in a label such as "cost [s]"; empty where there is none. */
+  const unit = (label) => (/\[([^\]]*)\]\s*$/.exec(label ?? "") ?? ["", ""])[1];
+
+  /** An element with text in it; the only way in which text from outside enters a page. */
+  const element = (name, className, text) => {
+    const made = document.createElement(name);
+    if (className) made.className = className;
+    if (text !== undefined) made.textContent = text;
+    return made;
+  };
+
+  parts.text = { clean, short, number, amount, percent, count, unit, element };
+})();

@@ -1,0 +1,203 @@
+"use strict";
+// What a study reached and spent while its cost grew.
+(() => {
+  const { parts } = window.flexiboCharts;
+  const { short, number, count, unit } = parts.text;
+  const { valued, usable, bounds } = parts.axes;
+  const { nth, dots, line, shapes, rule } = parts.looks;
+  const { own } = parts.fronts;
+
+  const WIDE = 15; // positive values that span more than this factor are drawn on a logarithmic axis
+
+  const isWide = (values) => {
+    const [low, high] = bounds(values.filter(usable)) ?? [0, 0];
+    return low > 0 && high > WIDE * low;
+  };
+
+  const column = (view, name) => own(view.rows, name) ?? [];
+  const unitIn = (view) => (unit(view.cost_label) ? ` [${short(unit(view.cost_label), 12)}]` : "");
+
+  /** What was spent on the initial designs, as a band behind everything. */
+  const initialBand = (end, look) =>
+    shapes(0, 1, 0, (_, coord, room) => {
+      const [left, right] = [coord(0, 0)[0], coord(end, 0)[0]];
+      const shape = { x: left, y: room.y, width: right - left, height: room.height };
+      return { type: "rect", shape, style: { fill: look.soft, opacity: 0.1 } };
+    });
+
+  /** What every picture over cost has: the initial designs and the budget, as series and entries of the legend. */
+  const surroundings = (view, { look, hidden }) => {
+    const end = column(view, "spent")[column(view, "initial").lastIndexOf(true)];
+    const found = [];
+    if (usable(end)) {
+      const style = { area: 0.2, colour: look.soft };
+      found.push({ key: "initial", label: "initial designs", style, series: initialBand(end, look) });
+    }
+    if (usable(view.budget)) {
+      const style = { dash: [3, 3], colour: look.bound };
+      found.push({
+        key: "budget",
+        label: `budget of ${number(view.budget)}`,
+        style,
+        series: rule(0, view.budget, true, style),
+      });
+    }
+    return {
+      series: found.filter(({ key }) => !hidden.has(key)).map(({ series }) => series),
+      legend: found.map(({ key, label, style }) => ({ key, label, style })),
+    };
+  };
+
+  const spentAxis = (view, { hidden }) => {
+    const keep = hidden.has("budget") ? [] : [view.budget];
+    return valued({ label: short(view.cost_label, 48), values: column(view, "spent"), zero: true, keep, margin: 0.03 });
+  };
+
+  const tipOf = (view, i, rows) => {
+    const state = column(view, "failed")[i] ? " (failed)" : column(view, "initial")[i] ? " (initial design)" : "";
+    const costs = [
+      { name: `spent so far${unitIn(view)}`, value: number(column(view, "spent")[i]) },
+      { name: `cost of this one${unitIn(view)}`, value: number(column(view, "cost")[i], 3) },
+    ];
+    const title = `evaluation ${column(view, "number")[i]}: ${short(column(view, "objective")[i], 32)}${state}`;
+    return { title, groups: [rows, costs], notes: [] };
+  };
+
+  const tableOf = (view, lines) => ({
+    caption: "Evaluations, the last first",
+    head: ["number", "objective", view.cost_label, ...lines.map((one) => one.label)],
+    rows: column(view, "number")
+      .map((name, i) => [
+        name,
+        column(view, "objective")[i],
+        column(view, "spent")[i],
+        ...lines.map((one) => one.values[i]),
+      ])
+      .reverse(),
+    note: view.thinned ? "Some evaluations are left out; every figure is exact." : "",
+  });
+
+  const numbered = (view, i) => ({
+    key: String(column(view, "number")[i]),
+    point: { number: column(view, "number")[i] },
+  });
+  const walkOf = (items) => items.map((_, i) => i).filter((i) => items[i].marks.length);
+
+  const lineItems = (view, lines, seen, y) =>
+    column(view, "spent").map((cost, i) => ({
+      ...numbered(view, i),
+      marks: seen.map((one) => ({ panel: 0, x: cost, y: y.at(one.values[i] ?? NaN) })).filter((mark) => usable(mark.y)),
+      tip: () => {
+        const rows = lines.map((one) => ({ name: short(one.label, 32), value: number(one.values[i]) }));
+        return tipOf(view, i, rows);
+      },
+    }));
+
+  /** Lines over cost: [{key, label, values, style}]. */
+  const overCost = (view, context, { label, lines, what, whole = false }) => {
+    const spent = column(view, "spent");
+    if (!lines.some((one) => one.values.some(usable))) return { empty: "Nothing was measured yet." };
+    const seen = lines.filter((one) => !context.hidden.has(one.key));
+    const values = (seen.length ? seen : lines).flatMap((one) => one.values);
+    const log = isWide(values) && !whole;
+    const y = valued({ label, values, zero: !log, log, whole });
+    const around = surroundings(view, context);
+    const placed = (one) =>
+      spent.map((cost, i) => [cost, y.at(one.values[i] ?? NaN)]).filter((place) => place.every(usable));
+    const items = lineItems(view, lines, seen, y);
+    const last = lines.map((one) => `${short(one.label, 40)} ${number(one.values.findLast(usable))}`).join(", ");
+    const named = lines.map(({ key, label: name, style }) => ({ key, label: short(name, 32), style }));
+    return {
+      panels: [{ x: spentAxis(view, context), y }],
+      columns: 1,
+      panelHeight: 320,
+      items,
+      find: "x",
+      drag: "zoom",
+      walk: walkOf(items),
+      series: [...around.series, ...seen.map((one) => line(0, placed(one), { ...one.style, step: true }))],
+      legend: [...(lines.length > 1 ? named : []), ...around.legend],
+      summary: `${what} over ${short(view.cost_label, 40)}: after ${number(spent.at(-1))}, ${last}.`,
+      table: () => tableOf(view, lines),
+      notes: [],
+    };
+  };
+
+  const volume = (name, what, label) => (view, context) => {
+    const style = { colour: context.look.series[0], dash: "solid", width: 2.4 };
+    return overCost(view, context, {
+      what,
+      label,
+      lines: [{ key: name, label: what, values: column(view, name), style }],
+    });
+  };
+
+  const perObjective = (record, what, labelIn, whole) => (view, context) => {
+    const lines = view.objectives.map((name, j) => {
+      const { colour, dash } = nth(context.look, j);
+      return { key: `objective:${name}`, label: name, values: own(view[record], name) ?? [], style: { colour, dash } };
+    });
+    return overCost(view, context, { what, whole, lines, label: labelIn(view) });
+  };
+
+  const gainItems = (view, gains, at) =>
+    gains.map((gain, i) => ({
+      ...numbered(view, i),
+      legend: `objective:${column(view, "objective")[i]}`,
+      marks: at(i).every(usable) ? [{ panel: 0, x: at(i)[0], y: at(i)[1] }] : [],
+      tip: () => {
+        const whole = { name: "expected gain", value: number(column(view, "gain")[i]) };
+        return tipOf(view, i, [whole, { name: "gain per cost", value: number(gain) }]);
+      },
+    }));
+
+  const gains = (view, context) => {
+    const found = column(view, "gain_per_cost");
+    if (!found.some(usable)) return { empty: "No evaluation was chosen by its gain yet." };
+    const positive = found.map((value) => (value > 0 ? value : null));
+    const log = isWide(positive);
+    const label = `expected gain per cost [volume per ${short(unit(view.cost_label) || "unit of cost", 12)}]`;
+    const y = valued({ label, values: log ? positive : found, log, zero: !log });
+    const at = (i) => [column(view, "spent")[i], y.at(found[i] ?? NaN)];
+    const items = gainItems(view, found, at);
+    const around = surroundings(view, context);
+    const named = view.objectives.map((name, j) => {
+      const { colour, shape } = nth(context.look, j);
+      return { key: `objective:${name}`, label: short(name, 32), style: { colour, shape, size: 8, opacity: 0.85 } };
+    });
+    const series = named
+      .filter(({ key }) => !context.hidden.has(key))
+      .map(({ key, style }) => {
+        const mine = items.filter((item) => item.legend === key && item.marks.length);
+        return dots(
+          0,
+          mine.map(({ marks: [mark] }) => [mark.x, mark.y]),
+          style,
+          context.look,
+        );
+      });
+    const left = log ? found.filter((value) => usable(value) && value <= 0).length : 0;
+    const many = count(found.filter(usable).length, "choice");
+    return {
+      panels: [{ x: spentAxis(view, context), y }],
+      columns: 1,
+      panelHeight: 320,
+      items,
+      drag: "zoom",
+      walk: walkOf(items),
+      series: [...around.series, ...series],
+      legend: [...named, ...around.legend],
+      summary: `Expected gain per cost of ${many} over ${short(view.cost_label, 40)}.`,
+      table: () => tableOf(view, [{ label: "gain per cost", values: found }]),
+      notes: left ? [`${count(left, "choice")} without any expected gain not drawn.`] : [],
+    };
+  };
+
+  Object.assign(parts.pictures, {
+    hypervolume: volume("hypervolume", "Hypervolume", "hypervolume [product of units]"),
+    region: volume("region_volume", "Pareto region", "Pareto region [product of units]"),
+    evaluations: perObjective("evaluations", "Evaluations of each objective", () => "evaluations [count]", true),
+    spend: perObjective("costs", "Cost of each objective", (view) => `spent on each objective${unitIn(view)}`, false),
+    gains,
+  });
+})();

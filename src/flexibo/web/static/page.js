@@ -1,0 +1,15 @@
+"use strict";
+// Draws the pictures of a page that holds everything in one file.
+(() => {
+  const views = JSON.parse(document.getElementById("views").textContent);
+  const charts = [...document.querySelectorAll("figure > .chart")].map((element) =>
+    window.flexiboCharts.draw(element, views[Number(element.dataset.view)], { picture: element.dataset.picture }),
+  );
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const paint = (theme) => charts.forEach((chart) => chart.setTheme(theme));
+  dark.addEventListener("change", () => paint(dark.matches ? "dark" : "light"));
+  window.addEventListener("beforeprint", () => paint("light"));
+  window.addEventListener("afterprint", () => paint(dark.matches ? "dark" : "light"));
+  // For whoever looks at the page with a program: the pictures, in their order.
+  Object.defineProperty(document, "flexiboPictures", { value: Object.freeze(charts) });
+})();

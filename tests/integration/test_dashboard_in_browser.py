@@ -1,0 +1,253 @@
+"""The dashboard in a real browser: it follows a study, shows hostile names as text, and can be used without a mouse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.browser import Browser, browser, wait_for
+from tests.dashboards import Running, dashboard, wait_until
+
+from flexibo import Design, Objective, Study
+
+pytestmark = pytest.mark.slow
+
+HARM = "<img src=x onerror='window.harm=1'>"
+WORDS = "return document.body.innerText"
+DRAWN = "return document.querySelectorAll('.picture canvas').length"
+QUEUE = "return document.querySelector('[aria-label=\"Evaluations that are being measured\"]')"
+CHOOSE = (
+    "const found = document.querySelector(arguments[0]); found.value = arguments[1];"
+    "found.dispatchEvent(new Event('change'))"
+)
+Functions = dict[str, Callable[[Design], Any]]
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Browser]:
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/study.db"
+
+
+def opened(chrome: Browser, running: Running, name: str = "study") -> None:
+    """Open the page of a study and wait until its figures are there."""
+    study = wait_until(lambda: running.study(name), "the study is read")
+    chrome.open(f"{running.address}#study={study['id']}")
+    wait_for(chrome, "return document.querySelector('.tiles .value')", "the figures of the study")
+
+
+def ended(chrome: Browser) -> None:
+    """Leave the page before its server ends, so that nothing is asked of nobody."""
+    assert chrome.severe() == []
+    chrome.driver.get("about:blank")
+
+
+def said(chrome: Browser, text: str) -> None:
+    wait_for(chrome, lambda: text in chrome.run(WORDS), f"the page says {text!r}")
+
+
+def test_a_running_study_updates_on_the_screen(
+    chrome: Browser, url: str, make_study: Callable[..., Study], functions: Functions
+) -> None:
+    with make_study(storage=url, budget=200) as study, dashboard(url) as running:
+        opened(chrome, running)
+        said(chrome, "No design is measured in every objective yet.")
+        said(chrome, "No evaluation has been asked yet.")
+        first = study.ask()
+        assert first is not None
+        said(chrome, "Running now")
+        wait_for(chrome, "return document.querySelector('main .badge').innerText === 'running'", "it runs")
+        wait_for(chrome, QUEUE, "the queue")
+        before = chrome.run(f"{QUEUE}.innerText")
+        chrome.run(f"window.kept = (() => {{ {QUEUE} }})(); kept.focus()")
+        wait_for(chrome, lambda: chrome.run("return kept.innerText") != before, "time passes in the queue")
+        assert chrome.run("return kept.isConnected && document.activeElement === kept"), "the focus is not taken away"
+        study.tell(first, 0.25, cost=12.5)
+        said(chrome, "12.5 of 200 s")
+        study.run(functions, progress=False)
+        said(chrome, f"{study.spent:g} of 200 s")
+        wait_for(chrome, f"{DRAWN} >= 2", "pictures")
+        values = "return [...document.querySelectorAll('.tile .value')].map((one) => one.innerText)"
+        wait_for(chrome, lambda: any("design" in value for value in chrome.run(values)), "the front")
+        ended(chrome)
+
+
+def test_pointing_at_a_design_says_what_it_is_and_a_click_keeps_it(
+    chrome: Browser, url: str, make_study: Callable[..., Study], functions: Functions
+) -> None:
+    make_study(storage=url, budget=150).run(functions)
+    with dashboard(url) as running:
+        opened(chrome, running)
+        page = "document.flexiboDashboard.page"
+        wait_for(chrome, f"return {page}.panels.front.view?.region", "the front with its region")
+        place = wait_for(
+            chrome,
+            f"const {{chart, view}} = {page}.panels.front; "
+            "const i = view.points.findIndex((point) => point.kind.startsWith('front'));"
+            "document.querySelector('.picture').scrollIntoView(); return chart.pixel(i)",
+            "a design of the front",
+        )
+        chrome.hover(place["x"], place["y"])
+        tip = wait_for(chrome, "return document.querySelector('.fc-tip:not([hidden])')?.innerText", "its description")
+        assert "cores" in tip
+        assert "measured" in tip or "predicted" in tip
+        chrome.click(place["x"], place["y"])
+        kept = wait_for(chrome, "return document.querySelector('.chosen')?.innerText", "the design that is kept")
+        assert "joules" in kept
+        assert "cores" in kept
+        assert "confirm" in kept or "measured in every objective" in kept
+        ended(chrome)
+
+
+def test_hostile_words_are_shown_as_text_and_nothing_outside_is_asked(chrome: Browser, url: str) -> None:
+    study = Study(
+        {HARM: [HARM, "b"], "x": (0.0, 1.0)},
+        [Objective(HARM, unit=HARM), "b"],
+        name=HARM,
+        budget=20,
+        n_initial=3,
+        seed=0,
+        storage=url,
+    )
+
+    def failing(design: Design) -> float:
+        if float(design["x"]) > 0.5:  # type: ignore[arg-type]
+            raise RuntimeError(HARM)
+        return float(design["x"])  # type: ignore[arg-type]
+
+    study.run({HARM: failing, "b": lambda design: (1.0, 1.0)}, progress=False)
+    study.note(HARM)
+    with dashboard(url) as running:
+        opened(chrome, running, HARM)
+        chrome.size(1280, 5000)  # everything is seen, and so asked for
+        for selector in ("h1", ".studies .name", ".message", ".notes p", ".settings"):
+            wait_for(chrome, f"return document.querySelector('{selector}')?.innerText.includes('onerror')", selector)
+        wait_for(chrome, f"{DRAWN} >= 5", "pictures")
+        assert chrome.run("return window.harm") is None
+        assert chrome.run("return document.querySelectorAll('main img').length") == 0
+        here = running.address.rstrip("/")
+        assert [place for place in chrome.requests() if not place.startswith(here)] == []
+        ended(chrome)
+
+
+def test_the_keyboard_reaches_everything(
+    chrome: Browser, url: str, make_study: Callable[..., Study], functions: Functions
+) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    make_study(storage=url, budget=120).run(functions)
+    make_study(storage=url, name="other")
+    with dashboard(url) as running:
+        opened(chrome, running)
+        chrome.size(1280, 5000)
+        wait_for(chrome, f"{DRAWN} >= 5", "pictures")
+        wanted = chrome.run(
+            "document.activeElement.blur();"
+            "const all = document.querySelectorAll('a, button, select, summary, [tabindex=\"0\"]');"
+            "return [...all].filter((one) => one.checkVisibility()).length"
+        )
+        reached = set()
+        for _ in range(wanted + 20):
+            ActionChains(chrome.driver).send_keys(Keys.TAB).perform()
+            found = chrome.run(
+                "const one = document.activeElement; if (!one || one === document.body) return null;"
+                "const seen = getComputedStyle(one); window.numbers ??= new Map();"
+                "if (!numbers.has(one)) numbers.set(one, numbers.size);"
+                "return [numbers.get(one), one.matches(':focus-visible'), seen.outlineStyle !== 'none']"
+            )
+            if found is not None:
+                assert found[1:] == [True, True], "what has the focus can be seen"
+                reached.add(found[0])
+        assert len(reached) >= wanted
+        chrome.run("document.getElementById('skip').focus()")
+        ActionChains(chrome.driver).send_keys(Keys.ENTER).perform()
+        assert chrome.run("return document.activeElement.id") == "main"
+        ended(chrome)
+
+
+def test_a_phone_shows_everything_without_scrolling_sideways(
+    chrome: Browser, url: str, make_study: Callable[..., Study], functions: Functions
+) -> None:
+    make_study(storage=url, budget=120, name="a study with a very long name " * 5).run(functions)
+    with dashboard(url) as running:
+        opened(chrome, running, "a study with a very long name " * 5)
+        chrome.size(390, 844, phone=True)
+        wait_for(chrome, "return !document.getElementById('study-menu').open", "the list of studies is folded")
+        chrome.size(390, 7000, phone=True)
+        wait_for(chrome, f"{DRAWN} >= 5", "pictures")
+        assert chrome.run("return document.documentElement.scrollWidth") <= 390
+        outside = chrome.run(
+            "const scrolled = '.scroll, .jumps, .unseen, .fc-plot, .fc-live, .fc-table';"
+            "return [...document.querySelectorAll('main *')]"
+            ".filter((one) => one.checkVisibility() && !one.closest(scrolled))"
+            ".filter((one) => one.getBoundingClientRect().right > 391).map((one) => one.tagName + '.' + one.className)"
+        )
+        assert outside == []
+        ended(chrome)
+
+
+def test_colours_follow_the_system_until_somebody_chooses(
+    chrome: Browser, url: str, make_study: Callable[..., Study]
+) -> None:
+    make_study(storage=url)
+    paper = "return getComputedStyle(document.body).backgroundColor"
+    with dashboard(url) as running:
+        opened(chrome, running)
+        light = chrome.run(paper)
+        chrome.colours("dark")
+        dark = wait_for(chrome, lambda: chrome.run(paper) != light and chrome.run(paper), "the system's dark colours")
+        chrome.run(CHOOSE, "#colours", "light")
+        assert chrome.run(paper) == light
+        chrome.driver.refresh()
+        wait_for(chrome, "return document.querySelector('.tiles')", "the page again")
+        assert chrome.run(paper) == light, "the choice is remembered"
+        chrome.run(CHOOSE, "#colours", "system")
+        assert chrome.run(paper) == dark
+        ended(chrome)
+
+
+def test_two_studies_are_compared_side_by_side(
+    chrome: Browser, url: str, make_study: Callable[..., Study], functions: Functions
+) -> None:
+    make_study(storage=url, budget=100, name="first").run(functions)
+    make_study(storage=url, budget=120, name="second", seed=1).run(functions)
+    with dashboard(url) as running:
+        opened(chrome, running, "first")
+        second = running.study("second")["id"]
+        chrome.run(CHOOSE, ".actions select", second)
+        chrome.size(1280, 3000)
+        wait_for(
+            chrome, "return document.querySelectorAll('.half canvas').length === 4", "both fronts and both courses"
+        )
+        numbers = wait_for(chrome, "return document.querySelector('.panel table')?.innerText", "both in numbers")
+        assert "first" in numbers
+        assert "second" in numbers
+        assert f"with={second}" in chrome.run("return location.hash"), "the comparison has an address"
+        ended(chrome)
+
+
+def test_a_page_whose_server_ends_says_that_it_is_old_and_recovers(
+    chrome: Browser, url: str, make_study: Callable[..., Study]
+) -> None:
+    make_study(storage=url)
+    state = "return document.getElementById('connection').dataset.state"
+    with dashboard(url) as running:
+        opened(chrome, running)
+        wait_for(chrome, f"{state} === 'live'", "the page is live")
+        port = str(running.port)
+        running.end()
+        wait_for(chrome, f"{state} === 'lost'", "the page says that it is not connected")
+        assert "Not connected" in chrome.run(WORDS)
+        said(chrome, "Spent")
+    with dashboard(url, "--port", port):
+        wait_for(chrome, f"{state} === 'live'", "the page is live again")
+        chrome.driver.get("about:blank")
+    chrome.forget()  # a browser complains of a server that is gone

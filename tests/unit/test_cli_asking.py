@@ -1,0 +1,361 @@
+"""flexibo ask and tell: one evaluation at a time, from a shell or any language."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from flexibo import Evaluation, Objective, Space, Study
+from flexibo.cli import app, asking
+from flexibo.errors import FlexiBOError
+from flexibo.events import Failed, Released, Spent, Told
+from flexibo.storage import Sign, StorageError, open_storage
+from flexibo.studyfile.command import Command
+from flexibo.studyfile.template import parsed
+
+URL = "sqlite:///study.db"
+HOSTILE = "red\x1b[31m"
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc on this machine")
+
+
+def call(*arguments: object, **how: Any) -> Any:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=True, **how)
+
+
+def good(*arguments: object) -> str:
+    outcome = call(*arguments)
+    assert outcome.exit_code == 0, (outcome.output, outcome.exception)
+    return str(outcome.stdout)
+
+
+def refusal(*arguments: object) -> str:
+    """The one sentence that a mistake earns."""
+    outcome = call(*arguments)
+    assert isinstance(outcome.exception, FlexiBOError), (outcome.output, outcome.exception)
+    return str(outcome.exception)
+
+
+def asked(*arguments: object) -> list[dict[str, Any]]:
+    found = json.loads(good("ask", "--json", *arguments))["evaluations"]
+    assert isinstance(found, list)
+    return found
+
+
+def history() -> Any:
+    return Study.load(URL).history
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test has a folder of its own with one study, and no storage by default."""
+    monkeypatch.delenv("FLEXIBO_STORAGE", raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    begun().close()
+
+
+def begun(name: str = "net", url: str = URL, **settings: Any) -> Study:
+    objectives = [Objective("error"), Objective("energy", unit="J"), Objective("ms", measured_with="energy")]
+    chosen: dict[str, Any] = {"budget": 100, "seed": 3, "n_initial": 2, "candidates": 50, "name": name, "storage": url}
+    return Study({"x": (0.0, 1.0), "k": [1, 2, 3]}, objectives, **(chosen | settings))
+
+
+def lease_over(number: int) -> None:
+    """Time passes: the hand that was asked this evaluation asked longer ago than its lease allows."""
+    storage = open_storage(URL, "net")
+    worker = history().holders[number].worker
+    sign = storage.workers()[worker]
+    about = {**sign.about, "asked": sign.about["asked"] - sign.lease - 1.0}
+    storage.sign(worker, Sign(sign.beat, sign.seconds, sign.lease, about))
+
+
+class TestAsk:
+    def test_it_prints_what_to_measure_and_how_to_answer(self) -> None:
+        shown = good("ask")
+        (evaluation,) = history().pending.values()
+        assert "Evaluation 0: measure error, of this design:" in shown
+        assert f"x  {evaluation.design['x']!r}" in shown
+        assert f"Why: {evaluation.why}" in shown
+        assert "Answer with: flexibo tell 0 VALUE --cost COST\n" in shown
+        assert "Nobody else is asked the same for 1.0 d" in shown
+
+    def test_what_comes_together_is_answered_together(self) -> None:
+        shown = good("ask", "--only", "ms", "--storage", URL, "--name", "net")
+        assert "measure energy (J), ms, of this design:" in shown
+        assert "tell 0 energy=VALUE ms=VALUE --cost COST --storage sqlite:///study.db --name net\n" in shown
+
+    def test_a_script_gets_everything(self) -> None:
+        found = json.loads(good("ask", "--json", "--count", 2, "--lease", "2h"))
+        pending = list(history().pending.values())
+        assert [one["number"] for one in found["evaluations"]] == [0, 1]
+        assert [one["design"] for one in found["evaluations"]] == [dict(one.design) for one in pending]
+        assert [one["yields"] for one in found["evaluations"]] == [list(one.yields) for one in pending]
+        assert (found["study"], found["stopped"], found["lease_seconds"]) == ("net", "", 7200)
+
+    def test_a_shell_gets_variables_that_it_can_eval(self) -> None:
+        lines = good("ask", "--shell", "--only", "energy")
+        script = 'eval "$1"; printf "%s\\n" "$FLEXIBO_NUMBER" "$FLEXIBO_OBJECTIVE" "$FLEXIBO_OPTION_X"'
+        done = subprocess.run(["sh", "-c", script, "-", lines], capture_output=True, text=True, check=True)
+        number, objective, x = done.stdout.splitlines()
+        assert (number, objective) == ("0", "energy")
+        assert float(x) == history().pending[0].design["x"]
+
+    def test_hostile_values_are_only_text_for_a_shell(self) -> None:
+        value = "$(touch broken); `touch broken` 'quoted' \"x\""
+        space = {"net work": [value, value + "2"], "z": (0.0, 1.0)}
+        Study(space, ["a", "b"], n_initial=2, seed=0, storage="sqlite:///odd.db", name="odd").close()
+        lines = good("ask", "--shell", "--storage", "sqlite:///odd.db")
+        script = 'eval "$1"; printf "%s" "$FLEXIBO_OPTION_NET_WORK"'
+        done = subprocess.run(["sh", "-c", script, "-", lines], capture_output=True, text=True, check=True)
+        assert done.stdout in (value, value + "2")
+        assert not Path("broken").exists()
+
+    def test_a_shell_gets_the_variables_that_a_command_of_a_study_file_gets(self) -> None:
+        space = Space({"deep": ["yes", "no"], "layers": [1, 2]}, conditions={"layers": {"deep": ["yes"]}})
+        evaluation = Evaluation(space.design({"deep": "no"}), "a", None, 0.0, "", 4, ("a",), attempt=2)
+        lines = "\n".join(asking._variables(evaluation))
+        command = Command("a", parsed("measure", space.names)[0], folder=".")
+        names = [*command.environment(evaluation.design)]
+        names.remove("FLEXIBO_PYTHON")
+        assert sorted(re.findall(r"^export (\w+)=", lines, re.MULTILINE)) == sorted(names)
+        assert "export FLEXIBO_OPTION_LAYERS=''" in lines
+        assert "export FLEXIBO_ATTEMPT=2" in lines
+
+    def test_options_that_a_shell_cannot_tell_apart_are_refused_and_nothing_is_held(self) -> None:
+        space = {"a b": (0.0, 1.0), "a-b": (0.0, 1.0)}
+        Study(space, ["a", "b"], n_initial=2, seed=0, storage="sqlite:///odd.db", name="odd").close()
+        assert "use --json" in refusal("ask", "--shell", "--storage", "sqlite:///odd.db")
+        assert not Study.load("sqlite:///odd.db").pending
+
+    def test_what_nobody_could_read_is_given_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def broken(*_: object, **__: object) -> None:
+            raise BrokenPipeError
+
+        monkeypatch.setattr(asking, "print_json", broken)
+        call("ask", "--json", "--count", 2)
+        assert not history().pending
+        assert open_storage(URL, "net").workers() == {}
+
+    def test_a_storage_that_fails_half_way_leaves_nothing_out(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        claim = Study.claim
+
+        def failing(self: Study, only: Any = None) -> Any:
+            if self.history.pending:
+                raise StorageError("The disk is full.")
+            return claim(self, only)
+
+        monkeypatch.setattr(Study, "claim", failing)
+        assert refusal("ask", "--count", 2) == "The disk is full."
+        assert not history().pending
+
+    def test_nothing_to_ask_is_status_1_and_says_why_on_standard_error(self) -> None:
+        asked()
+        good("tell", 0, 0.5, "--cost", 100)
+        outcome = call("ask")
+        assert (outcome.exit_code, outcome.stdout) == (1, "")
+        assert outcome.stderr.startswith("Nothing to ask: ")
+        outcome = call("ask", "--json")
+        assert outcome.exit_code == 1
+        found = json.loads(outcome.stdout)
+        assert (found["evaluations"], bool(found["stopped"])) == ([], True)
+        assert open_storage(URL, "net").workers() == {}
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (["--shell", "--json"], "leave out --json"),
+            (["--shell", "--count", "2"], "leave out --json and --count"),
+            (["--lease", "soon"], "The duration is 'soon'"),
+            (["--only", "energi"], "did you mean 'energy'"),
+            (["--name", "nett"], "did you mean 'net'"),
+        ],
+    )
+    def test_a_mistake_holds_nothing(self, arguments: list[str], words: str) -> None:
+        assert words in refusal("ask", *arguments)
+        assert not history().pending
+
+    def test_a_study_with_a_rule_of_its_own_is_asked_by_its_program(self) -> None:
+        space = Space({"x": (0.0, 1.0)}, valid=lambda design: True)
+        Study(space, ["a", "b"], n_initial=2, storage="sqlite:///odd.db", name="odd").close()
+        assert "only its program has" in refusal("ask", "--storage", "sqlite:///odd.db")
+
+
+class TestLeases:
+    @pytest.mark.slow
+    def test_a_process_that_ended_leaves_its_evaluation_out(self) -> None:
+        command = [sys.executable, "-m", "flexibo", "ask", "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        number = json.loads(done.stdout)["evaluations"][0]["number"]
+        with Study.load(URL) as other:
+            taken = other.ask(3)
+            assert number not in [one.number for one in taken]
+            assert number in other.history.pending
+        assert "asked by hand on" in " ".join(good("status").split())
+
+    @needs_proc
+    def test_another_worker_takes_it_after_the_lease(self) -> None:
+        (mine,) = asked()
+        with Study.load(URL) as other:
+            before = other.ask()
+            assert before is not None
+            assert before.number != mine["number"]
+            lease_over(mine["number"])
+            taken = other.ask()
+            assert taken is not None
+            assert taken.number == mine["number"]
+
+    @needs_proc
+    def test_the_next_hand_takes_it_after_the_lease(self) -> None:
+        (mine,) = asked("--lease", "0.000001s")
+        assert "its lease is over" in " ".join(good("status").split())
+        (again,) = asked()
+        assert again["number"] == mine["number"]
+        assert good("tell", mine["number"], 0.5, "--cost", 2).startswith("Evaluation 0: error 0.5, cost 2.")
+        assert history().spent == 2.0
+
+    @needs_proc
+    def test_a_late_answer_counts_once(self) -> None:
+        (mine,) = asked()
+        lease_over(mine["number"])
+        with Study.load(URL) as other:
+            taken = other.ask()
+            assert taken is not None
+            assert "Another worker" not in good("tell", mine["number"], 0.5, "--cost", 2)
+            other.tell(taken, 0.7, cost=3.0)
+        found = history()
+        assert [dict(one.values) for one in found.measurements] == [{"error": 0.5}]
+        assert found.spent == 5.0
+
+    @needs_proc
+    def test_an_answer_after_another_workers_counts_by_its_cost_and_only_once(self) -> None:
+        (mine,) = asked()
+        lease_over(mine["number"])
+        with Study.load(URL) as other:
+            taken = other.ask()
+            assert taken is not None
+            other.tell(taken, 0.7, cost=3.0)
+        assert "only the cost counts" in good("tell", mine["number"], 0.5, "--cost", 2)
+        assert "was told already" in refusal("tell", mine["number"], 0.5, "--cost", 2)
+        found = history()
+        assert [dict(one.values) for one in found.measurements] == [{"error": 0.7}]
+        assert found.spent == 5.0
+        assert sum(isinstance(event, Spent) for event in found.events) == 1
+
+    @needs_proc
+    def test_a_failure_does_not_take_it_from_who_measures_it_now(self) -> None:
+        (mine,) = asked()
+        lease_over(mine["number"])
+        with Study.load(URL) as other:
+            taken = other.ask()
+            assert taken is not None
+            assert "nothing to give back" in refusal("tell", mine["number"], "--released")
+            assert "only the cost counts" in good("tell", mine["number"], "--failed", "burnt", "--cost", 2)
+            assert taken.number in other.history.pending
+
+
+class TestTell:
+    def test_a_value_is_stored_with_its_cost(self) -> None:
+        asked()
+        assert good("tell", 0, 0.25, "--cost", 4.5) == "Evaluation 0: error 0.25, cost 4.5. Spent 4.5 of 100.\n"
+        (event,) = [event for event in history().events if isinstance(event, Told)]
+        assert (dict(event.values), event.cost) == ({"error": 0.25}, 4.5)
+        assert open_storage(URL, "net").workers() == {}
+
+    def test_several_values_are_told_by_name(self) -> None:
+        asked("--only", "energy")
+        good("tell", 0, "energy=-3.5", "ms=1e3", "--cost", 1)
+        assert dict(history().measurements[0].values) == {"energy": -3.5, "ms": 1000.0}
+
+    def test_a_negative_value_is_no_option(self) -> None:
+        asked()
+        good("tell", 0, "-3.25", "--cost", 1)
+        assert dict(history().measurements[0].values) == {"error": -3.25}
+
+    def test_a_program_reads_whether_it_counted(self) -> None:
+        asked()
+        found = json.loads(good("tell", 0, 1, "--cost", 2, "--json"))
+        assert found == {"study": "net", "number": 0, "counted": True, "spent": 2.0, "budget": 100.0}
+
+    def test_without_a_cost_it_says_so(self) -> None:
+        asked()
+        assert "without a cost (the budget is not charged)" in good("tell", 0, 1)
+
+    def test_a_failure_keeps_its_reason(self) -> None:
+        asked()
+        shown = good("tell", 0, "--failed", f"burnt {HOSTILE}", "--cost", 2, "--impossible")
+        assert "\x1b" not in shown
+        (event,) = [event for event in history().events if isinstance(event, Failed)]
+        assert (event.reason, event.cost, event.impossible) == (f"burnt {HOSTILE}", 2.0, True)
+
+    def test_what_was_not_attempted_is_given_back_at_once(self) -> None:
+        (mine,) = asked()
+        good("tell", 0, "--released")
+        assert sum(isinstance(event, Released) for event in history().events) == 1
+        (again,) = asked()
+        assert again["design"] == mine["design"]
+
+    def test_telling_twice_says_so_and_changes_nothing(self) -> None:
+        asked()
+        good("tell", 0, 0.25, "--cost", 1)
+        events = len(history().events)
+        for answer in (["0.75"], ["--failed", "burnt"], ["--released"]):
+            assert "was told already; an answer counts once" in refusal("tell", 0, *answer)
+        assert len(history().events) == events
+
+    def test_a_number_that_was_never_asked_says_so(self) -> None:
+        assert "was never asked (nothing was asked yet)" in refusal("tell", 0, 1.0)
+        asked()
+        assert "was never asked (the numbers so far are 0 to 0)" in refusal("tell", 7, 1.0)
+
+    def test_what_a_program_measures_is_not_told_by_hand(self) -> None:
+        with Study.load(URL) as study:
+            evaluation = study.ask()
+            assert evaluation is not None
+            assert "was asked by a program" in refusal("tell", evaluation.number, 1.0)
+            assert not study.history.measurements
+
+    @pytest.mark.parametrize(
+        ("answer", "words"),
+        [
+            (["much"], "'much' is no finite number"),
+            (["nan"], "'nan' is no finite number"),
+            (["energy=inf", "ms=1"], "'energy=inf' is no finite number"),
+            (["energy=1"], "The answer has no value of 'ms'"),
+            (["energy=1", "ms=1", "speed=1"], "Unknown objective 'speed'"),
+            (["1", "energy=1", "ms=1"], "'energy' has two values"),
+            (["energy=1", "ms=1", "--cost", "-1"], "cost"),
+            ([], "Give one answer"),
+            (["1", "--released"], "Give one answer"),
+            (["1", "--impossible"], "give --failed REASON with it"),
+            (["--released", "--cost", "3"], "leave one out"),
+        ],
+    )
+    def test_an_answer_of_a_wrong_kind_loses_nothing(self, answer: list[str], words: str) -> None:
+        asked("--only", "energy")
+        events = len(history().events)
+        assert words in refusal("tell", 0, *answer)
+        assert len(history().events) == events
+        good("tell", 0, "energy=1", "ms=2", "--cost", 1)
+
+    @pytest.mark.slow
+    def test_a_loop_in_a_shell_measures_the_whole_budget(self) -> None:
+        with Study.load(URL) as study:
+            study.budget = 6.0
+        script = f"""
+        while eval "$({sys.executable} -m flexibo ask --shell --only error 2>reason)" && [ -n "$FLEXIBO_NUMBER" ]; do
+            {sys.executable} -m flexibo tell "$FLEXIBO_NUMBER" "$FLEXIBO_OPTION_X" --cost 2 >>told || exit 9
+            unset FLEXIBO_NUMBER
+        done
+        """
+        done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=300, env=dict(os.environ))
+        assert (done.returncode, done.stderr) == (0, "")
+        assert 0 < history().spent <= 6.0
+        assert Path("reason").read_text().startswith("Nothing to ask: ")

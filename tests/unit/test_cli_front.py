@@ -1,0 +1,167 @@
+"""flexibo front: for people, programs and pictures."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from flexibo import Objective, Study
+from flexibo.cli import app
+from flexibo.errors import FlexiBOError
+from flexibo.views.front import front_view
+
+HOSTILE = "red\x1b[31m"
+
+
+def call(*arguments: object, **how: Any) -> Any:
+    return CliRunner().invoke(app, ["front", *map(str, arguments)], catch_exceptions=True, **how)
+
+
+def good(*arguments: object, **how: Any) -> str:
+    outcome = call(*arguments, **how)
+    assert outcome.exit_code == 0, (outcome.output, outcome.exception)
+    return str(outcome.stdout)
+
+
+def refusal(*arguments: object) -> str:
+    outcome = call(*arguments)
+    assert isinstance(outcome.exception, FlexiBOError), (outcome.output, outcome.exception)
+    return str(outcome.exception)
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FLEXIBO_STORAGE", raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+
+
+def measured(evaluation: Any) -> tuple[float, float]:
+    x, k = evaluation.design["x"], evaluation.design["k"]
+    return (x + k / 10, 5.0) if evaluation.objective == "error" else (1.0 - x + k / 20, 1.0)
+
+
+@pytest.fixture
+def study() -> Study:
+    objectives = [Objective("error"), Objective("energy", unit="J")]
+    space = {"x": (0.0, 1.0), "k": [1, 2, 3], "mode": ["fast"]}
+    study = Study(space, objectives, budget=100, seed=3, n_initial=3, candidates=50, storage="sqlite:///study.db")
+    for _ in range(14):
+        evaluation = study.ask()
+        assert evaluation is not None
+        value, cost = measured(evaluation)
+        study.tell(evaluation, value, cost=cost)
+    study.close()
+    return study
+
+
+class TestFront:
+    def test_a_table_tells_measured_from_predicted_and_what_it_costs_to_confirm(self, study: Study) -> None:
+        shown = good(env={"COLUMNS": "120"})
+        rows = study.front()
+        half = [row for row in rows if not all(row.measured.values())]
+        assert half, "the example must have a design that is measured in part"
+        assert f"Pareto front: {len(rows)} designs" in shown
+        assert "energy [J]" in shown
+        assert shown.count("~") == sum(not known for row in rows for known in row.measured.values()) + 1
+        assert "All of them: mode=fast" in shown
+        lines = [line for line in shown.splitlines() if line.lstrip("│ ")[:1].isdigit()]
+        assert len(lines) == len(rows)
+        cells = {int(parts[1]): parts[4].strip() for line in lines if (parts := line.split("│"))}
+        points = [point for point in front_view(study).points if point.kind.startswith("front")]
+        for n, point in enumerate(points, 1):
+            assert cells[n] == (f"{point.confirm_cost:.3g}" if point.confirm_cost else "")
+
+    def test_a_program_gets_everything(self, study: Study) -> None:
+        found = json.loads(good("--json"))
+        rows = study.front()
+        assert [one["number"] for one in found["designs"]] == list(range(1, len(rows) + 1))
+        for one, row in zip(found["designs"], rows, strict=True):
+            assert one["design"] == dict(row.design)
+            assert one["values"] == pytest.approx(dict(row.values))
+            assert one["measured"] == dict(row.measured)
+            assert (one["confirm_cost"] > 0) == (not all(row.measured.values()))
+        assert [axis["label"] for axis in found["objectives"]] == ["error", "energy [J]"]
+
+    def test_a_table_for_programs_has_the_same(self, study: Study) -> None:
+        rows = list(csv.DictReader(io.StringIO(good("--csv"))))
+        front = study.front()
+        assert [float(row["option:x"]) for row in rows] == [row.design["x"] for row in front]
+        assert [row["measured:error"] == "True" for row in rows] == [row.measured["error"] for row in front]
+        assert [row["option:mode"] for row in rows] == ["fast"] * len(front)
+
+    def test_measured_designs_alone(self, study: Study) -> None:
+        found = json.loads(good("--json", "--measured"))
+        expected = study.front(measured=True)
+        assert [one["design"] for one in found["designs"]] == [dict(row.design) for row in expected]
+        assert all(all(one["measured"].values()) and one["confirm_cost"] == 0 for one in found["designs"])
+
+    def test_one_design_in_full_can_be_used(self, study: Study) -> None:
+        row = study.front()[1]
+        shown = good("--number", 2)
+        assert shown.startswith(f"Design 2 of {len(study.front())}, in full\n")
+        assert repr(row.design["x"]) in shown
+        assert "mode    fast" in shown
+        (one,) = json.loads(good("--number", 2, "--json"))["designs"]
+        assert (one["number"], one["design"]) == (2, dict(row.design))
+
+    def test_a_number_that_the_front_does_not_have_is_refused(self, study: Study) -> None:
+        assert f"The front has {len(study.front())} designs; --number 99 is none of them." in refusal("--number", 99)
+
+    def test_looking_changes_nothing(self, study: Study) -> None:
+        before = Path("study.db").read_bytes()
+        for form in ((), ("--json",), ("--csv",), ("--number", 1)):
+            good(*form)
+        assert Path("study.db").read_bytes() == before
+
+    def test_no_front_yet_is_status_1_and_says_what_is_missing(self) -> None:
+        study = Study({"x": [1, 2, 3]}, ["a", "b"], n_initial=2, storage="sqlite:///study.db")
+        for form, empty in (((), ""), (("--csv",), None), (("--json",), None)):
+            outcome = call(*form)
+            assert outcome.exit_code == 1
+            assert outcome.stderr == "No front yet: a, b has not been measured.\n"
+            assert empty is None or outcome.stdout == empty
+        assert json.loads(call("--json").stdout)["designs"] == []
+        study.close()
+
+    def test_hostile_names_are_only_names(self) -> None:
+        objectives = [Objective(f"error {HOSTILE}"), Objective("energy", unit=f"[bold]{HOSTILE}", at_most=0.9)]
+        space = {HOSTILE: [f"=b{HOSTILE}", "=1+1"], "[red]": (0.0, 1.0)}
+        with Study(space, objectives, n_initial=4, seed=0, storage="sqlite:///study.db") as study:
+            for evaluation in study.ask(8):
+                study.tell(evaluation, float(evaluation.design["[red]"]), cost=1.0)
+        shown = [good(), good("--number", 1), good("--json")]
+        assert all("\x1b" not in text for text in shown)
+        assert "red\\x1b[31m" in shown[0]
+        assert "[red]" in shown[0]
+        assert "feasible" in shown[0]
+        table = good("--csv")
+        assert "'=" in table
+        assert not any(cell.startswith("=") for row in csv.reader(io.StringIO(table)) for cell in row)
+
+    @pytest.mark.parametrize("out", ["front.txt", "front", "nowhere/front.png"])
+    def test_a_picture_that_cannot_be_is_refused_first(self, out: str, study: Study) -> None:
+        assert out in refusal("--out", out)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("out", ["front.png", "front.svg", "front.html"])
+    def test_a_picture_is_drawn(self, out: str, study: Study) -> None:
+        pytest.importorskip("matplotlib")
+        assert f"The front is drawn in {out}." in good("--out", out)
+        assert Path(out).stat().st_size > 1000
+        outcome = call("--out", out, "--json")
+        assert json.loads(outcome.stdout)["designs"]
+        assert f"drawn in {out}" in outcome.stderr
+
+    def test_pictures_have_names(self, study: Study) -> None:
+        assert "did you mean 'hypervolume'?" in refusal("--out", "a.png", "--picture", "hypervolum")
+        assert "give --out FILE with it" in refusal("--picture", "region")
+
+    def test_json_and_csv_at_once_are_refused(self, study: Study) -> None:
+        assert "give one of them" in refusal("--json", "--csv")

@@ -1,0 +1,92 @@
+"""Ctrl-C and SIGTERM on the command line: long work stops cleanly and says how to go on."""
+
+from __future__ import annotations
+
+import io
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from rich.console import Console
+from typer.testing import CliRunner
+
+from flexibo.cli import app
+from flexibo.cli.stopping import interruptible
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_long_work_with_a_sentence_and_its_status(number: signal.Signals, status: int) -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    said = io.StringIO()
+    try:
+        with pytest.raises(typer.Exit) as ended, interruptible(Console(file=said, width=200), "all is kept in [out]"):
+            signal.raise_signal(number)
+    finally:
+        signal.signal(signal.SIGINT, before[0])
+    assert ended.value.exit_code == status
+    assert said.getvalue() == "Interrupted; all is kept in [out]. The same command goes on.\n"
+    assert signal.getsignal(signal.SIGTERM) == before[1]
+
+
+def test_what_is_not_interrupted_goes_on_and_errors_stay_errors() -> None:
+    with interruptible(Console(file=io.StringIO()), "x"):
+        pass
+    with pytest.raises(ZeroDivisionError), interruptible(Console(file=io.StringIO()), "x"):
+        raise ZeroDivisionError
+
+
+def interrupted(*_: object, **__: object) -> Any:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("arguments", "place", "kept"),
+    [
+        (["compare", "--problems", "zdt1", "--out", "here"], "flexibo.benchmarks.compare.compare", "kept in here"),
+        (
+            ["record", "lenet", "--out", "t.csv.gz", "--data", "."],
+            "flexibo.systems.recording.session.recording",
+            "t.csv.gz.partial",
+        ),
+    ],
+)
+def test_long_commands_say_what_is_kept(
+    arguments: list[str], place: str, kept: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(place, interrupted)
+    outcome = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"})
+    assert outcome.exit_code == 130, (outcome.output, outcome.exception)
+    assert outcome.stdout.startswith("Interrupted; ")
+    assert kept in outcome.stdout
+    assert "The same command goes on." in outcome.stdout
+
+
+def test_a_repeated_experiment_says_what_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from flexibo.benchmarks import reproduce
+
+    class Experiment:
+        run = staticmethod(interrupted)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(reproduce, "EXPERIMENTS", {"rq1": Experiment()})
+    outcome = CliRunner().invoke(app, ["reproduce", "rq1", "--out", "here"], env={"COLUMNS": "200"})
+    assert outcome.exit_code == 130, (outcome.output, outcome.exception)
+    assert "kept in here. The same command goes on." in outcome.stdout
+
+
+def test_the_demo_ends_with_the_status_of_an_interruption(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from flexibo.study import Study
+
+    def stop(self: Study, *_: object, **__: object) -> None:
+        self.stopped = "Interrupted; what was measured is kept."
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Study, "run", stop)
+    outcome = CliRunner().invoke(app, ["demo"], env={"COLUMNS": "200"})
+    assert outcome.exit_code == 130, (outcome.output, outcome.exception)
+    assert "The demo keeps nothing" in outcome.stdout
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,297 @@
+"""Commands as objectives: what they are told, what they answer, how they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flexibo import Design, Evaluation, Objective, Space
+from flexibo.errors import DesignError, MachineError
+from flexibo.executors import InlineExecutor, Outcome
+from flexibo.executors.measuring import current_evaluation, measured
+from flexibo.studyfile.command import Command, CommandError, read_value
+from flexibo.studyfile.template import parsed
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+SPACE = Space({"x": [1, 2], "kind": ["a b", "$(touch pwned)", "'; touch pwned; '"], "on": [True, False]})
+PATIENCE = 60.0
+
+
+def design(kind: str = "a b", x: int = 1) -> Design:
+    return SPACE.design({"x": x, "kind": kind, "on": True})
+
+
+def command(text: str, folder: Path, **fields: Any) -> Command:
+    template, wrong = parsed(text, SPACE.names)
+    assert not wrong
+    return Command("error", template, str(folder), **fields)
+
+
+def evaluation(number: int = 7, **fields: Any) -> Evaluation:
+    return Evaluation(design(), "error", None, 0.0, "", number, ("error",), **fields)
+
+
+def outcome(measure: Any, objective: Objective | None = None) -> Outcome:
+    return measured(evaluation(), objective or Objective("error"), measure)
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended; one that nobody reaps has."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        return False
+
+
+def until(condition: Any) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+class Clock:
+    """Runs as others do, until a file has something in it: then it is much later."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def monotonic(self) -> float:
+        is_there = self.path.exists() and self.path.read_text().strip()
+        return time.monotonic() + (1e6 if is_there else 0.0)
+
+
+class TestAnswers:
+    def test_the_last_line_that_is_not_empty_is_the_value(self, tmp_path: Path) -> None:
+        assert command("echo epoch 1; echo 0.25; echo; echo '  '", tmp_path)(design()) == 0.25
+
+    @pytest.mark.parametrize(
+        ("printed", "value"),
+        [
+            ("3", 3.0),
+            ("-1e-3", -0.001),
+            ("0.5 60", (0.5, 60.0)),
+            ('{"value": 2}', 2),
+            ('{"value": 2, "cost": 9.5}', (2, 9.5)),
+            ('{"error": 1, "ms": 2.5}', {"error": 1, "ms": 2.5}),
+            ('{"error": 1, "ms": 2.5, "cost": 3}', ({"error": 1, "ms": 2.5}, 3)),
+        ],
+    )
+    def test_a_value_may_come_with_its_cost_and_with_others(self, printed: str, value: object) -> None:
+        assert read_value(f"noise\n{printed}\n", "error") == value
+
+    def test_an_objective_may_itself_be_called_cost_or_value(self) -> None:
+        assert read_value('{"cost": 4, "ms": 1}', "cost") == {"cost": 4, "ms": 1}
+        assert read_value('{"value": 4}', "value") == {"value": 4}
+
+    @pytest.mark.parametrize(
+        ("printed", "words"),
+        [
+            ("", "printed nothing"),
+            ("done", "printed 'done' last"),
+            ("1 2 3", "printed '1 2 3' last"),
+            ("1_000", "printed '1_000' last"),
+            ('{"value": "fast"}', 'printed "fast" as the value'),
+            ('{"value": true}', "printed true as the value"),
+            ('{"value": ', "it is no JSON"),
+            ("{" * 100_000, "it is no JSON"),
+            ("9" * 100_000 + "x", "..."),
+        ],
+    )
+    def test_what_is_no_value_fails_with_what_was_printed(self, printed: str, words: str) -> None:
+        with pytest.raises(CommandError) as caught:
+            read_value(printed, "error")
+        assert words in str(caught.value)
+        assert len(str(caught.value)) < 700
+
+    @pytest.mark.parametrize("printed", ["nan", "inf", '{"value": NaN}', "1e300"])
+    def test_what_is_no_finite_number_fails_the_evaluation(self, tmp_path: Path, printed: str) -> None:
+        (tmp_path / "printed").write_text(printed)
+        found = outcome(command("cat printed", tmp_path))
+        assert found.values is None
+        assert found.reason
+
+    def test_readings_are_repeated_and_costs_added(self, tmp_path: Path) -> None:
+        measure = command('echo x >> n; echo "$(wc -l < n) 10"', tmp_path)
+        found = outcome(measure, Objective("error", noisy=True, repeats=3))
+        assert found.values == {"error": 2.0}
+        assert found.cost == 30.0
+
+
+class TestEnvironment:
+    def test_a_command_is_told_the_design_the_objective_and_the_number(self, tmp_path: Path) -> None:
+        text = 'printf "%s\\n" "$FLEXIBO_OPTION_X" "$FLEXIBO_OPTION_ON" "$FLEXIBO_OBJECTIVE" "$FLEXIBO_NUMBER" '
+        text += '"$FLEXIBO_ATTEMPT" "$FLEXIBO_DESIGN" > told; echo 1'
+        assert outcome(command(text, tmp_path)).values == {"error": 1.0}
+        told = (tmp_path / "told").read_text().splitlines()
+        assert told[:5] == ["1", "true", "error", "7", "1"]
+        assert json.loads(told[5]) == {"x": 1, "kind": "a b", "on": True}
+
+    def test_options_of_another_evaluation_are_not_inherited(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FLEXIBO_OPTION_OLD", "stale")
+        monkeypatch.setenv("MINE", "kept")
+        assert command('echo "${FLEXIBO_OPTION_OLD-0}"', tmp_path)(design()) == 0
+        assert command('test "$MINE" = kept; echo $?', tmp_path)(design()) == 0
+
+    @pytest.mark.parametrize("kind", ["$(touch pwned)", "'; touch pwned; '"])
+    def test_hostile_values_are_arguments_and_no_programs(self, tmp_path: Path, kind: str) -> None:
+        measure = command('test {kind} = "$FLEXIBO_OPTION_KIND" && printf %s {kind} | wc -c', tmp_path)
+        assert measure(design(kind)) == len(kind)
+        assert not (tmp_path / "pwned").exists()
+
+    def test_it_runs_in_the_folder_of_the_file_without_an_input(self, tmp_path: Path) -> None:
+        (tmp_path / "value").write_text("5")
+        assert command("cat; cat value", tmp_path)(design()) == 5
+
+    def test_the_evaluation_is_known_only_while_it_is_measured(self) -> None:
+        seen: list[Any] = []
+        measured(evaluation(3), Objective("error"), lambda design: seen.append(current_evaluation()) or 1.0)
+        assert seen[0].number == 3
+        assert current_evaluation() is None
+
+
+class TestEnds:
+    def test_another_exit_status_fails_with_the_last_words(self, tmp_path: Path) -> None:
+        found = outcome(command("echo 1; seq 1 9 >&2; echo out of memory >&2; exit 3", tmp_path))
+        assert found.values is None
+        assert not found.impossible
+        assert found.reason == "The command of 'error' ended with exit status 3: 7 / 8 / 9 / out of memory"
+
+    def test_status_125_says_that_the_design_is_impossible(self, tmp_path: Path) -> None:
+        with pytest.raises(DesignError):
+            command("exit 125", tmp_path)(design())
+        assert outcome(command("exit 125", tmp_path)).impossible
+
+    @pytest.mark.parametrize("text", ["no-such-program {x}", "./not-executable"])
+    def test_a_program_that_is_not_there_is_the_machines_fault(self, tmp_path: Path, text: str) -> None:
+        (tmp_path / "not-executable").write_text("echo 1")
+        with pytest.raises(MachineError, match="The shell could not run it"):
+            outcome(command(text, tmp_path))
+
+    def test_a_folder_that_is_gone_is_the_machines_fault(self, tmp_path: Path) -> None:
+        with pytest.raises(MachineError, match="cannot be started"):
+            outcome(command("echo 1", tmp_path / "gone"))
+
+    def test_a_program_that_is_killed_says_by_what(self, tmp_path: Path) -> None:
+        assert "was killed by SIGSEGV" in outcome(command("kill -SEGV $$", tmp_path)).reason
+
+    def test_a_timeout_kills_all_that_the_command_started(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("flexibo.studyfile.shell.time", Clock(tmp_path / "stubborn"))
+        text = "sleep 1000 & echo $! > child; (trap '' TERM; sleep 1000) & echo $! > stubborn; wait"
+        with pytest.raises(TimeoutError, match="longer than its timeout of 600 s"):
+            command(text, tmp_path, timeout=600.0)(design())
+        for name in ("child", "stubborn"):
+            pid = int((tmp_path / name).read_text())
+            until(lambda pid=pid: is_gone(pid))
+
+    def test_a_timeout_holds_in_other_threads_too(self, tmp_path: Path) -> None:
+        found: list[Outcome] = []
+        measure = command("sleep 1000", tmp_path, timeout=0.3)
+        thread = threading.Thread(target=lambda: found.append(outcome(measure, Objective("error", timeout=0.3))))
+        thread.start()
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+        assert found[0].reason == "It took longer than its timeout of 0.3 s."
+
+    def test_the_timeout_of_the_executor_ends_it_as_well(self, tmp_path: Path) -> None:
+        found = outcome(command("echo $$ > pid; sleep 1000", tmp_path), Objective("error", timeout=2.0))
+        assert found.reason == "It took longer than its timeout of 2 s."
+        pid = (tmp_path / "pid").read_text() if (tmp_path / "pid").exists() else ""  # it may not have come so far
+        until(lambda: not pid or is_gone(int(pid)))
+
+    def test_a_command_may_tidy_up_before_it_is_killed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("flexibo.studyfile.shell.time", Clock(tmp_path / "ready"))
+        monkeypatch.setattr("flexibo.studyfile.shell.GRACE_SECONDS", PATIENCE)
+        text = "trap 'echo tidy > tidied; exit 1' TERM; echo ready > ready; while :; do sleep 0.05; done"
+        with pytest.raises(TimeoutError):
+            command(text, tmp_path, timeout=600.0)(design())
+        assert (tmp_path / "tidied").read_text() == "tidy\n"
+
+    def test_ctrl_c_ends_it_and_is_passed_on(self, tmp_path: Path) -> None:
+        def interrupt() -> None:
+            until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+        threading.Thread(target=interrupt, daemon=True).start()
+        with pytest.raises(KeyboardInterrupt):
+            command("echo $$ > pid; sleep 1000", tmp_path)(design())
+        until(lambda: is_gone(int((tmp_path / "pid").read_text())))
+
+    def test_what_is_left_behind_neither_delays_the_value_nor_lives_on(self, tmp_path: Path) -> None:
+        assert command("sleep 1000 & echo $! > child; echo 4", tmp_path)(design()) == 4
+        until(lambda: is_gone(int((tmp_path / "child").read_text())))
+
+    def test_what_is_left_behind_may_even_go_on_printing(self, tmp_path: Path) -> None:
+        measure = command("yes >&2 & echo $! > child; echo 4", tmp_path)
+        assert measure(design()) == 4
+        until(lambda: is_gone(int((tmp_path / "child").read_text())))
+
+    def test_endless_output_fills_no_memory(self, tmp_path: Path) -> None:
+        import resource
+
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        found = outcome(command("head -c 100000000 /dev/zero | tr '\\0' x; echo; echo 3", tmp_path))
+        assert found.values == {"error": 3.0}
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60_000  # kilobytes
+
+    def test_a_command_that_closes_its_output_is_waited_for(self, tmp_path: Path) -> None:
+        text = "echo 6; exec >&- 2>&-; sleep 0.3; touch finished"
+        assert command(text, tmp_path)(design()) == 6
+        assert (tmp_path / "finished").exists()
+
+
+class TestLogs:
+    def test_what_is_printed_is_kept_with_the_command_and_its_end(self, tmp_path: Path) -> None:
+        measure = command("echo hello {kind}; echo oops >&2; echo 1", tmp_path, logs=str(tmp_path / "logs"))
+        outcome(measure)
+        text = (tmp_path / "logs" / "00007-error.log").read_text()
+        assert "$ echo hello 'a b'; echo oops" in text
+        assert "hello a b\n" in text
+        assert "oops" in text
+        assert "# ended with exit status 0 after" in text
+
+    def test_readings_follow_each_other_in_one_file(self, tmp_path: Path) -> None:
+        measure = command("echo 1", tmp_path, logs=str(tmp_path / "logs"))
+        outcome(measure, Objective("error", noisy=True, repeats=3))
+        (log,) = (tmp_path / "logs").iterdir()
+        assert log.read_text().count("$ echo 1") == 3
+
+    def test_a_log_that_cannot_be_written_fails_nothing(self, tmp_path: Path, caplog: Any) -> None:
+        (tmp_path / "logs").write_text("a file")
+        assert outcome(command("echo 1", tmp_path, logs=str(tmp_path / "logs"))).values == {"error": 1.0}
+        assert "cannot be written" in caplog.text
+
+    def test_a_log_has_a_largest_size(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("flexibo.studyfile.journal.MOST_BYTES", 1000)
+        outcome(command("head -c 100000 /dev/zero | tr '\\0' x; echo; echo 1", tmp_path, logs=str(tmp_path / "logs")))
+        (log,) = (tmp_path / "logs").iterdir()
+        assert log.stat().st_size < 2000
+        assert "# what follows is left out" in log.read_text()
+
+
+def test_a_command_travels_to_other_processes(tmp_path: Path) -> None:
+    measure = pickle.loads(pickle.dumps(command("echo {x}", tmp_path, timeout=30.0)))
+    assert measure(design(x=2)) == 2
+
+
+def test_the_inline_executor_gives_its_outcome(tmp_path: Path) -> None:
+    executor = InlineExecutor()
+    executor.submit(evaluation(), Objective("error"), command("echo 2 5", tmp_path))
+    (found,) = executor.finished()
+    assert (found.values, found.cost, found.timed) == ({"error": 2.0}, 5.0, False)

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flexibo import Design, Objective, Space, Study
+from flexibo.views import FrontView, front_view, parallel_view
+from flexibo.views.front import KINDS
+
+Functions = Mapping[str, Callable[[Design], Any]]
+LINE = {"x": (0.0, 1.0)}
+
+
+def strict(view: Any) -> dict[str, Any]:
+    """The view after a trip through strict JSON."""
+    return json.loads(json.dumps(view.to_dict(), allow_nan=False))
+
+
+def kinds_of(view: FrontView) -> dict[float, str]:
+    return {float(point.design["x"]): point.kind for point in view.points}  # type: ignore[arg-type]
+
+
+def added(objectives: list[Objective], rows: Mapping[float, dict[str, float]], **settings: Any) -> Study:
+    study = Study(LINE, objectives, n_initial=1, seed=0, candidates=20, **settings)
+    for x, values in rows.items():
+        study.add({"x": x}, values)
+    return study
+
+
+def test_the_points_of_the_front_are_those_that_the_study_names(
+    make_study: Callable[..., Study], functions: Functions
+) -> None:
+    study = make_study(budget=170)
+    study.run(functions)
+    view = front_view(study)
+    on_front = [point for point in view.points if point.kind.startswith("front")]
+    for point, row in zip(on_front, study.front(), strict=True):
+        assert point.design == row.design
+        assert point.values == pytest.approx(dict(row.values))
+        assert point.measured == row.measured
+        assert point.deviations == row.deviations
+        assert point.kind == ("front-measured" if all(row.measured.values()) else "front-half")
+    region = study.region()
+    assert view.region is not None
+    assert np.array(view.region.optimistic) == pytest.approx(region.optimistic)
+    assert np.array(view.region.pessimistic) == pytest.approx(region.pessimistic)
+    assert list(view.region.reference) == pytest.approx(region.reference.tolist())
+    assert {point["kind"] for point in strict(view)["points"]} <= set(KINDS)
+    assert not view.approximate
+    assert view.left_out == 0
+
+
+def test_axes_carry_label_direction_bound_and_scale() -> None:
+    objectives = [Objective("speed", "max", unit="1/s"), Objective("error"), Objective("ms", unit="ms", at_most=50)]
+    study = added(
+        objectives, {0.1: {"speed": 1.0, "error": 0.5, "ms": 10.0}, 0.9: {"speed": 100.0, "error": 0.4, "ms": 60.0}}
+    )
+    assert [axis.to_dict() for axis in front_view(study).axes] == [
+        {"name": "speed", "unit": "1/s", "label": "speed [1/s]", "direction": "max", "optimise": True, "bound": None,
+         "bound_side": None, "log": True},
+        {"name": "error", "unit": "", "label": "error", "direction": "min", "optimise": True, "bound": None,
+         "bound_side": None, "log": False},
+        {"name": "ms", "unit": "ms", "label": "ms [ms]", "direction": "min", "optimise": False, "bound": 50.0,
+         "bound_side": "at most", "log": False},
+    ]  # fmt: skip
+
+
+def test_a_maximised_objective_keeps_its_own_values() -> None:
+    study = added([Objective("a", "max"), Objective("b")], {0.0: {"a": 5.0, "b": 1.0}, 0.5: {"a": 3.0, "b": 2.0}})
+    view = front_view(study)
+    assert kinds_of(view) == {0.0: "front-measured", 0.5: "measured"}
+    assert view.points[0].values == {"a": 5.0, "b": 1.0}
+    assert view.region is not None
+    assert view.region.reference[0] < 3.0 < 5.0 <= max(row[0] for row in view.region.optimistic)
+
+
+def test_constraints_decide_the_kind() -> None:
+    objectives = [Objective("a"), Objective("b"), Objective("c", at_most=1.0)]
+    rows = {
+        0.0: {"a": 1.0, "b": 2.0, "c": 0.5},
+        0.5: {"a": 0.1, "b": 0.1, "c": 2.0},
+        1.0: {"a": 2.0, "b": 3.0, "c": 0.5},
+    }
+    assert kinds_of(front_view(added(objectives, rows))) == {0.0: "front-measured", 0.5: "violating", 1.0: "measured"}
+    only = front_view(added(objectives, {0.5: rows[0.5]}))
+    assert kinds_of(only) == {0.5: "front-violating"}
+    assert only.points[0].feasibility == "violating"
+
+
+def test_one_objective_and_a_constraint_have_a_region_of_one_axis() -> None:
+    view = front_view(added([Objective("a"), Objective("c", at_least=1.0)], {0.0: {"a": 1.0, "c": 2.0}}))
+    assert view.region is not None
+    assert [len(row) for row in view.region.optimistic] == [1]
+    assert view.axes[1].bound_side == "at least"
+
+
+def test_before_every_objective_is_measured_there_is_what_is_known_and_no_region() -> None:
+    assert front_view(Study(LINE, ["a", "b"])).points == ()
+    view = front_view(added([Objective("a"), Objective("b", "max")], {0.25: {"b": 2.0}}))
+    (point,) = view.points
+    assert (point.kind, point.values, point.measured) == ("half", {"a": None, "b": 2.0}, {"a": False, "b": True})
+    assert view.region is None
+    assert strict(view)["region"] is None
+
+
+def test_a_design_that_only_failed_is_not_shown() -> None:
+    study = Study(LINE, ["a", "b"], n_initial=2, seed=0, budget=20)
+    while evaluation := study.ask():
+        if evaluation.number == 0:
+            study.fail(evaluation, "no", impossible=True, cost=1.0)
+        else:
+            study.tell(evaluation, evaluation.design["x"], cost=1.0)
+    failed = study.events[2].evaluation.design  # type: ignore[union-attr]
+    partly = [point for point in front_view(study).points if point.design == failed]
+    assert all(any(point.measured.values()) for point in partly)
+    assert all(point.confirm_cost is None for point in partly)
+
+
+def test_confirming_costs_what_the_missing_purchases_are_expected_to_cost() -> None:
+    objectives = [Objective("a"), Objective("b"), Objective("c", measured_with="b")]
+    study = Study(LINE, objectives, n_initial=1, seed=0, cost="learned")
+    for i in range(6):
+        study.add({"x": i / 10}, {"a": 1.0 + i, "b": 2.0 - i, "c": 1.0}, cost={"a": 10.0 + i, "b": 1.0 + i / 10})
+    study.add({"x": 0.95}, {"a": 0.5}, cost={"a": 16.0})
+    study.add({"x": 0.85}, {"b": 0.5}, cost={"b": 3.0})
+    points = {point.design["x"]: point for point in front_view(study).points}
+    designs = study.space.designs([{"x": 0.95}, {"x": 0.85}])
+    prices = study.believer.costs.prices(study.history, designs)
+    assert points[0.95].confirm_cost == pytest.approx(prices[0, 1])
+    assert points[0.85].confirm_cost == pytest.approx(prices[1, 0] + prices[1, 1])
+    assert {points[i / 10].confirm_cost for i in range(6)} == {0.0}
+
+
+def test_without_any_cost_nothing_is_said_about_the_cost_to_confirm() -> None:
+    study = added([Objective("a"), Objective("b")], {0.0: {"a": 1.0, "b": 1.0}, 0.5: {"a": 0.5}})
+    assert {point.design["x"]: point.confirm_cost for point in front_view(study).points} == {0.0: 0.0, 0.5: None}
+
+
+def test_noisy_objectives_are_measured_and_still_have_deviations() -> None:
+    study = Study(LINE, [Objective("a", noisy=True, remeasure=True), Objective("b")], n_initial=1, seed=0)
+    rng = np.random.default_rng(0)
+    for i in range(12):
+        study.add({"x": i // 2 / 6}, {"a": i / 12 + rng.normal() / 10, "b": 1.0 - i // 2})
+    points = front_view(study).points
+    assert len(points) == 6
+    assert all(point.measured["a"] and point.deviations["a"] > 0 and point.deviations["b"] == 0 for point in points)
+
+
+def test_designs_that_share_a_value_are_measured_alike() -> None:
+    space = Space({"x": (0.0, 1.0), "idle": ["p", "q"]})
+    study = Study(space, [Objective("a", options=["x"]), Objective("b")], n_initial=1, seed=0)
+    study.add({"x": 0.5, "idle": "p"}, {"a": 1.0, "b": 1.0}, cost={"a": 3.0, "b": 2.0})
+    study.add({"x": 0.5, "idle": "q"}, {"b": 2.0})
+    shared = next(point for point in front_view(study).points if point.design["idle"] == "q")
+    assert shared.measured == {"a": True, "b": True}
+    assert shared.confirm_cost == 0.0
+
+
+def test_the_designs_nearest_to_the_front_are_kept() -> None:
+    study = added([Objective("a"), Objective("b")], {i / 100: {"a": i, "b": 1.0 + i} for i in range(100)})
+    view = front_view(study, limit=5)
+    assert [point.design["x"] for point in view.points] == [0.0, 0.01, 0.02, 0.03, 0.04]
+    assert view.left_out == 95
+    rows = {0.0: {"a": 0.0, "b": 0.0}, 0.3: {"a": 10.0, "b": 1.0}, 0.6: {"a": 5.0, "b": 5.0}, 0.9: {"a": 6.0, "b": 6.0}}
+    assert set(kinds_of(front_view(added([Objective("a"), Objective("b")], rows), limit=2))) == {0.0, 0.6}
+
+
+def test_of_a_front_beyond_the_limit_an_even_choice_is_kept() -> None:
+    study = added([Objective("a"), Objective("b")], {i / 100: {"a": i, "b": 100.0 - i} for i in range(100)})
+    view = front_view(study, limit=12)
+    assert len(view.points) == 12
+    assert view.left_out == 88
+    assert {0.0, 0.99} <= {point.design["x"] for point in view.points}
+
+
+def test_parallel_lines_follow_the_points_and_name_categories() -> None:
+    space = Space(
+        {"mode": ["on", "off"], "level": (0.0, 1.0), "n": [1, 10, 100], "odd": [1, "1"]},
+        conditions={"level": {"mode": ["on"]}},
+    )
+    study = Study(space, [Objective("a", "max", unit="W"), Objective("b")], n_initial=1, seed=0)
+    study.add({"mode": "on", "level": 0.5, "n": 10, "odd": "1"}, {"a": 1.0, "b": 1.0})
+    study.add({"mode": "off", "n": 1, "odd": 1}, {"a": 0.5, "b": 2.0})
+    view = strict(parallel_view(study))
+    assert [(axis["name"], axis["type"], axis["categories"], axis["role"], axis["log"]) for axis in view["axes"]] == [
+        ("mode", "category", ["on", "off"], "option", False),
+        ("level", "number", None, "option", False),
+        ("n", "number", None, "option", True),
+        ("odd", "category", ["1", "'1'"], "option", False),
+        ("a", "number", None, "objective", False),
+        ("b", "number", None, "objective", False),
+    ]
+    assert view["axes"][4]["label"] == "a [W]"
+    assert view["lines"] == [
+        {"kind": "front-measured", "values": ["on", 0.5, 10.0, "'1'", 1.0, 1.0]},
+        {"kind": "measured", "values": ["off", None, 1.0, "1", 0.5, 2.0]},
+    ]
+
+
+def test_five_objectives_and_a_pool_have_a_view() -> None:
+    rows = [{"a": a, "k": k} for a in range(6) for k in ("p", "q")]
+    names = list("vwxyz")
+    study = Study(Space.from_designs(rows), names, n_initial=2, seed=0, stop={"max_evaluations": 40})
+    study.run({name: lambda d, i=i: ((d["a"] - i) ** 2 + i * (d["k"] == "p"), 1.0) for i, name in enumerate(names)})
+    view = strict(front_view(study))
+    assert len(view["axes"]) == 5
+    assert all(len(row) == 5 for row in view["region"]["optimistic"])

@@ -1,0 +1,84 @@
+"""A study as interactive pictures in one file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flexibo import Design, Objective, Space, Study
+from flexibo.errors import InvalidTypeError, InvalidValueError, UnknownNameError
+from flexibo.plots.html import default_pictures, to_html, write_html
+from flexibo.views import slice_view, trace_view
+
+Functions = dict[str, Callable[[Design], tuple[float, float]]]
+
+
+@pytest.fixture
+def study(make_study: Callable[..., Study], functions: Functions) -> Study:
+    made = make_study(budget=120)
+    made.run(functions)
+    return made
+
+
+def drawn(page: str) -> tuple[list[str], list[dict[str, Any]]]:
+    """The pictures of a page, and what they show."""
+    found = re.search(r'<script type="application/json" id="views">(.*?)</script>', page)
+    assert found is not None
+    return re.findall(r'data-picture="(\w+)"', page), json.loads(found[1])
+
+
+def test_a_page_shows_what_the_views_of_the_study_say(study: Study) -> None:
+    names, views = drawn(to_html(study, ["hypervolume", "evaluations"]))
+    assert names == ["hypervolume", "evaluations"]
+    assert views == [trace_view(study).to_dict()]  # both pictures show it
+
+
+def test_by_default_the_study_is_shown_as_a_whole(study: Study) -> None:
+    page = to_html(study)
+    names, views = drawn(page)
+    assert names == list(default_pictures(study))
+    assert [view["kind"] for view in views] == ["front", "trace", "spending", "importance", "parallel"]
+    assert "<title>A study of error and joules</title>" in page
+
+
+def test_a_view_can_be_given_in_place_of_a_name(study: Study) -> None:
+    view = slice_view(study, "joules", "cpu_ghz")
+    names, views = drawn(to_html(study, ["spending", view], title="Mine"))
+    assert names == ["spending", "slice"]
+    assert views[1] == json.loads(json.dumps(view.to_dict()))
+
+
+@pytest.mark.parametrize(("many", "first"), [(2, ("front",)), (3, ("front3d", "pairs")), (4, ("pairs",))])
+def test_the_front_is_drawn_as_its_objectives_allow(many: int, first: tuple[str, ...]) -> None:
+    objectives = [Objective(f"o{j}") for j in range(many)]
+    pictures = default_pictures(Study(Space({"x": (0.0, 1.0)}), objectives, budget=10))
+    assert pictures[: len(first)] == first
+    assert pictures[len(first)] == "hypervolume"
+
+
+def test_a_study_without_measurements_has_a_page_too(make_study: Callable[..., Study], tmp_path: Path) -> None:
+    write_html(make_study(), tmp_path / "page.html")
+    names, _ = drawn((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert names[0] == "front"
+
+
+@pytest.mark.parametrize(
+    ("pictures", "error", "message"),
+    [
+        ("front", InvalidTypeError, "pictures is 'front'; give a list of names, such as ['front']."),
+        (["frontt"], UnknownNameError, "Unknown picture 'frontt'; did you mean 'front'?"),
+        (["slice"], InvalidValueError, "Picture 'slice' needs to know what to show; give a view made by slice_view"),
+        ([], InvalidValueError, "No picture is given"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_in_one_sentence(
+    pictures: Any, error: type[Exception], message: str, make_study: Callable[..., Study]
+) -> None:
+    with pytest.raises(error) as refused:
+        to_html(make_study(), pictures)
+    assert str(refused.value).startswith(message)
