@@ -54,15 +54,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "images", help="where the pictures are written")
     parser.add_argument("--seeds", type=int, default=10, help="how many studies are averaged")
+    parser.add_argument("--budget", type=float, default=BUDGET, help="what each study may spend")
     given = parser.parse_args()
     plt.rcParams.update({"font.size": 9.5, "axes.spines.top": False, "axes.spines.right": False})
     seeds = range(given.seeds)
     _write(region_figure(), given.folder / "ideas-region.png")
-    _write(shrinking_figure(), given.folder / "ideas-shrinking.png")
-    _write(decoupling_figure(seeds), given.folder / "ideas-decoupling.png")
-    _write(cost_figure(seeds), given.folder / "ideas-cost.png")
+    _write(shrinking_figure(given.budget), given.folder / "ideas-shrinking.png")
+    _write(decoupling_figure(seeds, given.budget), given.folder / "ideas-decoupling.png")
+    _write(cost_figure(seeds, given.budget), given.folder / "ideas-cost.png")
     plt.rcdefaults()
-    two, three = _finished(_study(0)), _three()
+    two, three = _finished(_study(0, given.budget)), _three(given.budget)
     for study, names in ((two, TWO), (three, THREE)):
         for name in names:
             _write(_figure_of(plots.PICTURES[name].draw(study)), given.folder / f"plots-{name}.png", dpi=110)
@@ -122,11 +123,11 @@ def _staircase(corners: Array, edges: Array) -> Array:
     return np.array([min([CORNER[1], *corners[corners[:, 0] <= edge, 1].tolist()]) for edge in edges])
 
 
-def shrinking_figure() -> Any:
+def shrinking_figure(budget: float) -> Any:
     """The front and the region of one study at three moments."""
-    study = _study(0)
+    study = _study(0, budget)
     figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.6), layout="constrained", sharey=True)
-    for ax, spent in zip(axes, (0.22 * BUDGET, 0.6 * BUDGET, BUDGET), strict=True):
+    for ax, spent in zip(axes, (0.22 * budget, 0.6 * budget, budget), strict=True):
         _advance(study, spent)
         plots.front(study, ax)
         ax.set(xlim=(2, 16), ylim=(0.1, 60), yscale="log", title=f"{study.spent:.0f} s spent")
@@ -137,17 +138,17 @@ def shrinking_figure() -> Any:
     return figure
 
 
-def decoupling_figure(seeds: Sequence[int]) -> Any:
+def decoupling_figure(seeds: Sequence[int], budget: float) -> Any:
     """What the same money buys, and how good the fronts are, one objective at a time and all at once."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3.7), layout="constrained")
     styles = ((DECOUPLED, "-", "one objective at a time"), (COUPLED, "--", "all objectives at once"))
     for method, line, words in styles:
-        trace = _finished(_study(0, method=method)).trace()
+        trace = _finished(_study(0, budget, method=method)).trace()
         for name, colour in (("energy", GREEN), ("error", ORANGE)):
             counts = np.cumsum([row.objective == name for row in trace])
             left.step([row.cumulative_cost for row in trace], counts, line, color=colour, label=f"{name}, {words}")
-        costs = np.linspace(0.22 * BUDGET, BUDGET, 14)
-        errors = np.mean([_errors(_study(seed, method=method), costs) for seed in seeds], axis=0)
+        costs = np.linspace(0.22 * budget, budget, 14)
+        errors = np.mean([_errors(_study(seed, budget, method=method), costs) for seed in seeds], axis=0)
         right.plot(costs, 100 * errors, line, color=INK, label=f"{words} ({method})")
     left.set(xlabel="cost [s]", ylabel="evaluations")
     right.set(xlabel="cost [s]", ylabel="hypervolume error [%]", ylim=(0, None))
@@ -156,13 +157,13 @@ def decoupling_figure(seeds: Sequence[int]) -> Any:
     return figure
 
 
-def cost_figure(seeds: Sequence[int]) -> Any:
+def cost_figure(seeds: Sequence[int], budget: float) -> Any:
     """How the divisor decides what is bought, and what comes of it."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3.4), layout="constrained")
     at = np.arange(len(COSTS))
     bought, errors = [], []
     for cost in COSTS:
-        studies = [_finished(_study(seed, cost=cost)) for seed in seeds]
+        studies = [_finished(_study(seed, budget, cost=cost)) for seed in seeds]
         bought.append([np.mean([study.summary().costs[name] for study in studies]) for name in FUNCTIONS])
         errors.append(100 * np.mean([_error(study) for study in studies]))
     trainings, readings = np.transpose(bought)
@@ -170,7 +171,7 @@ def cost_figure(seeds: Sequence[int]) -> Any:
     left.barh(
         at, readings, left=trainings, color=GREEN, hatch="//", edgecolor="white", label="on the energy (1 s each)"
     )
-    left.set(xlabel="cost [s]", yticks=at, yticklabels=COSTS, xlim=(0, BUDGET))
+    left.set(xlabel="cost [s]", yticks=at, yticklabels=COSTS, xlim=(0, budget))
     left.legend(frameon=False, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     right.barh(at, errors, color=GREY)
     right.bar_label(right.containers[0], fmt="%.2f", padding=3)
@@ -180,12 +181,12 @@ def cost_figure(seeds: Sequence[int]) -> Any:
     return figure
 
 
-def _study(seed: int, **settings: Any) -> Study:
-    return Study(SPACE, OBJECTIVES, budget=BUDGET, seed=seed, n_initial=5, **settings)
+def _study(seed: int, budget: float, **settings: Any) -> Study:
+    return Study(SPACE, OBJECTIVES, budget=budget, seed=seed, n_initial=5, **settings)
 
 
-def _three() -> Study:
-    study = Study(three_objectives.SPACE, three_objectives.OBJECTIVES, budget=1200, seed=0, n_initial=6)
+def _three(budget: float) -> Study:
+    study = Study(three_objectives.SPACE, three_objectives.OBJECTIVES, budget=0.8 * budget, seed=0, n_initial=6)
     functions = {name: getattr(three_objectives, name) for name in ("error", "memory")}
     study.run({**functions, "energy": three_objectives.run_on_board}, progress=False)
     return study

@@ -131,14 +131,15 @@ def tip(chrome: Browser, picture: int = 0) -> str:
     return said
 
 
-def painted(chrome: Browser, index: int) -> list[int]:
-    """The colour of the canvas where an item is: red, green, blue, opacity."""
+def painted(chrome: Browser, index: int, *, below: float = 0.0) -> list[int]:
+    """The colour of the canvas where an item is, or so many pixels below: red, green, blue, opacity."""
     colour: list[int] = chrome.run(
         "const at = document.flexiboPictures[0].pixel(arguments[0]), canvas = document.querySelector('canvas');"
         "const corner = canvas.getBoundingClientRect(), scale = canvas.width / corner.width;"
-        "const [x, y] = [(at.x - corner.left) * scale, (at.y - corner.top) * scale];"
+        "const [x, y] = [(at.x - corner.left) * scale, (at.y + arguments[1] - corner.top) * scale];"
         "return [...canvas.getContext('2d').getImageData(x, y, 1, 1).data]",
         index,
+        below,
     )
     return colour
 
@@ -200,7 +201,9 @@ def test_pointing_at_a_design_says_what_is_known_of_it(chrome: Browser, show: Op
     assert "cores | 2 | kernel | 5x5" in said
     assert "costs about 12.5 s" in said
     assert "cores | 5 | kernel | 1x1" in hovered(chrome, 0)
-    assert [painted(chrome, index) for index in (1, 2, 3)] == [INK, PREDICTED, INK]  # it is drawn where it is found
+    assert [painted(chrome, index) for index in (1, 3)] == [INK, INK]  # it is drawn where it is found
+    edge = painted(chrome, 2, below=5.5)  # predicted members are hollow
+    assert all(abs(one - other) < 30 for one, other in zip(edge, PREDICTED, strict=True)), edge
     assert "energy [J] | 50 | measured" in hovered(chrome, 3)
 
 

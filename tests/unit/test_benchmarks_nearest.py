@@ -174,9 +174,9 @@ def test_a_pool_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = nearest_new(space, wanted, taken, rng())
     monkeypatch.setattr(Designs, "keys", _fail_on_many(Designs.keys))
     monkeypatch.setattr(Designs, "encoded", _fail_on_many(Designs.encoded))
-    started = time.perf_counter()
+    started = time.process_time()
     assert nearest_new(space, wanted, taken, rng()) == expected
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 def _fail_on_many(method):  # type: ignore[no-untyped-def]

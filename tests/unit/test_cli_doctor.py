@@ -26,7 +26,8 @@ HOSTILE = "red\x1b[31m"
 
 
 def call(*arguments: object) -> Any:
-    return CliRunner().invoke(app, ["doctor", *map(str, arguments)], catch_exceptions=True)
+    """The outcome of a doctor that is patient, as on a crowded machine."""
+    return CliRunner().invoke(app, ["doctor", "--limit", "300s", *map(str, arguments)], catch_exceptions=True)
 
 
 @pytest.fixture(autouse=True)
@@ -114,17 +115,18 @@ class TestPackages:
 
 
 class TestLimits:
+    @pytest.mark.slow
     def test_a_check_that_never_ends_is_left_alone(self) -> None:
         ended = threading.Event()
 
         def forever() -> Iterator[Finding]:
-            ended.wait(60)
+            ended.wait(600)
             yield Finding("A", "slow", "good", "late")
 
         quick = Check("B", "quick", lambda: [Finding("B", "quick", "good", "here")])
-        slow, fine = found([Check("A", "slow", forever), quick], limit=1.0)
+        fine, slow = found([quick, Check("A", "slow", forever)], limit=3.0)
         ended.set()
-        assert (slow.name, slow.state, slow.text) == ("slow", "wrong", "It did not answer within 1 s.")
+        assert (slow.name, slow.state, slow.text) == ("slow", "wrong", "It did not answer within 3 s.")
         assert fine.text == "here"
 
     def test_a_check_that_breaks_does_not_hide_the_others(self) -> None:
@@ -158,7 +160,7 @@ class TestStorages:
 
     def test_a_password_is_never_printed(self) -> None:
         pytest.importorskip("psycopg")
-        outcome = call("--storage", "postgresql://ada:s3cret@127.0.0.1:1/studies", "--json", "--limit", "60s")
+        outcome = call("--storage", "postgresql://ada:s3cret@127.0.0.1:1/studies", "--json")
         assert outcome.exit_code == 1
         assert "ada:***@127.0.0.1:1" in outcome.stdout
         assert "s3cret" not in outcome.output

@@ -132,7 +132,7 @@ def test_what_is_measured_is_shown_before_anything_is_thought_out(
     url: str, client: Client, make_study: Callable[..., Study], functions: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_study(storage=url, budget=120).run(functions)
-    monkeypatch.setattr("flexibo.dashboard.thinking.Thinker._begin", lambda self: None)  # thinks for ever
+    monkeypatch.setattr("flexibo.dashboard.thinking.Lane.want", lambda self, picture: None)  # thinks for ever
     base = f"/api/studies/{facts_of(client)['id']}"
     response = client.get(f"{base}/front")
     assert response.headers["x-flexibo-version"] == "measured"

@@ -34,13 +34,14 @@ class FakePicture:
     begun: threading.Event = field(default_factory=threading.Event)
     seen: list[int] = field(default_factory=list)
     error: Exception | None = None
-    busy: list[str] = field(default_factory=list)
+    seeds: list[int] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
 
     def view(self, study: Study) -> dict[str, Any]:
         self.begun.set()
         assert self.may.wait(PATIENCE)
         self.seen.append(len(study.events))
+        self.seeds.append(study.settings.seed)
         self.log.append(self.kind)
         if self.error is not None:
             raise self.error
@@ -130,7 +131,7 @@ def test_quick_pictures_come_first_and_only_one_is_thought_out_at_a_time(stored:
     thinker = Thinker(stored[1])
     log: list[str] = []
     first, slow, quick = (
-        FakePicture(kind, rank, log=log) for kind, rank in (("front", 0), ("importance", 5), ("trace", 1))
+        FakePicture(kind, rank, log=log) for kind, rank in (("front", 0), ("importance", 5), ("parallel", 1))
     )
     thinker.ask(first)  # type: ignore[arg-type]
     assert first.begun.wait(PATIENCE)
@@ -141,7 +142,19 @@ def test_quick_pictures_come_first_and_only_one_is_thought_out_at_a_time(stored:
     for picture in (slow, quick, first):
         picture.may.set()
     answered(thinker, slow)
-    assert log == ["front", "trace", "importance"]
+    assert log == ["front", "parallel", "importance"]
+
+
+def test_what_needs_no_model_does_not_wait_for_what_needs_one(stored: tuple[Study, Follower]) -> None:
+    thinker = Thinker(stored[1])
+    slow, quick = FakePicture("front"), FakePicture("trace", 1)
+    thinker.ask(slow)  # type: ignore[arg-type]
+    assert slow.begun.wait(PATIENCE)
+    quick.may.set()
+    answered(thinker, quick)
+    assert slow.seen == []
+    slow.may.set()
+    answered(thinker, slow)
 
 
 def test_after_long_thinking_an_outdated_picture_rests_and_a_new_one_does_not(stored: tuple[Study, Follower]) -> None:
@@ -198,6 +211,7 @@ def test_a_study_that_was_replaced_is_thought_about_anew(
     follower.look(3, nothing)
     answered(thinker, picture, lambda a: a.again is None)
     assert picture.seen == [2, 3]
+    assert picture.seeds == [0, 5]
 
 
 def test_only_so_many_slices_are_remembered(stored: tuple[Study, Follower]) -> None:

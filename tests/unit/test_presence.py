@@ -219,7 +219,7 @@ def test_a_forgotten_worker_leaves_without_keeping_the_collector() -> None:
     start = time.monotonic()
     del presence
     gc.collect()
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 20  # the storage keeps it for 30
     assert len(storage.kept) == 1
     free.set()
     thread.join(30)

@@ -377,7 +377,7 @@ def test_a_function_that_takes_longer_than_its_timeout_fails(space: Space) -> No
     study = Study(space, [Objective("a", timeout=0.05), "b"], n_initial=1, seed=0, stop={"max_evaluations": 1})
     begin = time.perf_counter()
     study.run({"a": lambda d: time.sleep(5), "b": lambda d: 1.0})
-    assert time.perf_counter() - begin < 2
+    assert time.perf_counter() - begin < 4.5
     (row,) = study.trace()
     assert "timeout of 0.05 s" in row.reason
     assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL

@@ -21,7 +21,7 @@ def dashboard(
     storages: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[STORAGE]...",
+            metavar="STORAGE",
             help="Where studies are kept: sqlite:///FILE, the FILE itself, or postgresql://USER@HOST/DATABASE. "
             f"By default {VARIABLE}, or the only .db file of this folder.",
             show_default=False,

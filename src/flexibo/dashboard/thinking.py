@@ -62,8 +62,51 @@ class Answer:
     again: float | None
 
 
+class Lane:
+    """Thinks out what is wanted, one picture after the other, in a thread that lives while there is something to do.
+
+    Args:
+        think: Makes a picture.
+        clock: Gives seconds and never goes back.
+    """
+
+    def __init__(self, think: Callable[[Picture], object], clock: Callable[[], float]) -> None:
+        self._think = think
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._wanted: set[Picture] = set()
+        self._is_thinking = False
+        self._rest_until = 0.0
+
+    def rest(self) -> float:
+        """Seconds that are left of the rest after the last thinking."""
+        return self._rest_until - self._clock()
+
+    def want(self, picture: Picture) -> None:
+        """Have a picture thought out."""
+        with self._lock:
+            self._wanted.add(picture)
+            if not self._is_thinking:
+                self._is_thinking = True
+                threading.Thread(target=self._run, name="flexibo-thinking", daemon=True).start()
+
+    def _run(self) -> None:
+        """Make the pictures that are wanted, in the order of their ranks, and rest after all of them."""
+        begun = self._clock()
+        while True:
+            with self._lock:
+                if not self._wanted:
+                    self._is_thinking = False
+                    return
+                picture = min(self._wanted, key=lambda wanted: wanted.rank)
+            self._think(picture)
+            with self._lock:
+                self._wanted.discard(picture)
+                self._rest_until = self._clock() + EASE * (self._clock() - begun)
+
+
 class Thinker:
-    """Makes pictures of one study.
+    """Makes pictures of one study: in one lane those that need no model, in another one those that do.
 
     Args:
         follower: Follows the study.
@@ -72,12 +115,9 @@ class Thinker:
 
     def __init__(self, follower: Follower, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._follower = follower
-        self._clock = clock
         self._lock = threading.Lock()
         self._thoughts: OrderedDict[Picture, Thought] = OrderedDict()
-        self._wanted: set[Picture] = set()
-        self._is_thinking = False
-        self._rest_until = 0.0
+        self._quick, self._slow = Lane(self._think, clock), Lane(self._think, clock)
         self._copy: GrowingCopy | None = None
         self._generation = -1
 
@@ -85,40 +125,29 @@ class Thinker:
         """The newest picture there is; a newer one is thought out where there can be one."""
         with self._lock:
             thought = self._thoughts.get(picture)
-            if thought is not None and thought.version == self._follower.version:
-                return Answer(thought, None)
-            if self._follower.is_reading:
-                return Answer(thought, SOON)
-            rest = 0.0 if thought is None else self._rest_until - self._clock()
-            if rest <= 0.0:
-                self._wanted.add(picture)
-                self._begin()
-            return Answer(thought, max(SOON, rest))
+        if thought is not None and thought.version == self._follower.version:
+            return Answer(thought, None)
+        if self._follower.is_reading:
+            return Answer(thought, SOON)
+        lane = self._quick if picture.kind in QUICK else self._slow
+        rest = 0.0 if thought is None else lane.rest()
+        if rest <= 0.0:
+            lane.want(picture)
+        return Answer(thought, max(SOON, rest))
 
-    def _begin(self) -> None:
-        if not self._is_thinking:
-            self._is_thinking = True
-            threading.Thread(target=self._think, name="flexibo-thinking", daemon=True).start()
-
-    def _think(self) -> None:
-        """Make the pictures that are wanted, the quick ones first, and rest after all of them."""
-        begun = self._clock()
-        while True:
-            with self._lock:
-                if not self._wanted:
-                    self._is_thinking = False
-                    return
-                picture = min(self._wanted, key=lambda wanted: wanted.rank)
-            thought = self._thought(picture)
-            with self._lock:
-                self._wanted.discard(picture)
-                self._rest_until = self._clock() + EASE * (self._clock() - begun)
-                self._remember(picture, thought)
+    def _think(self, picture: Picture) -> None:
+        thought = self._thought(picture)
+        with self._lock:
+            self._thoughts[picture] = thought
+            self._thoughts.move_to_end(picture)
+            slices = [known for known in self._thoughts if known.kind == SLICE]
+            for old in slices[: max(0, len(slices) - MOST_SLICES)]:
+                del self._thoughts[old]
 
     def _thought(self, picture: Picture) -> Thought:
         version = self._follower.version
         try:
-            if picture.kind in QUICK and self._is_far_behind():
+            if picture.kind in QUICK:
                 return self._quick_thought(picture)
             study, version = self._caught_up()
             return Thought(version, Body.of(picture.view(study)))
@@ -129,11 +158,8 @@ class Thinker:
             reason = f"This picture could not be calculated ({type(error).__name__})."
         return Thought(version, Body.of({"kind": picture.kind, "empty": reason}))
 
-    def _is_far_behind(self) -> bool:
-        return len(self._follower.contents) - (0 if self._copy is None else len(self._copy)) > STEP
-
     def _quick_thought(self, picture: Picture) -> Thought:
-        """A picture of the follower's own copy, which waits meanwhile: to make another copy takes longer."""
+        """A picture of the follower's own copy, which waits meanwhile."""
         with self._follower.lock:
             if self._follower.copy is None:
                 raise FlexiBOError(UNREAD)
@@ -141,7 +167,7 @@ class Thinker:
         return Thought(version, Body.of(view))
 
     def _caught_up(self) -> tuple[Study, str]:
-        """The study as it is now, for this thread alone, and its version."""
+        """The study as it is now, for the slow lane alone, and its version."""
         with self._follower.lock:
             generation, contents = self._follower.generation, list(self._follower.contents)
             version = self._follower.version
@@ -152,10 +178,3 @@ class Thinker:
         for i in range(len(self._copy), len(contents), STEP):
             self._copy.learn(contents[i : i + STEP])
         return self._copy.study, version
-
-    def _remember(self, picture: Picture, thought: Thought) -> None:
-        self._thoughts[picture] = thought
-        self._thoughts.move_to_end(picture)
-        slices = [known for known in self._thoughts if known.kind == SLICE]
-        for old in slices[: max(0, len(slices) - MOST_SLICES)]:
-            del self._thoughts[old]

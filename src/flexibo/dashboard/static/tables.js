@@ -63,7 +63,7 @@ export const choices = (view, unit) => {
   if (!rows.length) return empty("No evaluation has been asked yet.");
   const head = ["evaluation", "why", "design", "gain", "cost", "runner-up"];
   return table("The last evaluations and why they were asked, newest first", head, rows.map((row) => h("tr", {},
-    cell([h("span", { class: "figure", text: `${row.number} ` }), data(row.objective), h("div", {}, became(row, unit))]),
+    cell([h("span", { class: "figure", text: `${row.number} ` }), data(row.objective), h("div", { class: "became" }, became(row, unit))]),
     cell(h("div", { class: "why" }, data(row.why || "–"))),
     cell(h("div", { class: "design" }, brief(designText(row.design), 60))),
     cell([number(row.gain), row.gain_share === null ? null : h("div", { class: "soft", text: `${percent(row.gain_share)} of region` })], true),

@@ -43,8 +43,22 @@
   // Designs of a front, as a reader tells them apart. The order is the order of the legend; `z` is what lies over what.
   const KINDS = {
     "front-measured": { label: "front, measured", shape: "circle", size: 11, colour: "ink", z: 8 },
-    "front-half": { label: "front, partly predicted", shape: "diamond", size: 14, colour: "predicted", z: 7 },
-    "front-unsure": { label: "front, perhaps not feasible", shape: "square", size: 12, colour: "doubtful", z: 6 },
+    "front-half": {
+      label: "front, partly predicted",
+      shape: "diamond",
+      size: 13,
+      colour: "predicted",
+      hollow: true,
+      z: 7,
+    },
+    "front-unsure": {
+      label: "front, perhaps not feasible",
+      shape: "square",
+      size: 12,
+      colour: "doubtful",
+      hollow: true,
+      z: 6,
+    },
     "front-violating": { label: "front, violates a constraint", shape: "cross", size: 13, colour: "soft", z: 5 },
     measured: { label: "measured, dominated", shape: "circle", size: 6, colour: "faint", z: 4 },
     half: { label: "partly measured, dominated", shape: "diamond", size: 9, colour: "faint", hollow: true, z: 3 },
@@ -63,7 +77,7 @@
 
   const painted = ({ colour, size, hollow }, look) =>
     hollow
-      ? { fill: look.paper, stroke: colour, lineWidth: 1.3 }
+      ? { fill: look.paper, stroke: colour, lineWidth: size > 10 ? 2 : 1.3 }
       : { fill: colour, stroke: look.paper, lineWidth: size > 8 ? 1 : 0 };
 
   /** Symbols at places of a grid, all alike: [[x, y], ...]. */

@@ -123,11 +123,13 @@
     };
   };
 
+  const volumeUnitIn = (view) => (view.volume_unit ? ` [${short(view.volume_unit, 24)}]` : "");
+
   const volume = (name, what, label) => (view, context) => {
     const style = { colour: context.look.series[0], dash: "solid", width: 2.4 };
     return overCost(view, context, {
       what,
-      label,
+      label: `${label}${volumeUnitIn(view)}`,
       lines: [{ key: name, label: what, values: column(view, name), style }],
     });
   };
@@ -156,7 +158,8 @@
     if (!found.some(usable)) return { empty: "No evaluation was chosen by its gain yet." };
     const positive = found.map((value) => (value > 0 ? value : null));
     const log = isWide(positive);
-    const label = `expected gain per cost [volume per ${short(unit(view.cost_label) || "unit of cost", 12)}]`;
+    const per = short(unit(view.cost_label) || "unit of cost", 12);
+    const label = `expected gain per cost [${short(view.volume_unit || "volume", 24)} per ${per}]`;
     const y = valued({ label, values: log ? positive : found, log, zero: !log });
     const at = (i) => [column(view, "spent")[i], y.at(found[i] ?? NaN)];
     const items = gainItems(view, found, at);
@@ -194,8 +197,8 @@
   };
 
   Object.assign(parts.pictures, {
-    hypervolume: volume("hypervolume", "Hypervolume", "hypervolume [product of units]"),
-    region: volume("region_volume", "Pareto region", "Pareto region [product of units]"),
+    hypervolume: volume("hypervolume", "Hypervolume", "hypervolume"),
+    region: volume("region_volume", "Pareto region", "Pareto region"),
     evaluations: perObjective("evaluations", "Evaluations of each objective", () => "evaluations [count]", true),
     spend: perObjective("costs", "Cost of each objective", (view) => `spent on each objective${unitIn(view)}`, false),
     gains,
