@@ -26,3 +26,8 @@ study.run(
 assert study.front() and study.spent <= 120, study.summary()
 print("the wheel works:", len(study.front()), "designs on the front")
 PY
+mkdir "$dir/first" && cd "$dir/first"
+"$dir/env/bin/flexibo" init --yes >/dev/null
+"$dir/env/bin/flexibo" run study.yaml --dry-run >/dev/null
+"$dir/env/bin/python" -c 'from flexibo.web import SCRIPTS, asset; assert all(map(asset, SCRIPTS))'
+echo "and has its example and its scripts"

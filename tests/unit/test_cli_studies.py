@@ -487,7 +487,7 @@ class TestWorker:
     def test_it_serves_what_its_resources_allow_and_leaves_the_rest_to_others(self) -> None:
         board()
         begun(objectives=NEEDY).close()
-        common = ("worker", "--functions", "board:functions", "--idle", "0.01s")
+        common = ("worker", "--functions", "board:functions", "--idle", "0.3s")
         first = good(*common, "--resources", "GPU=1,jetson")
         assert "energy is left to others: it needs --resources jetson=2." in first
         assert "There was nothing to do for 0.01 s." in first
@@ -563,7 +563,7 @@ class TestWorker:
             (["--functions", "board:functions", "--resources", "GPU=many"], "--resources has 'GPU=many'"),
             (["--functions", "board:functions", "--resources", "GPU=0"], "--resources has 0.0 of resource 'GPU'"),
             (["--functions", "board:functions", "--idle", "soon"], "The duration is 'soon'"),
-            (["--functions", "board:functions", "--name", "nett", "--idle", "0.01s"], "did you mean 'net'?"),
+            (["--functions", "board:functions", "--name", "nett", "--idle", "0.3s"], "did you mean 'net'?"),
         ],
     )
     def test_a_mistake_is_said_before_anything_is_claimed(self, arguments: list[str], sentence: str) -> None:
@@ -589,7 +589,7 @@ class TestWorker:
         assert "The budget is spent" in shown
 
     def test_it_waits_for_no_longer_than_it_may_be_idle(self) -> None:
-        outcome = call("worker", "--functions", "board:f", "--storage", "sqlite:///none.db", "--idle", "0.01s")
+        outcome = call("worker", "--functions", "board:f", "--storage", "sqlite:///none.db", "--idle", "0.3s")
         assert "There is no file" in str(outcome.exception)
         assert not Path("none.db").exists()
         Path("foreign.db").write_text("not a database" * 100)
@@ -638,14 +638,14 @@ class TestRunAndResume:
 
     def test_a_run_may_leave_objectives_to_others(self, toy: System) -> None:
         storage = ("--storage", "sqlite:///shared.db")
-        shown = good("run", "toy", "--recorded", "--only", "energy_millijoules", "--idle", "0.01s", *storage)
+        shown = good("run", "toy", "--recorded", "--only", "energy_millijoules", "--idle", "0.3s", *storage)
         assert (
             "Measuring energy_millijoules; others must measure error_percent of study 'toy-table', with flexibo worker "
             "--only error_percent."
         ) in shown
         asked_for = {evaluation.objective for evaluation in Study.load("sqlite:///shared.db").history.asked}
         assert asked_for == {"energy_millijoules"}
-        good("worker", "--only", "error_percent", "--idle", "0.01s", *storage)
+        good("worker", "--only", "error_percent", "--idle", "0.3s", *storage)
         history = Study.load("sqlite:///shared.db").history
         assert history.count(0) >= 10
         assert history.count(1) == 10
@@ -789,7 +789,7 @@ class TestSplitBetweenMachines:
         monkeypatch.setattr(LinuxCpu, "meter", lambda self: FakeMeter())
 
         def run(*more: str) -> str:
-            common = ("--data", data, "--platform", "linux-cpu", "--epochs", "1", "--idle", "0.01s", "--budget", "20s")
+            common = ("--data", data, "--platform", "linux-cpu", "--epochs", "1", "--idle", "0.3s", "--budget", "20s")
             return good("run", "lenet", "--only", "energy_millijoules", *common, *more)
 
         return run
@@ -809,16 +809,16 @@ class TestSplitBetweenMachines:
         assert study.history.count(0) == 0
         assert study.history.count(1) == study.history.count(2) > 0
         no_meter()
-        good("worker", "--system", "lenet", "--only", "error_percent", "--data", data, "--idle", "0.01s")
+        good("worker", "--system", "lenet", "--only", "error_percent", "--data", data, "--idle", "0.3s")
         study.refresh()
         assert study.history.count(0) > 0
         assert list(Path("models").glob("lenet-*.json"))
-        assert "Without a meter" in refusal("worker", "--data", data, "--idle", "0.01s")
+        assert "Without a meter" in refusal("worker", "--data", data, "--idle", "0.3s")
 
     def test_run_with_the_error_alone_joins_what_was_begun_where_energy_is_measured(
         self, data: Path, begin: Callable[..., str], no_meter: Callable[[], None]
     ) -> None:
-        only = ("run", "lenet", "--only", "error_percent", "--data", data, "--idle", "0.01s")
+        only = ("run", "lenet", "--only", "error_percent", "--data", data, "--idle", "0.3s")
         assert "There is no file" in refusal(*only)
         begin()
         no_meter()
@@ -833,7 +833,7 @@ class TestSplitBetweenMachines:
         self, data: Path, begin: Callable[..., str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         begin()
-        reading = ("worker", "--only", "energy_millijoules", "--idle", "0.01s", "--data", data)
+        reading = ("worker", "--only", "energy_millijoules", "--idle", "0.3s", "--data", data)
         assert "study is of system 'lenet'; 'resnet' given" in refusal(*reading, "--system", "resnet")
         with monkeypatch.context() as patch:
             patch.setattr(FakeMeter, "name", "another")
@@ -853,7 +853,7 @@ class TestSplitBetweenMachines:
         monkeypatch.setattr(LinuxCpu, "meter", lambda self: FakeMeter())
         both = ("--data", data, "--platform", "linux-cpu", "--epochs", "1", "--budget", "1s")
         good("run", "lenet", *both)
-        training = ("worker", "--only", "error_percent", "--data", data, "--idle", "0.01s")
+        training = ("worker", "--only", "error_percent", "--data", data, "--idle", "0.3s")
         assert "are not those that the study was begun with" in refusal(*training, "--epochs", "2")
         assert "are not those that the study was begun with" in refusal(*training, "--limit", "30")
         good(*training)

@@ -131,7 +131,8 @@ def test_pictures_say_their_version_and_are_not_sent_twice(
 def test_what_is_measured_is_shown_before_anything_is_thought_out(
     url: str, client: Client, make_study: Callable[..., Study], functions: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_study(storage=url, budget=120).run(functions)
+    study = make_study(storage=url, budget=120)
+    study.run(functions)
     monkeypatch.setattr("flexibo.dashboard.thinking.Lane.want", lambda self, picture: None)  # thinks for ever
     base = f"/api/studies/{facts_of(client)['id']}"
     response = client.get(f"{base}/front")
@@ -140,6 +141,8 @@ def test_what_is_measured_is_shown_before_anything_is_thought_out(
     assert view["region"] is None
     assert {point["kind"] for point in view["points"]} <= {"front-measured", "measured"}
     assert all(all(point["measured"].values()) for point in view["points"])
+    best = [point["values"] for point in view["points"] if point["kind"] == "front-measured"]
+    assert sorted(map(str, best)) == sorted(str(dict(row.values)) for row in study.front(measured=True))
     assert float(response.headers["x-flexibo-again"]) > 0
     assert client.get(f"{base}/front", params={"have": "measured"}).status_code == 204
 

@@ -227,6 +227,20 @@ def test_facts_are_limited_and_count_what_they_leave_out(make_study: Callable[..
     assert facts["state"] in ("waiting", "silent")
 
 
+def test_only_the_last_failures_are_sent(
+    make_study: Callable[..., Study], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flexibo.dashboard.facts.SHOWN", 2)
+    study = make_study(storage=url)
+    for i in range(4):
+        study.fail(study.ask(), f"failure {i}", cost=1.0)
+    follower = follower_of(url)
+    follower.look(1, nothing)
+    facts = Facts(follower, "here").to_dict()
+    assert [row["reason"] for row in facts["failures"]] == ["failure 3", "failure 2"]
+    assert facts["failures_in_all"] == 4
+
+
 def test_the_queue_says_who_measures_since_when_and_under_which_lease(
     make_study: Callable[..., Study], url: str
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from flexibo.cli.exits import ExitStatus
 from flexibo.cli.going_on import typed
 from flexibo.words import one_line
 
@@ -45,7 +46,7 @@ def init(
         text = study_of_answers(path)
         if text is None:
             typer.echo("Nothing was written.")
-            raise typer.Exit(1)
+            raise typer.Exit(ExitStatus.NOTHING)
         contents = {path: text}
     else:
         contents = _example(path)

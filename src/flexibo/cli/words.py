@@ -27,14 +27,10 @@ def seconds(text: str) -> float:
     >>> seconds("30m"), seconds("1.5h"), seconds("90")
     (1800.0, 5400.0, 90.0)
     """
+    from flexibo.durations import seconds as duration
     from flexibo.errors import InvalidValueError
 
-    units = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-    number, factor = (text[:-1], units[text[-1]]) if text[-1:] in units else (text, 1.0)
-    try:
-        value = float(number) * factor
-    except ValueError:
-        value = -1.0
-    if not 0 < value < float("inf"):
+    value = duration(text)
+    if value is None:
         raise InvalidValueError(f"The duration is {text!r}; give a positive number such as 90, 30m, 2h or 1d.")
     return value

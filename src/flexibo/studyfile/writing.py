@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from flexibo.studyfile.durations import seconds
+from flexibo.durations import seconds
 from flexibo.studyfile.mistakes import Mistakes, Place
 from flexibo.studyfile.nodes import AMBIGUOUS, NUMBER, Table, nodes_of
 from flexibo.studyfile.options import option_of_node
