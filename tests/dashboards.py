@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -71,6 +73,15 @@ def dashboard(*words: str, **environment: str) -> Iterator[Running]:
     finally:
         process.kill()
         process.communicate()
+
+
+def free_port() -> int:
+    """A port that is free and stays so: below those that systems hand out by themselves."""
+    while True:
+        port = random.SystemRandom().randrange(15000, 30000)
+        with socket.socket() as trying:
+            if trying.connect_ex(("127.0.0.1", port)) != 0:
+                return port
 
 
 def wait_until(condition: Callable[[], Found], what: str, seconds: float = PATIENCE) -> Found:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.browser import Browser, browser, wait_for
-from tests.dashboards import Running, dashboard, wait_until
+from tests.dashboards import Running, dashboard, free_port, wait_until
 
 from flexibo import Design, Objective, Study
 
@@ -87,19 +87,24 @@ def test_pointing_at_a_design_says_what_it_is_and_a_click_keeps_it(
         opened(chrome, running)
         page = "document.flexiboDashboard.page"
         wait_for(chrome, f"return {page}.panels.front.view?.region", "the front with its region")
-        place = wait_for(
-            chrome,
-            f"const {{chart, view}} = {page}.panels.front; "
+        place = (
+            f"const {{chart, view}} = {page}.panels.front;"
             "const i = view.points.findIndex((point) => point.kind.startsWith('front'));"
-            "document.querySelector('.picture').scrollIntoView(); return chart.pixel(i)",
-            "a design of the front",
+            "document.querySelector('.picture').scrollIntoView(); return chart.pixel(i)"
         )
-        chrome.hover(place["x"], place["y"])
-        tip = wait_for(chrome, "return document.querySelector('.fc-tip:not([hidden])')?.innerText", "its description")
+
+        def shown(act: Callable[[float, float], None], what: str) -> str | None:
+            """What there is to read after an act at the place of the design, which may move while the page grows."""
+            found = chrome.run(place)
+            if found is not None:
+                act(found["x"], found["y"])
+            text: str | None = chrome.run(f"return document.querySelector('{what}')?.innerText")
+            return text
+
+        tip = wait_for(chrome, lambda: shown(chrome.hover, ".fc-tip:not([hidden])"), "its description")
         assert "cores" in tip
         assert "measured" in tip or "predicted" in tip
-        chrome.click(place["x"], place["y"])
-        kept = wait_for(chrome, "return document.querySelector('.chosen')?.innerText", "the design that is kept")
+        kept = wait_for(chrome, lambda: shown(chrome.click, ".chosen"), "the design that is kept")
         assert "joules" in kept
         assert "cores" in kept
         assert "confirm" in kept or "measured in every objective" in kept
@@ -239,10 +244,10 @@ def test_a_page_whose_server_ends_says_that_it_is_old_and_recovers(
 ) -> None:
     make_study(storage=url)
     state = "return document.getElementById('connection').dataset.state"
-    with dashboard(url) as running:
+    port = str(free_port())
+    with dashboard(url, "--port", port) as running:
         opened(chrome, running)
         wait_for(chrome, f"{state} === 'live'", "the page is live")
-        port = str(running.port)
         running.end()
         wait_for(chrome, f"{state} === 'lost'", "the page says that it is not connected")
         assert "Not connected" in chrome.run(WORDS)
@@ -251,3 +256,17 @@ def test_a_page_whose_server_ends_says_that_it_is_old_and_recovers(
         wait_for(chrome, f"{state} === 'live'", "the page is live again")
         chrome.driver.get("about:blank")
     chrome.forget()  # a browser complains of a server that is gone
+
+
+def test_a_token_lets_a_browser_in_and_leaves_its_address(
+    chrome: Browser, url: str, make_study: Callable[..., Study]
+) -> None:
+    make_study(storage=url)
+    token = "a-token-for-this-test-alone"
+    with dashboard(url, "--token", token) as running:
+        assert running.address.endswith(f"?token={token}")
+        chrome.open(running.address)
+        wait_for(chrome, "return document.querySelector('.tiles .value')", "the figures of the study")
+        wait_for(chrome, "return document.getElementById('connection').dataset.state === 'live'", "the page is live")
+        assert token not in chrome.run("return location.href + document.cookie + document.referrer")
+        ended(chrome)

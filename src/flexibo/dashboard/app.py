@@ -95,9 +95,10 @@ class Dashboard:
 
     async def _slice(self, request: Request) -> Response:
         follower, _, thinker = await self._found(request)
-        if follower.copy is None:
+        copy = follower.copy
+        if copy is None:
             return _not_yet(SOON)
-        study = follower.copy.study
+        study = copy.study
         names = [objective.name for objective in study.objectives]
         picture = slice_picture(dict(request.query_params), names, study.space.names)
         return await self._thought(request, thinker, picture)

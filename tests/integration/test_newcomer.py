@@ -1,0 +1,101 @@
+"""A newcomer's first five minutes, from an empty folder to the dashboard, with the commands that the README names."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from tests.browser import Browser, browser, wait_for
+
+pytestmark = pytest.mark.slow
+FIVE_MINUTES = 300.0
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in [name for name in os.environ if name.startswith("FLEXIBO_")]:
+        monkeypatch.delenv(name)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    monkeypatch.chdir(empty)
+    return empty
+
+
+def command(*words: object) -> list[str]:
+    return [sys.executable, "-m", "flexibo", *map(str, words)]
+
+
+def said(*words: object) -> str:
+    done = subprocess.run(command(*words), capture_output=True, text=True, timeout=FIVE_MINUTES, check=False)
+    assert done.returncode == 0, (words, done.stdout, done.stderr)
+    return done.stdout
+
+
+def measured() -> int:
+    if not Path("compress.db").exists():
+        return 0
+    done = subprocess.run(command("status", "--json"), capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode:
+        return 0
+    return sum(objective["measured"] for objective in json.loads(done.stdout)["objectives"])
+
+
+def kill_in_the_middle(least: int) -> None:
+    """Run the study, and kill it as soon as so many evaluations are measured."""
+    with subprocess.Popen(command("run", "study.yaml"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+        while measured() < least:
+            assert run.poll() is None, "it ended before it could be killed"
+            time.sleep(0.1)
+        os.kill(run.pid, signal.SIGKILL)
+    assert run.returncode == -signal.SIGKILL
+
+
+def address(lines: IO[str]) -> str:
+    """The address that the dashboard prints."""
+    for line in lines:
+        if found := re.search(r"http://127\.0\.0\.1:\d+/?", line):
+            return found[0]
+    raise AssertionError("the dashboard printed no address")
+
+
+def watch(chrome: Browser, url: str) -> None:
+    chrome.open(url)
+    wait_for(chrome, lambda: "compress" in chrome.run("return document.body.innerText"), "the study is listed")
+    wait_for(chrome, lambda: chrome.run("return document.querySelectorAll('canvas').length") > 0, "its front is drawn")
+    text = chrome.run("return document.body.innerText")
+    assert "size_percent" in text
+    assert not chrome.severe()
+
+
+def test_a_newcomer_sees_the_first_front_in_a_browser_within_five_minutes(folder: Path) -> None:
+    start = time.monotonic()
+    said("init", "--yes")
+    kill_in_the_middle(6)
+    before = measured()
+    said("resume")
+    assert measured() > before >= 6, "what was measured before the kill is kept"
+    rows = json.loads(said("front", "--json"))
+    assert rows
+    assert "size_percent" in said("front")
+    said("export", "evaluations.csv")
+    assert len(Path("evaluations.csv").read_text(encoding="utf-8").splitlines()) > before
+    words = command("dashboard", "sqlite:///compress.db", "--port", "0", "--no-open")
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
+        try:
+            assert server.stdout is not None
+            url = address(server.stdout)
+            with browser() as chrome:
+                watch(chrome, url)
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.communicate(timeout=60)
+    assert time.monotonic() - start < FIVE_MINUTES
