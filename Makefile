@@ -40,12 +40,12 @@ check: export AGAIN := 1
 check: $(STAMPS)/test lint types layers test docs wheel pythons references systems clusters compare  ## everything that CI runs
 
 lint: $(STAMPS)/test
-	$(BIN)/ruff format --check src tests benchmarks conftest.py
-	$(BIN)/ruff check src tests benchmarks conftest.py
+	$(BIN)/ruff format --check src tests benchmarks examples docs/*.py conftest.py
+	$(BIN)/ruff check src tests benchmarks examples docs/*.py conftest.py
 
 format: $(STAMPS)/test  ## rewrite the code in the house style
-	$(BIN)/ruff format src tests benchmarks
-	$(BIN)/ruff check --fix src tests benchmarks
+	$(BIN)/ruff format src tests benchmarks examples docs/*.py
+	$(BIN)/ruff check --fix src tests benchmarks examples docs/*.py
 
 types: $(STAMPS)/test
 	$(BIN)/mypy

@@ -66,11 +66,19 @@ class Front(tuple[FrontRow, ...]):
             columns.append(_aligned(["feasible", *(_shown_feasibility(row) for row in self)]))
         columns += [_aligned(["", *(_shown_option(row, name) for row in self)]) for name in names if name not in same]
         lines = ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
-        if any(not all(row.measured.values()) or any(d > 0 for d in row.deviations.values()) for row in self):
-            lines.append("~ predicted, not measured; ± its standard deviation")
+        lines += [legend] if (legend := self.legend) else []
         if same:
             lines.append("All of them: " + ", ".join(_shown_option(self[0], name) for name in same))
         return "\n".join(lines)
+
+    @property
+    def legend(self) -> str:
+        """What the marks in a table of it mean; empty if there are none."""
+        marks = {
+            "~ predicted, not measured": any(not all(row.measured.values()) for row in self),
+            "± its standard deviation": any(deviation > 0 for row in self for deviation in row.deviations.values()),
+        }
+        return "; ".join(mark for mark, is_used in marks.items() if is_used)
 
     def records(self) -> list[dict[str, Any]]:
         """One flat dictionary per design: ``value:``, ``measured:``, ``deviation:`` and ``option:`` columns, and more.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from flexibo.front import FrontRow
+    from flexibo.front import Front, FrontRow
     from flexibo.history import History
     from flexibo.objectives import Objective
 
@@ -26,7 +26,7 @@ class Watched(Protocol):
         """The events so far."""
         ...
 
-    def front(self) -> Sequence[FrontRow]:
+    def front(self) -> Front:
         """The front so far."""
         ...
 
@@ -95,7 +95,7 @@ def print_front(study: Watched, console: Console) -> None:
         console.print("No front yet: not every objective has been measured.")
 
 
-def front_table(history: History, rows: Sequence[FrontRow]) -> Table:
+def front_table(history: History, rows: Front) -> Table:
     """The front as a table: what was predicted carries its deviation; options that never vary stand in the caption."""
     from rich.table import Table
 
@@ -117,8 +117,8 @@ def front_table(history: History, rows: Sequence[FrontRow]) -> Table:
     notes = []
     if same:
         notes.append("All of them: " + _options(rows[0], [name for name in history.space.names if name in same]))
-    if not all(all(row.measured.values()) for row in rows):
-        notes.append("~ predicted, not measured; ± its standard deviation")
+    if rows.legend:
+        notes.append(rows.legend)
     table.caption = "\n".join(notes) or None
     return table
 

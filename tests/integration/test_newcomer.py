@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import IO
 
 import pytest
-
 from tests.browser import Browser, browser, wait_for
 
 pytestmark = pytest.mark.slow
@@ -86,7 +85,7 @@ def test_a_newcomer_sees_the_first_front_in_a_browser_within_five_minutes(folder
     rows = json.loads(said("front", "--json"))
     assert rows
     assert "size_percent" in said("front")
-    said("export", "evaluations.csv")
+    said("export", "--out", "evaluations.csv")
     assert len(Path("evaluations.csv").read_text(encoding="utf-8").splitlines()) > before
     words = command("dashboard", "sqlite:///compress.db", "--port", "0", "--no-open")
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:

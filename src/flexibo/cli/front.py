@@ -191,6 +191,8 @@ def _notes(points: Sequence[FrontPoint], same: Sequence[str]) -> list[str]:
     notes = [f"All of them: {_options(points[0], same)}"] if same else []
     if not all(all(point.measured.values()) for point in points):
         notes.append("~ predicted, not measured; ± its standard deviation; to confirm: the cost of measuring the rest")
+    elif any(deviation > 0 for point in points for deviation in point.deviations.values()):
+        notes.append("± its standard deviation")
     return [*notes, "A design in full: flexibo front --number N"]
 
 
