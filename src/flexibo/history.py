@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,10 @@ from flexibo.space import Design, Designs, Space
 
 MAX_ATTEMPTS = 3
 """An evaluation that failed is asked again at most twice."""
+
+
+REMEMBERED = 256
+"""How many designs are kept ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +136,8 @@ class History:
         self._rows: dict[int, FloatArray] = {}
         self._designs = Designs(space, np.empty((0, len(space.names))))
         self._keys: dict[tuple[int, Design], int] = {}
+        # Every event of an evaluation asks for the codes and keys of its design.
+        self._alone = lru_cache(maxsize=REMEMBERED)(lambda design: space.designs([design]))
         self._purchase_of = {self.names[j]: p for p, purchase in enumerate(self.purchases) for j in purchase.members}
 
     def append(self, event: Event) -> None:
@@ -268,7 +275,7 @@ class History:
         """The key of a design for purchase p: equal where the design's outcome must be equal."""
         # Remembered, because making one asks the space's rule.
         if (p, design) not in self._keys:
-            self._keys[p, design] = int(self.space.designs([design]).keys(self.purchases[p].options)[0])
+            self._keys[p, design] = int(self._alone(design).keys(self.purchases[p].options)[0])
         return self._keys[p, design]
 
     def _ledger(self, objective: str) -> _Ledger:
@@ -279,7 +286,7 @@ class History:
 
     def _row(self, design: Design) -> FloatArray:
         """The code row of a design, remembered."""
-        single = self.space.designs([design])
+        single = self._alone(design)
         key = int(single.keys()[0])
         return self._rows.setdefault(key, single.codes[0])
 
@@ -329,7 +336,7 @@ class History:
 
     def check_agrees(self, design: Design, values: Mapping[str, float]) -> None:
         """Refuse a second, different value of an exact objective."""
-        single = self.space.designs([design])
+        single = self._alone(design)
         for j, objective in enumerate(self.objectives):
             known = self.known(j).get(int(single.keys(objective.depends_on)[0]))
             if objective.noisy or known is None or objective.name not in values:
@@ -411,7 +418,7 @@ class History:
 
     def _learn(self, design: Design, row: FloatArray, values: Mapping[str, float]) -> None:
         """Add values to the data of their objectives; an exact objective keeps its first value of a key."""
-        single = self.space.designs([design])
+        single = self._alone(design)
         keys = [int(single.keys(objective.depends_on)[0]) for objective in self.objectives]
         for j, (objective, key) in enumerate(zip(self.objectives, keys, strict=True)):
             if objective.name not in values:
