@@ -12,6 +12,7 @@ import numpy as np
 from flexibo.arrays import BoolArray, FloatArray
 from flexibo.belief import Predictions
 from flexibo.export import data_frame, write_csv
+from flexibo.figures import digits_of, figure
 from flexibo.history import History
 from flexibo.pareto import non_dominated
 from flexibo.pareto.dominance import strictly_dominated
@@ -76,7 +77,7 @@ class Front(tuple[FrontRow, ...]):
         """What the marks in a table of it mean; empty if there are none."""
         marks = {
             "~ predicted, not measured": any(not all(row.measured.values()) for row in self),
-            "± its standard deviation": any(deviation > 0 for row in self for deviation in row.deviations.values()),
+            "± standard deviation": any(deviation > 0 for row in self for deviation in row.deviations.values()),
         }
         return "; ".join(mark for mark, is_used in marks.items() if is_used)
 
@@ -105,8 +106,9 @@ class Front(tuple[FrontRow, ...]):
 
 def _value_column(rows: Sequence[FrontRow], name: str) -> list[str]:
     """Heading and values of an objective: predicted ones are marked, inexact ones carry their deviation."""
-    values = [f"{'' if row.measured[name] else '~'}{row.values[name]:.4g}" for row in rows]
-    deviations = [f" ±{row.deviations[name]:.3g}" if row.deviations[name] > 0 else "" for row in rows]
+    digits = digits_of((row.values[name], row.deviations[name]) for row in rows)
+    values = [f"{'' if row.measured[name] else '~'}{figure(row.values[name], digits)}" for row in rows]
+    deviations = [f" ±{figure(row.deviations[name], 3)}" if row.deviations[name] > 0 else "" for row in rows]
     width = max(map(len, values))
     cells = [value.rjust(width) + deviation for value, deviation in zip(values, _aligned(deviations), strict=True)]
     heading = one_line(name)
@@ -125,7 +127,7 @@ def _shown_feasibility(row: FrontRow) -> str:
 
 def _shown_option(row: FrontRow, name: str) -> str:
     value = row.design[name]
-    text = f"{value:.3g}" if isinstance(value, float) else "-" if value is None else str(value)
+    text = figure(value, 3) if isinstance(value, float) else "-" if value is None else str(value)
     return f"{one_line(name)}={one_line(text)}"
 
 

@@ -44,6 +44,21 @@ REMEMBERED = 256
 
 
 @dataclass(frozen=True, slots=True)
+class Charge:
+    """What an event added to what was spent on an objective; below zero where a lost attempt was cheaper than thought.
+
+    Attributes:
+        event: The how-manieth event it was, from 0.
+        objective: What was measured, or would have been.
+        cost: How much.
+    """
+
+    event: int
+    objective: str
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """An answer: the values and the cost of one evaluation, or of a result that was known before (number None)."""
 
@@ -115,6 +130,7 @@ class History:
         self.holders: dict[int, Holder] = {}
         self.asked: list[Evaluation] = []
         self.spent = 0.0
+        self.charges: list[Charge] = []
         self.budget: float | None = None
         self.reference: tuple[float, ...] | None = None
         self.answered: dict[int, str] = {}
@@ -361,13 +377,17 @@ class History:
         """Charge what a vanished worker is thought to have spent."""
         holder = self.holders.get(number)
         if holder is not None and cost > 0:
-            self.spent += cost
+            self._charge(number, cost)
             self._lost[number, holder.worker] = cost
 
     def _pay(self, number: int, worker: str, cost: float) -> None:
         """Charge what an attempt cost, instead of what it was thought to have cost while its worker was missing."""
-        self.spent += cost - self._lost.pop((number, worker), 0.0)
+        self._charge(number, cost - self._lost.pop((number, worker), 0.0))
         self.free_in_a_row = 0 if cost > 0 else self.free_in_a_row + 1
+
+    def _charge(self, number: int, cost: float) -> None:
+        self.spent += cost
+        self.charges.append(Charge(len(self.events), self.asked[number].objective, cost))
 
     def _answer(self, event: Told | Failed) -> Evaluation | None:
         """The evaluation that is answered and its cost paid; None if it was answered before."""

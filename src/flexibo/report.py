@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
 
@@ -45,11 +46,12 @@ class TraceRow:
         value: The value; None when the attempt failed.
         values: The values of all objectives that the evaluation gave; empty when it failed.
         cost: What it cost.
-        cumulative_cost: All that was spent up to and with it.
+        cumulative_cost: All that was spent up to and with it, lost attempts included.
         hypervolume: Of the feasible designs whose objectives were all measured by then.
         region_volume: Of the Pareto region when it was asked; None for initial designs and methods that do not use it.
         gain: The volume it was expected to remove, or the score of another method; None where there was none.
         reason: Why the attempt failed.
+        costs: All that was spent on each objective up to and with it.
     """
 
     number: int
@@ -63,6 +65,11 @@ class TraceRow:
     region_volume: float | None
     gain: float | None
     reason: str = ""
+    costs: Mapping[str, float] = field(default_factory=dict)
+
+
+STRUCTURED = ("design", "values", "costs")
+"""What of a row is no single cell of a table."""
 
 
 class Trace(Sequence[TraceRow]):
@@ -89,7 +96,7 @@ class Trace(Sequence[TraceRow]):
 
     def records(self) -> list[dict[str, Any]]:
         """One flat dictionary per row: ``value:`` columns hold every objective, ``option:`` columns the design."""
-        plain = [name for name in TraceRow.__dataclass_fields__ if name not in ("design", "values")]
+        plain = [name for name in TraceRow.__dataclass_fields__ if name not in STRUCTURED]
         objectives = list(dict.fromkeys(name for row in self._rows for name in row.values))
         return [
             {name: getattr(row, name) for name in plain}
@@ -100,7 +107,7 @@ class Trace(Sequence[TraceRow]):
 
     def to_csv(self, path: str | Path) -> None:
         """Write the rows as CSV."""
-        write_csv(path, self.records(), [n for n in TraceRow.__dataclass_fields__ if n not in ("design", "values")])
+        write_csv(path, self.records(), [name for name in TraceRow.__dataclass_fields__ if name not in STRUCTURED])
 
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame (extra ``pandas``)."""
@@ -218,15 +225,17 @@ def trace(history: History, reference: FloatArray | None) -> Trace:
     """The finished evaluations of a history, with the hypervolume (against the reference, (n,)) after each."""
     volumes = _known_volumes(history, reference)
     rows: list[TraceRow] = []
-    spent, volume = 0.0, 0.0
+    spent, costs, volume = 0.0, dict.fromkeys(history.names, 0.0), 0.0
     asked = {evaluation.number: evaluation for evaluation in history.asked}
-    seen = 0
-    for event in history.events:
-        seen += 1
+    charges = deque(history.charges)
+    for seen, event in enumerate(history.events, start=1):
         volume = volumes.get(seen, volume)
+        while charges and charges[0].event < seen:
+            charge = charges.popleft()
+            spent += charge.cost
+            costs[charge.objective] += charge.cost
         if not isinstance(event, Told | Failed):
             continue
-        spent += event.cost
         evaluation = asked[event.number]
         value = event.values[evaluation.objective] if isinstance(event, Told) else None
         reason = event.reason if isinstance(event, Failed) else ""
@@ -243,6 +252,7 @@ def trace(history: History, reference: FloatArray | None) -> Trace:
                 evaluation.volume,
                 evaluation.gain,
                 reason,
+                dict(costs),
             )
         )
     return Trace(rows)

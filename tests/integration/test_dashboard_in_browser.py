@@ -111,6 +111,44 @@ def test_pointing_at_a_design_says_what_it_is_and_a_click_keeps_it(
         ended(chrome)
 
 
+def test_words_of_a_study_say_what_is_meant(chrome: Browser, url: str) -> None:
+    objectives = [
+        Objective("time", unit="ms"),
+        Objective("size", unit="B", at_most=70792.5),
+        Objective("loss", "max", at_least=0.25, optimise=True),
+    ]
+    with Study({"x": (0.0, 1.0), "y": [1, 2]}, objectives, budget=1234.5, n_initial=3, seed=0, storage=url) as study:
+        for number in range(12):
+            evaluation = study.ask()
+            assert evaluation is not None
+            if number == 4:
+                study.fail(evaluation, "No answer.", cost=0.5)
+            else:
+                study.tell(evaluation, 0.5 + float(evaluation.design["x"]), cost=1.0)  # type: ignore[arg-type]
+        pending = study.ask()
+        assert pending is not None
+        with dashboard(url) as running:
+            opened(chrome, running)
+            said(chrome, "11 measured · 1 failed attempt")
+            said(chrome, "11.5 of 1,234.5 s spent, 1 failed attempt")
+            said(chrome, "s expected for what runs")
+            course = "const {isSeen, isOld, view} = document.flexiboDashboard.page.panels.trace; return"
+            wait_for(chrome, f"{course} view", "the course")
+            chrome.size(1280, 300)
+            wait_for(chrome, f"{course} !isSeen", "the course is out of sight")
+            study.tell(pending, 0.5, cost=1.0)
+            wait_for(chrome, f"{course} view.rows.number.length === 13 && isOld", "it is known, but not drawn")
+            chrome.size(1280, 5000)
+            wait_for(chrome, f"{course} !isOld", "it is drawn once it can be seen")
+            wished = "return document.querySelector('.settings').innerText"
+            for line in ("time [ms]: to minimise", "size [B]: at most 70,792.5 B", "loss: to maximise, at least 0.25"):
+                assert line in chrome.run(wished)
+            table = "document.querySelector('[aria-label^=\"The last evaluations and why\"]')"
+            wait_for(chrome, f"return {table}", "why evaluations were asked")
+            assert chrome.run(f"return {table}.scrollWidth - {table}.clientWidth") <= 0, "nothing is cut at the right"
+            ended(chrome)
+
+
 def test_hostile_words_are_shown_as_text_and_nothing_outside_is_asked(chrome: Browser, url: str) -> None:
     study = Study(
         {HARM: [HARM, "b"], "x": (0.0, 1.0)},
@@ -270,3 +308,39 @@ def test_a_token_lets_a_browser_in_and_leaves_its_address(
         wait_for(chrome, "return document.getElementById('connection').dataset.state === 'live'", "the page is live")
         assert token not in chrome.run("return location.href + document.cookie + document.referrer")
         ended(chrome)
+
+
+@pytest.mark.parametrize(
+    ("measured", "cost", "sentence"),
+    [
+        (True, 0.0, "It is measured in every objective."),
+        (False, 0.0, "To confirm it is expected to cost nothing."),
+        (False, 2.5, "To confirm it costs about 2.5 s."),
+        (False, None, "What it costs to confirm it is not known."),
+    ],
+)
+def test_a_chosen_design_is_called_measured_only_where_it_is(
+    chrome: Browser, url: str, make_study: Callable[..., Study], measured: bool, cost: float | None, sentence: str
+) -> None:
+    make_study(storage=url)
+    point = {
+        "values": {"a": 1.0, "b": 2.0},
+        "deviations": {"a": 0.0, "b": 0.0},
+        "measured": {"a": True, "b": measured},
+        "design": {},
+        "confirm_cost": cost,
+        "probability": 1.0,
+    }
+    view = {"axes": [{"name": name, "label": name} for name in ("a", "b")], "points": [point]}
+    with dashboard(url) as running:
+        chrome.open(running.address)
+        wait_for(chrome, "return document.querySelector('.tiles .value')", "the page")
+        words = chrome.driver.execute_async_script(  # type: ignore[no-untyped-call]
+            "const [point, view, done] = arguments;"
+            "import('/static/headline.js').then(({ chosenDesign }) =>"
+            " done(chosenDesign(point, view, 's', () => {}).textContent), (error) => done(String(error)))",
+            point,
+            view,
+        )
+        ended(chrome)
+    assert sentence in words

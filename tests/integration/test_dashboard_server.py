@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import resource
 import shutil
 import signal
 import socket
@@ -119,6 +120,7 @@ def test_a_termination_ends_it_without_a_traceback(shown: Running) -> None:
         b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 200_000 + b"\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 2_000_000 + b"\r\n\r\n",
         b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(range(256)),
     ],
@@ -150,6 +152,43 @@ def test_odd_requests_get_what_they_deserve(shown: Running, request_bytes: bytes
         line.sendall(request_bytes)
         head = line.makefile("rb").readline().decode()
     assert head.startswith(f"HTTP/1.1 {status} "), head
+
+
+@contextmanager
+def few_files(most: int) -> Iterator[None]:
+    """Programs that are started meanwhile may open so many files."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.slow
+def test_idle_connections_neither_stop_it_nor_fill_its_log(url: str, make_study: Callable[..., Study]) -> None:
+    make_study(storage=url).close()
+    with ExitStack() as stack:
+        with few_files(150):
+            running = stack.enter_context(dashboard(url))
+        lines = []
+        for i in range(250):
+            line = stack.enter_context(socket.create_connection(("127.0.0.1", running.port), timeout=PATIENCE))
+            lines.append(line)
+            with suppress(OSError):  # one too many is cut
+                line.sendall(b"GET / HT" if i % 2 else b"GET /api/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+
+        def answers() -> bool:
+            with suppress(OSError):
+                return bool(running.get("/api/studies")["studies"])
+            return False
+
+        wait_until(answers, "it answers again, while the others still hold on")
+        heard = [line.recv(40) for line in lines[1:40:2]]
+        assert all(answer.startswith((b"HTTP/1.1 408 ", b"HTTP/1.1 503 ")) for answer in heard), heard
+        printed = running.end()
+    assert "Traceback" not in printed
+    assert len(printed) < 1000
 
 
 def test_another_address_needs_the_token_that_was_printed(url: str, make_study: Callable[..., Study]) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from flexibo.errors import FlexiBOError
-from flexibo.storage import StorageError, open_storage
+from flexibo.storage import Sign, StorageError, open_storage
 from flexibo.storage.sql import SQLStorage, StoredStudy, stored_studies
 
 FROZEN = Path(__file__).parents[1] / "assets" / "study-schema-1.db"
@@ -434,3 +434,15 @@ def test_a_url_that_cannot_be_used_is_one_sentence_with_an_example_and_no_passwo
     assert isinstance(caught.value, ValueError)
     assert "secret" not in repr(caught.value)
     assert not os.path.exists("study.db")
+
+
+@pytest.mark.parametrize("about", ["no json", "[1, 2]", "", "[" * 100_000])
+def test_what_a_worker_said_of_itself_may_be_damaged(tmp_path: Path, about: str) -> None:
+    path = tmp_path / "study.db"
+    storage = SQLStorage(f"sqlite:///{path}", "study")
+    storage.commit(0, lambda _: [{"n": 0}])
+    storage.sign("me", Sign(1, 2.0, 60.0, {"host": "here"}))
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("UPDATE flexibo_workers SET about = ?", (about,)).rowcount == 1
+        connection.commit()
+    assert storage.workers() == {"me": Sign(1, 2.0, 60.0, {})}

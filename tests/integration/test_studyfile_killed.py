@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import pytest
@@ -118,6 +119,19 @@ def test_a_kill_takes_the_commands_along_and_the_study_goes_on(
     assert 50 < finished(tmp_path, start).spent <= 75  # the lost attempt is charged
 
 
+@pytest.mark.skipif(not Path("/proc/self/environ").exists() or not which("setsid"), reason="needs Linux")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_not_even_what_left_the_session_lives_on(tmp_path: Path, start: Start, number: int) -> None:
+    away = "setsid sh -c 'echo $$ > draft; mv draft pids-away; sleep 1000' &\n        wait"
+    (tmp_path / "study.yaml").write_text(STUDY.replace("wait", away))
+    (tmp_path / "hold").touch()
+    run = start("run", "study.yaml")
+    until(lambda: len(pids(tmp_path)) == 3)
+    run.send_signal(number)
+    run.wait(PATIENCE)
+    until(lambda: all(map(is_gone, pids(tmp_path))))
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path, start: Start, number: int) -> None:
     (tmp_path / "hold").touch()
@@ -125,9 +139,10 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path, start: Start
     until(lambda: len(pids(tmp_path)) == 2)
     run.send_signal(number)
     told = run.communicate(timeout=PATIENCE)[0]
-    assert run.returncode == 130
+    assert run.returncode == 128 + number
     assert "Traceback" not in told
-    assert "Stopped: Interrupted; what was measured is kept." in told
+    by = " by SIGTERM" if number == signal.SIGTERM else ""
+    assert f"Stopped: Interrupted{by}; what was measured is kept." in told
     assert told.strip().splitlines()[-1] == "Go on with: flexibo run study.yaml"
     until(lambda: all(map(is_gone, pids(tmp_path))))
     assert not Study.load(f"sqlite:///{tmp_path / 'toy.db'}").pending

@@ -207,6 +207,33 @@ def test_pointing_at_a_design_says_what_is_known_of_it(chrome: Browser, show: Op
     assert "energy [J] | 50 | measured" in hovered(chrome, 3)
 
 
+def test_values_that_hardly_differ_are_told_apart(chrome: Browser, show: Open) -> None:
+    sizes = (70792.0, 70794.0, 70800.25)
+    axes = [axis("size", "B"), axis("ms", "ms", bound=70795.5, bound_side="at most")]
+    points = [point("measured", {"size": size, "ms": 3.0}, {"cores": i}) for i, size in enumerate(sizes)]
+    points[0]["kind"] = "front-measured"
+    lines = [{"kind": one["kind"], "values": [i / 2, one["values"]["size"]]} for i, one in enumerate(points)]
+    sides = [
+        {"name": name, "label": name, "type": "number", "categories": None, "role": role, "log": False}
+        for name, role in (("x", "option"), ("size", "objective"))
+    ]
+    parallel = {"kind": "parallel", "axes": sides, "lines": lines, "left_out": 0, "approximate": False}
+    show(("front", front(points, axes)), ("parallel", parallel))
+    assert "size [B] | 70\u202f792 |" in hovered(chrome, 0)
+    assert "size | 70\u202f794" in hovered(chrome, 1, picture=1)
+    legend = chrome.run("return [...document.querySelectorAll('.fc-legend button')].map((one) => one.textContent)")
+    assert legend[:3] == ["front, measured1", "measured, dominated2", "ms at most 70\u202f795.5 ms"]
+    chrome.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    wait_for(chrome, "return document.querySelectorAll('td').length > 12", "the tables")
+    for table in chrome.run("return [...document.querySelectorAll('.fc-table')].map((one) => one.textContent)"):
+        assert all(size in table for size in ("70\u202f792", "70\u202f794", "70\u202f800"))
+    show(("parallel", parallel))
+    texts = [text.replace("\u202f", "") for text in chrome.run("return window.drawnTexts")]
+    ticks = [float(text) for text in texts if text.startswith("70")]
+    assert ticks[: len(set(ticks))] == sorted(set(ticks)), "from the bottom to the top, the ends among them"
+    assert (min(ticks), max(ticks)) == (70792.0, 70800.25)
+
+
 def test_names_from_outside_are_text_wherever_they_stand(chrome: Browser, show: Open) -> None:
     axes = [axis(HARM), axis(MARKUP, "J")]
     values = {HARM: 1.0, MARKUP: 2.0}
@@ -396,3 +423,65 @@ def test_a_page_cannot_be_made_to_run_anything_else(chrome: Browser, show: Open)
     assert all("Content Security Policy" in message for message in chrome.severe())
     assert [url.rpartition("/")[2] for url in chrome.requests()] == ["page.html"]
     chrome.forget()
+
+
+def test_names_that_every_object_has_are_drawn_as_others(chrome: Browser, show: Open) -> None:
+    names = ["__proto__", "toString", "constructor"]
+    sides = [
+        {"name": name, "label": name, "type": "category", "categories": names, "role": "option", "log": False}
+        for name in names
+    ]
+    lines = [{"kind": "measured", "values": [name, name, name]} for name in names]
+    parallel = {"kind": "parallel", "axes": sides, "lines": lines, "left_out": 0, "approximate": False}
+    points = [point("front-measured", dict.fromkeys(names, float(i)), {"__proto__": i}) for i in range(3)]
+    show(("parallel", parallel), ("pairs", front(points, [axis(name) for name in names])))
+    assert chrome.run("return document.querySelectorAll('canvas').length") == 2
+    assert {text.strip() for text in chrome.run("return window.drawnTexts")} >= set(names)
+    inherited = "const found = []; for (const name in {}) found.push(name); return found"
+    assert chrome.run(inherited) == [], "nothing was written to what all objects share"
+    assert chrome.severe() == []
+
+
+def test_a_picture_that_fails_is_a_sentence_and_the_others_are_drawn(chrome: Browser, show: Open) -> None:
+    broken = five() | {"points": [None]}
+    show(("front", broken), ("front", five()))
+    shown = (
+        "return [...document.querySelectorAll('.fc-empty')].map((one) => one.hidden ? '' : one.textContent)"
+        ".concat(document.querySelectorAll('canvas').length)"
+    )
+    assert chrome.run(shown) == ["This picture could not be drawn.", "", 1]
+    assert "cores | 3" in hovered(chrome, 1, picture=1)
+    assert len(chrome.severe()) == 1, "the console says why"
+    chrome.forget()
+    chrome.run("document.flexiboPictures[0].update(arguments[0])", five())
+    assert chrome.run(shown) == ["", "", 2]
+
+
+def test_what_is_free_to_measure_is_not_called_measured(chrome: Browser, show: Open) -> None:
+    view = five()
+    view["points"][2]["confirm_cost"] = 0.0
+    show(("front", view))
+    assert "Everything is measured." in hovered(chrome, 1)
+    said = hovered(chrome, 2)
+    assert "Everything is measured." not in said
+    assert "costs nothing, as far as known" in said
+
+
+def test_a_study_without_a_region_does_not_say_that_nothing_was_measured(chrome: Browser, show: Open) -> None:
+    columns = ("number", "cost", "spent", "gain", "gain_per_cost", "initial", "failed")
+    rows = {name: [1.0, 2.0] for name in columns} | {"objective": ["a", "a"]}
+    rows |= {"hypervolume": [None, None], "region_volume": [None, None]}
+    bare = {"kind": "trace", "cost_label": "cost [s]", "budget": None, "objectives": ["a"], "thinned": False}
+    view = {**bare, "rows": rows, "evaluations": {"a": [1, 2]}, "costs": {"a": [1.0, 2.0]}, "volume_unit": ""}
+    nothing = view | {"rows": {name: [] for name in rows}, "evaluations": {"a": []}, "costs": {"a": []}}
+    show(("region", view), ("hypervolume", view), ("region", nothing))
+    assert chrome.run("return [...document.querySelectorAll('.fc-empty')].map((one) => one.textContent)") == [
+        "No evaluation was chosen by the Pareto region yet.",
+        "No design is measured in every objective yet.",
+        "Nothing was measured yet.",
+    ]
+
+
+def test_the_region_is_said_to_be_what_the_models_think(chrome: Browser, show: Open) -> None:
+    show(("front", five()))
+    assert "By what the models think" in chrome.run("return document.querySelector('.fc-notes').textContent")

@@ -88,8 +88,14 @@ class TestAsk:
 
     def test_what_comes_together_is_answered_together(self) -> None:
         shown = good("ask", "--only", "ms", "--storage", URL, "--name", "net")
-        assert "measure energy (J), ms, of this design:" in shown
+        assert "measure energy [J], ms, of this design:" in shown
         assert "tell 0 energy=VALUE ms=VALUE --cost COST --storage sqlite:///study.db --name net\n" in shown
+
+    def test_what_is_offered_for_pasting_is_quoted(self) -> None:
+        together = [Objective("f;touch broken #"), Objective("g h", measured_with="f;touch broken #")]
+        Study({"x": (0.0, 1.0)}, together, n_initial=2, seed=0, storage="sqlite:///o d.db", name="odd").close()
+        shown = good("ask", "--storage", "sqlite:///o d.db")
+        assert "tell 0 'f;touch broken #'=VALUE 'g h'=VALUE --cost COST --storage 'sqlite:///o d.db'\n" in shown
 
     def test_a_script_gets_everything(self) -> None:
         found = json.loads(good("ask", "--json", "--count", 2, "--lease", "2h"))
@@ -120,10 +126,10 @@ class TestAsk:
     def test_a_shell_gets_the_variables_that_a_command_of_a_study_file_gets(self) -> None:
         space = Space({"deep": ["yes", "no"], "layers": [1, 2]}, conditions={"layers": {"deep": ["yes"]}})
         evaluation = Evaluation(space.design({"deep": "no"}), "a", None, 0.0, "", 4, ("a",), attempt=2)
-        lines = "\n".join(asking._variables(evaluation))
+        lines = "\n".join(asking._variables(evaluation, "hand-1"))
         command = Command("a", parsed("measure", space.names)[0], folder=".")
         names = [*command.environment(evaluation.design)]
-        names.remove("FLEXIBO_PYTHON")
+        names[names.index("FLEXIBO_PYTHON")] = "FLEXIBO_HAND"
         assert sorted(re.findall(r"^export (\w+)=", lines, re.MULTILINE)) == sorted(names)
         assert "export FLEXIBO_OPTION_LAYERS=''" in lines
         assert "export FLEXIBO_ATTEMPT=2" in lines
@@ -219,6 +225,30 @@ class TestLeases:
         assert again["number"] == mine["number"]
         assert good("tell", mine["number"], 0.5, "--cost", 2).startswith("Evaluation 0: error 0.5, cost 2.")
         assert history().spent == 2.0
+
+    @needs_proc
+    def test_two_hands_that_were_asked_the_same_are_told_apart(self) -> None:
+        first = json.loads(good("ask", "--json"))["hand"]
+        lease_over(0)
+        shown = good("ask")
+        second = history().holders[0].worker
+        assert f"tell 0 VALUE --cost COST --hand {second}\n" in shown
+        assert "nothing to give back" in refusal("tell", 0, "--released", "--hand", first)
+        assert "was not asked by 'hand-none'" in refusal("tell", 0, 0.5, "--hand", "hand-none")
+        good("tell", 0, 0.5, "--cost", 10, "--hand", first)
+        assert "only the cost counts" in good("tell", 0, 0.6, "--cost", 20, "--hand", second)
+        assert history().spent == 30.0
+        assert "was told already" in refusal("tell", 0, 0.7, "--hand", second)
+
+    @needs_proc
+    def test_answers_without_a_hand_are_those_of_the_hands_in_order(self) -> None:
+        good("ask")
+        lease_over(0)
+        good("ask")
+        good("tell", 0, 0.5, "--cost", 10)
+        good("tell", 0, 0.6, "--cost", 20)
+        assert history().spent == 30.0
+        assert "was told already" in refusal("tell", 0, 0.7)
 
     @needs_proc
     def test_a_late_answer_counts_once(self) -> None:

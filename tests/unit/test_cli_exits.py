@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn
 
@@ -153,6 +154,14 @@ class TestHelp:
         for example in command.examples:
             assert example.startswith("flexibo ") or "$(flexibo " in example
             assert example in shown.stdout
+
+    @pytest.mark.parametrize("words", [["front"], ["run"], ["knobs", "set"], []])
+    def test_flags_show_no_type_and_paragraphs_fill_their_lines(self, words: list[str]) -> None:
+        shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "80", "TERM": "dumb"}).stdout
+        assert "bool" not in shown.lower()
+        text = [line.strip() for line in shown.partition("╭")[0].splitlines()]
+        broken = [line for line, after in pairwise(text) if after and 0 < len(line) < 60]
+        assert broken == []
 
     def test_examples_name_options_that_exist(self) -> None:
         for command in COMMANDS:

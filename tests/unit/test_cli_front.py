@@ -35,6 +35,12 @@ def refusal(*arguments: object) -> str:
     return str(outcome.exception)
 
 
+def status_of(width: int) -> str:
+    outcome = CliRunner().invoke(app, ["status"], env={"COLUMNS": str(width)})
+    assert outcome.exit_code == 0, (outcome.output, outcome.exception)
+    return str(outcome.stdout)
+
+
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FLEXIBO_STORAGE", raising=False)
@@ -111,6 +117,37 @@ class TestFront:
         (one,) = json.loads(good("--number", 2, "--json"))["designs"]
         assert (one["number"], one["design"]) == (2, dict(row.design))
 
+    def test_one_design_in_full_has_every_digit(self) -> None:
+        with Study({"x": [1, 2]}, ["a", "b"], n_initial=2, seed=0, storage="sqlite:///study.db") as study:
+            study.add({"x": 1}, {"a": 70792.123456789, "b": 2.0})
+            study.add({"x": 2}, {"a": 70793.123456789, "b": 1.0})
+        assert "  a  70792.123456789 (measured)\n" in good("--number", 1)
+        table = good()
+        assert "70792" in table
+        assert "70793" in table
+        assert "e+" not in table
+
+    def test_the_hint_leads_to_the_same_row(self, study: Study) -> None:
+        assert "A design in full: flexibo front --number N\n" in good()
+        assert "A design in full: flexibo front --measured --number N\n" in good("--measured")
+
+    @pytest.mark.parametrize("width", [60, 80, 100, 140])
+    def test_no_number_is_cut_and_no_option_broken_at_any_width(self, width: int) -> None:
+        objectives = [Objective("compressed_size", unit="B"), Objective("milliseconds", unit="ms")]
+        objectives += [Objective("energy", unit="mJ"), Objective("memory", unit="KiB", at_most=60000)]
+        space = {"method": ["gzip", "bz2"], "level": (1, 9), "chunk_kib": [64, 128], "rate": (0.0, 1.0)}
+        with Study(space, objectives, n_initial=3, seed=1, candidates=40, storage="sqlite:///study.db") as study:
+            for evaluation in study.ask(12):
+                study.tell(evaluation, 70000 + 1000 * float(evaluation.design["rate"]), cost=1.0)
+            rows = study.front()
+        for shown in (good(env={"COLUMNS": str(width)}), status_of(width)):
+            assert max(map(len, shown.splitlines())) <= width
+            words = " ".join(shown.replace("│", " ").split())
+            for row in rows:
+                assert f"rate={row.design['rate']:.3g}" in words
+                for value in (row.values[one.name] for one in objectives):
+                    assert f"{value:.0f}" in words
+
     def test_a_number_that_the_front_does_not_have_is_refused(self, study: Study) -> None:
         assert f"The front has {len(study.front())} designs; --number 99 is none of them." in refusal("--number", 99)
 
@@ -153,7 +190,8 @@ class TestFront:
     @pytest.mark.parametrize("out", ["front.png", "front.svg", "front.html"])
     def test_a_picture_is_drawn(self, out: str, study: Study) -> None:
         pytest.importorskip("matplotlib")
-        assert f"The front is drawn in {out}." in good("--out", out)
+        assert good("--out", out) == f"The front is drawn in {out}.\n"
+        assert "Pareto front: " in good("--out", out, "--table")
         assert Path(out).stat().st_size > 1000
         outcome = call("--out", out, "--json")
         assert json.loads(outcome.stdout)["designs"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,13 +11,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from flexibo import Objective
 from flexibo.cli import app
 from flexibo.errors import FlexiBOError
 from flexibo.studyfile import Command, Function, read_study_file
 from flexibo.studyfile.example import example_files
 
 ANSWERS = ["net", "filters", "16, 32", "kernel", "1x1, no", "rate", "0.001..1 log", "", "error", "min", "%"]
-ANSWERS += ["train {filters} --kernel {kernel}", "speed", "max", "", "board:speed", "", "90s", "y"]
+ANSWERS += ["train {filters} --kernel {kernel}", "", "5", "y", "n"]  # depends on what it names, bound, optimised, exact
+ANSWERS += ["speed", "max", "", "board:speed", "kernel, filters", "", "y", "", "90s", "y"]
 
 
 @pytest.fixture(autouse=True)
@@ -112,7 +115,10 @@ class TestWizard:
             {"name": "kernel", "kind": "categorical", "values": ["1x1", "no"]},
             {"name": "rate", "kind": "real", "low": 0.001, "high": 1.0, "log": True},
         ]
-        assert [(o.name, o.direction, o.unit) for o in file.objectives] == [("error", "min", "%"), ("speed", "max", "")]
+        assert file.objectives == (
+            Objective("error", unit="%", options=["filters", "kernel"], at_most=5, optimise=True),
+            Objective("speed", "max", options=["filters", "kernel"], noisy=True),
+        )
         assert file.settings["budget"] == 90
         error = file.measures["error"]
         assert isinstance(error, Command)
@@ -131,8 +137,11 @@ class TestWizard:
             (11, "train '{filters}'", "stands inside single quotes"),
             (11, "train {filter}", "did you mean 'filters'?"),
             (11, "train 'x", "The shell cannot read it"),
-            (12, "error", "There is an objective 'error' already"),
-            (17, "soon", "The duration is 'soon'"),
+            (12, "filters", "The command uses {kernel}; name kernel too."),
+            (12, "filters, kernle", "There is no option 'kernle'; did you mean 'kernel'?"),
+            (13, "little", "The answer is 'little'; give a number."),
+            (16, "error", "There is an objective 'error' already"),
+            (24, "soon", "The duration is 'soon'"),
         ],
     )
     def test_each_answer_is_checked_at_once(self, folder: Path, place: int, wrong: str, words: str) -> None:
@@ -143,7 +152,7 @@ class TestWizard:
         assert (folder / "study.yaml").exists()
 
     def test_two_objectives_and_an_option_are_the_least(self, folder: Path) -> None:
-        answers = [ANSWERS[0], "", *ANSWERS[1:8], "", *ANSWERS[8:12], "", *ANSWERS[12:]]
+        answers = [ANSWERS[0], "", *ANSWERS[1:8], "", *ANSWERS[8:16], "", *ANSWERS[16:]]
         outcome = call(answers=answers)
         assert outcome.stdout.count("Give an answer.") == 3
         assert outcome.exit_code == 0
@@ -169,8 +178,58 @@ class TestWizard:
     def test_hostile_answers_become_texts(self, folder: Path) -> None:
         answers = list(ANSWERS)
         answers[0], answers[3] = 'a"b: [c]\\n', "# - {k"
-        answers[11] = "train {filters}"
+        answers[11], answers[20] = "train {filters}", "# - {k, rate"
         assert call(answers=answers).exit_code == 0
         file = read_study_file("study.yaml", imports=False)
         assert file.name == 'a"b: [c]\\n'
         assert file.space.names == ("filters", "# - {k", "rate")
+        assert [objective.options for objective in file.objectives] == [("filters",), ("# - {k", "rate")]
+
+    def test_the_options_that_a_command_names_are_what_it_depends_on_unless_told_otherwise(self, folder: Path) -> None:
+        answers = list(ANSWERS)
+        answers[11] = "train {kernel}"
+        shown = call(answers=answers).stdout
+        assert "Options that error depends on, or all [kernel]" in shown
+        assert read_study_file("study.yaml", imports=False).objectives[0].options == ("kernel",)
+        answers[11], answers[12] = "train.sh", "all"
+        assert "Options that error depends on, or all [all]" in call("--force", answers=answers).stdout
+        assert read_study_file("study.yaml", imports=False).objectives[0].options is None
+
+    def test_an_only_option_is_not_asked_about(self, folder: Path) -> None:
+        how = ["min", "", "train {filters}", "", "n"]
+        outcome = call(answers=["net", "filters", "16, 32", "", "a", *how, "b", *how, "", "90s", "y"])
+        assert outcome.exit_code == 0, outcome.output
+        assert "depends on" not in outcome.stdout
+
+    def test_what_must_be_kept_is_a_constraint_and_at_least_where_more_is_better(self, folder: Path) -> None:
+        answers = list(ANSWERS)
+        answers[21:22] = ["30", "n"]
+        assert call(answers=answers).exit_code == 0
+        error, speed = read_study_file("study.yaml", imports=False).objectives
+        assert (error.at_most, error.optimise) == (5, True)
+        assert (speed.at_least, speed.optimise) == (30, False)
+
+    def test_an_objective_may_be_measured_by_hand(self, folder: Path) -> None:
+        answers = list(ANSWERS)
+        answers[19] = "hand"
+        assert call(answers=answers).exit_code == 0
+        assert read_study_file("study.yaml").by_hand == ("speed",)
+
+
+class TestReference:
+    def test_it_is_the_page_on_study_files_without_its_links(self) -> None:
+        page = (Path(__file__).parents[2] / "docs" / "study-file.md").read_text(encoding="utf-8")
+        outcome = call("--reference")
+        assert outcome.exit_code == 0
+        assert outcome.stdout == re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", page), (
+            "src/flexibo/studyfile/example/reference.txt must be a link to docs/study-file.md"
+        )
+        assert "| `options` | what may be varied, see below | |" in outcome.stdout
+
+    def test_it_writes_nothing(self, folder: Path) -> None:
+        call("--reference")
+        assert not names(folder)
+
+    def test_files_that_init_writes_refer_to_it(self, folder: Path) -> None:
+        call("--yes")
+        assert "flexibo init --reference" in (folder / "study.yaml").read_text()

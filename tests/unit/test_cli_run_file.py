@@ -52,9 +52,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sys.modules.pop("board", None)
 
 
+OURS = b"\x89PNG\r\n\x1a\n" + b"\0\0\0\x11tEXtSoftware\0flexibo 9" + b"\0" * 4
+"""The beginning of a picture that flexibo drew."""
+
+
 def _drawn(study: Study, out: Path, console: object) -> None:
     """Instead of a picture, which takes long to draw."""
-    out.write_text(f"{len(study.front())} designs")
+    out.write_bytes(OURS + f"{len(study.front())} designs".encode())
 
 
 def call(*arguments: str, **variables: str) -> Any:
@@ -86,10 +90,11 @@ class TestRun:
         assert study.history.count(1)
         assert study.history.origin["study_file"] == str(folder / "study.yaml")
         assert set(study.history.origin) == {"study_file", "sha256"}  # and no command
-        assert "toy (study.yaml): 2 options, 2,002 designs; objectives error, joules; budget 60." in shown
+        assert "toy (study.yaml): 2 options, 2,002 designs; objectives error, joules; budget 60 s." in shown
         assert "The study 'toy' is kept in sqlite:///toy.db." in shown
         assert "Go on with a larger budget: flexibo run study.yaml --budget 2m" in shown
-        assert (folder / "study.png").exists()
+        assert (folder / "toy.png").exists()
+        assert not (folder / "study.png").exists()
         assert not (folder / "pwned").exists()
         assert (folder / "last").read_text().endswith(("plain\n", "$(touch pwned)\n"))
 
@@ -176,6 +181,35 @@ class TestRun:
         assert stored().events == events
         assert stored().budget == 60
 
+    def test_without_a_seed_a_dry_run_does_not_guess_what_is_asked_first(self, folder: Path) -> None:
+        (folder / "study.yaml").write_text(STUDY.replace("seed: 1\n", ""))
+        shown = good("run", "study.yaml", "--dry-run")
+        assert "Asked first: not known yet, for the seed is drawn when the study begins" in shown
+        assert "1. " not in shown
+        plan = json.loads(call("run", "study.yaml", "--dry-run", "--json").stdout)
+        assert (plan["seed"], plan["first"]) == (None, None)
+        plan = json.loads(call("run", "study.yaml", "--dry-run", "--json", "--seed", "7").stdout)
+        assert (plan["seed"], len(plan["first"])) == (7, 3)
+        good("run", "study.yaml", "--budget", "30s", "--seed", "7")
+        first = stored().history.asked[0]
+        assert plan["first"][0]["design"] == dict(first.design)
+
+    def test_the_help_promises_no_default_that_a_file_may_change(self) -> None:
+        shown = good("run", "--help", COLUMNS="200")
+        for kept in ("[default: 0]", "[default: flexibo]", "[default: inline]", "[default: 60s]"):
+            assert kept not in shown
+        assert "the file's, or inline" in shown
+
+    def test_a_command_that_names_few_options_gets_advice_while_it_can_be_followed(self, folder: Path) -> None:
+        (folder / "study.yaml").write_text(STUDY.replace("{kind} >", ">"))
+        advice = (
+            "Advice: error uses {x} alone; if it does not read the others from its environment either, say options: "
+            "[x] and it is paid for less often."
+        )
+        assert advice in good("run", "study.yaml", "--dry-run")
+        assert advice in good("run", "study.yaml", "--budget", "30s")
+        assert "Advice" not in good("run", "study.yaml", "--budget", "60s")
+
     def test_several_processes_measure_with_functions_and_commands(self, folder: Path) -> None:
         (folder / "study.yaml").write_text(f"{STUDY}executor: {{name: processes, workers: 2, slots: {{joules: 1}}}}\n")
         good("run", "study.yaml", "--budget", "45s")
@@ -189,8 +223,9 @@ class TestRun:
 
     def test_a_failing_command_is_a_failed_evaluation_with_its_words(self, folder: Path) -> None:
         (folder / "study.yaml").write_text(STUDY.replace("echo {x} 8", "echo no board >&2; exit 4"))
-        shown = good("run", "study.yaml")
-        assert "Stopped: " in shown
+        outcome = call("run", "study.yaml")
+        assert outcome.exit_code == 1
+        assert "Stopped: " in outcome.stdout
         facts = json.loads(call("status", "--json", "--no-front").stdout)
         assert facts["failures"][0]["reason"] == "The command of 'error' ended with exit status 4: no board"
 
@@ -198,7 +233,7 @@ class TestRun:
         (folder / "study.yaml").write_text(STUDY.replace("echo {x} 8", "no-such-program"))
         told = refusal("run", "study.yaml")
         assert "ended with exit status 127" in told
-        assert "The shell could not run it; mend the command, and go on." in told
+        assert "not found. The shell could not run it; mend the command, and go on." in told
         (folder / "study.yaml").write_text(STUDY)
         good("run", "study.yaml")
         assert not any(stored().summary().failures.values())
@@ -210,6 +245,106 @@ class TestRun:
         assert (folder / "toy.db").exists()
         assert (folder / "last").exists()
         assert not list((folder / "away").iterdir())
+
+
+class TestPicture:
+    """The picture is named after the study, and nothing that others made is replaced."""
+
+    def test_a_file_that_flexibo_did_not_draw_is_left_as_it_is(self, folder: Path) -> None:
+        (folder / "toy.png").write_bytes(b"\x89PNG\r\n\x1a\n mine")
+        shown = good("run", "study.yaml", "--budget", "30s")
+        assert "No picture: toy.png is there, and flexibo did not draw it." in shown
+        assert (folder / "toy.png").read_bytes().endswith(b" mine")
+
+    def test_its_own_is_drawn_again_by_run_and_resume(self, folder: Path) -> None:
+        good("run", "study.yaml", "--budget", "30s")
+        (folder / "toy.png").write_bytes(OURS + b"old")
+        good("resume", "--budget", "50s")
+        assert not (folder / "toy.png").read_bytes().endswith(b"old")
+        (folder / "toy.png").unlink()
+        good("run", "study.yaml", "--budget", "60s")
+        assert (folder / "toy.png").exists()
+
+    def test_one_that_is_typed_replaces_what_is_there(self, folder: Path) -> None:
+        (folder / "mine.png").write_text("old")
+        good("run", "study.yaml", "--budget", "30s", "--out", "mine.png")
+        assert (folder / "mine.png").read_bytes().startswith(OURS)
+        assert not (folder / "toy.png").exists()
+
+    def test_another_name_is_another_picture(self, folder: Path) -> None:
+        good("run", "study.yaml", "--budget", "30s", "--name", "second: try/2")
+        assert (folder / "second-try-2.png").exists()
+
+    def test_a_folder_of_that_name_costs_only_the_picture(self, folder: Path) -> None:
+        (folder / "toy.png").mkdir()
+        assert "No picture: toy.png is there" in good("run", "study.yaml", "--budget", "30s")
+
+
+class TestByHand:
+    """Objectives that no function and no command measures."""
+
+    HAND = """
+name: tea
+seed: 0
+n_initial: 2
+options: {grams: [1, 2, 3], kind: [green, black]}
+objectives:
+  taste: {direction: max, measured_by: hand}
+  bitterness: {measured_by: hand}
+"""
+
+    def told(self, number: int, value: float) -> str:
+        return good("tell", str(number), str(value), "--cost", "1", "--storage", "sqlite:///tea.db")
+
+    def test_a_study_is_begun_asked_and_told_without_a_program(self, folder: Path) -> None:
+        (folder / "tea.yaml").write_text(self.HAND)
+        shown = good("run", "tea.yaml")
+        assert "kept in sqlite:///tea.db; by hand: taste, bitterness." in shown
+        assert "Ask what to measure: flexibo ask --storage sqlite:///tea.db --name tea Answer:" in shown
+        assert "flexibo tell NUMBER VALUE --cost COST --storage sqlite:///tea.db --name tea" in shown
+        for number in range(6):
+            asked = json.loads(call("ask", "--json", "--storage", "sqlite:///tea.db", "--name", "tea").stdout)
+            (evaluation,) = asked["evaluations"]
+            assert evaluation["number"] == number
+            self.told(number, float(number))
+        study = stored("tea", "tea.db")
+        assert study.spent == 6
+        assert study.front()
+        assert "Going on after 6 measurements" in good("run", "tea.yaml")
+        assert (folder / "tea.png").exists()
+        assert json.loads(call("run", "tea.yaml", "--json").stdout)["by_hand"] == ["taste", "bitterness"]
+        assert "hand: flexibo ask, flexibo tell" in good("run", "tea.yaml", "--dry-run")
+
+    def test_a_run_measures_what_it_can_and_leaves_the_rest_without_waiting(self, folder: Path) -> None:
+        text = self.HAND.replace("bitterness: {measured_by: hand}", "price: {command: 'echo {grams} 1'}")
+        (folder / "tea.yaml").write_text(f"{text}budget: 12\n")
+        shown = good("run", "tea.yaml")
+        assert "Stopped: What is left is measured by hand: taste." in shown
+        assert "flexibo ask --storage sqlite:///tea.db --name tea --only taste" in shown
+        assert "Then go on here with: flexibo run tea.yaml" in shown
+        assert "others must measure" not in shown
+        assert stored("tea", "tea.db").history.count(1) == 2
+        for value in (3.0, 4.0):
+            asked = json.loads(call("ask", "--json", "--only", "taste", "--storage", "sqlite:///tea.db").stdout)
+            self.told(asked["evaluations"][0]["number"], value)
+        assert "Measuring price" in good("worker", "--storage", "sqlite:///tea.db", "--idle", "0.01s")
+        good("resume", "--storage", "sqlite:///tea.db")
+        study = stored("tea", "tea.db")
+        assert (study.history.count(0), study.history.count(1) > 2) == (2, True)
+
+    def test_a_worker_is_told_that_there_is_nothing_for_it(self, folder: Path) -> None:
+        (folder / "tea.yaml").write_text(self.HAND)
+        good("run", "tea.yaml")
+        told = refusal("worker", "--storage", "sqlite:///tea.db", "--idle", "0.01s")
+        assert "There is nothing of study 'tea' to measure here" in told
+
+    def test_what_is_kept_elsewhere_is_named_without_its_secret(self) -> None:
+        from flexibo.cli.by_hand import sentences_by_hand
+
+        study = Study({"x": [1, 2, 3]}, ["a", "b"], name="tea")
+        found = sentences_by_hand(study, "postgresql://ada:secret@host/studies", ["a", "b"], "")
+        assert not any("secret" in sentence for sentence in found)
+        assert "Set FLEXIBO_STORAGE to the storage for these commands." in found
 
 
 class TestMistakes:
@@ -288,7 +423,7 @@ class TestResume:
     def test_a_file_that_everybody_may_write_is_not_run_unasked(self, folder: Path) -> None:
         good("run", "study.yaml", "--budget", "30s")
         os.chmod(folder / "study.yaml", 0o666)
-        assert "may be written by everybody" in refusal("resume", "--budget", "50s")
+        assert "may be written by others" in refusal("resume", "--budget", "50s")
         good("resume", "--budget", "50s", "--file", "study.yaml")
 
     def test_a_file_that_is_gone_must_be_named(self, folder: Path) -> None:

@@ -13,7 +13,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from flexibo.cli import app
-from flexibo.cli.stopping import interruptible
+from flexibo.cli.stopping import interruptible, terminable
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -29,6 +29,20 @@ def test_a_signal_ends_long_work_with_a_sentence_and_its_status(number: signal.S
     assert ended.value.exit_code == status
     assert said.getvalue() == "Interrupted; all is kept in [out]. The same command goes on.\n"
     assert signal.getsignal(signal.SIGTERM) == before[1]
+
+
+def test_sigterm_ends_a_run_also_where_ctrl_c_is_ignored_as_in_the_background_of_a_shell() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with terminable() as ended:
+            signal.raise_signal(signal.SIGINT)
+            assert ended == []
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
+        assert ended == [signal.SIGTERM]
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_what_is_not_interrupted_goes_on_and_errors_stay_errors() -> None:

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -13,6 +14,7 @@ import struct
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -26,6 +28,7 @@ from typer.testing import CliRunner
 from flexibo import Evaluation, Objective, Space, Study
 from flexibo import cli as command_line
 from flexibo.cli import app
+from flexibo.cli.exits import ExitStatus, status_of
 from flexibo.cli.files import write_whole
 from flexibo.cli.working import functions_of, offered
 from flexibo.errors import FlexiBOError, InvalidValueError, UnknownNameError
@@ -174,7 +177,7 @@ class TestFindingTheStorage:
 
     def test_without_any_the_sentence_says_how_to_name_one(self) -> None:
         sentence = refusal("status")
-        assert sentence.startswith("No storage was named (there is no file); give one such as --storage sqlite:///FILE")
+        assert "there is no .db file here; begin with flexibo init or flexibo run" in sentence
         assert sentence.endswith("or set FLEXIBO_STORAGE.")
 
     @pytest.mark.parametrize("command", ["list", "status", "export --out f.csv", "resume", "worker --idle 1s"])
@@ -415,7 +418,21 @@ class TestExportAndImport:
     def test_what_cannot_be_imported_is_refused(self, study: Study, arguments: list[str], sentence: str) -> None:
         good("export", "--out", "net.jsonl")
         assert sentence in refusal("import", *arguments)
+        assert status_of(call("import", *arguments).exception) is ExitStatus.MISTAKE
         assert not Path("other.db").exists()
+
+    def test_an_export_says_how_many_attempts_were_measured(self, study: Study) -> None:
+        told = good("export", "--out", "net.csv")
+        states = Counter(record.state for record in records(study.history, [None] * len(study.events)))
+        assert told.startswith(f"net.csv has {states.total()} attempts of study 'net': ")
+        assert states["failed"] == states["pending"] == 1
+        for state, number in states.items():
+            assert f"{number} {state}" in told
+        good("import", "net.csv")
+        Path("more.csv").write_text("x,k,error\n0.5,1,0.25\n")
+        good("import", "more.csv")
+        again = good("export", "--out", "net.csv", "--force")
+        assert again.endswith(", and 1 result that was brought in.\n")
 
     def test_results_of_a_table_are_added_all_or_none(self) -> None:
         begun().close()
@@ -490,7 +507,7 @@ class TestWorker:
         common = ("worker", "--functions", "board:functions", "--idle", "0.3s")
         first = good(*common, "--resources", "GPU=1,jetson")
         assert "energy is left to others: it needs --resources jetson=2." in first
-        assert "There was nothing to do for 0.01 s." in first
+        assert "There was nothing to do for 0.3 s." in first
         assert {e.objective for e in Study.load("sqlite:///study.db").history.asked} == {"error"}
         good(*common, "--resources", "GPU=1", "--resources", "jetson=2", "--only", "energy")
         asked_for = [evaluation.objective for evaluation in Study.load("sqlite:///study.db").history.asked]
@@ -636,6 +653,45 @@ class TestRunAndResume:
         study.refresh()
         assert study.budget == 100
 
+    @pytest.mark.parametrize("command", [("run", "toy", "--recorded"), ("resume",)])
+    def test_a_budget_that_is_typed_counts_also_where_it_is_the_smaller_one(
+        self, toy: System, command: tuple[str, ...], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        good("run", "toy", "--recorded", "--budget", "80s")
+        before = Study.load("sqlite:///toy-table.db").spent
+        lowered = good(*command, "--budget", "40s")
+        assert "The budget was 80 s; it is 40 s now. It is spent already (" in lowered
+        assert " of 40 s), so nothing is measured." in lowered
+        study = Study.load("sqlite:///toy-table.db")
+        assert (study.budget, study.spent) == (40.0, before)
+        assert "larger budget" not in caplog.text
+        raised = good(*command, "--budget", "100s")
+        assert "The budget was" not in raised
+        study = Study.load("sqlite:///toy-table.db")
+        assert study.budget == 100
+        assert study.spent > before
+
+    def test_an_objective_that_always_fails_is_status_1_and_says_what_to_do(
+        self, toy: System, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken(design: Any) -> float:
+            raise OSError("no board")
+
+        failing = dataclasses.replace(toy, functions={**toy.functions, "energy_millijoules": broken})
+        monkeypatch.setattr("flexibo.benchmarks.recorded_systems.recorded_system", lambda name: failing)
+        for form in ((), ("--json",)):
+            outcome = call("run", "toy", "--recorded", *form)
+            assert outcome.exit_code == 1
+            assert "Objective 'energy_millijoules' gave no value: all " in outcome.stderr
+            assert "run the same command again; flexibo status shows the failures" in outcome.stderr
+        assert json.loads(outcome.stdout)["front"] == []
+        monkeypatch.setattr("flexibo.benchmarks.recorded_systems.recorded_system", lambda name: toy)
+        shown = good("run", "toy", "--recorded", "--budget", "80s")
+        assert "failed attempts" in shown
+        shares = [int(found) for found in re.findall(r"(\d+)% │$", shown, re.MULTILINE)]
+        assert len(shares) == 3
+        assert sum(shares) == 100
+
     def test_a_run_may_leave_objectives_to_others(self, toy: System) -> None:
         storage = ("--storage", "sqlite:///shared.db")
         shown = good("run", "toy", "--recorded", "--only", "energy_millijoules", "--idle", "0.3s", *storage)
@@ -698,8 +754,9 @@ class TestRunAndResume:
         stopping = dataclasses.replace(toy, functions={**toy.functions, "error_percent": killed})
         monkeypatch.setattr("flexibo.benchmarks.recorded_systems.recorded_system", lambda name: stopping)
         stopped = call("run", "toy", "--recorded")
-        assert stopped.exit_code == 130
-        assert "Stopped: Interrupted; what was measured is kept." in stopped.stdout
+        assert stopped.exit_code == 143
+        assert "Stopped: Interrupted by SIGTERM; what was measured is kept." in stopped.stdout
+        assert re.search(r"^Spent \S+ of 1800 s; measured ", stopped.stdout, re.MULTILINE)
         assert not Study.load("sqlite:///toy-table.db").pending
 
 

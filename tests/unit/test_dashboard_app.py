@@ -5,17 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.applications import Starlette
 from tests.unit.asgi_client import Client
 
 from flexibo import Objective, Study
 from flexibo.dashboard.app import Dashboard, dashboard_app
 from flexibo.dashboard.files import OWN, page, page_files
+from flexibo.dashboard.following import Follower
 from flexibo.dashboard.guard import LOOPBACK_NAMES, Access
 from flexibo.dashboard.sending import Body, json_bytes
 from flexibo.dashboard.watching import Watch
@@ -113,6 +116,67 @@ def test_the_table_to_download_has_no_formula_and_a_harmless_name(url: str, clie
     assert len(rows) == 1 + sum(row["measured"] + row["failed"] for row in facts["overview"]["objectives"])
     for cell in (cell for row in rows for cell in row):
         assert not cell.startswith(("=", "@", "\t")), cell
+
+
+def test_no_part_of_a_study_is_downloaded_while_it_is_being_read(
+    url: str, client: Client, make_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_study(storage=url)
+    path = f"/api/studies/{facts_of(client)['id']}/evaluations.csv"
+    assert client.get(path).status_code == 200
+    monkeypatch.setattr(Follower, "is_reading", property(lambda self: True))
+    refused = client.get(path)
+    assert refused.status_code == 503
+    assert refused.json()["error"].endswith(".")
+
+
+def test_a_page_that_was_open_before_a_restart_is_not_told_that_another_study_is_the_old_one(
+    tmp_path: Path, make_study: Callable[..., Study]
+) -> None:
+    url, have = f"sqlite:///{tmp_path}/study.db", []
+    for budget in (40, 77):
+        make_study(storage=url, budget=budget).close()
+        app, dashboard = dashboard_app([url], Access(None, LOOPBACK_NAMES))
+        asking = Client(app)
+        path = f"/api/studies/{facts_of(asking)['id']}/trace"
+        assert picture_of(asking, path)["budget"] == budget
+        assert [asking.get(path, params={"have": version}).status_code for version in have] == [200] * len(have)
+        have.append(asking.get(path).headers["x-flexibo-version"])
+        dashboard.watch.close()
+        (tmp_path / "study.db").unlink()
+
+
+def test_what_was_thought_of_a_study_is_forgotten_with_it(tmp_path: Path, make_study: Callable[..., Study]) -> None:
+    for name in ("one", "two"):
+        make_study(storage=f"sqlite:///{tmp_path}/study.db", name=name).close()
+    watch = Watch([f"sqlite:///{tmp_path}/study.db"])
+    watch.look()
+    dashboard = Dashboard(watch)
+    client = Client(Starlette(routes=dashboard.routes()))
+    one, two = (study["id"] for study in watch.summary()["studies"])
+    assert client.get(f"/api/studies/{one}").status_code == 200
+    assert list(dashboard._minds) == [one]
+    with sqlite3.connect(tmp_path / "study.db") as connection:
+        connection.execute("DELETE FROM flexibo_events WHERE study = 'one'")
+    connection.close()
+    watch.look()
+    assert client.get(f"/api/studies/{two}").status_code == 200
+    assert list(dashboard._minds) == [two]
+    watch.close()
+
+
+def test_so_many_pages_follow_at_a_time_and_no_more(url: str, make_study: Callable[..., Study]) -> None:
+    make_study(storage=url)
+    app, dashboard = dashboard_app([url], Access(None, LOOPBACK_NAMES), most_pages=1)
+    client = Client(app)
+    assert dashboard.feed.admit(), "a page that is open"
+    refused = client.get("/api/live")
+    assert refused.status_code == 503
+    assert refused.json()["error"].endswith(".")
+    dashboard.feed.leave()
+    dashboard.feed.close()  # a stream that ends at once
+    assert [client.get("/api/live").status_code for _ in range(3)] == [200, 200, 200], "each gives its place back"
+    dashboard.watch.close()
 
 
 def test_pictures_say_their_version_and_are_not_sent_twice(

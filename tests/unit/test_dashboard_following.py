@@ -17,6 +17,7 @@ from flexibo.dashboard.growing import GrowingCopy
 from flexibo.dashboard.watching import StorageWatch, Watch
 from flexibo.storage import open_storage
 from flexibo.transfer import records, study_copy
+from flexibo.views import spending_view, standing
 
 Functions = dict[str, Callable[..., object]]
 
@@ -96,6 +97,58 @@ def test_another_study_in_its_place_is_read_from_the_beginning(
     assert follower.summary("")["budget"] == 77
     assert follower.version != before
     assert len(follower.contents) == len(study_copy(url).contents)
+
+
+def test_another_study_with_as_many_events_in_its_place_is_seen(
+    make_study: Callable[..., Study], tmp_path: Path
+) -> None:
+    url, path = f"sqlite:///{tmp_path}/study.db", tmp_path / "study.db"
+    make_study(storage=url, budget=40).close()
+    watch = StorageWatch(url, "key", nothing)
+    watch.look()
+    before = watch.followers["study"].version
+    path.unlink()
+    make_study(storage=url, budget=77, seed=3).close()
+    watch.look()
+    follower = watch.followers["study"]
+    assert follower.summary("")["read"] == 2, "as many as before"
+    assert follower.summary("")["budget"] == 77
+    assert follower.version != before
+
+
+def test_a_version_is_that_of_the_events_in_every_dashboard(make_study: Callable[..., Study], tmp_path: Path) -> None:
+    versions = []
+    for name, budget in (("one", 40), ("one", 40), ("two", 77)):
+        url = f"sqlite:///{tmp_path}/{name}.db"
+        make_study(storage=url, budget=budget).close()
+        follower = follower_of(url)
+        follower.look(2, nothing)
+        assert len(follower.contents) == 2
+        versions.append(follower.version)
+    assert versions[0] == versions[1], "a dashboard that was started again need not send it again"
+    assert versions[0] != versions[2]
+
+
+def test_what_runs_is_expected_to_cost_the_same_wherever_it_is_said(make_study: Callable[..., Study], url: str) -> None:
+    with make_study(storage=url, budget=1000) as study:
+        for cost in (1.0, 2.0, 1.5, 2.5):
+            study.tell(study.ask(), cost, cost=cost)
+        waiting = study.ask(2)
+        study.tell(study.ask(), 1.0, cost=100.0)
+        study.tell(study.ask(), 1.0, cost=100.0)
+        follower = follower_of(url)
+        follower.look(1, nothing)
+        copy = study_copy(url)
+    said = Facts(follower, "here").to_dict()["reserved"]
+    assert said == spending_view(copy.study).reserved == standing.reserved(copy)
+    assert said == pytest.approx(sum(evaluation.cost for evaluation in waiting))
+
+
+def test_a_pipe_is_no_storage(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "study.db")
+    watch = StorageWatch(f"sqlite:///{tmp_path}/study.db", "key", nothing)
+    watch.look()
+    assert "is no file" in watch.problem
 
 
 def test_a_damaged_event_is_a_sentence_and_what_came_before_it_stays(

@@ -66,7 +66,7 @@ def test_designs_that_violate_are_drawn_as_such_and_the_bound_is_named() -> None
     study = study_of(LIMITED, rows)
     assert {row.feasibility for row in study.front()} == {"violating"}
     labels = labels_of(plots.front(study))
-    assert "violates a constraint" in labels
+    assert "front, violates a constraint" in labels
     assert "measured, violates ms at most 50" in labels
     assert "front, perhaps not feasible" not in labels
     rows[0]["kg"] = 4.0

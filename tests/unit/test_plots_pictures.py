@@ -142,6 +142,56 @@ def test_a_design_with_one_value_only_is_marked_on_its_axis() -> None:
     assert low < 5.0 < high
 
 
+def spread_out(count: int) -> Study:
+    """A study of as many objectives, whose values span six powers of ten; some of the best are predicted."""
+    names = [Objective(name) for name in "abcd"[:count]]
+    study = Study({"x": (0.0, 1.0)}, names, n_initial=2, seed=0, candidates=20)
+    for i in range(9):
+        values = {"a": 10.0 ** (i - 3), "b": 70790.0 - i, "c": 10.0 ** (4 - i), "d": float(i)}
+        known = list("abcd"[:count])[: 1 if i % 4 == 0 else None]
+        study.add({"x": i / 8}, {name: values[name] for name in known})
+    return study
+
+
+@pytest.mark.parametrize(("count", "draw"), [(2, plots.front), (4, plots.pairs)])
+def test_no_marker_is_cut(count: int, draw: Callable[[Study], Any]) -> None:
+    figure = drawn(draw(spread_out(count)))
+    seen = 0
+    for ax in figure.axes:
+        box = ax.get_window_extent()
+        for line in ax.get_lines():
+            if str(line.get_label()) not in {look.label for look in LOOKS.values()}:
+                continue
+            radius = line.get_markersize() * figure.dpi / 144
+            for x, y in ax.transData.transform(line.get_xydata()):
+                assert box.x0 + radius < x < box.x1 - radius
+                assert box.y0 + radius < y < box.y1 - radius
+                seen += 1
+    assert seen >= 9
+
+
+def test_error_bars_are_shown_as_far_as_they_leave_room_for_the_rest() -> None:
+    from flexibo.plots import style
+
+    ax = style.new_axes()
+    style.scale(ax, "x", [10.0, 20.0], log=False, bars=[(8.0, 22.0)], others=[24.0, 1e6])
+    assert ax.get_xlim() == pytest.approx((8 - 0.08 * 16, 24 + 0.08 * 16))
+    style.scale(ax, "x", [10.0, 20.0], log=False, bars=[(-1e9, 1e9)])
+    assert ax.get_xlim() == pytest.approx((2 - 0.08 * 26, 28 + 0.08 * 26))
+    style.scale(ax, "y", [1.0, 1e4], log=True, bars=[(-5.0, 1e4), (2.0, 1e5)])
+    assert ax.get_ylim() == pytest.approx((10 ** (-3.2 - 0.08 * 8.2), 10 ** (5 + 0.08 * 8.2)))
+    style.scale(ax, "y", [3.0], log=False)
+    assert ax.get_ylim() == pytest.approx((3 - 0.24, 3 + 0.24))
+
+
+def test_the_scales_of_parallel_lines_tell_near_values_apart() -> None:
+    study = Study({"x": (0.0, 1.0)}, ["a", "b"], n_initial=2, seed=0)
+    for x, size in ((0.1, 70792.0), (0.5, 70794.0), (0.9, 70800.0)):
+        study.add({"x": x}, {"a": x, "b": size})
+    words = [entry.get_text() for entry in plots.parallel(study).texts]
+    assert {"70792", "70794", "70800"} <= set(words)
+
+
 def test_pairs_has_a_panel_for_every_two_objectives() -> None:
     panels = plots.pairs(three())
     assert panels.shape == (2, 2)

@@ -4,14 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from flexibo import Design, Objective, Space, Study
+from flexibo import Design, Evaluation, Objective, Space, Study
 from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.events import Asked, Reissued, Spent, Told
 from flexibo.front import Front, FrontRow
-from flexibo.report import Summary
+from flexibo.history import History
+from flexibo.report import Summary, trace
 
 LIMITED = [Objective("a"), Objective("b"), Objective("ms", at_most=50.0)]
 SPACE = Space({"x": (0.0, 1.0), "y": (0.0, 1.0)})
-NOTE = "~ predicted, not measured; ± its standard deviation"
+NOTE = "~ predicted, not measured; ± standard deviation"
 
 
 def row(
@@ -29,12 +31,17 @@ def row(
 def test_a_front_prints_as_a_table_with_what_never_varies_below() -> None:
     rows = [row(0.12345, 1.0, 123456.0, kernel="3x3"), row(1.0, 20.5, 3.0, deviation=0.25, kernel="3x3")]
     assert str(Front(rows)).splitlines() == [
-        "   a           joules",
-        "   1  1.235e+05        x=0.123",
-        "20.5         ~3 ±0.25  x=1",
+        "   a        joules",
+        "   1  123456        x=0.123",
+        "20.5      ~3 ±0.25  x=1",
         NOTE,
         "All of them: kernel=3x3",
     ]
+
+
+def test_values_that_differ_little_are_told_apart_and_large_ones_have_no_exponent() -> None:
+    lines = str(Front([row(1, 70792.4, 1.0), row(2, 70793.6, 2.0), row(3, 1234567.0, 3.0)])).splitlines()
+    assert [line.split()[0] for line in lines[1:]] == ["70792", "70794", "1234567"]
 
 
 def test_a_measured_front_needs_no_note_and_a_single_design_keeps_its_options() -> None:
@@ -128,3 +135,27 @@ def test_what_is_measured_together_is_not_paid_again_if_it_came_in_pieces() -> N
     assert study.history.is_measured(0, design)
     assert study.history.is_closed(0, design)
     assert not study.history.is_measured(1, design)
+
+
+def test_a_trace_counts_what_vanished_workers_cost() -> None:
+    space = Space({"x": [0, 1, 2]})
+    history = History(space, [Objective("f"), Objective("g")])
+
+    def asked(number: int, objective: str) -> Asked:
+        return Asked(Evaluation(space.design({"x": number}), objective, None, 1.0, "", number, (objective,)), "first")
+
+    for event in (
+        asked(0, "f"),
+        Reissued(0, "second", 0.0, 4.0),  # the first is thought to have spent 4
+        Told(0, {"f": 1.0}, 2.0, "second"),
+        asked(1, "g"),
+        Spent(0, 1.5, "first"),  # and has really spent 1.5
+        Told(1, {"g": 1.0}, 3.0, "first"),
+    ):
+        history.append(event)
+    rows = trace(history, None)
+    assert [row.cost for row in rows] == [2.0, 3.0]
+    assert [row.cumulative_cost for row in rows] == [6.0, 6.5]
+    assert rows[-1].cumulative_cost == history.spent
+    assert rows[-1].costs == {"f": 3.5, "g": 3.0}
+    assert "costs" not in rows.records()[0]

@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import pytest
@@ -242,6 +243,25 @@ class TestEnds:
         assert measure(design()) == 4
         until(lambda: is_gone(int((tmp_path / "child").read_text())))
 
+    def test_what_is_printed_after_the_command_has_ended_is_not_its_value(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("flexibo.studyfile.shell.LOOK_SECONDS", PATIENCE)
+        assert command("(sleep 10; while :; do echo 7; sleep 0.05; done) & echo 1", tmp_path)(design()) == 1
+
+    def test_all_that_was_printed_before_the_end_is_read(self, tmp_path: Path) -> None:
+        assert command("head -c 60000 /dev/zero | tr '\\0' x; echo; echo 3", tmp_path)(design()) == 3
+
+    @pytest.mark.skipif(not Path("/proc/self/environ").exists() or not which("setsid"), reason="needs Linux")
+    def test_a_timeout_reaches_even_what_left_the_session(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("flexibo.studyfile.shell.time", Clock(tmp_path / "away"))
+        text = "(setsid sh -c 'trap \"\" TERM; echo $$ > away; sleep 1000' >/dev/null 2>&1 &); sleep 1000"
+        with pytest.raises(TimeoutError):
+            command(text, tmp_path, timeout=600.0)(design())
+        until(lambda: is_gone(int((tmp_path / "away").read_text())))
+
     def test_endless_output_fills_no_memory(self, tmp_path: Path) -> None:
         import resource
 
@@ -276,6 +296,16 @@ class TestLogs:
         (tmp_path / "logs").write_text("a file")
         assert outcome(command("echo 1", tmp_path, logs=str(tmp_path / "logs"))).values == {"error": 1.0}
         assert "cannot be written" in caplog.text
+
+    def test_all_readings_of_an_evaluation_share_the_largest_size(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("flexibo.studyfile.journal.MOST_BYTES", 1000)
+        measure = command("head -c 600 /dev/zero | tr '\\0' x; echo; echo 1", tmp_path, logs=str(tmp_path / "logs"))
+        outcome(measure, Objective("error", noisy=True, repeats=5))
+        (log,) = (tmp_path / "logs").iterdir()
+        assert log.stat().st_size < 1200
+        assert log.read_text().count("# what follows is left out") == 1
 
     def test_a_log_has_a_largest_size(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("flexibo.studyfile.journal.MOST_BYTES", 1000)

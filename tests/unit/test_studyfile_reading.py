@@ -375,6 +375,11 @@ stop: {max_evals: 3}
             ("{function: 3}", "function of objective 'm' is 3; it must be a text"),
             ("{function: json}", "give module:function"),
             ("{function: json:dump_s}", "Module 'json' has no 'dump_s'; did you mean"),
+            ("{function: os:nofn}", "Module 'os' has no 'nofn'; the nearest are "),
+            ("{measured_by: hands}", "measured_by of objective 'm' is 'hands'; it must be hand"),
+            ("{measured_by: hand, command: echo 1}", "has both a command and measured_by; leave one out"),
+            ("{measured_by: hand, measured_with: other}", "leave measured_by out"),
+            ("{by: hand}", "has neither a function nor a command; give one, or say measured_by: hand"),
             ("{function: sys:path}", "it must be a function"),
             ("{function: broken:f}", "Module 'broken' cannot be imported: ZeroDivisionError"),
             ("{function: leaving:f}", "Module 'leaving' cannot be imported: SystemExit"),
@@ -421,6 +426,36 @@ stop: {max_evals: 3}
         assert "There are no objectives" in mistakes("options: {x: [1, 2]}")[0][2]
         assert "There are no options" in mistakes("objectives: {a: {command: echo 1}}")[0][2]
         assert "options is empty" in mistakes(f"options: {{}}\n{OBJECTIVES}")[0][2]
+
+    def test_of_the_names_of_a_large_module_only_the_nearest_three_are_suggested(self, mistakes: Any) -> None:
+        ((_, _, sentence),) = mistakes(SMALL.replace("command: echo 1", "function: os:nofn"))
+        assert sentence.partition("the nearest are ")[2].count(",") == 2
+
+    def test_a_command_that_uses_an_option_which_its_objective_leaves_out_is_a_mistake(self, mistakes: Any) -> None:
+        text = "options: {x: [1, 2], y: [1, 2]}" + OBJECTIVES.replace("echo {x}", "echo {x} {y}\n    options: [y]")
+        ((line, _, sentence),) = mistakes(text)
+        assert line == 4
+        assert sentence == (
+            "In the command of objective 'error': {x} is used, but options of objective 'error' leaves 'x' out; add it "
+            "there, or take it out of the command."
+        )
+
+    def test_a_mistake_in_the_name_of_an_option_brings_no_complaints_about_its_placeholders(
+        self, mistakes: Any
+    ) -> None:
+        found = mistakes(OBJECTIVES.replace("{x}", "{x} {on} {true}") + "options: {x: [2, 1, 1], on: [1], true: [1]}\n")
+        assert {line for line, _, _ in found} == {7}
+        assert len(found) == 3
+
+    def test_functions_of_the_study_are_mistakes_where_flexibo_ask_would_need_them(
+        self, mistakes: Any, read: Any
+    ) -> None:
+        hands = SMALL.replace("command: echo 1", "measured_by: hand")
+        assert read(f"{hands}cost: log\n").by_hand == ("joules",)
+        for key in ("valid", "cost"):
+            ((line, _, sentence),) = mistakes(f"{hands}{key}: os:getcwd\n")
+            assert line == 9
+            assert f"{key} is a function, which flexibo ask does not have, and objective 'joules'" in sentence
 
     def test_options_that_no_environment_can_tell_apart_are_refused(self, mistakes: Any) -> None:
         text = "options: {a-b: [1, 2], a_b: [1, 2], x: [1, 2]}" + OBJECTIVES

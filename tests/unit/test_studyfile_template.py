@@ -71,6 +71,26 @@ def test_a_value_is_one_word_of_the_command_shown_and_no_part_of_the_one_that_is
         ("cat <<END\n{x}\nEND", "{x} stands inside a here-document"),
         ("run \"a'b\" '{x}'", "{x} stands inside single quotes"),
         ('run "a \\" {x}"', "{x} stands inside double quotes"),
+        ("echo $(( {x} + 1 ))", "{x} stands inside arithmetic, where a shell may run what is in its value"),
+        ('echo "$(( {x} ))"', "{x} stands inside arithmetic"),
+        ("echo $(( (1 + 2) * {x} ))", "{x} stands inside arithmetic"),
+        ("echo $(( $(cat {x}) + 1 ))", "{x} stands inside arithmetic"),
+        ("echo $[ {x} + 1 ]", "{x} stands inside arithmetic"),
+        ("(( y = {x} ))", "{x} stands inside arithmetic"),
+        ("y[{x}]=1", "{x} stands inside a subscript"),
+        ('run "$(cat "{x}")"', "{x} stands inside double quotes"),
+        ('run "$(cat {x})"', "{x} stands inside a substitution within double quotes"),
+        ('run "$(case y in y) echo "{x}";; esac)"', "{x} stands inside or after case"),
+        ('run "`cat "{x}"`"', "{x} stands inside backquotes"),
+        ("run ${y-{x}}", "{x} stands inside ${...}"),
+        ('run ${y-"a {x}"}', "{x} stands inside double quotes"),
+        ("a\\\n#'b {x}", "{x} stands inside single quotes"),
+        ("a\u00a0#' {x}", "{x} stands inside single quotes"),
+        ("echo $(a)#' {x}", "{x} stands inside single quotes"),
+        ("cat <<-'END' <<B\n\tEND\n{x}\nB", "{x} stands inside a here-document"),
+        ("cat <<END\n\\\nEND\n{x}\nEND", "{x} stands inside a here-document"),
+        ("echo $'a\\' {x}'", "{x} stands inside or after $'...' with a backslash"),
+        ("$((echo a); echo {x})", "{x} stands inside or after $((...)"),
         ("run {kernle}", "{kernle} names no option; did you mean 'kernel'?"),
         ("run {zzz}", "{zzz} names no option; known are x, kernel."),
     ],
@@ -108,6 +128,37 @@ def test_double_braces_are_braces() -> None:
 
 def test_quotes_that_are_closed_do_not_matter_to_what_follows() -> None:
     assert shell_words("show \"it's\" 'a \"b' {x} don\\'t", {"x": "$y"}) == ["it's", 'a "b', "$y", "don't"]
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "show $((1<<2)) {x}",
+        ":;# it's\nshow 4 {x}",
+        ": &# it's\nwait; show 4 {x}",
+        "(:)# it's\nshow 4 {x}",
+        "cat >/dev/null <<END\nit's\nEND\nshow 4 {x}",
+        "cat >/dev/null <<-'END' <<B\n\tEND\nit's\nB\nshow 4 {x}",
+        "show $(echo 4) {x}",
+        "show $(echo 4 # it's\n) {x}",
+        "show $(( (1 + 1) * $(echo 2) )) {x}",
+        "show \"$(echo '4')\" {x}",
+        'show "`echo 4`" {x}',
+        "show ${no-4} {x}",
+        "show ${no-'4'} {x}",
+        "case {x} in no) ;; *) show 4 {x} ;; esac",
+        "show $(case a in a) echo 4;; esac) {x}",
+        "show \\\n4 {x}",
+        "show 4 {x} # {x}, it's",
+    ],
+)
+@pytest.mark.parametrize("hostile", ["$(touch pwned)", "a[$(touch pwned)]", "'\"; touch pwned"])
+def test_what_is_closed_again_does_not_matter_to_what_follows(template: str, hostile: str) -> None:
+    assert shell_words(template, {"x": hostile}) == ["4", hostile]
+
+
+def test_a_placeholder_may_stand_in_a_substitution_that_is_not_quoted() -> None:
+    assert shell_words("show $(expr 10 - {x})", {"x": "3"}) == ["7"]
 
 
 def test_options_with_odd_names_have_placeholders_too() -> None:

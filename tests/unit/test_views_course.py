@@ -103,6 +103,14 @@ def test_a_thinned_trace_keeps_both_ends_and_growth_and_exact_sums(study: Study)
     assert {whole.rows["number"][i] for i in grown} <= set(few.rows["number"])
 
 
+@pytest.mark.parametrize("limit", [4, 5, 9, 20])
+def test_a_thinned_trace_keeps_the_first_and_the_last_pareto_region(study: Study, limit: int) -> None:
+    whole, few = trace_view(study), trace_view(study, limit=limit)
+    assert len(few.rows["number"]) == limit
+    regions = [[volume for volume in view.rows["region_volume"] if volume is not None] for view in (whole, few)]
+    assert (regions[1][0], regions[1][-1]) == (regions[0][0], regions[0][-1])
+
+
 def test_an_empty_trace_has_empty_columns() -> None:
     view = strict(trace_view(Study(LINE, [Objective("a", unit="J"), Objective("b", unit="s")], budget=5)))
     assert view["rows"]["spent"] == []

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flexibo.surrogates import GaussianProcess, Warped
+from flexibo.surrogates.base import location_and_scale
 from flexibo.surrogates.warp import POWERS, Warp, learned_warp
 
 SIGNS = {"positive": 1, "negative": -1, "both": 0}
@@ -77,3 +78,10 @@ def test_a_loss_of_zero_after_positive_ones_does_no_harm() -> None:
     mean, deviation = model.extend(np.array([[0.5]]), np.array([0.0])).predict(X)
     assert np.isfinite(mean).all()
     assert np.isfinite(deviation).all()
+
+
+@pytest.mark.parametrize("tiny", [[5e-324, 1e-323] * 4, [0.0, 5e-324] * 4, [1e-320, 3e-320, 7e-320, 2e-320, 9e-320]])
+def test_losses_at_the_edge_of_what_a_float_holds_have_a_scale(tiny: list[float]) -> None:
+    y = np.array(tiny)
+    assert location_and_scale(y)[1] > 0
+    assert np.isfinite(learned_warp(y)(y)).all()

@@ -8,6 +8,7 @@ from importlib.resources import files
 import pytest
 
 from flexibo.errors import UnknownNameError
+from flexibo.plots.style import LOOKS
 from flexibo.web import PICTURES, SCRIPTS, STYLES, asset
 from flexibo.web.assets import PAGE_SCRIPTS, PAGE_STYLES
 
@@ -48,6 +49,12 @@ def test_a_script_fits_on_a_few_screens(name: str) -> None:
     lines = asset(name).splitlines()
     assert len(lines) <= 400
     assert max(map(len, lines)) <= 120
+
+
+def test_designs_are_called_the_same_in_files_and_in_browsers() -> None:
+    kinds = asset("charts-looks.js").partition("const KINDS = {")[2].partition("};")[0]
+    found = re.findall(r'"?([\w-]+)"?: \{\s*label: "([^"]*)"', kinds)
+    assert dict(found) == {kind: look.label for kind, look in LOOKS.items()}
 
 
 def test_every_picture_has_a_title_a_caption_and_a_known_kind() -> None:

@@ -9,10 +9,12 @@ import typer
 import flexibo
 from flexibo.cli import exits
 from flexibo.cli.commands import COMMANDS, MACHINE
+from flexibo.cli.helping import HelpfulCommand, HelpfulGroup
 from flexibo.cli.knobs import knobs
 
 app = typer.Typer(
     name="flexibo",
+    cls=HelpfulGroup,
     help="Choose which design and which single objective to measure next.",
     epilog="Exit status: " + ". ".join(f"{status:d} is {text}" for status, text in exits.MEANINGS.items()) + ".",
     no_args_is_help=True,
@@ -22,6 +24,7 @@ app = typer.Typer(
 for command in COMMANDS:
     app.command(
         command.name,
+        cls=HelpfulCommand,
         short_help=command.summary,
         epilog=command.epilog,
         rich_help_panel=command.panel,

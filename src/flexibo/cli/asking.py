@@ -16,11 +16,16 @@ from flexibo.cli.exits import ExitStatus
 from flexibo.cli.screen import duration, in_words, print_json
 from flexibo.cli.storage_options import VARIABLE, JSONFlag, StorageURL, StudyName, storage_url
 from flexibo.cli.words import names, seconds
+from flexibo.figures import cost_unit, money
 
 if TYPE_CHECKING:
     from flexibo.events import Evaluation
     from flexibo.optimizer import Stop
     from flexibo.study import Study
+
+
+HAND = "FLEXIBO_HAND"
+"""The variable that says who was asked."""
 
 
 def ask(
@@ -48,15 +53,18 @@ def ask(
     if shell and (json or count > 1):
         raise InvalidValueError("--shell prints one evaluation for a shell; leave out --json and --count.")
     url, may_take = storage_url(storage), seconds(lease)
-    study = study_by_hand(url, name, hand=new_hand(), lease=may_take)
+    hand = new_hand()
+    study = study_by_hand(url, name, hand=hand, lease=may_take)
     leads = leads_of(study.history, names(only or [])) if only else None
     claimed: list[Evaluation] = []
     try:
         stop = _claim(study, leads, count, claimed)
         if json:
-            print_json({"study": study.name, **_facts(claimed, stop, may_take)})
+            print_json({"study": study.name, "hand": hand, **_facts(claimed, stop, may_take)})
         elif claimed:
-            typer.echo("\n".join(_variables(claimed[0]) if shell else _lines(study, claimed, may_take, storage, name)))
+            where = _where(storage, name)
+            lines = _variables(claimed[0], hand) if shell else _lines(study, claimed, may_take, hand, where)
+            typer.echo("\n".join(lines))
     except BaseException:  # nobody knows of them
         with suppress(FlexiBOError):
             for evaluation in claimed:
@@ -119,20 +127,24 @@ def _facts(claimed: Sequence[Evaluation], stop: Stop | None, lease: float) -> di
     }
 
 
-def _lines(study: Study, claimed: Sequence[Evaluation], lease: float, storage: str, name: str) -> Iterator[str]:
+def _lines(study: Study, claimed: Sequence[Evaluation], lease: float, hand: str, where: str) -> Iterator[str]:
     """Evaluations for people: what to measure, of which design, why, and how to answer."""
     units = {objective.name: objective.unit for objective in study.objectives}
+    unit = cost_unit(study.history.origin)
     for evaluation in claimed:
-        wanted = ", ".join(f"{one} ({units[one]})" if units[one] else one for one in evaluation.yields)
+        wanted = ", ".join(f"{one} [{units[one]}]" if units[one] else one for one in evaluation.yields)
         again = f", attempt {evaluation.attempt}" if evaluation.attempt > 1 else ""
         yield in_words(f"Evaluation {evaluation.number}: measure {wanted}{again}, of this design:")
         width = max(len(in_words(option)) for option in evaluation.design)
         for option, value in evaluation.design.items():
             yield f"  {in_words(option).ljust(width)}  {'-' if value is None else in_words(_exact(value))}"
-        price = f"; expected cost {evaluation.cost:.3g}" if evaluation.cost else ""
+        price = f"; expected cost {money(evaluation.cost, None, unit)}" if evaluation.cost else ""
         yield in_words(f"Why: {evaluation.why}{price}.")
-        value = "VALUE" if len(evaluation.yields) == 1 else " ".join(f"{one}=VALUE" for one in evaluation.yields)
-        yield in_words(f"Answer with: flexibo tell {evaluation.number} {value} --cost COST{_where(storage, name)}")
+        several = " ".join(f"{shlex.quote(one)}=VALUE" for one in evaluation.yields)
+        value = "VALUE" if len(evaluation.yields) == 1 else several
+        # Another hand may still answer what it was asked before this one.
+        who = f" --hand {hand}" if study.history.reissues[evaluation.number] else ""
+        yield in_words(f"Answer with: flexibo tell {evaluation.number} {value} --cost COST{who}{where}")
         yield ""
     try:
         until = f" (until {(datetime.now() + timedelta(seconds=lease)).strftime('%Y-%m-%d %H:%M')})"
@@ -145,11 +157,11 @@ def _where(storage: str, name: str) -> str:
     """The options that name the study again, where they were typed."""
     from flexibo.storage import shown_url
 
-    typed = f" --storage {shown_url(storage)}" if storage and storage != os.environ.get(VARIABLE) else ""
+    typed = f" --storage {shlex.quote(shown_url(storage))}" if storage and storage != os.environ.get(VARIABLE) else ""
     return typed + (f" --name {shlex.quote(name)}" if name else "")
 
 
-def _variables(evaluation: Evaluation) -> list[str]:
+def _variables(evaluation: Evaluation, hand: str) -> list[str]:
     """Lines for a shell to eval: the variables that a command of a study file gets too."""
     from flexibo.errors import InvalidValueError
     from flexibo.studyfile.template import in_words as as_text
@@ -157,6 +169,7 @@ def _variables(evaluation: Evaluation) -> list[str]:
 
     values = {
         "FLEXIBO_NUMBER": str(evaluation.number),
+        HAND: hand,
         "FLEXIBO_OBJECTIVE": evaluation.objective,
         "FLEXIBO_ATTEMPT": str(evaluation.attempt),
         "FLEXIBO_DESIGN": dumps(dict(evaluation.design)),

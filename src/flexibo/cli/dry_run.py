@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -26,7 +26,8 @@ FIRST = 3
 def show_plan(file: StudyFile, url: str, settings: Mapping[str, Any], place: Place, *, json: bool) -> None:
     """Print the study that a file describes; nothing is measured or stored."""
     study, is_begun = _rehearsal(file, url, settings)
-    plan = _plan(file, url, study, place, is_begun=is_begun)
+    has_seed = is_begun or "seed" in {**file.settings, **settings}
+    plan = _plan(file, url, study, place, is_begun=is_begun, has_seed=has_seed)
     if json:
         from json import dumps
 
@@ -60,8 +61,10 @@ def _is_stored(url: str, name: str) -> bool:
         return False
 
 
-def _plan(file: StudyFile, url: str, study: Study, place: Place, *, is_begun: bool) -> dict[str, Any]:
+def _plan(file: StudyFile, url: str, study: Study, place: Place, *, is_begun: bool, has_seed: bool) -> dict[str, Any]:
+    """What is printed, ready for JSON; what comes first is known only if the seed is."""
     from flexibo.storage import shown_url
+    from flexibo.studyfile.advice import advice
 
     settings = study.settings
     return {
@@ -73,7 +76,7 @@ def _plan(file: StudyFile, url: str, study: Study, place: Place, *, is_begun: bo
         "method": study.method.name,
         "budget": study.budget,
         "spent": study.spent,
-        "seed": settings.seed if is_begun or "seed" in file.settings else None,
+        "seed": settings.seed if has_seed else None,
         "options": {name: _option(option) for name, option in study.space.options.items()},
         "conditions": {child: {p: list(v) for p, v in of.items()} for child, of in study.space.conditions.items()},
         "designs": None if study.space.size == float("inf") else study.space.size,
@@ -82,7 +85,8 @@ def _plan(file: StudyFile, url: str, study: Study, place: Place, *, is_begun: bo
         "initial_designs": len(settings.initial_designs),
         "stop": dict(study.history.stop or {}),
         "executor": {"name": place.executor, "workers": place.workers, "address": place.address or None},
-        "first": _first(file, study),
+        "first": _first(file, study) if has_seed else None,
+        "advice": advice(file),
         "stopped": study.stopped,
     }
 
@@ -99,6 +103,8 @@ def _how(file: StudyFile, objective: Objective) -> str:
 
     if objective.measured_with is not None:
         return f"with {objective.measured_with}"
+    if objective.name in file.by_hand:
+        return "hand: flexibo ask, flexibo tell"
     measure = file.measures[objective.name]
     if isinstance(measure, Command):
         return f"command: {measure.template.text.strip()}"
@@ -111,7 +117,7 @@ def _first(file: StudyFile, study: Study) -> list[dict[str, Any]]:
 
     found = []
     for evaluation in study.ask(FIRST):
-        measure = file.measures[evaluation.objective]
+        measure = file.measures.get(evaluation.objective)
         command = measure.template.filled(evaluation.design).strip() if isinstance(measure, Command) else None
         found.append(
             {
@@ -150,12 +156,21 @@ def _print(plan: Mapping[str, Any], study: Study, console: Console) -> None:
         for row in rows:
             table.add_row(*map(Text, row))
         console.print(table)
-    console.print(Text(f"Asked first{'' if plan['first'] else ': nothing. ' + plan['stopped']}"))
-    for n, question in enumerate(plan["first"], 1):
-        console.print(Text(f"{n}. {question['objective']} of {options(question['design'])}"), soft_wrap=True)
-        if question["command"]:
-            console.print(Text(f"   $ {question['command']}"), soft_wrap=True)
+    for line in (*_first_lines(plan), *(f"Advice: {sentence}" for sentence in plan["advice"])):
+        console.print(Text(line), soft_wrap=True)
     console.print("Nothing was measured or stored.")
+
+
+def _first_lines(plan: Mapping[str, Any]) -> Iterator[str]:
+    """What would be asked first, in words."""
+    if plan["first"] is None:
+        yield "Asked first: not known yet, for the seed is drawn when the study begins; with --seed 0 it is shown here."
+        return
+    yield f"Asked first{'' if plan['first'] else ': nothing. ' + plan['stopped']}"
+    for n, question in enumerate(plan["first"], 1):
+        yield f"{n}. {question['objective']} of {options(question['design'])}"
+        if question["command"]:
+            yield f"   $ {question['command']}"
 
 
 def _executor_words(executor: Mapping[str, Any]) -> list[str]:

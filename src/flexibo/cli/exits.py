@@ -32,7 +32,7 @@ class ExitStatus(IntEnum):
 MEANINGS: Mapping[ExitStatus, str] = MappingProxyType(
     {
         ExitStatus.DONE: "done",
-        ExitStatus.NOTHING: "nothing found, a check that failed, or work left for another call",
+        ExitStatus.NOTHING: "nothing found, an objective or a check that failed, or work left for another call",
         ExitStatus.MISTAKE: "a mistake in what was typed or in a file",
         ExitStatus.MACHINE: "a machine or a storage that failed, or a package that is missing",
         ExitStatus.FAULT: "a fault of flexibo itself",

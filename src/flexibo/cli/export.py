@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flexibo.cli.files import check_free, format_of, write_whole
 from flexibo.cli.storage_options import StorageURL, StudyName, storage_url
 from flexibo.words import harmless
+
+if TYPE_CHECKING:
+    from flexibo.transfer import Record
 
 Format = Annotated[str, typer.Option("--format", help="jsonl or csv; by default what the name ends in.")]
 
@@ -33,12 +38,25 @@ def export(
         check_free(out, force=force)
     copy = study_copy(storage_url(storage), name or None)
     history = copy.study.history
-    lines = event_lines(copy) if form == "jsonl" else table_lines(history, records(history, copy.times))
+    found = records(history, copy.times)
+    lines = event_lines(copy) if form == "jsonl" else table_lines(history, found)
     if not to_output:
         write_whole(out, lines, force=force)
-        what = f"{len(copy.contents)} events" if form == "jsonl" else f"{len(history.asked)} evaluations"
-        typer.echo(harmless(f"{out} has the {what} of study {copy.name!r}."))
+        events = f"the {len(copy.contents)} events of study {copy.name!r}"
+        typer.echo(harmless(f"{out} has {events if form == 'jsonl' else _contents(found, copy.name)}."))
         return
     is_screen = sys.stdout.isatty()
     for line in lines:
         sys.stdout.write(harmless(line) if is_screen else line)  # typer.echo would change what a program is to read
+
+
+def _contents(found: Sequence[Record], study: str) -> str:
+    """What a table holds, as in "12 attempts of study 'net': 10 measured, 2 failed"."""
+    states = Counter(record.state for record in found)
+    added = states.pop("added", 0)
+    count = states.total()
+    what = f"{count} attempt{'s' * (count != 1)} of study {study!r}"
+    parts = [f"{number} {state}" for state, number in states.items()]
+    if added:
+        parts.append(f"and {added} result{' that was' if added == 1 else 's that were'} brought in")
+    return f"{what}: {', '.join(parts)}" if parts else what

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from flexibo.cli.by_hand import not_waiting, sentences_by_hand, waits_for_hands
 from flexibo.cli.going_on import facts, larger_budget, sentences, typed
 from flexibo.cli.words import names, seconds
 from flexibo.words import harmless, one_line
 
 if TYPE_CHECKING:
+    from flexibo.cli.pictures import Picture
     from flexibo.cli.running import Place
     from flexibo.study import Study
     from flexibo.studyfile import StudyFile
@@ -87,7 +89,9 @@ class Typed:
 
 def run_file(path: Path, given: Typed, *, dry: bool) -> None:
     """Run the study of a file, or with `dry` only show what would be run."""
-    from flexibo.cli.running import checked_picture, end
+    from flexibo.cli.budgets import opening_budget, settle_budget
+    from flexibo.cli.pictures import chosen_picture, picture_beside
+    from flexibo.cli.running import end
     from flexibo.cli.study_files import chosen_storage, note_change
     from flexibo.studyfile import read_study_file
 
@@ -99,8 +103,12 @@ def run_file(path: Path, given: Typed, *, dry: bool) -> None:
 
         show_plan(file, url, settings, place, json=given.json)
         return
-    picture = checked_picture(given.out or default_picture(file))
+    picture = chosen_picture(given.out, picture_beside(file, given.name or file.name))
+    if allowed := settings.get("budget"):
+        settings["budget"] = opening_budget(url, given.name or file.name, allowed)
     study = _opened(file, {**settings, "storage": url})
+    if allowed:
+        settle_budget(study, allowed, quiet=given.json)
     if (change := note_change(study, file)) and not given.json:
         typer.echo(harmless(change))
     command = typed(["flexibo", "run", str(path)], given.options(budget=given.budget))
@@ -122,12 +130,6 @@ def _opened(file: StudyFile, settings: Mapping[str, Any]) -> Study:
         raise InvalidValueError(
             f"{told} Give {file.path.name} back what it said, or begin another study with --name or the key name."
         ) from None
-
-
-def default_picture(file: StudyFile) -> Path:
-    """Where the front is drawn: beside the file, in the working folder's terms."""
-    path = file.path.with_suffix(".png")
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def placed(file: StudyFile, given: Typed) -> Place:
@@ -158,7 +160,7 @@ def finish(
     commands: tuple[str, str],
     *,
     json: bool,
-    picture: Path | None,
+    picture: Picture,
 ) -> None:
     """Measure until there is nothing more to ask, and say what came of it.
 
@@ -172,27 +174,41 @@ def finish(
         json: Print one JSON object and nothing else.
         picture: Where the front is drawn.
     """
-    from flexibo.cli.running import measure
-    from flexibo.cli.showing import save_picture
-    from flexibo.cli.working import leads_of
+    from flexibo.cli.pictures import draw_front
+    from flexibo.cli.screen import harmless_console
 
-    leads = leads_of(study.history, names(list(only)))
     if not json:
         _introduce(study, file)
     before = _attempts(study)
-    measure(study, file.measures, leads, place, quiet=json)
+    here = _measure_here(study, file, only, place, quiet=json)
     if json:
         from json import dumps
 
-        typer.echo(dumps(facts(study, url, commands[0]), indent=2))
+        typer.echo(dumps({**facts(study, url, commands[0]), "by_hand": list(file.by_hand)}, indent=2))
         return
-    from flexibo.cli.screen import harmless_console
-
     with harmless_console() as console:
-        if picture is not None and study.front():
-            save_picture(study, picture, console)
-    for sentence in sentences(study, url, *commands, measured=_attempts(study) - before):
+        draw_front(study, picture, console)
+    if file.by_hand and waits_for_hands(study):
+        found = sentences_by_hand(study, url, file.by_hand, commands[0] if here else "")
+    else:
+        found = sentences(study, url, *commands, measured=_attempts(study) - before)
+    for sentence in found:
         typer.echo(harmless(sentence))
+
+
+def _measure_here(study: Study, file: StudyFile, only: Collection[str], place: Place, *, quiet: bool) -> bool:
+    """Measure what the file has functions and commands for; whether there is any of it."""
+    from flexibo.cli.running import measure
+    from flexibo.cli.working import leads_of
+
+    leads = [name for name in leads_of(study.history, names(list(only))) if name in file.measures]
+    if not leads:
+        study.close()
+        return False
+    if file.by_hand and len(leads) == len(file.measures):
+        place = not_waiting(place)
+    measure(study, file.measures, leads, place, by_hand=file.by_hand, quiet=quiet)
+    return True
 
 
 def _attempts(study: Study) -> int:
@@ -203,16 +219,19 @@ def _attempts(study: Study) -> int:
 
 
 def _introduce(study: Study, file: StudyFile) -> None:
-    """Say what is run, and how far it is."""
+    """Say what is run, and how far it is; before the first measurement, also how it could cost less."""
     from flexibo.cli.words import size
+    from flexibo.studyfile.advice import advice
 
     count, done = len(study.space.names), len(study.history.measurements)
-    limit = "without a budget" if study.budget is None else f"budget {study.budget:g}"
+    limit = "without a budget" if study.budget is None else f"budget {study.budget:g} s"
     lines = [
         f"{study.name} ({file.path.name}): {count} option{'s' * (count != 1)}, {size(study.space.size)} designs; "
         f"objectives {', '.join(study.history.names)}; {limit}."
     ]
-    if done:
-        lines.append(f"Going on after {done} measurement{'s' * (done != 1)}, with {study.spent:.4g} spent.")
+    if not done:
+        lines += [f"Advice: {sentence}" for sentence in advice(file)]
+    else:
+        lines.append(f"Going on after {done} measurement{'s' * (done != 1)}, with {study.spent:.4g} s spent.")
     for line in lines:
         typer.echo(one_line(line))

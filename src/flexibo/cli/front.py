@@ -15,11 +15,12 @@ from flexibo.cli.completing import PICTURES, picture_names
 from flexibo.cli.exits import ExitStatus
 from flexibo.cli.screen import harmless_console, in_words, print_json
 from flexibo.cli.storage_options import JSONFlag, StorageURL, StudyName, storage_url
+from flexibo.figures import cost_unit, figure, in_full
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
+    from flexibo.front_layout import FrontLayout
     from flexibo.study import Study
     from flexibo.transfer import StudyCopy
     from flexibo.views.axes import Axis
@@ -57,6 +58,7 @@ def front(
     out: Annotated[
         Path | None, typer.Option(help="Draw a picture into a file: .png, .pdf, .svg or .html.", show_default=False)
     ] = None,
+    table: Annotated[bool, typer.Option("--table", help="Print the table also where --out draws.")] = False,
     picture: Annotated[
         str,
         typer.Option(
@@ -69,8 +71,8 @@ def front(
 ) -> None:
     """Show the designs of a stored study that no other dominates.
 
-    What was not measured is predicted (~) with its standard deviation (±); the last number says what it is expected to
-    cost to measure the rest of a design. Exit status 1 means that there is no front yet. Nothing is changed.
+    What was not measured is predicted (~) with its standard deviation (±); "to confirm" is what it is expected to cost
+    to measure the rest of a design. Exit status 1 means that there is no front yet. Nothing is changed.
     """
     from flexibo.errors import InvalidValueError
     from flexibo.transfer import study_copy
@@ -87,9 +89,9 @@ def front(
         print_json({"study": copy.name, **_facts(shown)})
     elif as_csv:
         _write_table(shown, copy.study)
-    elif shown.designs:
+    elif shown.designs and (out is None or table or number is not None):
         with harmless_console() as console:
-            _print(shown, copy, console, whole=number is not None)
+            _print(shown, copy, console, whole=number is not None, measured=measured)
     if not shown.total:
         typer.echo(_nothing(copy.study, measured=measured), err=True)
         raise typer.Exit(ExitStatus.NOTHING)
@@ -150,64 +152,60 @@ def _write_table(shown: Shown, study: Study) -> None:
         writer.writerow([n, *cells, *rest, *(tamed(point.design[one]) for one in options)])
 
 
-def _print(shown: Shown, copy: StudyCopy, console: Console, *, whole: bool) -> None:
+def _print(shown: Shown, copy: StudyCopy, console: Console, *, whole: bool, measured: bool) -> None:
     from rich.text import Text
 
     if whole:
         ((n, point),) = shown.designs
-        for line in _in_full(n, point, shown):
+        for line in _whole(n, point, shown, cost_unit(copy.study.history.origin)):
             console.print(Text(line))
     else:
-        console.print(_table(shown, copy.study))
+        console.print(_layout(shown, copy.study, measured=measured))
     if "surrogate" in copy.missing:
         console.print("Predicted with the method's own surrogate: the study's own is not stored.")
 
 
-def _table(shown: Shown, study: Study) -> Table:
-    from rich.table import Table
-    from rich.text import Text
+def _layout(shown: Shown, study: Study, *, measured: bool) -> FrontLayout:
+    from flexibo.front_layout import front_layout
 
     points = [point for _, point in shown.designs]
-    varied = [name for name in study.space.names if len(points) == 1 or len({p.design[name] for p in points}) > 1]
-    bounded = any(axis.bound is not None for axis in shown.axes)
-    many = "1 design" if shown.total == 1 else f"{shown.total} designs"
-    table = Table(title=f"Pareto front: {many}", caption_justify="left")
-    table.add_column("", justify="right", no_wrap=True)
-    for axis in shown.axes:
-        table.add_column(Text(in_words(_heading(axis))), justify="right")
     lacking = any(not all(point.measured.values()) for point in points)
-    for heading in ("feasible",) * bounded + ("to confirm",) * lacking:
-        table.add_column(heading, justify="right")
-    table.add_column("design", overflow="fold")
-    for n, point in shown.designs:
-        values = [_value(point, axis.name) for axis in shown.axes]
-        more = (_feasible(point),) * bounded + (_price(point),) * lacking
-        table.add_row(*map(Text, (str(n), *values, *more, _options(point, varied))))
-    table.caption = Text("\n".join(_notes(points, [name for name in study.space.names if name not in varied])))
-    return table
+    unit = cost_unit(study.history.origin)
+    heading = f"to confirm{f' [{unit}]' if unit else ''}"
+    return front_layout(
+        study.history,
+        points,
+        numbers=[n for n, _ in shown.designs],
+        more=[(heading, list(map(_price, points)))] if lacking else [],
+        notes=_notes(points, lacking=lacking, measured=measured),
+    )
 
 
-def _notes(points: Sequence[FrontPoint], same: Sequence[str]) -> list[str]:
-    notes = [f"All of them: {_options(points[0], same)}"] if same else []
-    if not all(all(point.measured.values()) for point in points):
-        notes.append("~ predicted, not measured; ± its standard deviation; to confirm: the cost of measuring the rest")
+def _notes(points: Sequence[FrontPoint], *, lacking: bool, measured: bool) -> list[str]:
+    notes = []
+    if lacking:
+        notes.append("~ predicted, not measured; ± standard deviation; to confirm: the cost of measuring the rest")
     elif any(deviation > 0 for point in points for deviation in point.deviations.values()):
-        notes.append("± its standard deviation")
-    return [*notes, "A design in full: flexibo front --number N"]
+        notes.append("± standard deviation")
+    return [*notes, f"A design in full: flexibo front {'--measured ' if measured else ''}--number N"]
 
 
-def _in_full(n: int, point: FrontPoint, shown: Shown) -> list[str]:
-    """Everything about one design, its options as exactly as they are kept."""
+def _whole(n: int, point: FrontPoint, shown: Shown, unit: str) -> list[str]:
+    """Everything about one design, its values and options as exactly as they are kept."""
+    from flexibo.front_layout import feasibility
+
     lines = [f"Design {n} of {shown.total}, in full"]
     width = max(len(in_words(name)) for name in (*(axis.name for axis in shown.axes), *point.design))
     for axis in shown.axes:
-        unit = f" {in_words(axis.unit)}" if axis.unit else ""
+        own = f" {in_words(axis.unit)}" if axis.unit else ""
         state = "measured" if point.measured[axis.name] else "predicted"
-        lines.append(f"  {in_words(axis.name).ljust(width)}  {_value(point, axis.name)}{unit} ({state})")
+        bound = "" if axis.bound is None else f", {axis.bound_side} {in_full(axis.bound)}{own}"
+        lines.append(f"  {in_words(axis.name).ljust(width)}  {_exact_value(point, axis.name)}{own} ({state}{bound})")
     if any(axis.bound is not None for axis in shown.axes):
-        lines.append(f"  {'feasible'.ljust(width)}  {_feasible(point)}")
+        lines.append(f"  {'feasible'.ljust(width)}  {feasibility(point)}")
     if not all(point.measured.values()):
-        lines.append(f"  Measuring the rest: {_price(point) if point.confirm_cost is not None else 'not possible'}")
+        price = "not possible" if point.confirm_cost is None else f"{_price(point) or '0'} {unit}".rstrip()
+        lines.append(f"  Measuring the rest: {price}")
     lines.append("Options:")
     for name, value in point.design.items():
         text = "-" if value is None else repr(value) if isinstance(value, float) else in_words(str(value))
@@ -215,34 +213,16 @@ def _in_full(n: int, point: FrontPoint, shown: Shown) -> list[str]:
     return lines
 
 
-def _heading(axis: Axis) -> str:
-    sign = {"at most": "<=", "at least": ">="}.get(axis.bound_side or "")
-    return axis.label if axis.bound is None else f"{axis.label} {sign} {axis.bound:g}"
-
-
-def _value(point: FrontPoint, name: str) -> str:
-    """A value, marked if it is predicted, with its deviation if it is not exact."""
-    value = point.values[name]
+def _exact_value(point: FrontPoint, name: str) -> str:
+    """A value as exactly as it is kept, with its deviation if it is not exact."""
+    value, deviation = point.values[name], point.deviations[name]
     if value is None:
         return "-"
-    deviation = f" ±{point.deviations[name]:.2g}" if point.deviations[name] > 0 else ""
-    return f"{'' if point.measured[name] else '~'}{value:.4g}{deviation}"
+    return f"{'' if point.measured[name] else '~'}{in_full(value)}{f' ±{figure(deviation)}' if deviation > 0 else ''}"
 
 
 def _price(point: FrontPoint) -> str:
-    return "-" if point.confirm_cost is None else f"{point.confirm_cost:.3g}" if point.confirm_cost else ""
-
-
-def _feasible(point: FrontPoint) -> str:
-    return {"feasible": "yes", "violating": "no"}.get(point.feasibility, f"maybe, {point.probability:.0%}")
-
-
-def _options(point: FrontPoint, names: Sequence[str]) -> str:
-    found = ((name, point.design[name]) for name in names)
-    return ", ".join(
-        in_words(f"{name}={f'{value:.3g}' if isinstance(value, float) else '-' if value is None else value}")
-        for name, value in found
-    )
+    return "-" if point.confirm_cost is None else figure(point.confirm_cost, 3) if point.confirm_cost else ""
 
 
 def _nothing(study: Study, *, measured: bool) -> str:

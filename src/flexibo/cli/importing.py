@@ -41,12 +41,20 @@ def import_study(
 
 
 def _events(lines: BinaryIO, source: str, storage: str, name: str) -> str:
+    from flexibo.cli.worker import is_there
+    from flexibo.errors import InvalidValueError
     from flexibo.storage import shown_url
     from flexibo.transfer import import_events, read_events
 
     url = storage_url(storage)
     exported = read_events(lines, source)
-    made = import_events(exported, url, name or None)
+    wanted = name or exported.name
+    if is_there(url, wanted):
+        raise InvalidValueError(
+            f"{shown_url(url)} holds a study {wanted!r} already; import it under another name with --name. Nothing was "
+            "changed."
+        )
+    made = import_events(exported, url, wanted)
     return f"{shown_url(url)} has the study {made!r} now, with {len(exported.contents)} events."
 
 

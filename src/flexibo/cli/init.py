@@ -27,13 +27,20 @@ def init(
     ] = Path(),
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing: write an example that runs at once.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    reference: Annotated[
+        bool, typer.Option("--reference", help="Print the page that explains every key of a study file, and end.")
+    ] = False,
 ) -> None:
     """Write a study file: in a terminal from your answers, with --yes or without a terminal an example.
 
     The example has remarks on every line and comes with the small program that it tunes; flexibo run study.yaml runs
-    it in about a minute.
+    it in about a minute. --reference explains every key that a study file may have.
     """
     from flexibo.cli.files import check_free
+
+    if reference:
+        _print_reference()
+        return
 
     path = target if target.suffix.lower() in SUFFIXES else target / "study.yaml"
     asks = not yes and is_terminal()
@@ -57,6 +64,19 @@ def init(
         typer.echo(one_line(f"Wrote {written}."))
     typer.echo(f"Look at it:  {typed(['flexibo', 'run', str(path)], {'--dry-run': True})}")
     typer.echo(f"Run it:      {typed(['flexibo', 'run', str(path)], {})}")
+
+
+def _print_reference() -> None:
+    """The page on study files: drawn in a terminal, as it is for other programs."""
+    from flexibo.studyfile.example import reference_page
+
+    if not sys.stdout.isatty():
+        typer.echo(reference_page(), nl=False)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console().print(Markdown(reference_page(), hyperlinks=False))
 
 
 def is_terminal() -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flexibo.cli.helping import HelpfulCommand, HelpfulGroup
 from flexibo.cli.screen import print_json
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 knobs = typer.Typer(
     name="knobs",
+    cls=HelpfulGroup,
     help="List settings of this machine, hold some while a command runs, put back what a killed session left.",
     no_args_is_help=True,
 )
@@ -31,7 +33,7 @@ SYS, PROC = Path("/sys"), Path("/proc")
 _SETTING = re.compile(r"(\w+)=(.*)")
 
 
-@knobs.command("list")
+@knobs.command(cls=HelpfulCommand, name="list")
 def list_knobs(
     allow_gpu: AllowGpu = False,
     json: Annotated[bool, typer.Option("--json", help="Print a list of objects instead.")] = False,
@@ -56,7 +58,7 @@ def list_knobs(
             typer.echo(f"    {one.refusal}")
 
 
-@knobs.command("set")
+@knobs.command(cls=HelpfulCommand, name="set")
 def set_knobs(
     words: Annotated[
         list[str], typer.Argument(metavar="NAME=VALUE... -- COMMAND...", help="Settings, then the command to run.")
@@ -85,7 +87,7 @@ def set_knobs(
     raise typer.Exit(status)
 
 
-@knobs.command("restore")
+@knobs.command(cls=HelpfulCommand, name="restore")
 def restore_knobs(
     journal: JournalOption = None,
     force: Annotated[

@@ -65,20 +65,22 @@ def resume(
 
 
 def _resume_file(found: Joined, given: Typed, file: Path | None, allowed: float | None) -> None:
+    from flexibo.cli.budgets import settle_budget
     from flexibo.cli.file_runs import finish, placed
     from flexibo.cli.going_on import larger_budget, resume_command
+    from flexibo.cli.pictures import Picture, picture_beside
     from flexibo.cli.running import end
     from flexibo.cli.study_files import note_change
 
     if allowed is not None:
-        found.study.budget = allowed
+        settle_budget(found.study, allowed, quiet=given.json)
     if (change := note_change(found.study, found.file)) and not given.json:
         typer.echo(harmless(change))
     again = {key: value for key, value in given.options(budget="").items() if value} | {"--file": file}
     command = resume_command(found.url, found.study.name, again)
     larger = resume_command(found.url, found.study.name, {**again, "--budget": larger_budget(found.study.budget)})
-    place = placed(found.file, given)
-    finish(found.study, found.file, given.only, place, found.url, (command, larger), json=given.json, picture=None)
+    place, picture = placed(found.file, given), Picture(picture_beside(found.file, found.study.name))
+    finish(found.study, found.file, given.only, place, found.url, (command, larger), json=given.json, picture=picture)
     end(found.study)
 
 
@@ -87,9 +89,12 @@ def _resume_system(
 ) -> None:
     from dataclasses import replace
 
+    from flexibo.cli.budgets import settle_budget
     from flexibo.cli.building import built_again
     from flexibo.cli.going_on import resume_command
+    from flexibo.cli.pictures import Picture, draw_front
     from flexibo.cli.running import end, introduce, measure, report
+    from flexibo.cli.screen import harmless_console
     from flexibo.cli.worker import loaded
     from flexibo.cli.working import leads_of
     from flexibo.errors import InvalidValueError
@@ -107,9 +112,12 @@ def _resume_system(
     wanted = replace(given, budget=given.budget or study.budget)
     found = built_again(origin, study.settings.to_dict(), wanted, leads if only else ())
     if given.budget is not None:
-        study.budget = given.budget
+        settle_budget(study, given.budget, quiet=json)
     if not json:
         introduce(found.system)
     measure(study, found.system.functions, leads, place, quiet=json)
+    if not json:
+        with harmless_console() as console:
+            draw_front(study, Picture(Path(f"{found.system.name}.png")), console)
     report(study, url, resume_command(url, name, {"--data": given.data, "--only": only}), json=json)
     end(study)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flexibo.cli.completing import method_names
-from flexibo.cli.showing import save_picture
+from flexibo.cli.pictures import Picture, chosen_picture, draw_front
 from flexibo.cli.storage_options import VARIABLE
 from flexibo.cli.study_files import check_is_system, is_study_file, is_typed
 from flexibo.cli.system_options import (
@@ -28,7 +28,6 @@ from flexibo.cli.system_options import (
     Only,
     Outcome,
     PlatformName,
-    Seed,
     What,
     Workers,
     data_folder,
@@ -81,9 +80,22 @@ def run(
         ),
     ] = False,
     method: Annotated[
-        str, typer.Option(help="One of the names that 'flexibo methods' lists.", autocompletion=method_names)
+        str,
+        typer.Option(
+            help="One of the names that 'flexibo methods' lists.",
+            autocompletion=method_names,
+            show_default="the file's, or flexibo",
+        ),
     ] = "flexibo",
-    seed: Seed = 0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=2**63 - 1,
+            help="The same seed draws the same designs. A file without one has it drawn when the study begins.",
+            show_default="the file's, or 0 for a system",
+        ),
+    ] = 0,
     storage: Annotated[
         str,
         typer.Option(
@@ -105,7 +117,11 @@ def run(
     idle: Idle = "",
     longest: Longest = "",
     out: Annotated[
-        Path | None, typer.Option(help="Where to save the picture; by default NAME.png.", show_default=False)
+        Path | None,
+        typer.Option(
+            help="Where to save the picture; by default NAME.png, unless there is one that flexibo did not draw.",
+            show_default=False,
+        ),
     ] = None,
     json: Outcome = False,
     dry_run: Annotated[
@@ -130,17 +146,18 @@ def run(
     if not recorded:
         check_is_system(what)
     from flexibo.cli import building
+    from flexibo.cli.budgets import settle_budget
     from flexibo.cli.going_on import resume_command
-    from flexibo.cli.running import Place, checked_picture, end, introduce, measure, report
+    from flexibo.cli.running import Place, end, introduce, measure, report
     from flexibo.cli.working import leads_of
 
     allowed, signs, longest_seconds = seconds(budget), seconds(lease), seconds(longest) if longest else None
     place = Place(executor, workers, address, idle)  # what is wrong with it is said before a study is begun
-    picture = checked_picture(out or Path(f"{what}.png"))
-    chosen = tuple(names(only or []))
+    picture = chosen_picture(out, Path(f"{what}.png"))
+    chosen, is_budget_typed = tuple(names(only or [])), is_typed(context, "budget")
     if recorded:
         found = building.recorded(what)
-        study = _begun(found, storage, name, method, allowed, seed, signs)
+        study = _begun(found, storage, name, method, allowed, seed, signs, typed=is_budget_typed)
     elif set(chosen) == {"error_percent"}:
         given = building.Given(
             what,
@@ -174,7 +191,9 @@ def run(
             budget_seconds=allowed,
         )
         found = building.built(wishes, names(objectives or []))
-        study = _begun(found, storage, name, method, allowed, seed, signs)
+        study = _begun(found, storage, name, method, allowed, seed, signs, typed=is_budget_typed)
+    if is_budget_typed:
+        settle_budget(study, allowed, quiet=json)
     url = storage or f"sqlite:///{found.system.name}.db"
     command = resume_command(url, name, {"--data": data, "--only": list(chosen), "--executor": executor})
     if not json:
@@ -202,21 +221,25 @@ def _typed(context: typer.Context, file: str) -> Typed:
     return Typed(**{**given, "only": only, "storage": storage, "is_storage_typed": "storage" in typed})
 
 
-def _begun(found: Built, storage: str, name: str, method: str, budget: float, seed: int, lease: float) -> Study:
-    """The study of a system, begun now or gone on with."""
+def _begun(
+    found: Built, storage: str, name: str, method: str, budget: float, seed: int, lease: float, *, typed: bool
+) -> Study:
+    """The study of a system, begun now or gone on with; a budget that was typed is settled afterwards."""
+    from flexibo.cli.budgets import opening_budget
     from flexibo.study import Study
 
     system = found.system
     # Values that were made otherwise are another study, in the same file.
     own_name = f"{system.name} {system.identity}" if system.identity else system.name
+    url, name = storage or f"sqlite:///{system.name}.db", name or own_name
     return Study(
         system.space,
         system.objectives,
         method=method,
-        budget=budget,
+        budget=opening_budget(url, name, budget) if typed else budget,
         seed=seed,
-        storage=storage or f"sqlite:///{system.name}.db",
-        name=name or own_name,
+        storage=url,
+        name=name,
         lease=lease,
         origin=found.origin,
     )
@@ -253,7 +276,7 @@ def _only_study(url: str, system: str) -> str:
     )
 
 
-def _say_where(study: Study, place: str, picture: Path) -> None:
+def _say_where(study: Study, place: str, picture: Picture) -> None:
     from rich.console import Console
 
     from flexibo.storage import shown_url
@@ -265,5 +288,4 @@ def _say_where(study: Study, place: str, picture: Path) -> None:
         highlight=False,
         markup=False,
     )
-    if study.front():
-        save_picture(study, picture, console)
+    draw_front(study, picture, console)

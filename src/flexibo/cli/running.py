@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from flexibo.cli.exits import ExitStatus
 from flexibo.cli.screen import harmless_console
 from flexibo.cli.words import seconds, size
-from flexibo.words import harmless
+from flexibo.figures import cost_unit, money
+from flexibo.words import harmless, one_line
 
 if TYPE_CHECKING:
     from flexibo.executors import Measure
     from flexibo.study import Study
     from flexibo.systems.base import System
+
+TERMINATED = "Interrupted by SIGTERM; what was measured is kept."
+"""Why a study stopped that was terminated."""
 
 
 def introduce(system: System) -> None:
@@ -65,9 +70,35 @@ class Place:
 
 
 def end(study: Study) -> None:
-    """Leave with the status of an interrupted program, if it was."""
+    """Leave with the status of an interrupted program, if it was, or of one in which an objective gave no value."""
+    if study.stopped == TERMINATED:
+        raise typer.Exit(ExitStatus.TERMINATED)
     if is_interrupted(study):
-        raise typer.Exit(130)
+        raise typer.Exit(ExitStatus.INTERRUPTED)
+    if complaint := failure(study):
+        typer.echo(harmless(complaint), err=True)
+        raise typer.Exit(ExitStatus.NOTHING)
+
+
+def failure(study: Study) -> str:
+    """What failed so often that the study could not go on or has no front, and what to do; empty if nothing did."""
+    from flexibo.choice import hopeless
+
+    history = study.history
+    tried = {
+        purchase.objective: history.failed_attempts[purchase.objective]
+        for purchase in history.purchases
+        if not all(history.count(j) for j in purchase.members)
+    }
+    said = [
+        f"Objective {name!r} gave no value: {'its only attempt' if n == 1 else f'all {n} attempts'} failed."
+        for name, n in tried.items()
+        if n
+    ]
+    if not said and not hopeless(history):
+        return ""
+    said.append("Mend what fails and run the same command again; flexibo status shows the failures and their reasons.")
+    return one_line(" ".join(said))
 
 
 def is_interrupted(study: Study) -> bool:
@@ -104,15 +135,32 @@ def checked_picture(picture: Path) -> Path:
 
 
 def measure(
-    study: Study, functions: Mapping[str, Measure], leads: Collection[str], place: Place, *, quiet: bool = False
+    study: Study,
+    functions: Mapping[str, Measure],
+    leads: Collection[str],
+    place: Place,
+    *,
+    by_hand: Collection[str] = (),
+    quiet: bool = False,
 ) -> None:
-    """Measure these objectives until there is nothing more to ask, and show the front unless `quiet`."""
+    """Measure these objectives until there is nothing more to ask, and show the front unless `quiet`.
+
+    Args:
+        study: The study.
+        functions: What measures each objective.
+        leads: The objectives that are measured here.
+        place: Where and how long.
+        by_hand: The objectives that are asked for and answered by hand meanwhile.
+        quiet: Print nothing.
+    """
+    from flexibo.cli.by_hand import say_why
     from flexibo.cli.showing import show
     from flexibo.cli.stopping import terminable
     from flexibo.cli.working import opened_executor
 
     idle = seconds(place.idle) if place.idle else None
-    others = [purchase.objective for purchase in study.history.purchases if purchase.objective not in leads]
+    served = {*leads, *by_hand}
+    others = [purchase.objective for purchase in study.history.purchases if purchase.objective not in served]
     if others and not quiet:
         typer.echo(
             harmless(
@@ -120,15 +168,18 @@ def measure(
                 f"flexibo worker --only {','.join(others)}."
             )
         )
-    with opened_executor(place, leads) as executor, terminable():
+    with opened_executor(place, leads) as executor, terminable() as terminated:
         study.run({name: functions[name] for name in leads}, executor=executor, idle=idle)
+    if terminated and is_interrupted(study):
+        study.stopped = TERMINATED
     study.close()
+    say_why(study, by_hand)
     if quiet:
         return
     if is_interrupted(study):  # the front was printed on the standard error
-        budget = "" if study.budget is None else f" of {study.budget:.4g}"
+        spent = money(study.spent, study.budget, cost_unit(study.history.origin))
         counts = ", ".join(f"{study.history.count(j)} of {name}" for j, name in enumerate(study.history.names))
-        typer.echo(harmless(f"Stopped: {study.stopped}\nSpent {study.spent:.4g}{budget}; measured {counts}."))
+        typer.echo(harmless(f"Stopped: {study.stopped}\nSpent {spent}; measured {counts}."))
         return
     with harmless_console() as console:
         show(study, console)

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from json import dumps
 from math import isfinite
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import typer
 
+from flexibo.figures import figure
 from flexibo.words import harmless, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+_HARD_SPACE = "\xa0"
+_TIMES = re.compile(r"\b\d+(\.\d+)? (s|min|h|d)\b( ago\b)?|\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b")
 
 
 @contextmanager
@@ -47,6 +53,17 @@ def in_words(text: str) -> str:
     return one_line(" ".join(text.split()))
 
 
+def wrapped(text: str, width: int, *, margin: str = "", hanging: str = "") -> list[str]:
+    """The lines of a text, broken between words but never between a number and its unit of time.
+
+    >>> wrapped("the last 2 min ago", 16)
+    ['the last', '2 min ago']
+    """
+    kept = _TIMES.sub(lambda found: found[0].replace(" ", _HARD_SPACE), in_words(text))
+    lines = wrap(kept, width, initial_indent=margin, subsequent_indent=hanging, break_on_hyphens=False)
+    return [line.replace(_HARD_SPACE, " ") for line in lines]
+
+
 def duration(seconds: float) -> str:
     """A time for people.
 
@@ -73,6 +90,6 @@ def moment(seconds: float | None, now: float) -> str:
 def options(design: dict[str, object]) -> str:
     """A design in one line."""
     return ", ".join(
-        f"{name}={f'{value:.3g}' if isinstance(value, float) else '-' if value is None else value}"
+        f"{name}={figure(value, 3) if isinstance(value, float) else '-' if value is None else value}"
         for name, value in design.items()
     )

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flexibo.cli.screen import duration, harmless_console, in_words, moment, options, print_json
+from flexibo.cli.screen import duration, harmless_console, in_words, moment, options, print_json, wrapped
 from flexibo.cli.storage_options import JSONFlag, StorageURL, StudyName, storage_url
 from flexibo.cli.words import size
+from flexibo.figures import cost_unit, figure, money
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from flexibo.transfer import StudyCopy
 
+MARGIN = "  "
 SHOWN = 5
 """So many failures and notes are shown; JSON has them all."""
 
@@ -30,7 +31,8 @@ def status(
 ) -> None:
     """Show a stored study: what was spent and measured, what is in flight, what failed, and the front so far.
 
-    Nothing is changed, also while others write.
+    The hypervolume is how much the front measured so far dominates, up to the reference point: it grows as the front
+    gets better. Nothing is changed, also while others write.
     """
     from flexibo.storage import shown_url
     from flexibo.transfer import study_copy
@@ -39,8 +41,7 @@ def status(
     copy, now = study_copy(url, name or None), time.time()
     facts = {"storage": shown_url(url), **_facts(copy, now)}
     if json:
-        shown = {"front": copy.study.front().records()} if front else {}
-        print_json({**facts, **shown})
+        print_json({**facts, **(_front_facts(copy) if front else {})})
         return
     with harmless_console() as console:
         _print(facts, copy, console, now)
@@ -66,10 +67,11 @@ def _facts(copy: StudyCopy, now: float) -> dict[str, Any]:
 def _print(facts: Mapping[str, Any], copy: StudyCopy, console: Console, now: float) -> None:
     from rich.text import Text
 
-    for line in _heading(facts, copy, now):
-        console.print(Text(line))
+    unit = cost_unit(copy.study.history.origin)
+    for line in _heading(facts, copy, now, unit):
+        console.print(Text("\n".join(wrapped(line, console.width))))
     console.print()
-    console.print(_objectives(facts["objectives"]))
+    console.print(_objectives(facts["objectives"], unit))
     hidden = len(facts["failures"]) - SHOWN
     more = [f"... and {hidden} before; --json has them all."] if hidden > 0 else []
     for title, lines in (
@@ -80,15 +82,10 @@ def _print(facts: Mapping[str, Any], copy: StudyCopy, console: Console, now: flo
         if lines:
             console.print(Text(f"\n{title}"))
         for line in lines:
-            console.print(Text("\n".join(_wrapped(line, console.width))))
+            console.print(Text("\n".join(wrapped(line, console.width, margin=MARGIN, hanging=2 * MARGIN))))
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    margin = "  "
-    return wrap(in_words(text), width, initial_indent=margin, subsequent_indent=2 * margin, break_on_hyphens=False)
-
-
-def _heading(facts: Mapping[str, Any], copy: StudyCopy, now: float) -> list[str]:
+def _heading(facts: Mapping[str, Any], copy: StudyCopy, now: float, unit: str) -> list[str]:
     chosen, times = facts["settings"], copy.times
     designs = "infinitely many" if chosen["designs"] is None else size(chosen["designs"])
     lines = [
@@ -103,7 +100,7 @@ def _heading(facts: Mapping[str, Any], copy: StudyCopy, now: float) -> list[str]
     if chosen["stop"]:
         lines.append(f"Stops at {', '.join(f'{rule} {limit:g}' for rule, limit in chosen['stop'].items())}.")
     lines.append(f"Begun {moment(times[0], now)}; {facts['events']} events, the last {moment(times[-1], now)}.")
-    return [*map(in_words, lines), _money(facts)]
+    return [*lines, _money(facts, unit)]
 
 
 def _is_said(value: object) -> bool:
@@ -114,16 +111,17 @@ def _said(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _money(facts: Mapping[str, Any]) -> str:
+def _money(facts: Mapping[str, Any], unit: str) -> str:
     spent, budget, held = facts["spent"], facts["budget"], facts["reserved"]
-    flight = f"; {held:.4g} more expected for what is in flight" if facts["in_flight"] else ""
+    flight = f"; {money(held, None, unit)} more expected for what is in flight" if facts["in_flight"] else ""
     if budget is None:
-        return f"Spent {spent:.4g}, without a limit{flight}."
+        return f"Spent {money(spent, None, unit)}, without a limit{flight}."
     share = f" ({spent / budget:.0%})" if budget else ""
-    return f"Spent {spent:.4g} of {budget:.5g}{share}{flight}; {max(0.0, budget - spent - held):.4g} left."
+    left = money(max(0.0, budget - spent - held), None, unit)
+    return f"Spent {money(spent, budget, unit)}{share}{flight}; {left} left."
 
 
-def _objectives(rows: Sequence[Mapping[str, Any]]) -> Any:
+def _objectives(rows: Sequence[Mapping[str, Any]], unit: str) -> Any:
     from rich.table import Table
     from rich.text import Text
 
@@ -131,16 +129,17 @@ def _objectives(rows: Sequence[Mapping[str, Any]]) -> Any:
     states += [state for state in ("impossible", "released", "added") if any(row[state] for row in rows)]
     lost = ["lost_cost"] if any(row["lost_cost"] for row in rows) else []
     table = Table(box=None, pad_edge=False)
-    for heading in ("objective", *states, "cost", *(name.replace("_", " ") for name in lost), "mean cost"):
+    sums = [f"{name}{f' [{unit}]' if unit else ''}" for name in ("cost", *(["lost cost"] if lost else []), "mean cost")]
+    for heading in ("objective", *states, *sums):
         name = heading == "objective"
-        table.add_column(heading, justify="left" if name else "right", overflow="fold", no_wrap=not name)
+        table.add_column(Text(heading), justify="left" if name else "right", overflow="fold", no_wrap=not name)
     for row in rows:
-        title = row["name"] + (f" ({row['unit']})" if row["unit"] else "")
+        title = row["name"] + (f" [{row['unit']}]" if row["unit"] else "")
         if row["measured_with"]:
             cells = [str(row["values"]), *("" for _ in states[1:]), "", *("" for _ in lost), ""]
         else:
-            mean = "-" if row["mean_cost"] is None else f"{row['mean_cost']:.3g}"
-            costs = [f"{row[name]:.4g}" for name in ("cost", *lost)]
+            mean = "-" if row["mean_cost"] is None else figure(row["mean_cost"], 3)
+            costs = [figure(row[name]) for name in ("cost", *lost)]
             cells = [*(str(row[state]) for state in states), *costs, mean]
         table.add_row(*map(Text, (in_words(title), *cells)))
     return table
@@ -176,10 +175,16 @@ def _failure(row: Mapping[str, Any]) -> str:
     return f"{row['number']} {row['objective']} of {options(row['design'])}: {impossible}{reason}"
 
 
+def _front_facts(copy: StudyCopy) -> dict[str, Any]:
+    return {"front": copy.study.front().records(), "hypervolume": copy.study.summary().hypervolume}
+
+
 def _print_front(copy: StudyCopy, console: Console) -> None:
     from flexibo.progress import print_front
 
     console.print()
     print_front(copy.study, console)
+    if volume := copy.study.summary().hypervolume:
+        console.print(f"Hypervolume {figure(volume, 6)}")
     if "surrogate" in copy.missing:
         console.print("Predicted with the method's own surrogate: the study's own is not stored.")

@@ -63,10 +63,14 @@ def interruptible(console: Console, kept: str) -> Iterator[None]:
 
 
 @contextmanager
-def terminable() -> Iterator[None]:
-    """A context in which SIGTERM does what Ctrl-C does: the study keeps what was measured and stops."""
-    with _terminable([], None):
-        yield
+def terminable() -> Iterator[list[int]]:
+    """A context in which SIGTERM does what Ctrl-C does: the study keeps what was measured and stops.
+
+    The list that it gives holds the number of SIGTERM once one came.
+    """
+    ended: list[int] = []
+    with _terminable(ended, None):
+        yield ended
 
 
 @contextmanager
@@ -79,7 +83,13 @@ def _terminable(ended: list[int], interrupt: object) -> Iterator[None]:
         ended.append(number)
         signal.raise_signal(signal.SIGINT)
 
+    def interrupt_if_ended(number: int, frame: FrameType | None) -> None:
+        if ended:
+            raise KeyboardInterrupt
+
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    if interrupt is None and before[signal.SIGINT] == signal.SIG_IGN:
+        interrupt = interrupt_if_ended  # in the background of a shell, Ctrl-C is ignored but SIGTERM is not
     signal.signal(signal.SIGTERM, terminate)
     if interrupt is not None:
         signal.signal(signal.SIGINT, interrupt)  # type: ignore[arg-type]  # it is a handler

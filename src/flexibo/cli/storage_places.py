@@ -16,6 +16,12 @@ def storage_url(given: str, *, folder: Path = Path()) -> str:
     files = sorted(path.name for path in folder.glob("*.db") if path.is_file())
     if len(files) == 1:
         return f"sqlite:///{folder / files[0]}"
-    found = f"there are {', '.join(files[:4])}{', ...' if len(files) > 4 else ''} here" if files else "there is no file"
-    example = f"sqlite:///{files[0]}" if files else "sqlite:///FILE"
-    raise InvalidValueError(f"No storage was named ({found}); give one such as --storage {example}, or set {VARIABLE}.")
+    if not files:
+        raise InvalidValueError(
+            "No storage was named, and there is no .db file here; begin with flexibo init or flexibo run, give one "
+            f"such as --storage sqlite:///FILE, or set {VARIABLE}."
+        )
+    found = f"there are {', '.join(files[:4])}{', ...' if len(files) > 4 else ''} here"
+    raise InvalidValueError(
+        f"No storage was named ({found}); give one such as --storage sqlite:///{files[0]}, or set {VARIABLE}."
+    )

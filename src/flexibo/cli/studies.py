@@ -10,6 +10,7 @@ import typer
 
 from flexibo.cli.screen import duration, harmless_console, in_words, print_json
 from flexibo.cli.storage_options import JSONFlag, StorageURL, storage_url
+from flexibo.figures import cost_unit, money
 
 
 def list_studies(storage: StorageURL = "", json: JSONFlag = False) -> None:
@@ -35,7 +36,8 @@ def _row(url: str, name: str, events: int) -> dict[str, Any]:
 
     try:
         copy = study_copy(url, name)
-        return overview(copy, records(copy.study.history, copy.times))
+        found = overview(copy, records(copy.study.history, copy.times))
+        return {**found, "cost_unit": cost_unit(copy.study.history.origin)}
     except FlexiBOError as error:
         return {"name": name, "events": events, "error": str(error)}
 
@@ -62,14 +64,13 @@ def _cells(row: dict[str, Any], now: float) -> tuple[str, ...]:
     if "error" in row:
         return row["name"], "?", "?", "", "", "", ""
     objectives = row["objectives"]
-    budget = "" if row["budget"] is None else f" of {row['budget']:.5g}"
     return (
         row["name"],
         row["method"],
         "\n".join(f"{in_words(objective['name'])} {objective['values']}" for objective in objectives),
         str(sum(objective["pending"] for objective in objectives)),
         str(sum(objective["failed"] + objective["impossible"] for objective in objectives)),
-        f"{row['spent']:.4g}{budget}",
+        money(row["spent"], row["budget"], row["cost_unit"]),
         _ago(row["last_event"], now),
     )
 

@@ -68,7 +68,12 @@ Only: TypeAlias = Annotated[
     typer.Option(help="Measure only these objectives here; other processes or machines measure the others."),
 ]
 ExecutorName: TypeAlias = Annotated[
-    str, typer.Option("--executor", help="Where evaluations are measured: inline, processes, dask or ray.")
+    str,
+    typer.Option(
+        "--executor",
+        help="Where evaluations are measured: inline, processes, dask or ray.",
+        show_default="the file's, or inline",
+    ),
 ]
 Workers: TypeAlias = Annotated[
     int | None, typer.Option(min=1, help="How many evaluations at a time, with another executor than inline.")
@@ -77,7 +82,11 @@ Address: TypeAlias = Annotated[
     str, typer.Option(help="HOST:PORT of a Dask or Ray cluster; without one, a local one is started.")
 ]
 Lease: TypeAlias = Annotated[
-    str, typer.Option(help="Others may take over what is measured here after so long without a sign of life.")
+    str,
+    typer.Option(
+        help="Others may take over what is measured here after so long without a sign of life.",
+        show_default="the file's, or 60s",
+    ),
 ]
 Idle: TypeAlias = Annotated[
     str,

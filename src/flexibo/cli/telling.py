@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flexibo.cli.asking import study_by_hand
+from flexibo.cli.asking import HAND, study_by_hand
 from flexibo.cli.screen import in_words, print_json
 from flexibo.cli.storage_options import JSONFlag, StorageURL, StudyName, storage_url
+from flexibo.figures import cost_unit, money
 
 if TYPE_CHECKING:
     from flexibo.events import Evaluation
@@ -40,6 +41,14 @@ def tell(
         bool, typer.Option("--impossible", help="With --failed: never try this design again.")
     ] = False,
     released: Annotated[bool, typer.Option("--released", help="Give it back; it was not attempted.")] = False,
+    hand: Annotated[
+        str,
+        typer.Option(
+            help="Who was asked, where 'flexibo ask' named one: another may have been asked the same before.",
+            envvar=HAND,
+            show_default=False,
+        ),
+    ] = "",
     storage: StorageURL = "",
     name: StudyName = "",
     json: JSONFlag = False,
@@ -48,7 +57,7 @@ def tell(
     given = values or []
     _check_one_answer(given, failed, impossible, released, cost)
     url = storage_url(storage)
-    hand = _asker(url, name, number)
+    hand = _asker(url, name, number, hand)
     study = study_by_hand(url, name, hand=hand, lease=LEASE)
     try:
         evaluation = _answerable(study, number, hand)
@@ -78,18 +87,28 @@ def _check_one_answer(values: Sequence[str], failed: str | None, impossible: boo
         raise InvalidValueError("--cost is of an attempt, and --released means that there was none; leave one out.")
 
 
-def _asker(url: str, name: str, number: int) -> str:
-    """The hand that was asked an evaluation last; it may have lost it to others meanwhile."""
+def _asker(url: str, name: str, number: int, named: str) -> str:
+    """The hand that was asked an evaluation: the named one, or the first that has not answered it."""
     from flexibo.errors import InvalidValueError
     from flexibo.loading import stored_study
     from flexibo.storage.presence import is_hand
 
     place, study, _ = stored_study(url, name or None)
-    handed = [content for content in place.read() if content.get("event") in ("asked", "reissued")]
+    contents = place.read()
+    handed = [content for content in contents if content.get("event") in ("asked", "reissued")]
     askers = [content.get("worker") for content in handed if content.get("number") == number]
-    hands = [worker for worker in askers if is_hand(worker)]
+    hands = [str(worker) for worker in askers if is_hand(worker)]
+    if named and hands:
+        if named not in hands:
+            raise InvalidValueError(
+                f"Evaluation {number} of study {study!r} was not asked by {named!r}; leave --hand ({HAND}) out, or "
+                "give what flexibo ask printed with this number. Nothing was told."
+            )
+        return named
     if hands:
-        return str(hands[-1])
+        answers = [content for content in contents if content.get("event") in ("told", "failed", "spent")]
+        answered = {content.get("worker") for content in answers if content.get("number") == number}
+        return next((one for one in hands if one not in answered), hands[-1])
     if askers:
         raise InvalidValueError(
             f"Evaluation {number} of study {study!r} was asked by a program and not with flexibo ask; its program "
@@ -126,7 +145,7 @@ def _release(study: Study, evaluation: Evaluation, hand: str) -> str:
     if holder is None or holder.worker != hand:
         raise InvalidValueError(
             f"Evaluation {evaluation.number} is not out any more: its lease was over, and others may measure it. There "
-            "is nothing to give back."
+            "is nothing to give back; who was asked it after another gives the --hand that flexibo ask printed."
         )
     study.release(evaluation)
     return "given back"
@@ -166,6 +185,6 @@ def _say(study: Study, evaluation: Evaluation, told: str, *, counted: bool, cost
         print_json(facts)
         return
     price = "" if cost is None else f", cost {cost:g}" if cost else ", without a cost (the budget is not charged)"
-    limit = "" if study.budget is None else f" of {study.budget:.5g}"
+    spent = money(study.spent, study.budget, cost_unit(study.history.origin))
     late = "" if counted else " Another worker has it or has answered it: only the cost counts."
-    typer.echo(in_words(f"Evaluation {evaluation.number}: {told}{price}.{late} Spent {study.spent:.4g}{limit}."))
+    typer.echo(in_words(f"Evaluation {evaluation.number}: {told}{price}.{late} Spent {spent}."))

@@ -51,23 +51,51 @@ def _options() -> dict[str, str]:
 
 def _objectives(options: Sequence[str]) -> list[ObjectiveAnswer]:
     """At least two objectives."""
-    from flexibo.studyfile.writing import ObjectiveAnswer, measure_problem
-
     typer.echo("\nObjectives: what is measured, at least two. An empty name ends the list.")
     typer.echo("  Each is measured by a command, where {option} stands for a value and the last line is the result,")
-    typer.echo("  or by a function of Python, as module:function.")
+    typer.echo("  or by a function of Python, as module:function, or by hand: you are asked, and tell the values.")
     found: list[ObjectiveAnswer] = []
     while name := _asked(
         f"Objective {len(found) + 1}",
         empty=len(found) > 1,
         check=lambda name: _taken(name, "objective", [objective.name for objective in found]),
     ):
-        shown = one_line(name)
-        direction = _asked(f"Direction of {shown}: min (less is better) or max", default="min", check=_no_direction)
-        unit = _asked(f"Unit of {shown}, may be empty", empty=True)
-        how = _asked(f"Command or module:function of {shown}", check=lambda answer: measure_problem(answer, options))
-        found.append(ObjectiveAnswer(name, direction, unit, how))
+        found.append(_objective(name, options))
     return found
+
+
+def _objective(name: str, options: Sequence[str]) -> ObjectiveAnswer:
+    """What an objective is, how it is measured, what it depends on, and how well it can be known."""
+    from flexibo.studyfile.writing import ObjectiveAnswer, measure_problem, number_problem
+
+    shown = one_line(name)
+    direction = _asked(f"Direction of {shown}: min (less is better) or max", default="min", check=_no_direction)
+    unit = _asked(f"Unit of {shown}, may be empty", empty=True)
+    how = _asked(
+        f"How {shown} is measured: a command, module:function, or hand",
+        check=lambda answer: measure_problem(answer, options),
+    )
+    depends = _depends(shown, how, options)
+    beyond, side = ("exceed", "at most") if direction == "min" else ("fall below", "at least")
+    bound = _asked(f"Value that {shown} must not {beyond}, may be empty", empty=True, check=number_problem)
+    optimise = bool(bound) and typer.confirm(f"Optimise {shown} too, rather than only keep it {side} {bound}?")
+    noisy = typer.confirm(f"Does {shown} of one design differ when it is measured twice?")
+    return ObjectiveAnswer(name, direction, unit, how, depends, bound, optimise, noisy)
+
+
+def _depends(shown: str, how: str, options: Sequence[str]) -> tuple[str, ...] | None:
+    """The options that an objective depends on, by default those that its command names; None for all."""
+    from flexibo.studyfile.writing import dependence_problem, named_options, used_options
+
+    if len(options) == 1 or any("," in option for option in options):
+        return None
+    used = used_options(how, options)
+    answer = _asked(
+        f"Options that {shown} depends on, or all",
+        default=", ".join(used) if used and len(used) < len(options) else "all",
+        check=lambda answer: dependence_problem(answer, used, options),
+    )
+    return named_options(answer, options)
 
 
 def _asked(question: str, *, default: str = "", empty: bool = False, check: Check = lambda answer: "") -> str:

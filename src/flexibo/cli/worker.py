@@ -78,6 +78,10 @@ def worker(
     if found is not None and (change := note_change(study, found.file)):
         say(change)
     mine, sentences = offered(study.history, leads_of(study.history, names(only or [])), here)
+    if found is not None:
+        by_hand = [name for name in mine if name in found.file.by_hand]
+        mine = [name for name in mine if name not in by_hand]
+        sentences += [f"{name} is measured by hand: flexibo ask --only {name}." for name in by_hand]
     for sentence in sentences:
         say(sentence)
     if not mine:
@@ -184,7 +188,7 @@ def _awaited(url: str, name: str, patience: float) -> str:
     from flexibo.loading import stored_study
 
     until, has_said = time.monotonic() + patience, False
-    while not _is_there(url, name) and time.monotonic() < until:
+    while not is_there(url, name) and time.monotonic() < until:
         if not has_said:
             say(f"Waiting for the study{f' {name!r}' if name else ''} to be begun.")
         has_said = True
@@ -192,7 +196,7 @@ def _awaited(url: str, name: str, patience: float) -> str:
     return stored_study(url, name or None)[1]
 
 
-def _is_there(url: str, name: str) -> bool:
+def is_there(url: str, name: str) -> bool:
     """Whether the study was begun; a database that cannot be used is an error rather than a reason to wait."""
     from flexibo.storage import stored_studies
 

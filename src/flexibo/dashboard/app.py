@@ -14,13 +14,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from flexibo.dashboard.facts import Facts
 from flexibo.dashboard.files import File, page, page_files
 from flexibo.dashboard.following import Follower
 from flexibo.dashboard.guard import Access, Guard
-from flexibo.dashboard.live import LiveFeed
+from flexibo.dashboard.live import MOST_PAGES, LiveFeed
 from flexibo.dashboard.measured import measured_front
 from flexibo.dashboard.pictures import LIMIT, VIEWS, Picture, slice_picture
 from flexibo.dashboard.sending import Body
@@ -31,6 +31,7 @@ from flexibo.transfer import table_lines
 from flexibo.words import one_line
 
 JSON = "application/json"
+EVENTS = "text/event-stream"
 VERSION_HEADER = "X-Flexibo-Version"
 AGAIN_HEADER = "X-Flexibo-Again"
 GLANCE, GLANCES = 0.03, 10
@@ -44,11 +45,12 @@ class Dashboard:
 
     Args:
         watch: Watches the storages.
+        most_pages: So many pages may follow the live feed at a time.
     """
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch, *, most_pages: int = MOST_PAGES) -> None:
         self.watch = watch
-        self.feed = LiveFeed(watch)
+        self.feed = LiveFeed(watch, most=most_pages)
         self._minds: dict[str, tuple[Follower, Facts, Thinker]] = {}
 
     def routes(self) -> list[Route]:
@@ -79,8 +81,11 @@ class Dashboard:
         return _sent(request, Body.of(await run_in_threadpool(self.watch.summary)))
 
     async def _live(self, request: Request) -> Response:
-        stream = self.feed.stream() if request.method == "GET" else iter(())
-        return StreamingResponse(stream, media_type="text/event-stream")
+        if request.method != "GET":
+            return StreamingResponse(iter(()), media_type=EVENTS)
+        if not self.feed.admit():
+            raise HTTPException(503, "Too many pages are open on this dashboard; close some of them.")
+        return _Stream(self.feed)
 
     async def _study(self, request: Request) -> Response:
         _, facts, _ = await self._found(request)
@@ -131,7 +136,10 @@ class Dashboard:
     async def _found(self, request: Request) -> tuple[Follower, Facts, Thinker]:
         """The study that a request names."""
         await self.feed.first_look()
-        found = self.watch.followers().get(request.path_params["id"])
+        followers = self.watch.followers()
+        for gone in self._minds.keys() - followers.keys():
+            del self._minds[gone]
+        found = followers.get(request.path_params["id"])
         if found is None:
             raise HTTPException(404, "There is no such study here; it may have been deleted, or its storage moved.")
         return self._mind(*found)
@@ -143,9 +151,30 @@ class Dashboard:
         return mind
 
 
-def dashboard_app(urls: Sequence[str], access: Access) -> tuple[ASGIApp, Dashboard]:
-    """The application that shows the studies of these storages, and what answers in it."""
-    dashboard = Dashboard(Watch(urls))
+class _Stream(StreamingResponse):
+    """The live feed for one page, which gives its place back however it ends."""
+
+    def __init__(self, feed: LiveFeed) -> None:
+        super().__init__(feed.stream(), media_type=EVENTS)
+        self._feed = feed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send until the page hangs up."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._feed.leave()
+
+
+def dashboard_app(urls: Sequence[str], access: Access, *, most_pages: int = MOST_PAGES) -> tuple[ASGIApp, Dashboard]:
+    """The application that shows the studies of these storages, and what answers in it.
+
+    Args:
+        urls: The storages.
+        access: Who may ask.
+        most_pages: So many pages may follow the live feed at a time.
+    """
+    dashboard = Dashboard(Watch(urls), most_pages=most_pages)
     handlers: Any = {HTTPException: _http_error, FlexiBOError: _mistake, Exception: _failure}
     app = Starlette(routes=dashboard.routes(), exception_handlers=handlers)
     app.router.redirect_slashes = False
@@ -154,8 +183,8 @@ def dashboard_app(urls: Sequence[str], access: Access) -> tuple[ASGIApp, Dashboa
 
 def _csv(follower: Follower) -> bytes:
     with follower.lock:
-        if follower.copy is None:
-            raise HTTPException(503, "The study has not been read yet; try again in a moment.")
+        if follower.copy is None or follower.is_reading:
+            raise HTTPException(503, "The study has not been read to its end yet; try again in a moment.")
         history, found = follower.copy.study.history, follower.copy.records
     return "".join(table_lines(history, found)).encode("utf-8", "replace")
 

@@ -43,9 +43,8 @@ class Facts:
             if self._of_version[0] != follower.version:
                 self._of_version = follower.version, _of_version(follower.copy, copy)
             queue = standing.in_flight(copy, follower.copy.pending(), said["now"])
-        return (
-            said | self._of_version[1] | {"queue": queue, "reserved": sum(row["expected_cost"] or 0.0 for row in queue)}
-        )
+            reserved = standing.reserved(copy)
+        return said | self._of_version[1] | {"queue": queue, "reserved": reserved}
 
 
 def _of_version(growing: GrowingCopy, copy: StudyCopy) -> dict[str, Any]:

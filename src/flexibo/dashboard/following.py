@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import threading
 import time
@@ -16,12 +17,14 @@ from flexibo.errors import FlexiBOError
 from flexibo.storage import Sign, StorageError
 from flexibo.storage.base import Content
 from flexibo.storage.sql import SQLStorage
+from flexibo.views.axes import COST_UNIT
 from flexibo.words import one_line
 
 PATIENCE = 3.0
 """Seconds until a storage that is busy or away is given up for now: it is looked at again soon."""
 STEP = 500
 """So many events are learned before others get their turn."""
+NO_ENDS = ("", "")
 DAMAGE_REST = 10.0
 """Seconds until a study that could not be read is tried again."""
 
@@ -48,36 +51,39 @@ class Follower:
         self.contents: list[Content] = []
         self.generation = 0
         """Grows when the study begins anew, because another one took its place."""
+        self.version = _version(0, [])
+        """Changes whenever the study has, and is another one for another study, also in another dashboard."""
         self._url = url
         self._clock = clock
-        self._stored = 0
+        self._stored, self._ends = 0, NO_ENDS
         self._was_read = False
         self._retry = 0.0
         self._beats = Beats(clock)
 
-    @property
-    def version(self) -> str:
-        """Changes whenever the study has."""
-        return f"{self.generation}.{len(self.contents)}"
-
-    def is_behind(self, stored: int) -> bool:
+    def is_behind(self, stored: int, ends: tuple[str, str] = NO_ENDS) -> bool:
         """Whether a look is worth while: there are other events than before, or workers whose signs may have changed.
 
         Args:
             stored: How many events its storage holds now.
+            ends: What tells the first and the last of them from others.
         """
+        if (stored, ends) != (self._stored, self._ends):
+            return True
         if self.problem:
-            return stored != self._stored or self._clock() >= self._retry
-        return stored != self._stored or stored != len(self.contents) or bool(self.workers)
+            return self._clock() >= self._retry
+        return stored != len(self.contents) or bool(self.workers)
 
-    def look(self, stored: int, report: Callable[[], None]) -> None:
+    def look(self, stored: int, report: Callable[[], None], ends: tuple[str, str] = NO_ENDS) -> None:
         """Learn what was written since the last look; an error is kept as the `problem`, for people.
 
         Args:
             stored: How many events its storage holds.
             report: Called now and then while there is much to learn.
+            ends: What tells the first and the last of them from others.
         """
-        self._stored = stored
+        if self.contents and self._is_another(stored, ends):
+            self._begin_anew()
+        self._stored, self._ends = stored, ends
         try:
             self._learn(self._read(), report)
         except FlexiBOError as error:
@@ -119,6 +125,10 @@ class Follower:
                 said |= _numbers(self.copy)
             return said
 
+    def _is_another(self, stored: int, ends: tuple[str, str]) -> bool:
+        """Whether what is stored has another beginning, or another end after as many events."""
+        return ends[0] != self._ends[0] or (stored == self._stored and ends != self._ends)
+
     def _read(self) -> list[Content]:
         """The events that were not learned yet; where another study took the place of this one, it begins anew."""
         known = len(self.contents)
@@ -140,24 +150,35 @@ class Follower:
         if self.copy is None:
             with self.lock:
                 self.copy = GrowingCopy(contents[0], self.name)
-                self.contents.append(contents[0])
+                self._keep(contents[:1])
             start = 1
         for i in range(start, len(contents), STEP):
             part = contents[i : i + STEP]
             with self.lock:
                 self.copy.learn(part)
-                self.contents.extend(part)
+                self._keep(part)
             if i + STEP < len(contents):
                 report()
+
+    def _keep(self, learned: Sequence[Content]) -> None:
+        self.contents.extend(learned)
+        self.version = _version(self.generation, self.contents)
 
     def _begin_anew(self) -> None:
         with self.lock:
             self.copy, self.contents, self._was_read = None, [], False
             self.generation += 1
+            self.version = _version(self.generation, [])
 
     def _fail(self, sentence: str) -> None:
         self.problem = one_line(sentence)
         self._retry = self._clock() + DAMAGE_REST
+
+
+def _version(generation: int, contents: Sequence[Content]) -> str:
+    """Tells the events of one study from others: by how many there are, and by what the first and the last one say."""
+    ends = json.dumps([*contents[:1], *contents[-1:]], sort_keys=True)
+    return f"{generation}.{len(contents)}.{hashlib.sha256(ends.encode()).hexdigest()[:12]}"
 
 
 def _numbers(copy: GrowingCopy) -> dict[str, Any]:
@@ -166,6 +187,7 @@ def _numbers(copy: GrowingCopy) -> dict[str, Any]:
         "method": copy.study.method.name,
         "spent": history.spent,
         "budget": history.budget,
+        "cost_unit": COST_UNIT,
         "measured": sum(history.told.values()),
         "pending": len(history.pending),
         "failed": sum(history.failed_attempts.values()),

@@ -96,7 +96,7 @@ class Guard:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         elif scope["type"] == "http":
-            await self._answer(scope, receive, _with_headers(send))
+            await self._answer(scope, receive, with_headers(send))
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         access, headers = self._access, scope["headers"]
@@ -124,7 +124,7 @@ async def refuse(send: Send, status: int, sentence: str, headers: dict[str, str]
     await send({"type": "http.response.body", "body": body})
 
 
-def _with_headers(send: Send) -> Send:
+def with_headers(send: Send) -> Send:
     """Send with the headers of every answer."""
 
     async def sending(message: Message) -> None:

@@ -16,6 +16,8 @@ PULSE = 5.0
 """Seconds after which a page is told that nothing has changed."""
 PAUSE = 0.25
 """Seconds between two messages at least, however much is written."""
+MOST_PAGES = 64
+"""So many pages follow at a time at most."""
 FIRST_LOOK = 5.0
 """Seconds for which the first request waits until the storages have been looked at."""
 
@@ -25,10 +27,13 @@ class LiveFeed:
 
     Args:
         watch: Watches the storages.
+        most: So many pages may follow at a time.
     """
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch, *, most: int = MOST_PAGES) -> None:
         self._watch = watch
+        self._most = most
+        self._followed = 0
         self._closed = False
         self._wake: set[asyncio.Event] = set()
         self._made: tuple[int, dict[str, Any]] = (-1, {})
@@ -38,6 +43,17 @@ class LiveFeed:
         self._closed = True
         for wake in self._wake:
             wake.set()
+
+    def admit(self) -> bool:
+        """Take a place among the pages that follow, where one is free; `leave` gives it back."""
+        if self._followed >= self._most:
+            return False
+        self._followed += 1
+        return True
+
+    def leave(self) -> None:
+        """Give a place back."""
+        self._followed -= 1
 
     async def first_look(self) -> None:
         """Return when the storages have been looked at, or after a while: one of them may be slow."""

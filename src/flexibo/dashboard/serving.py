@@ -13,20 +13,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from types import FrameType
 
-import h11
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from flexibo.dashboard.app import Dashboard, dashboard_app
-from flexibo.dashboard.guard import HEADERS, LOOPBACK_NAMES, Access
-from flexibo.dashboard.sending import json_bytes
+from flexibo.dashboard.connections import BACKLOG, Complaints, Protocol, most_connections
+from flexibo.dashboard.guard import LOOPBACK_NAMES, Access
+from flexibo.dashboard.live import MOST_PAGES
 from flexibo.errors import InvalidValueError
 
 SHORTEST_TOKEN = 16
 """Letters of a token that nobody guesses."""
 LAST_REQUESTS = 1
 """Seconds that requests get to end when the server does."""
-MALFORMED = "This is no HTTP request that can be understood."
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +96,13 @@ def serve(urls: Sequence[str], place: Place, token: str | None, *, ready: Callab
         ready: Called when requests are answered.
     """
     hosts = LOOPBACK_NAMES | {place.host.lower()} if place.is_loopback else None
-    app, dashboard = dashboard_app(urls, Access(token, hosts, cookie=f"flexibo-{place.port}"))
+    access = Access(token, hosts, cookie=f"flexibo-{place.port}")
+    pages = min(MOST_PAGES, most_connections() // 2)  # the other half is for what they ask
+    app, dashboard = dashboard_app(urls, access, most_pages=pages)
     config = uvicorn.Config(
         app,
-        http=_Protocol,
+        http=Protocol,
+        backlog=BACKLOG,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -126,6 +127,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer."""
         self._loop = asyncio.get_running_loop()
+        self._loop.set_exception_handler(Complaints())
         await super().startup(sockets)
         self._ready()
 
@@ -135,23 +137,6 @@ class _Server(uvicorn.Server):
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._dashboard.feed.close)
         super().handle_exit(sig, frame)
-
-
-class _Protocol(H11Protocol):
-    """HTTP whose refusal of what is malformed carries the headers of every answer."""
-
-    def send_400_response(self, msg: str) -> None:
-        """Refuse what is no request, and hang up."""
-        body = json_bytes({"error": MALFORMED})
-        own = {"content-type": "application/json", "content-length": str(len(body)), "connection": "close"}
-        headers = [(name.encode(), value.encode()) for name, value in {**HEADERS, **own}.items()]
-        for event in (
-            h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
-            h11.Data(data=body),
-            h11.EndOfMessage(),
-        ):
-            self.transport.write(self.conn.send(event) or b"")
-        self.transport.close()
 
 
 def _why_not(error: OSError, host: str, port: int) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from flexibo.dashboard.following import PATIENCE, Follower
 from flexibo.errors import FlexiBOError
 from flexibo.storage import shown_url, stored_studies
+from flexibo.storage.sql import StoredStudy
 from flexibo.words import one_line
 
 PERIOD = 1.0
@@ -57,7 +58,7 @@ class StorageWatch:
         else:
             self.problem = ""
             self.looked = self._clock()
-            self._follow({study.name: study.events for study in found})
+            self._follow({study.name: study for study in found})
             self.looked = self._clock()
         self._report()
 
@@ -66,15 +67,16 @@ class StorageWatch:
         age = None if self.looked is None else self._clock() - self.looked
         return {"storage": self.shown, "problem": self.problem or None, "seconds_since_read": age}
 
-    def _follow(self, stored: dict[str, int]) -> None:
+    def _follow(self, stored: dict[str, StoredStudy]) -> None:
         followers = {
             name: self.followers.get(name) or Follower(self._url, name, self._key, clock=self._clock) for name in stored
         }
         self.followers = followers
         self._report()
-        for name, follower in sorted(followers.items(), key=lambda item: stored[item[0]]):  # the quick ones first
-            if follower.is_behind(stored[name]):
-                follower.look(stored[name], self._report)
+        for name, follower in sorted(followers.items(), key=lambda item: stored[item[0]].events):  # quick ones first
+            study = stored[name]
+            if follower.is_behind(study.events, study.ends):
+                follower.look(study.events, self._report, study.ends)
                 self._report()
 
 

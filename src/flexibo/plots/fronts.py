@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -107,6 +107,11 @@ def _coordinates(points: Sequence[FrontPoint], axis: Axis) -> list[float]:
     return [value for point in points if (value := point.values[axis.name]) is not None]
 
 
+def _spreads(points: Sequence[FrontPoint], axis: Axis) -> list[tuple[float, float]]:
+    """The values of designs with their standard deviations."""
+    return [(v, point.deviations[axis.name]) for point in points if (v := point.values[axis.name]) is not None]
+
+
 def _markers(ax: Axes, points: Sequence[FrontPoint], first: Axis, second: Axis, kind: str, label: str) -> None:
     x, y = _coordinates(points, first), _coordinates(points, second)
     ax.plot(x, y, label=label, zorder=2, **style.marker_style(LOOKS[kind]))
@@ -136,8 +141,12 @@ def _with_errors(ax: Axes, points: Sequence[FrontPoint], first: Axis, second: Ax
 def _frame(ax: Axes, placed: Sequence[FrontPoint], first: Axis, second: Axis) -> None:
     """Show the front and the measured designs; the region may reach far beyond them."""
     shown = [point for point in placed if point.kind != "half"] or list(placed)
-    style.scale(ax, "x", _coordinates(shown, first), log=first.log)
-    style.scale(ax, "y", _coordinates(shown, second), log=second.log)
+    best = [point for point in shown if point.kind in ON_FRONT]
+    sides: tuple[tuple[Literal["x", "y"], Axis], ...] = (("x", first), ("y", second))
+    for side, axis in sides:
+        bars = [(value - spread, value + spread) for value, spread in _spreads(best, axis)]
+        others = [*_coordinates(placed, axis), *([] if axis.bound is None else [axis.bound])]
+        style.scale(ax, side, _coordinates(shown, axis), log=axis.log, bars=bars, others=others)
 
 
 def _draw_unplaced(ax: Axes, view: FrontView, first: Axis, second: Axis) -> None:

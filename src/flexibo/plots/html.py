@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from flexibo import views, web
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.study import Study
+from flexibo.views.axes import axis_of
 
 
 class View(Protocol):
@@ -37,7 +38,7 @@ def to_html(study: Study, pictures: Sequence[str | View] | None = None, *, title
         study: The study.
         pictures: Names from `flexibo.web.PICTURES`, or views such as ``slice_view(study, "energy", "cores")``; by
             default the front, its course, the spending, the importance of the options, and all designs.
-        title: What stands above them; the objectives by default.
+        title: What stands above them; the study's name with its objectives and constraints by default.
     """
     return web.page(_title(study, title), _drawn(study, pictures))
 
@@ -64,8 +65,18 @@ def default_pictures(study: Study) -> tuple[str, ...]:
 
 
 def _title(study: Study, title: str) -> str:
-    *others, last = [objective.name for objective in study.objectives]
-    return title or f"A study of {', '.join(others)} and {last}"
+    """A title for a page: the study's name, what is optimised, and what is bounded."""
+    if title:
+        return title
+    optimised = [objective.name for objective in study.objectives if objective.optimise]
+    bounded = [f"{o.name} {axis_of(o, ()).bound_words}" for o in study.objectives if not o.optimise]
+    within = f", with {_listed(bounded)}" if bounded else ""
+    return f"{study.name}: {_listed(optimised)}{within}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _drawn(study: Study, pictures: Sequence[str | View] | None) -> list[tuple[str, dict[str, Any]]]:

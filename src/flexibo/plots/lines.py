@@ -11,6 +11,7 @@ from flexibo.plots import style
 from flexibo.plots.style import LOOKS, OTHER
 from flexibo.study import Study
 from flexibo.views import ParallelView, parallel_view
+from flexibo.views.numbers import number, telling_digits
 from flexibo.views.parallel import Line, ParallelAxis
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ class Upright:
             return [(self.place(self.names[i]), style.text(self.names[i], longest=12)) for i in few]
         if not self.high > self.low and not self.values:
             return []
-        return [(self.place(value), f"{value:.4g}") for value in self.values or self._marks()]
+        marks = self.values or self._marks()
+        digits = telling_digits(marks)
+        return [(self.place(value), number(value, digits)) for value in marks]
 
     def _marks(self) -> list[float]:
         """Round numbers along the scale."""

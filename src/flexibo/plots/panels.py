@@ -44,9 +44,16 @@ def pairs(study: Study, figure: Any = None) -> AnyArray:
                 ax.set_xlabel(style.objective_label(axes[column]), fontsize="small")
             if column == 0:
                 ax.set_ylabel(style.objective_label(axes[row + 1]), fontsize="small")
+            _thin_ticks(ax)
             ax.tick_params(labelsize="small", labelbottom=row == count - 1, labelleft=column == 0)
     labels = style.legend_entries(*(ax for ax in panels.ravel() if ax is not None))
     if labels:
         place = {"loc": "upper right"} if count > 1 else {"loc": "outside lower center", "ncols": 2}
         figure.legend(list(labels.values()), list(labels), fontsize="small", frameon=False, **place)
     return panels
+
+
+def _thin_ticks(ax: Any) -> None:
+    """Leave room between the numbers below a panel, which may be long."""
+    if ax.get_xscale() != "log":
+        ax.locator_params(axis="x", nbins=4)

@@ -18,6 +18,7 @@ from flexibo.plots.fronts import front
 from flexibo.plots.gain import gains
 from flexibo.plots.html import write_html
 from flexibo.plots.lines import parallel
+from flexibo.plots.mark import metadata
 from flexibo.plots.panels import pairs
 from flexibo.plots.slicing import most_important, slices
 from flexibo.plots.solids import front3d
@@ -88,7 +89,7 @@ def save(study: Study, path: str | Path, picture: str | None = None) -> None:
         # A name in a script that matplotlib's font does not have is drawn as boxes, and that is all.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         try:
-            figure.savefig(path, dpi=DOTS_PER_INCH)
+            figure.savefig(path, dpi=DOTS_PER_INCH, metadata=metadata(path.suffix))
         except OSError as error:
             reason = error.strerror or str(error)
             raise InvalidValueError(

@@ -26,6 +26,12 @@ LONGEST = 40
 MOST_TICKS = 5
 PLAIN_UP_TO = 100.0
 """A logarithmic scale that spans less than this has plain numbers rather than powers of ten."""
+MARGIN = 0.08
+"""What a side shows beyond its values, as a share of them: a marker at an end is drawn whole."""
+NEAR = 0.8
+"""Error bars and bounds are shown as far as this beyond the values, as a share of them."""
+SAME = 1e-6
+"""Values that differ by less than this share are written as differences from one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +49,12 @@ LOOKS = {
     "front-measured": Look("o", INK, False, 6.5, "front, measured"),
     "front-half": Look("D", PREDICTED, True, 6.5, "front, partly predicted"),
     "front-unsure": Look("s", DOUBTFUL, True, 6.5, "front, perhaps not feasible"),
-    "front-violating": Look("X", OTHER, False, 8.0, "violates a constraint"),
+    "front-violating": Look("X", OTHER, False, 8.0, "front, violates a constraint"),
     "measured": Look("o", OTHER, False, 3.6, "measured, dominated"),
     "half": Look("d", OTHER, True, 4.2, "partly predicted, dominated"),
-    "violating": Look("x", OTHER, False, 4.2, "not feasible"),
+    "violating": Look("x", OTHER, False, 4.2, "violates a constraint"),
 }
-"""How each kind of design is drawn, the most important first."""
+"""How each kind of design is drawn, the most important first; the scripts for browsers use the same names."""
 
 SERIES = (
     ("#0072B2", "-", "o", "//"),
@@ -86,7 +92,7 @@ def objective_label(axis: Axis) -> str:
 
 def bound_label(axis: Axis) -> str:
     """The bound of a constraint in words."""
-    return f"{text(axis.name)} {axis.bound_side} {axis.bound:g}"
+    return f"{text(axis.name)} {text(axis.bound_words)}"
 
 
 def new_figure(size: tuple[float, float] = SIZE) -> Figure:
@@ -115,18 +121,62 @@ def marker_style(look: Look) -> dict[str, Any]:
     }
 
 
-def scale(ax: Axes, side: Literal["x", "y"], values: Sequence[float], *, log: bool) -> None:
-    """Let a side show these values with a margin, on a logarithmic scale if that is asked for."""
+def scale(
+    ax: Axes,
+    side: Literal["x", "y"],
+    values: Sequence[float],
+    *,
+    log: bool,
+    bars: Sequence[tuple[float, float]] = (),
+    others: Sequence[float] = (),
+) -> None:
+    """Let a side show these values with a margin, on a logarithmic scale if that is asked for.
+
+    Args:
+        ax: The axes.
+        side: Which side of them.
+        values: What is shown, all of it.
+        log: Whether positive values are shown on a logarithmic scale.
+        bars: Lower and upper ends of error bars, shown unless they are very long.
+        others: Further values, shown where they are near.
+    """
     if not values:
         return
     low, high = min(values), max(values)
-    set_limits = ax.set_xlim if side == "x" else ax.set_ylim
-    if log and low > 0:
+    is_log = log and low > 0
+    if is_log:
         set_log(ax, side, low, high)
-        set_limits(low / 1.25, high * 1.25)
     else:
-        margin = 0.06 * ((high - low) or abs(high) or 1.0)
-        set_limits(low - margin, high + margin)
+        _write_whole(ax, side, is_whole=(high - low) >= SAME * max(abs(low), abs(high)))
+    first, last = _extent([_place(v, log=is_log) for v in (low, high)], bars, others, log=is_log)
+    margin = MARGIN * ((last - first) or (0.1 if is_log else abs(last) or 1.0))
+    ends = (first - margin, last + margin)
+    (ax.set_xlim if side == "x" else ax.set_ylim)(*(10.0**end if is_log else end for end in ends))
+
+
+def _write_whole(ax: Axes, side: Literal["x", "y"], *, is_whole: bool) -> None:
+    """Have numbers written as they are, not as differences; axes that write them in their own way keep it."""
+    formatter: Any = (ax.xaxis if side == "x" else ax.yaxis).get_major_formatter()
+    if hasattr(formatter, "set_useOffset"):
+        formatter.set_useOffset(not is_whole)
+
+
+def _extent(
+    ends: Sequence[float], bars: Sequence[tuple[float, float]], others: Sequence[float], *, log: bool
+) -> tuple[float, float]:
+    """The places from which and to which a side goes: its values, and what else is not far from them."""
+    first, last = ends
+    least, most = first - NEAR * (last - first), last + NEAR * (last - first)
+    near = [place for other in others if least <= (place := _place(other, log=log)) <= most]
+    lows, highs = ([_place(bar[end], log=log) for bar in bars] for end in (0, 1))
+    return max(least, min([first, *lows, *near])), min(most, max([last, *highs, *near]))
+
+
+def _place(value: float, *, log: bool) -> float:
+    """Where a value lies on a scale."""
+    if not log:
+        return value
+    return math.log10(value) if value > 0 else -math.inf
 
 
 def set_log(ax: Axes, side: Literal["x", "y"], low: float, high: float) -> None:

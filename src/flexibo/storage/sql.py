@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError
@@ -88,7 +89,7 @@ class SQLStorage:
             return {}  # an older version, whose workers did not sign
         query = sa.select(workers).where(workers.c.study == self._study).order_by(workers.c.worker)
         rows = self._session.do(lambda connection: connection.execute(query).all())
-        return {row.worker: Sign(row.beat, row.seconds, row.lease, json.loads(row.about)) for row in rows}
+        return {row.worker: Sign(row.beat, row.seconds, row.lease, _about(row.about)) for row in rows}
 
     def _make_ready(self) -> None:
         """Make the tables, or bring them up to date, before the first write."""
@@ -104,10 +105,12 @@ class StoredStudy:
     Attributes:
         name: Its name.
         events: The number of its events.
+        ends: What tells its first and its last event from those of another study that took its place.
     """
 
     name: str
     events: int
+    ends: tuple[str, str] = field(default=("", ""), compare=False)
 
 
 def stored_studies(url: str, *, patience: float = PATIENCE) -> list[StoredStudy]:
@@ -120,10 +123,29 @@ def stored_studies(url: str, *, patience: float = PATIENCE) -> list[StoredStudy]
     session, schema = _opened(url, create=False, patience=patience)
     if schema is None:
         return []
-    query = sa.select(events.c.study, sa.func.count()).group_by(events.c.study).order_by(events.c.study)
+    query = _studies_with_ends(has_tokens=schema == SCHEMA, is_sqlite=isinstance(session.database, SQLite))
     rows = session.do(lambda connection: connection.execute(query).all())
     session.close()
-    return [StoredStudy(name, number) for name, number in rows]
+    return [StoredStudy(str(name), number, (str(first), str(last))) for name, number, first, last in rows]
+
+
+def _studies_with_ends(*, has_tokens: bool, is_sqlite: bool) -> sa.Select[Any]:
+    """Each study with the number of its events, and with the tokens of its first and last one, or these themselves."""
+    study, number = events.c.study, events.c.number
+    ends = sa.func.min(number).label("low"), sa.func.max(number).label("high")
+    counted = sa.select(study, sa.func.count().label("events"), *ends).group_by(study).subquery()
+    first, last = events.alias(), events.alias()
+    marks: list[sa.ColumnElement[str]] = [
+        sa.func.coalesce(one.c.token, one.c.content) if has_tokens else one.c.content for one in (first, last)
+    ]
+    if is_sqlite:  # a damaged file may hold bytes that are no text
+        marks = [sa.func.hex(mark) for mark in marks]
+    return (
+        sa.select(counted.c.study, counted.c.events, *marks)
+        .join(first, (first.c.study == counted.c.study) & (first.c.number == counted.c.low))
+        .join(last, (last.c.study == counted.c.study) & (last.c.number == counted.c.high))
+        .order_by(counted.c.study)
+    )
 
 
 def _opened(url: str, *, create: bool, patience: float) -> tuple[Session, int | None]:
@@ -171,3 +193,12 @@ def _row(sign: Sign) -> dict[str, object]:
         "lease": float(sign.lease),
         "about": json_text(dict(sign.about)),
     }
+
+
+def _about(text: object) -> dict[str, Any]:
+    """What a worker said of itself; nothing, where that was damaged: its lease still decides."""
+    try:
+        about = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        about = None
+    return about if isinstance(about, dict) else {}

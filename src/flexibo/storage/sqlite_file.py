@@ -59,6 +59,8 @@ def _check_place(path: Path, *, create: bool) -> None:
     folder = path.absolute().parent
     if path.is_dir():
         raise NoSuchStorageError(f"{path} is a folder; name a file in it for the storage, such as {path / 'study.db'}.")
+    if path.exists() and not path.is_file():
+        raise StorageError(f"{path} is no file that can be kept, but a pipe or a device; name another for the storage.")
     if not folder.is_dir():
         raise NoSuchStorageError(f"{path} cannot be made: there is no folder {folder}; make it first.")
     if not path.exists():

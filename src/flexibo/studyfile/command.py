@@ -94,7 +94,8 @@ class Command:
         if ended.status == IMPOSSIBLE:
             raise DesignError(what)
         if ended.status in NOT_RUN:
-            raise MachineError(f"{what} The shell could not run it; mend the command, and go on.")
+            stop = "" if what.endswith((".", "!", "?")) else "."
+            raise MachineError(f"{what}{stop} The shell could not run it; mend the command, and go on.")
         raise CommandError(what)
 
 

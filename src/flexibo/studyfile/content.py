@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,14 +21,12 @@ class Content:
         shown: What it is called in messages.
         text: What it says.
         digest: The SHA-256 of its bytes.
-        is_own: Whether it belongs to this user (or to root) and is not open to everybody to write.
     """
 
     path: Path
     shown: str
     text: str
     digest: str
-    is_own: bool
 
 
 def read_content(path: Path) -> Content:
@@ -40,7 +36,6 @@ def read_content(path: Path) -> Content:
         if path.exists() and not path.is_file():  # reading from a pipe or a device might never end
             raise StudyFileError(f"{shown} is no file; give a study file such as study.yaml.")
         with open(path, "rb") as file:
-            status = os.fstat(file.fileno())
             data = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
         files = sorted(p.name for p in path.absolute().parent.glob("*") if p.suffix in SUFFIXES)
@@ -50,12 +45,12 @@ def read_content(path: Path) -> Content:
         raise StudyFileError(f"{shown} cannot be read: {error.strerror or error}; give another file.") from None
     if len(data) > MOST_BYTES:
         raise StudyFileError(f"{shown} is longer than {MOST_BYTES} bytes, too long for a study file.")
-    return content_of(data, path, is_own=_is_own(status))
+    return content_of(data, path)
 
 
-def content_of(data: bytes, path: Path, *, is_own: bool = True) -> Content:
+def content_of(data: bytes, path: Path) -> Content:
     """What bytes mean as a study file at a path."""
-    return Content(path.resolve(), str(path), _text(data, str(path)), hashlib.sha256(data).hexdigest(), is_own)
+    return Content(path.resolve(), str(path), _text(data, str(path)), hashlib.sha256(data).hexdigest())
 
 
 def _text(data: bytes, shown: str) -> str:
@@ -70,9 +65,3 @@ def _text(data: bytes, shown: str) -> str:
     if not text.strip():
         raise StudyFileError(f"{shown} is empty; flexibo init writes an example.")
     return text
-
-
-def _is_own(status: os.stat_result) -> bool:
-    if not hasattr(os, "geteuid"):
-        return True
-    return status.st_uid in (os.geteuid(), 0) and not status.st_mode & stat.S_IWOTH

@@ -11,6 +11,7 @@ from flexibo.studyfile.nodes import NOTHING, Listing, Node, Scalar, Table
 
 SYNONYMS: Mapping[str, str] = {
     "algorithm": "method",
+    "by": "measured_by",
     "callable": "function",
     "choices": "unordered",
     "code": "function",
@@ -36,6 +37,9 @@ SYNONYMS: Mapping[str, str] = {
     "values": "unordered",
 }
 """What other tools call our keys."""
+
+MOST = 1_000_000_000
+"""The largest whole number that a key takes unless it says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +109,16 @@ class Fields:
         self._wrong(key, node, "a number")
         return None
 
-    def whole(self, key: str, least: int) -> int | None:
-        """A whole number of at least so much."""
+    def whole(self, key: str, least: int, most: int = MOST) -> int | None:
+        """A whole number of at least and at most so much."""
         node = self.table.get(key)
         if node is None:
             return None
         value = node.value if isinstance(node, Scalar) else None
-        if isinstance(value, int) and not isinstance(value, bool) and value >= least:
+        if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
             return value
-        self._wrong(key, node, f"a whole number, {least} or more")
+        is_large = isinstance(value, int | float) and value > most
+        self._wrong(key, node, f"a whole number, {least} or more" + (f" and at most {most}" if is_large else ""))
         return None
 
     def flag(self, key: str) -> bool | None:

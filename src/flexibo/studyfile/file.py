@@ -18,6 +18,7 @@ from flexibo.studyfile.content import Content, read_content
 from flexibo.studyfile.executor import ExecutorChoice, executor_of
 from flexibo.studyfile.fields import Fields
 from flexibo.studyfile.functions import found
+from flexibo.studyfile.hands import check_hands
 from flexibo.studyfile.mistakes import Mistakes, Place, StudyFileError
 from flexibo.studyfile.nodes import Table, nodes_of
 from flexibo.studyfile.objectives import Surroundings, objectives_of
@@ -59,7 +60,7 @@ class StudyFile:
         names_storage: Whether the file names it.
         space: The designs.
         objectives: The objectives.
-        measures: What measures each objective that is asked for.
+        measures: What measures each objective that is asked for; those that are measured by hand are not here.
         executor: Where they are measured.
         settings: The other arguments of `flexibo.Study`: what is not in the file is not here.
     """
@@ -78,6 +79,12 @@ class StudyFile:
     def path(self) -> Path:
         """Where the file is."""
         return self.content.path
+
+    @property
+    def by_hand(self) -> tuple[str, ...]:
+        """The objectives that are asked for and answered by hand, with ``flexibo ask`` and ``flexibo tell``."""
+        asked = (objective.name for objective in self.objectives if objective.measured_with is None)
+        return tuple(name for name in asked if name not in self.measures)
 
     @property
     def origin(self) -> dict[str, Any]:
@@ -151,6 +158,7 @@ def study_file_of(content: Content, *, imports: bool = True) -> StudyFile:
     name = fields.text("name") or folder.name or "study"
     settings = settings_of(fields, objectives)
     settings |= initial_of(fields, space) | cost_of(fields, lambda: _function(fields, "cost", folder))
+    check_hands(fields)
     executor = executor_of(fields, list(measures) or [objective.name for objective in objectives])
     storage = _storage(fields, name, folder)
     if space is None or mistakes.found:
@@ -165,7 +173,7 @@ def _option_names(fields: Fields, space: Space | None) -> tuple[str, ...]:
     if space is not None:
         return space.names
     node = fields.table.get("options")
-    return tuple(entry.key for entry in node.entries) if isinstance(node, Table) else ()
+    return (*(entry.key for entry in node.entries), *node.unread) if isinstance(node, Table) else ()
 
 
 def _function(fields: Fields, key: str, folder: Path) -> Callable[..., Any] | None:
@@ -180,12 +188,20 @@ def _function(fields: Fields, key: str, folder: Path) -> Callable[..., Any] | No
         return None
 
 
+def file_stem(name: str) -> str:
+    """What the files of a study are called, without their suffix.
+
+    >>> file_stem("nets, 2nd try")
+    'nets-2nd-try'
+    """
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "study"
+
+
 def _storage(fields: Fields, name: str, folder: Path) -> str:
     """The database URL; a SQLite file is beside the study file unless its path is absolute."""
     url = fields.text("storage")
     if url is None:
-        own_name = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "study"
-        return f"sqlite:///{folder / own_name}.db"
+        return f"sqlite:///{folder / file_stem(name)}.db"
     scheme, sign, rest = url.partition("://")
     if not sign:
         fields.note(

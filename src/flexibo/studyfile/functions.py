@@ -49,7 +49,8 @@ def found(place: str, folder: str) -> Callable[..., Any]:
     value: Any = _module(name, Path(folder))
     for part in attribute.split("."):
         if not hasattr(value, part):
-            known = [other for other in dir(value) if not other.startswith("_") and callable(getattr(value, other))]
+            names = (other for other in dir(value) if not other.startswith("_"))
+            known = [other for other in names if callable(getattr(value, other, None))]
             raise InvalidValueError(f"Module {name!r} has no {attribute!r}{nearest(part, known)}")
         value = getattr(value, part)
     if not callable(value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import re
 import time
@@ -11,7 +12,7 @@ from types import TracebackType
 from typing import IO
 
 MOST_BYTES = 16 * 1024 * 1024
-"""A program that never stops printing must not fill the disk."""
+"""How large the file of an evaluation may get: a program that never stops printing must not fill the disk."""
 
 logger = logging.getLogger(__name__)
 
@@ -40,11 +41,15 @@ class Journal:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = open(path, "ab", buffering=0)  # noqa: SIM115  # the context is this object's
+            self._left -= self._file.seek(0, io.SEEK_END)
         except OSError as error:
             logger.warning("The log %s cannot be written: %s.", path, error.strerror or error)
             return
+        if self._left <= 0:  # the last reading has said that more is left out
+            self._close()
+            return
         heading = f"# attempt {environment['FLEXIBO_ATTEMPT'] or '?'}, design {environment['FLEXIBO_DESIGN']}\n"
-        self._write(f"{heading}$ {command}\n".encode(errors="replace"))
+        self.add(f"{heading}$ {command}\n".encode(errors="replace"))
 
     def add(self, chunk: bytes) -> None:
         """Keep what was printed, up to a limit."""
@@ -66,6 +71,10 @@ class Journal:
             self._file.write(text)
         except OSError as error:
             logger.warning("A log cannot be written: %s.", error.strerror or error)
+            self._close()
+
+    def _close(self) -> None:
+        if self._file is not None:
             self._file.close()
             self._file = None
 
@@ -75,5 +84,4 @@ class Journal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._file is not None:
-            self._file.close()
+        self._close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -11,6 +12,14 @@ from flexibo.words import one_line
 
 MOST_SHOWN = 40
 """How many mistakes are listed; a file that is something else entirely has one in every line."""
+MOST_FOUND = 250
+"""How many mistakes are looked for; then the file is read no further."""
+LONGEST_NAME = 100
+"""Names with more characters are like no other: comparing them takes the square of their length."""
+MOST_COMPARED = 100
+"""How many known names a name is compared with letter by letter: those that share the most letters with it."""
+MOST_NAMED = 12
+"""How many known names a sentence lists; of more it names the nearest three."""
 
 
 class StudyFileError(InvalidValueError):
@@ -51,12 +60,20 @@ class Mistakes:
 
     file: str
     found: list[Mistake] = field(default_factory=list)
+    _seen: set[Mistake] = field(default_factory=set)
 
     def add(self, place: Place, sentence: str) -> None:
-        """Note a mistake; the same one at the same place counts once."""
+        """Note a mistake; the same one at the same place counts once.
+
+        Raises:
+            StudyFileError: There are so many that it is not worth reading on; those found are listed.
+        """
         mistake = Mistake(place, one_line(sentence))
-        if mistake not in self.found:
+        if mistake not in self._seen:
+            self._seen.add(mistake)
             self.found.append(mistake)
+        if len(self.found) >= MOST_FOUND:
+            raise self.error()
 
     def check(self) -> None:
         """Raise the `error`, if there are mistakes."""
@@ -67,6 +84,7 @@ class Mistakes:
         """An error that lists all mistakes."""
         ordered = tuple(sorted(self.found))
         many = "a mistake" if len(ordered) == 1 else f"{len(ordered)} mistakes"
+        many += " or more" if len(ordered) >= MOST_FOUND else ""
         lines = [
             f"{self.file}:{mistake.place.line}:{mistake.place.column}: {mistake.sentence}"
             for mistake in ordered[:MOST_SHOWN]
@@ -77,14 +95,31 @@ class Mistakes:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence about a name that is not known: the nearest one, or all of them.
+    """The end of a sentence about a name that is not known: the nearest one, or all of them, or of many some.
 
     >>> nearest("filers", ["filters", "kernel"]), nearest("x", ["filters", "kernel"])
     ("; did you mean 'filters'?", '; known are filters, kernel.')
     """
     names = list(known)
-    by_lower = {other.lower(): other for other in names}
+    by_lower = {other.lower(): other for other in _likely(name, names)}
     near = difflib.get_close_matches(name.lower(), by_lower, n=1)
     if near:
         return f"; did you mean {by_lower[near[0]]!r}?"
+    if by_lower and len(names) > MOST_NAMED:
+        some = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.0)
+        return f"; the nearest are {', '.join(by_lower[one] for one in some)}."
+    names = [one if len(one) <= LONGEST_NAME else f"{one[:LONGEST_NAME]}..." for one in names[:MOST_NAMED]]
     return f"; known are {', '.join(names)}." if names else "; there are none."
+
+
+def _likely(name: str, known: list[str]) -> list[str]:
+    """The known names that may be meant, most of them left out where there are many."""
+    if len(name) > LONGEST_NAME:
+        return []
+    short = [other for other in known if len(other) <= LONGEST_NAME]
+    if len(short) <= MOST_COMPARED:
+        return short
+    letters = set(name.lower())
+    return heapq.nlargest(
+        MOST_COMPARED, short, key=lambda other: len(letters & set(other.lower())) / (len(name) + len(other))
+    )

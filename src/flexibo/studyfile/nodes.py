@@ -20,6 +20,11 @@ from flexibo.studyfile.mistakes import Mistakes, Place
 MOST_BYTES = 1_000_000
 DEEPEST = 12
 """How deep lists and mappings may be nested; a study needs 5."""
+MOST_NODES = 20_000
+MOST_ITEMS = 10_000
+"""How many values a list may have; what is longer is a table of designs."""
+MOST_KEYS = 500
+"""How many keys a mapping may have: options, objectives."""
 
 NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 AMBIGUOUS = re.compile(
@@ -61,10 +66,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A mapping: keys are texts, each one there once."""
+    """A mapping: keys are texts, each one there once.
+
+    Attributes:
+        entries: The keys that could be read, in order.
+        place: Where it begins.
+        unread: Keys that are no texts or can be read in two ways, as they are written.
+    """
 
     entries: tuple[Entry, ...]
     place: Place
+    unread: tuple[str, ...] = ()
 
     def get(self, key: str) -> Node | None:
         """What a key stands for; None where it is not there."""
@@ -95,18 +107,33 @@ def nodes_of(text: str, mistakes: Mistakes) -> Node | None:
 
 
 def _is_bounded(text: str, mistakes: Mistakes) -> bool:
-    """Whether the text is neither too deep nor full of aliases; its events are looked at without building anything."""
-    depth = 0
+    """Whether the text is neither too deep nor too large, and has no aliases; its events are seen, nothing is built."""
+    room: list[int] = []  # how many nodes each collection that is open has room for
+    left = MOST_NODES
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        place = _place(event.start_mark)
+        problem = ""
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             mark = ("*" if isinstance(event, yaml.AliasEvent) else "&") + str(event.anchor)
-            mistakes.add(place, f"{mark} is an alias or an anchor, which study files do without; write the value out.")
-            return False
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
-            mistakes.add(place, f"Lists and mappings are nested more than {DEEPEST} deep; a study file needs 5.")
+            problem = f"{mark} is an alias or an anchor, which study files do without; write the value out."
+        if isinstance(event, yaml.NodeEvent):
+            left -= 1
+            if room:
+                room[-1] -= 1
+        if left < 0:
+            problem = f"The file has more than {MOST_NODES} keys and values up to here; a large table is for designs."
+        elif room and room[-1] < 0:
+            problem = (
+                f"A list has at most {MOST_ITEMS} values and a mapping at most {MOST_KEYS} keys in a study file; this "
+                "one has more. Give a range, {from: 1, to: 9}, or a table under designs."
+            )
+        if isinstance(event, yaml.CollectionStartEvent):
+            room.append(MOST_ITEMS if isinstance(event, yaml.SequenceStartEvent) else 2 * MOST_KEYS)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            room.pop()
+        if len(room) > DEEPEST:
+            problem = f"Lists and mappings are nested more than {DEEPEST} deep; a study file needs 5."
+        if problem:
+            mistakes.add(_place(event.start_mark), problem)
             return False
     return True
 
@@ -144,11 +171,13 @@ def _converted(node: yaml.Node, mistakes: Mistakes) -> Node:
     if node.tag not in (TAG + "map", TAG + "seq"):
         mistakes.add(place, _no_tags(node.tag))
     if isinstance(node, MappingNode):
-        return Table(tuple(_entries(node, mistakes)), place)
+        unread: list[str] = []
+        return Table(tuple(_entries(node, mistakes, unread)), place, tuple(unread))
     return Listing(tuple(_converted(item, mistakes) for item in node.value), place)
 
 
-def _entries(node: yaml.MappingNode, mistakes: Mistakes) -> Iterator[Entry]:
+def _entries(node: yaml.MappingNode, mistakes: Mistakes, unread: list[str]) -> Iterator[Entry]:
+    """The entries of a mapping; keys that cannot be read are added to `unread`."""
     lines: dict[str, int] = {}
     for key_node, value in node.value:
         place = _place(key_node.start_mark)
@@ -159,6 +188,7 @@ def _entries(node: yaml.MappingNode, mistakes: Mistakes) -> Iterator[Entry]:
         if not isinstance(key.value, str):
             if not _is_ambiguous(key.text):
                 mistakes.add(place, f'The key {key.text or "here"} is no text; write it in quotes: "{key.text}".')
+            unread.append(key.text)
             continue
         if key.value in lines:
             mistakes.add(place, f"The key {key.value!r} is here a second time; it stands in line {lines[key.value]}.")

@@ -14,10 +14,11 @@ from flexibo.space import Categorical, Ordinal, Space
 from flexibo.studyfile.command import Command
 from flexibo.studyfile.fields import Fields
 from flexibo.studyfile.functions import Function, found
+from flexibo.studyfile.hands import is_by_hand
 from flexibo.studyfile.mistakes import nearest
-from flexibo.studyfile.nodes import Scalar, Table
+from flexibo.studyfile.nodes import Listing, Scalar, Table
 from flexibo.studyfile.shell import syntax_error
-from flexibo.studyfile.template import parsed, variable
+from flexibo.studyfile.template import Template, parsed, variable
 
 OBJECTIVE_KEYS = (
     "direction",
@@ -36,7 +37,10 @@ OBJECTIVE_KEYS = (
     "resources",
     "function",
     "command",
+    "measured_by",
 )
+MEASURED = {"function": "a function", "command": "a command", "measured_by": "measured_by"}
+"""The keys that say how an objective is measured, as they are called in a sentence."""
 DIRECTIONS = {"minimise": "min", "minimize": "min", "maximise": "max", "maximize": "max"}
 
 
@@ -130,8 +134,8 @@ def _unit(fields: Fields) -> str | None:
 
 
 def _measure(name: str, fields: Fields, around: Surroundings) -> Measure | None:
-    """What measures an objective: a function or a command, or nothing where another one's gives it too."""
-    given = [key for key in ("function", "command") if fields.has(key)]
+    """What measures an objective: a function or a command, or nothing where another one's gives it too, or a hand."""
+    given = [key for key in MEASURED if fields.has(key)]
     if fields.has("measured_with"):
         if given:
             fields.note(
@@ -140,9 +144,17 @@ def _measure(name: str, fields: Fields, around: Surroundings) -> Measure | None:
                 f"{given[0]} out.",
             )
         return None
-    if len(given) != 1:
-        how = "both a function and a command; leave one out" if given else "neither a function nor a command; give one"
-        fields.mistakes.add(fields.place("command") if given else fields.table.place, f"Objective {name!r} has {how}.")
+    if len(given) > 1:
+        both = " and ".join(MEASURED[key] for key in given[:2])
+        fields.note(given[1], f"Objective {name!r} has both {both}; leave one out.")
+        return None
+    if not given:
+        fields.mistakes.add(
+            fields.table.place,
+            f"Objective {name!r} has neither a function nor a command; give one, or say measured_by: hand.",
+        )
+        return None
+    if is_by_hand(fields):
         return None
     return _function(fields, around) if given == ["function"] else _command(name, fields, around)
 
@@ -171,11 +183,24 @@ def _command(name: str, fields: Fields, around: Surroundings) -> Measure | None:
     if text is None or not around.options:
         return None
     template, wrong = parsed(text, around.options)
-    for sentence in [*wrong, *_unfit(around)]:
+    for sentence in [*wrong, *_unfit(around), *_left_out(template, fields, around)]:
         fields.note("command", f"In the command{fields.of}: {sentence}")
     if not wrong and (problem := syntax_error(template.script)):
         fields.note("command", f"The shell cannot read the command{fields.of}: {problem}.")
     return Command(name, template, str(around.folder), fields.duration("timeout"), around.logs)
+
+
+def _left_out(template: Template, fields: Fields, around: Surroundings) -> list[str]:
+    """What the command uses of the design although the objective's options leave it out."""
+    node = fields.table.get("options")
+    if not isinstance(node, Listing):
+        return []
+    named = {item.value for item in node.items if isinstance(item, Scalar)}
+    return [
+        f"{{{name}}} is used, but options{fields.of} leaves {name!r} out; add it there, or take it out of the command."
+        for name in around.options
+        if name in template.options and name not in named
+    ]
 
 
 def _unfit(around: Surroundings) -> list[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,8 @@ from flexibo.studyfile.fields import Fields, is_number
 from flexibo.studyfile.mistakes import nearest
 from flexibo.studyfile.nodes import Table
 
-MOST_BYTES = 200_000_000
+MOST_BYTES = 100_000_000
+"""A table is read as a whole, and takes several times its size in memory."""
 
 
 class PoolError(FlexiBOError):
@@ -46,17 +49,11 @@ def pool_of(fields: Fields, folder: Path, *, has_rule: bool) -> Space | None:
 
 def _table(path: Path, shown_name: str, columns: tuple[str, ...] | None) -> Mapping[str, list[Any]]:
     """The columns of a CSV file; a column of numbers only holds numbers."""
+    text = _text(path, shown_name)
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise PoolError(f"{shown_name} is larger than {MOST_BYTES} bytes; leave out columns or rows.")
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise PoolError(
-            f"{shown_name} cannot be read: {error.strerror or error}; it is looked for beside the file."
-        ) from None
-    except UnicodeDecodeError:
-        raise PoolError(f"{shown_name} is no text in UTF-8; give a CSV file.") from None
-    rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
+        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
+    except csv.Error as error:
+        raise PoolError(f"{shown_name} is no CSV file: {error}; give one.") from None
     heading, rows = rows[:1], rows[1:]
     if not heading or not rows:
         raise PoolError(f"{shown_name} has no designs; give a line with the options' names and a line per design.")
@@ -71,6 +68,25 @@ def _table(path: Path, shown_name: str, columns: tuple[str, ...] | None) -> Mapp
             raise PoolError(f"{shown_name} has no column {name!r}{nearest(name, names)}")
     chosen = [(place, name) for place, name in enumerate(names) if columns is None or name in columns]
     return {name: _typed([row[place] for row in rows]) for place, name in chosen}
+
+
+def _text(path: Path, shown_name: str) -> str:
+    """What a file says; what is none, such as a device or a pipe, might never end and is refused."""
+    try:
+        if path.exists() and not path.is_file():
+            raise PoolError(f"{shown_name} is no file; give a CSV file.")
+        with open(path, "rb") as file:
+            is_regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            data = file.read(MOST_BYTES + 1) if is_regular else b""
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise PoolError(f"{shown_name} cannot be read: {why}; it is looked for beside the file.") from None
+    if len(data) > MOST_BYTES:
+        raise PoolError(f"{shown_name} is larger than {MOST_BYTES} bytes; leave out columns or rows.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise PoolError(f"{shown_name} is no text in UTF-8; give a CSV file.") from None
 
 
 def _typed(column: list[str]) -> list[Any]:

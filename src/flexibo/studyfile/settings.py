@@ -16,6 +16,10 @@ from flexibo.studyfile.fields import Fields
 from flexibo.studyfile.mistakes import nearest
 from flexibo.studyfile.nodes import Listing, Node, Scalar, Table
 
+MOST_INITIAL = 100_000
+MOST_CANDIDATES = 1_000_000
+MOST_SEED = 2**128 - 1
+
 
 def settings_of(fields: Fields, objectives: Sequence[Objective]) -> dict[str, Any]:
     """What the file says of these; what is wrong is noted, what is not there is left out."""
@@ -23,9 +27,9 @@ def settings_of(fields: Fields, objectives: Sequence[Objective]) -> dict[str, An
     found = {
         "method": _method(fields),
         "budget": fields.duration("budget"),
-        "seed": fields.whole("seed", 0),
-        "n_initial": fields.whole("n_initial", 1),
-        "candidates": fields.whole("candidates", 1),
+        "seed": fields.whole("seed", 0, MOST_SEED),
+        "n_initial": fields.whole("n_initial", 1, MOST_INITIAL),
+        "candidates": fields.whole("candidates", 1, MOST_CANDIDATES),
         "delta": fields.number("delta"),
         "surrogate": fields.one_of("surrogate", SURROGATES),
         "lease": fields.duration("lease"),

@@ -1,16 +1,23 @@
 """Runs a shell script with all that it starts, and ends all of it: by itself, in time, or with this process.
 
 The script leads a session of its own, so that Ctrl-C at a terminal does not reach it and one signal reaches all of it.
-A watcher beside it holds the reading end of a pipe whose other end this process holds: when this process dies, even by
-SIGKILL, the pipe ends, and the watcher kills the whole group.
+A watcher beside it holds one end of a connection whose other end this process holds: when this process dies, even by
+SIGKILL, the connection ends, and the watcher kills the whole group. Over the same connection comes the news that the
+script has ended: from then on only what is already in its outputs is read, whoever may go on writing there.
+
+What left the group (``setsid``) is found by its environment and ended as well when the script is ended (see
+`flexibo.studyfile.strays`). When a script ends by itself, its group is killed, and what left the group lives on: so are
+services started.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import secrets
 import selectors
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +26,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from flexibo.errors import MachineError
+from flexibo.studyfile.strays import MARK, MOST_ROUNDS, signal_strays
 
 logger = logging.getLogger(__name__)
 
@@ -30,21 +38,30 @@ END_SECONDS = 5.0
 KEPT_BYTES = 64 * 1024
 """How much of the end of each output is kept."""
 CHUNK = 64 * 1024
-LOOK_SECONDS = 0.1
-"""How often to look whether the script has ended, while something that it left behind holds its output open."""
-DRAINED_CHUNKS = 64
-"""How much is read of what a script that has ended left behind."""
+LARGEST_PIPE = 1024 * 1024
+"""How much one reading takes of what a script that has ended left in an output; a pipe holds no more."""
+LOOK_SECONDS = 0.5
+"""How often to look whether all has ended in a way that nobody tells, as after a signal to the supervising shell."""
+WATCH = f"""read -r line <&3
+kill -TERM 0
+sleep {GRACE_SECONDS:g}
+for file in $(grep -lsF "{MARK}=$1" /proc/[0-9]*/environ); do
+    file=${{file#/proc/}}
+    kill -KILL "${{file%/environ}}"
+done
+kill -KILL 0
+"""
 SUPERVISED = f"""exec 3<&0 </dev/null
 trap : TERM
-(trap '' TERM; exec >/dev/null 2>&1; read -r line <&3; kill -TERM 0; sleep {GRACE_SECONDS:g}; kill -KILL 0) &
+(trap '' TERM; mark=${MARK}; unset {MARK}; exec {SHELL} -c "$2" flexibo "$mark" >/dev/null 2>&1) &
 watcher=$!
-exec 3<&-
-{SHELL} -c "$1" flexibo
+{SHELL} -c "$1" flexibo 3<&-
 status=$?
+echo >&3
 {{ kill -KILL "$watcher"; wait "$watcher"; }} 2>/dev/null
 exit "$status"
 """
-"""Waits for the script and then for the watcher; the trap lets the script tidy up first when all are told to end."""
+"""Waits for the script, tells of its end, and ends the watcher; the trap lets the script tidy up when told to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +106,9 @@ def run_script(
     """
     until = None if seconds is None else time.monotonic() + seconds
     tails = (_Tail(), _Tail())
-    with _started(script, folder, environment) as process:
+    with _started(script, folder, environment) as (process, news):
         streams = {stream: tail for stream, tail in zip((process.stdout, process.stderr), tails, strict=True) if stream}
-        _listen(process, streams, until, listen)
+        _listen(process, news, streams, until, listen)
         status = _status(process, until)
     return Ended(status, tails[0].text(), tails[1].text())
 
@@ -109,61 +126,69 @@ def syntax_error(script: str) -> str:
 
 
 @contextmanager
-def _started(script: str, folder: str, environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A running script; at the end of the context all that it started is killed."""
-    life, hold = os.pipe()
-    try:
+def _started(
+    script: str, folder: str, environment: Mapping[str, str]
+) -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
+    """A running script, and what can be read from once it has ended; at the end of the context its group is killed."""
+    mark = secrets.token_hex(16)
+    news, life = socket.socketpair()
+    with news:
         try:
             process = subprocess.Popen(
-                [SHELL, "-c", SUPERVISED, "flexibo", script],
-                stdin=life,
+                [SHELL, "-c", SUPERVISED, "flexibo", script, WATCH],
+                stdin=life.fileno(),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=folder,
-                env=dict(environment),
+                env={**environment, MARK: mark},
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
             raise MachineError(f"A command cannot be started in {folder}: {error}.") from None
         finally:
-            os.close(life)
+            life.close()
         try:
-            yield process
+            yield process, news
         except BaseException:
-            _ask_to_end(process)
+            _ask_to_end(process, mark)
             raise
         finally:
             _end(process)
-    finally:
-        os.close(hold)
 
 
 def _listen(
     process: subprocess.Popen[bytes],
+    news: socket.socket,
     streams: Mapping[IO[bytes], _Tail],
     until: float | None,
     listen: Callable[[bytes], object],
 ) -> None:
-    """Read until both outputs end, or the script did and what it left behind says nothing more."""
+    """Read until the script ends, and then what is already there: what it left behind may go on printing."""
+
+    def read(stream: IO[bytes], most: int) -> bool:
+        chunk = os.read(stream.fileno(), most)
+        streams[stream].add(chunk)
+        listen(chunk)
+        return bool(chunk)
+
     with selectors.DefaultSelector() as selector:
-        for stream, tail in streams.items():
-            selector.register(stream, selectors.EVENT_READ, tail)
-        drained = 0
-        while selector.get_map():
+        for stream in streams:
+            selector.register(stream, selectors.EVENT_READ, stream)
+        selector.register(news, selectors.EVENT_READ)
+        has_ended = False
+        while not has_ended:
             if until is not None and time.monotonic() >= until:
                 raise Overdue
-            ready = selector.select(LOOK_SECONDS if until is None else min(LOOK_SECONDS, until - time.monotonic()))
-            for key, _ in ready:
-                chunk = os.read(key.fd, CHUNK)
-                if not chunk:
-                    selector.unregister(key.fileobj)
-                    continue
-                key.data.add(chunk)
-                listen(chunk)
-            if process.poll() is not None:
-                drained += 1
-                if not ready or drained > DRAINED_CHUNKS:
-                    return
+            wait = LOOK_SECONDS if until is None else min(LOOK_SECONDS, until - time.monotonic())
+            ready = [key.data for key, _ in selector.select(wait)]
+            has_ended = None in ready or process.poll() is not None
+            for stream in () if has_ended else ready:
+                if not read(stream, CHUNK):
+                    selector.unregister(stream)
+        for stream in [key.data for key in selector.get_map().values() if key.data is not None]:
+            os.set_blocking(stream.fileno(), False)
+            with suppress(BlockingIOError):
+                read(stream, LARGEST_PIPE)
 
 
 def _status(process: subprocess.Popen[bytes], until: float | None) -> int:
@@ -176,11 +201,16 @@ def _status(process: subprocess.Popen[bytes], until: float | None) -> int:
     return 128 - status if is_signal else status
 
 
-def _ask_to_end(process: subprocess.Popen[bytes]) -> None:
-    """Let the whole group tidy up for a moment."""
+def _ask_to_end(process: subprocess.Popen[bytes], mark: str) -> None:
+    """Let the whole group, and what left it, tidy up for a moment; then kill what left it."""
     _signal(process, signal.SIGTERM)
+    signal_strays(mark, signal.SIGTERM, group=process.pid)
     with suppress(subprocess.TimeoutExpired):
         process.wait(GRACE_SECONDS)
+    _signal(process, signal.SIGKILL)
+    for _ in range(MOST_ROUNDS):
+        if not signal_strays(mark, signal.SIGKILL, group=process.pid):
+            return
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -2,7 +2,11 @@
 
 A value never becomes part of the program that the shell reads: ``{option}`` stands for a quoted reference to the
 environment variable that holds the value, so whatever is in it, ``$(reboot)`` or ``'; reboot``, arrives as one literal
-argument. Within quotes of the template such a reference would mean something else, so it is refused there.
+argument. Within quotes of the template such a reference would mean something else, and within arithmetic some shells
+run what is in the value (``a[$(reboot)]``), so it is refused there (see `flexibo.studyfile.quoting`).
+
+What the command does with its argument is beyond this: ``eval`` and ``sh -c`` run it as a program, and bash's ``let``,
+``[[ {x} -eq 1 ]]``, ``test -v {x}`` and ``printf -v {x}`` evaluate it.
 """
 
 from __future__ import annotations
@@ -14,10 +18,13 @@ from dataclasses import dataclass
 
 from flexibo.space.options import Value
 from flexibo.studyfile.mistakes import nearest
+from flexibo.studyfile.quoting import ARITHMETIC, SUBSCRIPT, Reader
 
 PREFIX = "FLEXIBO_OPTION_"
 WORD = re.compile(r"\{([^\W\d][\w.-]*)\}")
 """What looks like a placeholder; other braces, as in ``awk '{print $1}'``, are the shell's."""
+MOST_WRONG = 20
+"""How many sentences are said about one command."""
 LITERAL = re.compile(r"\{(\{[^\W\d][\w.-]*\})\}")
 
 
@@ -76,7 +83,8 @@ def parsed(text: str, options: Collection[str]) -> tuple[Template, list[str]]:
 
     ``{{word}}`` stands for the text ``{word}``.
     """
-    pieces, used, wrong, start = [""], [], [], 0
+    pieces, used, start = [""], [], 0
+    wrong: list[str] = []
     for place, kind, found in _placeholders(text, options):
         pieces[-1] += text[start:place]
         start = place + len(found)
@@ -84,47 +92,40 @@ def parsed(text: str, options: Collection[str]) -> tuple[Template, list[str]]:
         if kind == "literal":
             pieces[-1] += found[1:-1]
             continue
-        if name not in options:
+        if len(wrong) >= MOST_WRONG:
+            pass
+        elif name not in options:
             hint = nearest(name, options)
             wrong.append(f"{found} names no option{hint} For the braces themselves write {{{found}}}.")
-        elif kind != "free":
-            wrong.append(
-                f"{found} stands inside {kind}, where it cannot be quoted safely; take it out of there, for its value "
-                f"is quoted already, or write ${variable(name)} in double quotes."
-            )
+        elif kind:
+            wrong.append(f"{found} stands inside {kind}, {_instead(kind, name)}")
         used.append(name)
         pieces.append("")
     pieces[-1] += text[start:]
     return Template(text, tuple(pieces), tuple(used)), wrong
 
 
+def _instead(kind: str, name: str) -> str:
+    """The end of a sentence about a placeholder in the wrong place: why it is wrong, and what to write."""
+    if kind in (ARITHMETIC, SUBSCRIPT):
+        return "where a shell may run what is in its value; compute with expr or awk, as in $(expr 10 - {x})."
+    return (
+        "where it cannot be quoted safely; take it out of there, for its value is quoted already, or write "
+        f"${variable(name)} in double quotes."
+    )
+
+
 def _placeholders(text: str, options: Collection[str]) -> Iterator[tuple[int, str, str]]:
-    """Each placeholder: where it is, what it stands in ("free" for nothing), and its text."""
+    """Each placeholder: where it is, what it stands in (empty where it may), and its text."""
     known = re.compile("|".join(re.escape(f"{{{name}}}") for name in options) or r"(?!)")
-    inside, place = "free", 0
-    while place < len(text):
-        character = text[place]
-        found = LITERAL.match(text, place) or known.match(text, place) or WORD.match(text, place)
-        if found and text[place - 1 : place] != "$":
-            is_literal = found.re is LITERAL
-            yield place, "literal" if is_literal else inside, found[0]
-            place = found.end()
+    reader = Reader(text)
+    while (place := reader.place) < len(text):
+        found = None
+        if text[place] == "{" and text[place - 1 : place] != "$":
+            found = LITERAL.match(text, place) or known.match(text, place) or WORD.match(text, place)
+        if found is None:
+            reader.step()
             continue
-        if character == "\\" and inside != "single quotes":
-            place += 2
-            continue
-        if character == "#" and inside == "free" and (place == 0 or text[place - 1].isspace()):
-            end = text.find("\n", place)
-            place = len(text) if end < 0 else end
-            continue
-        inside = _after(text, place, inside)
-        place += 1
-
-
-def _after(text: str, place: int, inside: str) -> str:
-    """What the text after a character stands in."""
-    character = text[place]
-    quotes = {"'": "single quotes", '"': "double quotes", "`": "backquotes"}
-    if inside == "free":
-        return "a here-document" if text.startswith("<<", place) else quotes.get(character, "free")
-    return "free" if quotes.get(character) == inside else inside
+        is_literal = found.re is LITERAL
+        yield place, "literal" if is_literal else reader.around, found[0]
+        reader.skip(found.end(), is_literal=is_literal)

@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flexibo.durations import seconds
-from flexibo.studyfile.mistakes import Mistakes, Place
+from flexibo.studyfile.hands import HAND
+from flexibo.studyfile.hands import KEY as BY
+from flexibo.studyfile.mistakes import Mistakes, Place, nearest
 from flexibo.studyfile.nodes import AMBIGUOUS, NUMBER, Table, nodes_of
 from flexibo.studyfile.options import option_of_node
 from flexibo.studyfile.shell import syntax_error
@@ -28,13 +30,21 @@ class ObjectiveAnswer:
         name: Its name.
         direction: "min" or "max".
         unit: Its unit; may be empty.
-        measured_by: A command, or ``module:function``.
+        measured_by: A command, or ``module:function``, or "hand".
+        options: The options that it depends on; None for all.
+        bound: The value that must be kept, at most or at least as the direction says; empty for none.
+        optimise: Whether it is optimised beyond its bound too.
+        noisy: Whether two readings of one design differ.
     """
 
     name: str
     direction: str
     unit: str
     measured_by: str
+    options: tuple[str, ...] | None = None
+    bound: str = ""
+    optimise: bool = False
+    noisy: bool = False
 
 
 def option_text(answer: str) -> str:
@@ -67,11 +77,43 @@ def option_problem(name: str, answer: str) -> str:
 
 def measure_problem(answer: str, options: Sequence[str]) -> str:
     """What is wrong with a command or the name of a function, or an empty text."""
-    if FUNCTION.fullmatch(answer):
+    if _kind(answer) != "command":
         return ""
     template, wrong = parsed(answer, options)
     problem = "" if wrong else syntax_error(template.script)
     return wrong[0] if wrong else f"The shell cannot read it: {problem}." if problem else ""
+
+
+def used_options(answer: str, options: Sequence[str]) -> tuple[str, ...]:
+    """The options that a command has placeholders for, in their order.
+
+    >>> used_options("pack {level} {tool}", ["tool", "level", "threads"])
+    ('tool', 'level')
+    """
+    used = parsed(answer, options)[0].options if _kind(answer) == "command" else ()
+    return tuple(name for name in options if name in used)
+
+
+def named_options(answer: str, options: Sequence[str]) -> tuple[str, ...] | None:
+    """The options that an answer lists, in their order; None for all."""
+    words = [word.strip() for word in answer.split(",")]
+    return None if words == ["all"] else tuple(name for name in options if name in words)
+
+
+def dependence_problem(answer: str, used: Sequence[str], options: Sequence[str]) -> str:
+    """What is wrong with a list of options, of which some must be there, or an empty text."""
+    words = [word.strip() for word in answer.split(",") if word.strip()]
+    if words == ["all"]:
+        return ""
+    if unknown := next((word for word in words if word not in options), ""):
+        return f"There is no option {unknown!r}{nearest(unknown, options)}"
+    missing = [name for name in used if name not in words]
+    return f"The command uses {{{missing[0]}}}; name {missing[0]} too." if missing else ""
+
+
+def number_problem(answer: str) -> str:
+    """What is wrong with a number, or an empty text."""
+    return "" if NUMBER.fullmatch(answer) else f"The answer is {answer!r}; give a number."
 
 
 def duration_problem(answer: str) -> str:
@@ -108,20 +150,33 @@ def study_text(
         lines += _objective_lines(objective)
     lines += [
         "",
-        "# Within an objective: options: [...] (what it depends on), noisy: true, repeats: 3, timeout: 60s, at_most: 5",
+        "# Within an objective: repeats: 3 (the median counts), timeout: 60s, at_most: 5, measured_with: another one.",
         "# Beside these: n_initial: 10, stop: {max_evaluations: 100}, executor: processes, logs: logs.",
+        "# flexibo init --reference explains every key.",
         "",
     ]
     return "\n".join(lines)
 
 
 def _objective_lines(objective: ObjectiveAnswer) -> list[str]:
-    is_function = FUNCTION.fullmatch(objective.measured_by) is not None
-    measured_by = objective.measured_by if is_function else json.dumps(objective.measured_by, ensure_ascii=False)
-    unit = [f"    unit: {scalar(objective.unit)}"] if objective.unit else []
-    return [
-        f"  {scalar(objective.name)}:",
-        f"    direction: {objective.direction}",
-        *unit,
-        f"    {'function' if is_function else 'command'}: {measured_by}",
-    ]
+    kind = _kind(objective.measured_by)
+    is_command = kind == "command"
+    measured_by = json.dumps(objective.measured_by, ensure_ascii=False) if is_command else objective.measured_by
+    found = {
+        "direction": objective.direction,
+        "unit": scalar(objective.unit) if objective.unit else "",
+        "options": f"[{', '.join(map(scalar, objective.options))}]" if objective.options is not None else "",
+        "at_most" if objective.direction == "min" else "at_least": objective.bound,
+        "optimise": "true" if objective.optimise else "",
+        kind: measured_by,
+        "noisy": "true" if objective.noisy else "",
+    }
+    lines = [f"    {key}: {value}" for key, value in found.items() if value]
+    return [f"  {scalar(objective.name)}:", *lines]
+
+
+def _kind(measured_by: str) -> str:
+    """The key of what measures an objective."""
+    if measured_by == HAND:
+        return BY
+    return "function" if FUNCTION.fullmatch(measured_by) else "command"

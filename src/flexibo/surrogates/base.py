@@ -161,7 +161,7 @@ def location_and_scale(y: FloatArray) -> tuple[float, float]:
     largest = float(np.abs(y).max())
     if not 1e-100 < largest < 1e100 and largest > 0:  # squares would vanish or overflow
         mean, deviation = location_and_scale(y / largest)
-        return largest * mean, largest * deviation
+        return largest * mean, largest * deviation or largest  # the product may vanish
     mean, deviation = float(y.mean()), float(y.std())
     if is_constant(y):
         return mean, abs(mean) or 1.0

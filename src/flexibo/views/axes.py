@@ -10,6 +10,7 @@ from typing import Any
 from flexibo.objectives import Objective
 from flexibo.space import Categorical, Integer, Option, Ordinal, Real
 from flexibo.space.options import is_number
+from flexibo.views.numbers import number
 
 WIDE = 15.0
 """Positive values that span more than this factor are drawn on a logarithmic scale."""
@@ -43,6 +44,11 @@ class Axis:
     def label(self) -> str:
         """The name with its unit, as in "energy [J]"."""
         return labelled(self.name, self.unit)
+
+    @property
+    def bound_words(self) -> str:
+        """The bound in words, as in "at most 600 B"; empty without one."""
+        return "" if self.bound is None else " ".join(filter(None, (self.bound_side, number(self.bound), self.unit)))
 
     def to_dict(self) -> dict[str, Any]:
         """The axis, ready for JSON."""

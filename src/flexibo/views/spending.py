@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flexibo.costs import mean_costs
 from flexibo.history import History
 from flexibo.study import Study
 from flexibo.transfer.records import Record, records
 from flexibo.views.axes import COST_LABEL
-from flexibo.views.outlook import outlook
 
 RECENT = 40
 """The mix of the last so many answers is thought to go on."""
@@ -83,7 +84,7 @@ def spending_view(study: Study) -> SpendingView:
     found = [r for r in records(history, [None] * len(history.events)) if r.number is not None]
     mix = _recent_mix(history, found)
     objectives = tuple(_spending(history, found, name, None if mix is None else mix[name]) for name in history.names)
-    return SpendingView(COST_LABEL, history.budget, history.spent, _reserved(study), objectives)
+    return SpendingView(COST_LABEL, history.budget, history.spent, reserved(history), objectives)
 
 
 def _spending(history: History, found: Sequence[Record], name: str, mix: float | None) -> ObjectiveSpending:
@@ -118,10 +119,11 @@ def _recent_mix(history: History, found: Sequence[Record]) -> dict[str, float] |
     return {name: costs[name] / total for name in history.names} if total > 0 else None
 
 
-def _reserved(study: Study) -> float:
-    """What is being measured is expected to cost: as when it was asked, or more by now."""
-    history, pending = study.history, study.pending
-    if not pending:
-        return 0.0
-    prices = outlook(study).believer.costs.prices(history, history.space.designs([e.design for e in pending]))
-    return float(sum(max(e.cost, prices[i, history.purchase_of(e.objective)]) for i, e in enumerate(pending)))
+def reserved(history: History) -> float:
+    """What the evaluations being measured are expected to cost: as when they were asked.
+
+    Where nothing was known then, the mean of what has been paid by now is expected.
+    """
+    means = mean_costs(history)
+    known = [(e.cost, float(means[history.purchase_of(e.objective)])) for e in history.pending.values()]
+    return sum(asked if asked > 0 or math.isnan(mean) else mean for asked, mean in known)

@@ -6,12 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flexibo.budget import remaining
-from flexibo.costs import Costs
 from flexibo.events import Noted
 from flexibo.storage.presence import is_dead
 from flexibo.transfer import STATES, Record, StudyCopy
 from flexibo.transfer.table import iso_time
+from flexibo.views import spending
 
 
 def overview(copy: StudyCopy, found: Sequence[Record]) -> dict[str, Any]:
@@ -38,6 +37,9 @@ def _objective(copy: StudyCopy, j: int, found: Sequence[Record]) -> dict[str, An
         "name": objective.name,
         "unit": objective.unit,
         "direction": objective.direction,
+        "optimise": objective.optimise,
+        "at_most": objective.at_most,
+        "at_least": objective.at_least,
         "measured_with": objective.measured_with,
         "values": history.count(j),
         **{state: sum(record.state == state for record in mine) for state in STATES},
@@ -69,11 +71,7 @@ def settings(copy: StudyCopy) -> dict[str, Any]:
 
 def reserved(copy: StudyCopy) -> float:
     """What the evaluations in flight are expected to cost."""
-    history, study = copy.study.history, copy.study
-    if history.budget is None or not history.pending:
-        return sum(evaluation.cost for evaluation in history.pending.values())
-    costs = Costs(study.settings.cost or study.method.cost, seed=study.settings.seed)
-    return float(history.budget - history.spent - remaining(history, costs))
+    return spending.reserved(copy.study.history)
 
 
 def in_flight(copy: StudyCopy, found: Sequence[Record], now: float) -> list[dict[str, Any]]:

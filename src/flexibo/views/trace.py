@@ -63,18 +63,16 @@ def trace_view(study: Study, *, limit: int = LIMIT) -> TraceView:
 
     Args:
         study: The study.
-        limit: Keep at most so many rows: the first, the last, those where the hypervolume grew, and an even choice of
-            the others.
+        limit: Keep at most so many rows: the first, the last, the first and the last with a Pareto region, those where
+            the hypervolume grew, and an even choice of the others.
     """
     study.refresh()
     history = study.history
     rows = list(study.trace())
     values = {name: np.cumsum([name in row.values for row in rows], dtype=np.int64) for name in history.names}
-    costs = {
-        name: np.cumsum([row.cost if row.objective == name else 0.0 for row in rows], dtype=float)
-        for name in history.names
-    }
-    kept = _kept(np.array([row.hypervolume for row in rows]), limit)
+    costs = {name: np.array([row.costs[name] for row in rows], dtype=float) for name in history.names}
+    with_region = np.flatnonzero([row.region_volume is not None for row in rows])
+    kept = _kept(np.array([row.hypervolume for row in rows]), with_region, limit)
     expected = [history.asked[rows[i].number].cost for i in kept]
     return TraceView(
         cost_label=COST_LABEL,
@@ -106,14 +104,15 @@ def _columns(rows: Sequence[TraceRow], expected: Sequence[float], initial: Seque
     }
 
 
-def _kept(volumes: FloatArray, limit: int) -> IntArray:
-    """Which rows to keep, in order: both ends, then growth of the volumes (s,), then the others, evenly."""
+def _kept(volumes: FloatArray, with_region: IntArray, limit: int) -> IntArray:
+    """Which rows to keep, in order: all ends, then growth of the volumes (s,), then the others, evenly."""
     count = len(volumes)
     if count <= limit:
         return np.arange(count)
-    ends = np.array([0, count - 1])
+    needed = [0, count - 1, *with_region[:1].tolist(), *with_region[-1:].tolist()]
+    ends = np.array(list(dict.fromkeys(needed))[: max(2, limit)])
     grown = np.setdiff1d(np.flatnonzero(np.diff(volumes) > 0) + 1, ends)
-    grown = grown[spread(len(grown), max(0, limit - 2))]
+    grown = grown[spread(len(grown), max(0, limit - len(ends)))]
     others = np.setdiff1d(np.arange(count), np.concatenate([ends, grown]))
-    others = others[spread(len(others), max(0, limit - 2 - len(grown)))]
+    others = others[spread(len(others), max(0, limit - len(ends) - len(grown)))]
     return np.sort(np.concatenate([ends, grown, others]))

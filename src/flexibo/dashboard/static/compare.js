@@ -2,7 +2,7 @@
 
 import { ask, Refusal } from "./api.js";
 import { cell, choice, data, fill, h, table } from "./dom.js";
-import { count, number, percent } from "./format.js";
+import { count, given, number, percent, withUnit } from "./format.js";
 import { noFront } from "./headline.js";
 import { badge } from "./list.js";
 import { Panel } from "./panel.js";
@@ -14,10 +14,10 @@ const fronts = (view) => view?.points.filter((point) => point.kind.startsWith("f
 const ROWS = [
   ["state", ({ facts }) => badge(facts.state)],
   ["method", ({ facts }) => data(facts.overview?.method ?? "–")],
-  ["spent", ({ facts }) => number(facts.spent)],
-  ["budget", ({ facts }) => (facts.budget === null ? "without a limit" : number(facts.budget))],
-  ["evaluations", ({ facts }) => count(facts.measured)],
-  ["failed", ({ facts }) => count(facts.failed)],
+  ["spent", ({ facts }) => withUnit(facts.spent, facts.cost_unit)],
+  ["budget", ({ facts }) => (facts.budget === null ? "without a limit" : given(facts.budget, facts.cost_unit))],
+  ["measured", ({ facts }) => count(facts.measured)],
+  ["failed attempts", ({ facts }) => count(facts.failed)],
   ["designs on the front", ({ front }) => (front ? count(fronts(front).length) : "–")],
   ["confirmed by measurement", ({ front }) => (front ? count(fronts(front).filter((point) => Object.values(point.measured).every(Boolean)).length) : "–")],
   ["hypervolume", ({ trace }) => number(trace?.rows.hypervolume.findLast((value) => typeof value === "number"))],

@@ -1,18 +1,26 @@
 // Numbers, durations and times for people.
 
 const MISSING = "–";
-const plain = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 4 });
+const plain = new Map();
 const whole = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
 const clock = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 
-/** A number with four significant digits. */
-export const number = (value) => {
+const withDigits = (digits) => {
+  if (!plain.has(digits)) plain.set(digits, new Intl.NumberFormat("en-GB", { maximumSignificantDigits: digits }));
+  return plain.get(digits);
+};
+
+/** How many digits tell some values apart. */
+export const digitsOf = (values) => window.flexiboCharts.digitsOf(values);
+
+/** A number with four significant digits, or as many as tell it from others. */
+export const number = (value, digits = 4) => {
   if (!isNumber(value)) return MISSING;
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-4 || size >= 1e9)) return value.toExponential(3).replace("e+", "e");
-  return plain.format(value);
+  if (size !== 0 && (size < 1e-4 || size >= 1e9)) return value.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e");
+  return withDigits(digits).format(value);
 };
 
 /** A number of things. */
@@ -55,10 +63,13 @@ export const moment = (iso) => {
 export const unitOf = (label) => /\[([^\]]*)\]\s*$/.exec(label ?? "")?.[1] ?? "";
 
 /** A number with its unit. */
-export const withUnit = (value, unit) => `${number(value)}${unit && isNumber(value) ? ` ${unit}` : ""}`;
+export const withUnit = (value, unit, digits) => `${number(value, digits)}${unit && isNumber(value) ? ` ${unit}` : ""}`;
+
+/** A number that somebody chose, such as a budget or a bound: all its digits, but for those that only rounding made. */
+export const given = (value, unit) => withUnit(value, unit, 12);
 
 /** The value of an option. */
-export const optionValue = (value) => (isNumber(value) ? number(value) : value === null ? MISSING : String(value));
+export const optionValue = (value) => (isNumber(value) ? number(value, Number.isInteger(value) ? 16 : 6) : value === null ? MISSING : String(value));
 
 /** A design in one line. */
 export const designText = (design) => Object.entries(design ?? {}).map(([name, value]) => `${name}=${optionValue(value)}`).join(", ");

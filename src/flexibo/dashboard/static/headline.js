@@ -1,7 +1,7 @@
 // The figures that matter most, and the design that was chosen in the picture.
 
 import { data, h } from "./dom.js";
-import { count, counted, duration, number, optionValue, percent, withUnit } from "./format.js";
+import { count, counted, digitsOf, duration, given, number, optionValue, percent, withUnit } from "./format.js";
 import { progress } from "./list.js";
 
 const tile = (title, value, ...rest) => h("div", { class: "tile" }, h("dt", { text: title }), h("dd", {}, h("span", { class: "value" }, value), ...rest));
@@ -11,8 +11,8 @@ const under = (text) => h("span", { class: "under", text });
 const spent = (facts, unit) => {
   const { spent: paid, budget } = facts.overview;
   if (budget === null) return tile("Spent", withUnit(paid, unit), under("without a limit"));
-  const held = facts.reserved > 0 ? `, ${number(facts.reserved)} expected for what runs` : "";
-  return tile("Spent", [number(paid), h("small", { text: ` of ${withUnit(budget, unit)}` })], progress(paid, budget, facts.reserved), under(`${percent(budget ? paid / budget : 1)}${held}`));
+  const held = facts.reserved > 0 ? `, ${withUnit(facts.reserved, unit)} expected for what runs` : "";
+  return tile("Spent", [number(paid), h("small", { text: ` of ${given(budget, unit)}` })], progress(paid, budget, facts.reserved), under(`${percent(budget ? paid / budget : 1)}${held}`));
 };
 
 const front = (view) => {
@@ -54,17 +54,19 @@ export const headline = (facts, views, now, unit) =>
   h("dl", { class: "tiles" }, spent(facts, unit), front(views.front), volume(views.trace), running(facts, now));
 
 /** A design that was chosen in the picture: what is known of it, and what it costs to know more. */
-export const chosenDesign = (point, axes, unit, close) => {
+export const chosenDesign = (point, { axes, points }, unit, close) => {
   const values = axes.map((axis) => {
+    const digits = digitsOf(points.filter((one) => one.measured[axis.name]).map((one) => one.values[axis.name]));
     const value = point.values[axis.name];
     const deviation = point.deviations[axis.name];
-    const spread = deviation > 0 ? ` ± ${number(deviation)}` : "";
-    return h("div", {}, h("dt", {}, data(axis.label)), h("dd", {}, h("span", { class: "figure", text: `${number(value)}${spread}` }),
+    const spread = deviation > 0 ? ` ± ${number(deviation, 2)}` : "";
+    return h("div", {}, h("dt", {}, data(axis.label)), h("dd", {}, h("span", { class: "figure", text: `${number(value, digits)}${spread}` }),
       h("span", { class: "soft", text: value === null ? " unknown" : point.measured[axis.name] ? " measured" : " predicted" })));
   });
   const options = Object.entries(point.design).map(([name, value]) => h("div", {}, h("dt", {}, data(name)), h("dd", {}, data(optionValue(value)))));
-  const cost = point.confirm_cost === null ? "What it costs to confirm it is not known."
-    : point.confirm_cost > 0 ? `To confirm it costs about ${withUnit(point.confirm_cost, unit)}.` : "It is measured in every objective.";
+  const cost = axes.every((axis) => point.measured[axis.name] === true) ? "It is measured in every objective."
+    : point.confirm_cost === null ? "What it costs to confirm it is not known."
+    : point.confirm_cost > 0 ? `To confirm it costs about ${withUnit(point.confirm_cost, unit)}.` : "To confirm it is expected to cost nothing.";
   return h("section", { class: "chosen", "aria-label": "Chosen design" },
     h("div", { class: "chosen-top" }, h("h3", { text: "Chosen design" }), h("button", { type: "button", onclick: close }, "Close")),
     h("dl", { class: "pairs" }, values), h("dl", { class: "pairs" }, options),

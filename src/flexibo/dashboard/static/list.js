@@ -1,7 +1,7 @@
 // The list of studies.
 
 import { data, fill, h } from "./dom.js";
-import { count, counted, number, percent } from "./format.js";
+import { count, counted, given, number, percent, withUnit } from "./format.js";
 
 const WORDS = {
   running: "running", waiting: "waiting", finished: "finished", silent: "silent", reading: "reading", unreadable: "unreadable",
@@ -32,8 +32,9 @@ export const progress = (spent, budget, reserved = 0) => {
 const line = (study) => {
   if (study.state === "reading") return `${count(study.read)} of ${counted(study.events, "event")} read`;
   if (study.problem && study.spent === undefined) return "cannot be read";
-  const spent = study.budget === null ? `${number(study.spent)} spent` : `${number(study.spent)} of ${number(study.budget)} spent`;
-  return study.failed ? `${spent}, ${count(study.failed)} failed` : spent;
+  const unit = study.cost_unit;
+  const spent = study.budget === null ? `${withUnit(study.spent, unit)} spent` : `${number(study.spent)} of ${given(study.budget, unit)} spent`;
+  return study.failed ? `${spent}, ${counted(study.failed, "failed attempt")}` : spent;
 };
 
 const entry = (study, isChosen) =>

@@ -1,4 +1,4 @@
-// A panel with a picture: asked for only while it can be seen, and again when the study has changed.
+// A panel with a picture: asked for and drawn only while it can be seen, and again when the study has changed.
 
 import { askPicture, Refusal } from "./api.js";
 import { theme } from "./colours.js";
@@ -10,11 +10,11 @@ const PAUSE = 1500; // milliseconds between two pictures at least: a study may c
  *
  * `path()` is the address of its view, or null while there is nothing to ask for; `picture()` says what to draw of it;
  * `onView(view)` hears every new view; `lack(view)` is a sentence where there is nothing to draw yet; `onClick(point)`
- * hears what is clicked.
+ * hears what is clicked; `isAlwaysWanted` is whether `onView` hears views also while the panel is out of sight.
  */
 export class Panel {
   constructor({ path, picture = () => undefined, onView = () => {}, lack = () => "", onClick, isAlwaysWanted = false }) {
-    Object.assign(this, { path, picture, onView, lack, onClick });
+    Object.assign(this, { path, picture, onView, lack, onClick, isAlwaysWanted });
     this.host = h("div", { class: "picture" });
     this.note = h("p", { class: "note", hidden: true });
     this.empty = h("p", { class: "empty", text: "Thinking." });
@@ -22,14 +22,13 @@ export class Panel {
     this.stop = new AbortController();
     this.version = null;
     this.isWanted = true;
-    this.isSeen = isAlwaysWanted;
-    if (!isAlwaysWanted) {
-      this.observer = new IntersectionObserver(([entry]) => {
-        this.isSeen = entry.isIntersecting;
-        if (this.isSeen) this.ask();
-      }, { rootMargin: "200px" });
-      this.observer.observe(this.element);
-    }
+    this.isSeen = false;
+    this.observer = new IntersectionObserver((entries) => {
+      this.isSeen = entries.at(-1).isIntersecting;
+      if (this.isSeen && this.isOld) this.draw();
+      if (this.isSeen) this.ask();
+    }, { rootMargin: "200px" });
+    this.observer.observe(this.element);
   }
 
   /** The study has changed. */
@@ -48,7 +47,7 @@ export class Panel {
   }
 
   async ask() {
-    if (!this.isWanted || !this.isSeen || this.isAsking || this.timer || this.stop.signal.aborted) return;
+    if (!this.isWanted || !(this.isSeen || this.isAlwaysWanted) || this.isAsking || this.timer || this.stop.signal.aborted) return;
     const path = this.path();
     if (path === null) return;
     this.isAsking = true;
@@ -90,7 +89,8 @@ export class Panel {
   }
 
   draw() {
-    if (!this.view || this.view.empty || this.lack(this.view)) return;
+    this.isOld = !this.isSeen;
+    if (this.isOld || !this.view || this.view.empty || this.lack(this.view)) return;
     const picture = this.picture(this.view);
     if (this.chart && picture === this.drawn) this.chart.update(this.view);
     else {

@@ -14,6 +14,11 @@ const PAUSE = 700;
 
 let sections = 0;
 
+const attempts = (study) => {
+  if (study.measured === undefined) return [];
+  return [`${count(study.measured)} measured`, study.failed ? counted(study.failed, "failed attempt") : ""];
+};
+
 const panel = (title, about, content, { wide = false } = {}) => {
   sections += 1;
   const id = `section-${sections}`;
@@ -93,7 +98,7 @@ export class StudyPage {
     const { study } = this;
     const others = studies.filter((other) => other.id !== study.id);
     const last = study.last_event ? `last event ${ago(this.now() - study.last_event)}` : "";
-    const said = [study.method ? `Method ${study.method}` : "", study.measured === undefined ? "" : counted(study.measured, "evaluation"), last].filter(Boolean).join(" · ");
+    const said = [study.method ? `Method ${study.method}` : "", ...attempts(study), last].filter(Boolean).join(" · ");
     if (!this.title) {
       this.title = h("h1", {}, data(study.name));
       this.line = h("p", { class: "soft" });
@@ -197,7 +202,7 @@ export class StudyPage {
 
   choose(point) {
     if (!point || !this.views.front) return;
-    fill(this.parts.chosen, chosenDesign(point, this.views.front.axes, this.unit, () => this.parts.chosen.replaceChildren()));
+    fill(this.parts.chosen, chosenDesign(point, this.views.front, this.unit, () => this.parts.chosen.replaceChildren()));
   }
 
   offerSlices(facts) {

@@ -1,7 +1,7 @@
 // What is known of a study in words and tables: the queue, failures, choices, notes and settings.
 
 import { brief, cell, data, h, table } from "./dom.js";
-import { ago, count, designText, duration, moment, number, optionValue, percent, withUnit } from "./format.js";
+import { ago, count, designText, digitsOf, duration, given, moment, number, optionValue, percent, withUnit } from "./format.js";
 
 const empty = (text) => h("p", { class: "empty", text });
 
@@ -51,8 +51,8 @@ const runnerUp = (second, unit) => {
     h("div", { class: "soft", text: `gain ${number(second.gain)}, cost ${withUnit(second.cost, unit)}` }));
 };
 
-const became = (row, unit) => {
-  if (row.state === "measured") return h("span", { class: "soft", text: `${number(row.value)}${typeof row.paid === "number" ? ` for ${withUnit(row.paid, unit)}` : ""}` });
+const became = (row, unit, digits) => {
+  if (row.state === "measured") return h("span", { class: "soft", text: `${number(row.value, digits)}${typeof row.paid === "number" ? ` for ${withUnit(row.paid, unit)}` : ""}` });
   return h("span", { class: "badge", "data-state": row.state === "pending" ? "running" : row.state === "released" ? "silent" : "failed", title: row.reason || null },
     h("span", { class: "dot", "aria-hidden": "true" }), row.state);
 };
@@ -61,9 +61,11 @@ const became = (row, unit) => {
 export const choices = (view, unit) => {
   const rows = view.choices;
   if (!rows.length) return empty("No evaluation has been asked yet.");
+  const names = [...new Set(rows.map((row) => row.objective))];
+  const digits = new Map(names.map((name) => [name, digitsOf(rows.filter((row) => row.objective === name).map((row) => row.value))]));
   const head = ["evaluation", "why", "design", "gain", "cost", "runner-up"];
   return table("The last evaluations and why they were asked, newest first", head, rows.map((row) => h("tr", {},
-    cell([h("span", { class: "figure", text: `${row.number} ` }), data(row.objective), h("div", { class: "became" }, became(row, unit))]),
+    cell([h("span", { class: "figure", text: `${row.number} ` }), data(row.objective), h("div", { class: "became" }, became(row, unit, digits.get(row.objective)))]),
     cell(h("div", { class: "why" }, data(row.why || "–"))),
     cell(h("div", { class: "design" }, brief(designText(row.design), 60))),
     cell([number(row.gain), row.gain_share === null ? null : h("div", { class: "soft", text: `${percent(row.gain_share)} of region` })], true),
@@ -82,11 +84,19 @@ const pair = (name, value) => [h("dt", { text: name }), h("dd", {}, value)];
 
 const listed = (record) => Object.entries(record ?? {}).map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : optionValue(value)}`).join(", ");
 
+/** What is wanted of an objective: "to minimise, at most 600 B". */
+const meaning = ({ direction, optimise, at_most: most, at_least: least, unit, measured_with: leader }) => [
+  optimise ? `to ${direction}imise` : null,
+  most === null ? null : `at most ${given(most, unit)}`,
+  least === null ? null : `at least ${given(least, unit)}`,
+  leader ? `measured with ${leader}` : null,
+].filter(Boolean).join(", ");
+
 /** What the study was created with. */
 export const settings = (facts) => {
   const { settings: chosen, overview, options } = facts;
   const objectives = overview.objectives.map((one) =>
-    h("li", {}, data(one.name), h("span", { class: "soft", text: `${one.unit ? ` [${one.unit}]` : ""}, ${one.direction === "max" ? "to maximise" : "to minimise"}${one.measured_with ? `, measured with ${one.measured_with}` : ""}` })));
+    h("li", {}, data(one.name), h("span", { class: "soft" }, one.unit ? [" [", data(one.unit), "]"] : null, ": ", data(meaning(one)))));
   return h("dl", { class: "settings" },
     pair("Storage", data(facts.storage)),
     pair("Method", data(overview.method)),

@@ -1,10 +1,12 @@
-"""The example that ``flexibo init`` writes: a study file and the program that it tunes."""
+"""What ``flexibo init`` writes and prints: a study file and the program that it tunes, and what every key means."""
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 
 STUDY, PROGRAM = "study.yaml", "compress.py"
+LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 
 
 def example_files() -> dict[str, str]:
@@ -14,3 +16,9 @@ def example_files() -> dict[str, str]:
         PROGRAM: (here / "compress.txt").read_text(encoding="utf-8"),
         STUDY: (here / "study.yaml").read_text(encoding="utf-8"),
     }
+
+
+def reference_page() -> str:
+    """The page on study files, with the texts of its links in place of the links."""
+    page = (files(__name__) / "reference.txt").read_text(encoding="utf-8")
+    return LINK.sub(r"\1", page)

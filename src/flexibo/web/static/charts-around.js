@@ -21,7 +21,7 @@
           made.addEventListener("click", () => toggle(entry.key));
         }
         made.append(swatch(entry.style, look), element("bdi", "fc-name", entry.label));
-        if (entry.count > 1) made.append(element("span", "fc-count", String(entry.count)));
+        if (entry.count > 0) made.append(element("span", "fc-count", String(entry.count)));
         return made;
       }),
     );

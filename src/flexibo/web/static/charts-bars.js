@@ -2,7 +2,7 @@
 // Bars: what every objective has cost, and how much every option matters.
 (() => {
   const { parts } = window.flexiboCharts;
-  const { short, number, percent, count, unit } = parts.text;
+  const { short, number, MOST_DIGITS, percent, count, unit } = parts.text;
   const { valued, categorical, usable } = parts.axes;
   const { nth, shapes } = parts.looks;
   const { own } = parts.fronts;
@@ -55,8 +55,8 @@
         { name: `when the budget is spent${cost}`, value: number(row.projected) },
       ],
       [
-        { name: "evaluations", value: number(row.evaluations) },
-        { name: "failed attempts", value: number(row.failed) },
+        { name: "measured", value: number(row.evaluations, 7) },
+        { name: "failed attempts", value: number(row.failed, 7) },
         { name: `mean cost${cost}`, value: number(row.mean_cost, 3) },
       ],
     ],
@@ -80,8 +80,8 @@
     caption: "Spending on each objective",
     head: [
       "objective",
-      "evaluations",
-      "failed",
+      "measured",
+      "failed attempts",
       ...["spent", "lost", "mean cost", "projected"].map((name) => name + cost),
       "share",
     ],
@@ -100,8 +100,9 @@
     if (!rows.some((row) => row.evaluations || row.failed)) return { empty: "Nothing was spent yet." };
     const cost = unitIn(view);
     const ends = rows.flatMap((row) => [row.spent, context.hidden.has("projected") ? 0 : row.projected]);
-    const budget = usable(view.budget) ? ` of a budget of ${number(view.budget)}` : "";
-    const reserved = view.reserved > 0 ? `; ${number(view.reserved)} more expected for what is being measured` : "";
+    const paid = (amount, digits) => `${number(amount, digits)} ${short(unit(view.cost_label), 12)}`.trim();
+    const budget = usable(view.budget) ? ` of a budget of ${paid(view.budget, MOST_DIGITS)}` : "";
+    const reserved = view.reserved > 0 ? `; ${paid(view.reserved)} more expected for what is being measured` : "";
     const said = rows.map((row) => `${short(row.name, 40)} ${number(row.spent)} (${percent(row.share)})`).join(", ");
     return {
       panels: [
@@ -122,9 +123,9 @@
       walk: rows.map((_, j) => j),
       series: [bars(spendingBars(rows, context))],
       legend: spendingLegend(rows, context.look),
-      summary: `Spending on each objective${cost}: ${number(view.spent)}${budget}${reserved}; ${said}.`,
+      summary: `Spending on each objective${cost}: ${paid(view.spent)}${budget}${reserved}; ${said}.`,
       table: () => spendingTable(rows, cost),
-      notes: [`Spent ${number(view.spent)}${budget}${reserved}.`],
+      notes: [`Spent ${paid(view.spent)}${budget}${reserved}.`],
     };
   };
 

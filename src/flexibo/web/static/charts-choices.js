@@ -2,7 +2,7 @@
 // Why the last evaluations were chosen: a table, since there is nothing to draw.
 (() => {
   const { parts } = window.flexiboCharts;
-  const { short, number, percent, count } = parts.text;
+  const { short, number, digitsOf, percent, count, unit } = parts.text;
 
   const designOf = (design) =>
     Object.entries(design ?? {})
@@ -11,10 +11,14 @@
 
   parts.pictures.choices = (view) => {
     if (!view.choices.length) return { empty: "No evaluation was asked yet." };
+    const costs = ` ${short(unit(view.cost_label), 12)}`.trimEnd();
+    const measured = (name) => view.choices.filter((choice) => choice.objective === name).map(({ value }) => value);
+    const digits = new Map(view.choices.map(({ objective: name }) => [name, 0]));
+    for (const name of digits.keys()) digits.set(name, digitsOf(measured(name)));
     const runnerUp = (one) => {
       if (!one) return "–";
       const what = `${short(one.objective, 24)} of ${designOf(one.design)}`;
-      return `${what}: gain ${number(one.gain, 3)}, cost ${number(one.cost, 3)}`;
+      return `${what}: gain ${number(one.gain, 3)}, cost ${number(one.cost, 3)}${costs}`;
     };
     return {
       isTableOnly: true,
@@ -41,7 +45,7 @@
           percent(choice.gain_share),
           number(choice.cost, 3),
           choice.state,
-          number(choice.value),
+          number(choice.value, digits.get(choice.objective)),
           choice.why,
           runnerUp(choice.runner_up),
         ]),

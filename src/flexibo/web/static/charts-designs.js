@@ -2,7 +2,7 @@
 // Designs with their objectives: what is said of them, in words and tables, however they are drawn.
 (() => {
   const { parts } = window.flexiboCharts;
-  const { short, number, amount, percent, count, unit } = parts.text;
+  const { short, number, digitsOf, MOST_DIGITS, amount, percent, count, unit } = parts.text;
   const { usable } = parts.axes;
   const { KINDS, kindOf, styleOf, isFront } = parts.looks;
 
@@ -13,11 +13,42 @@
     axis.optimise ? (axis.direction === "max" ? "higher is better" : "lower is better") : "constraint";
   const labelOf = (axis) => `${short(axis.label, 48)} (${better(axis)})`;
 
+  const foundDigits = new WeakMap();
+
+  /** How many digits tell the measured values of each objective apart, by its name. */
+  const digitsIn = (view) => {
+    if (!foundDigits.has(view)) {
+      const measured = (axis) => view.points.filter((point) => own(point.measured, axis.name) === true);
+      const digits = (axis) => digitsOf(measured(axis).map((point) => valueOf(point, axis)));
+      foundDigits.set(view, new Map(view.axes.map((axis) => [axis.name, digits(axis)])));
+    }
+    return foundDigits.get(view);
+  };
+
+  const amountOf = (view, point, axis) =>
+    amount(valueOf(point, axis), own(point.deviations, axis.name), digitsIn(view).get(axis.name));
+
+  /** The bound of an objective in words. */
+  const boundText = (axis) => {
+    const bound = `${axis.bound_side ?? "within"} ${number(axis.bound, MOST_DIGITS)}`;
+    return `${short(axis.name, 24)} ${bound} ${short(axis.unit ?? "", 12)}`.trim();
+  };
+
+  const breaks = (axis, value) =>
+    usable(axis.bound) && usable(value) && (axis.bound_side === "at least" ? value < axis.bound : value > axis.bound);
+
+  /** Which bounds designs violate, in words. */
+  const violated = (view, points) => {
+    const broken = view.axes.filter((axis) => points.some((point) => breaks(axis, valueOf(point, axis))));
+    const isMeasured = points.every((point) => view.axes.every((axis) => own(point.measured, axis.name) === true));
+    return `${isMeasured ? "measured, " : ""}violates ${broken.map(boundText).join(" or ") || "a constraint"}`;
+  };
+
   /** What is known of a design, for whoever points at it. */
   const tipOf = (view, point) => {
     const values = view.axes.map((axis) => ({
       name: short(axis.label, 32),
-      value: amount(valueOf(point, axis), own(point.deviations, axis.name)),
+      value: amountOf(view, point, axis),
       note: own(point.measured, axis.name) === true ? "measured" : "predicted",
     }));
     const options = Object.entries(point.design ?? {}).map(([name, value]) => ({
@@ -25,14 +56,19 @@
       value: short(value, 36),
     }));
     const notes = [];
-    if (usable(point.confirm_cost)) {
+    if (values.every(({ note }) => note === "measured")) notes.push("Everything is measured.");
+    else if (usable(point.confirm_cost)) {
       const cost = `${number(point.confirm_cost, 3)} ${short(unit(view.cost_label ?? "cost [s]"), 12)}`.trim();
-      notes.push(point.confirm_cost > 0 ? `Measuring what is missing costs about ${cost}.` : "Everything is measured.");
+      const price = point.confirm_cost > 0 ? `about ${cost}` : "nothing, as far as known";
+      notes.push(`Measuring what is missing costs ${price}.`);
     }
     if (point.probability < 1)
       notes.push(`Keeps every constraint with a probability of ${percent(point.probability)}.`);
     return { title: kindOf(point.kind).label, groups: [values, options], notes };
   };
+
+  const costUnit = (view) => short(unit(view.cost_label ?? "cost [s]"), 12);
+  const costLabel = (view) => `cost to confirm${costUnit(view) ? ` [${costUnit(view)}]` : ""}`;
 
   /** The designs as a table: those of the front first. */
   const tableOf = (view) => {
@@ -42,17 +78,17 @@
     const points = [...view.points].sort((a, b) => rank(a) - rank(b));
     return {
       caption: "Designs, those of the front first",
-      head: ["kind", ...view.axes.map((axis) => axis.label), "cost to confirm", ...names],
+      head: ["kind", ...view.axes.map((axis) => axis.label), costLabel(view), ...names],
       rows: points.map((point) => [
         kindOf(point.kind).label,
         ...view.axes.map((axis) => {
           const isMeasured = own(point.measured, axis.name) === true;
-          return `${isMeasured ? "" : "~ "}${amount(valueOf(point, axis), own(point.deviations, axis.name))}`;
+          return `${isMeasured ? "" : "~ "}${amountOf(view, point, axis)}`;
         }),
         number(point.confirm_cost, 3),
         ...names.map((name) => own(point.design, name)),
       ]),
-      note: "~ predicted, not measured; ± its standard deviation.",
+      note: "~ predicted, not measured; ± standard deviation.",
     };
   };
 
@@ -62,7 +98,8 @@
     const whole = front.filter((point) => point.kind === "front-measured").length;
     const ranges = axes.map((axis) => {
       const values = front.map((point) => valueOf(point, axis)).filter(usable);
-      const range = values.length ? `, from ${number(Math.min(...values))} to ${number(Math.max(...values))}` : "";
+      const said = (value) => number(value, digitsIn(view).get(axis.name));
+      const range = values.length ? `, from ${said(Math.min(...values))} to ${said(Math.max(...values))}` : "";
       return `${labelOf(axis)}${range}`;
     });
     const others = view.points.length - front.length + (view.left_out || 0);
@@ -90,7 +127,7 @@
   const kindLegend = (view, look) =>
     [...byKind(view)].map(([kind, points]) => ({
       key: kind,
-      label: kindOf(kind).label,
+      label: kind === "violating" ? violated(view, points) : kindOf(kind).label,
       style: styleOf(kind, look),
       count: points.length,
     }));
@@ -127,6 +164,7 @@
     own,
     valueOf,
     labelOf,
+    boundText,
     tableOf,
     summaryOf,
     leftOut,

@@ -2,13 +2,14 @@
 // The front of a study: two objectives with the Pareto region, or a panel for every pair of several.
 (() => {
   const { parts } = window.flexiboCharts;
-  const { short, number, count } = parts.text;
+  const { count } = parts.text;
   const { valued, usable } = parts.axes;
   const { styleOf, isFront, dots, shapes, rule } = parts.looks;
   const {
     own,
     valueOf,
     labelOf,
+    boundText,
     tableOf,
     summaryOf,
     leftOut,
@@ -21,8 +22,8 @@
   } = parts.fronts;
 
   const REGION =
-    "The true front lies in the Pareto region: its solid edge is what may at best be attained, its dashed edge what " +
-    "very likely is.";
+    "By what the models think, the true front lies in the Pareto region: its solid edge is what may at best be " +
+    "attained, its dashed edge what very likely is. It is no guarantee.";
   const MOST_PANELS = 10;
   const MOST_FAINT_BARS = 60;
 
@@ -112,8 +113,6 @@
     });
     return { x, y };
   };
-
-  const boundText = (axis) => `${short(axis.name, 24)} ${axis.bound_side ?? "within"} ${number(axis.bound)}`;
 
   const placeOf = (point, panel, shown) => [
     panel.x.at(valueOf(point, shown[0])),

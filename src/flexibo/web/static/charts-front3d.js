@@ -2,7 +2,7 @@
 // The front of three objectives in space: a box that is turned by dragging, drawn without perspective.
 (() => {
   const { parts } = window.flexiboCharts;
-  const { short } = parts.text;
+  const { short, drawable } = parts.text;
   const { valued, ticksOf, usable } = parts.axes;
   const { styleOf, dots, shapes, widthOf, FONT } = parts.looks;
   const { valueOf, labelOf, itemsOf, kindLegend, tableOf, summaryOf, leftOut, byKind, isEmpty, chosenAxes, walkOf } =
@@ -91,7 +91,8 @@
   const placedText = ({ text, side, j, isName }, [x, y], room, look) => {
     const said = isName ? short(text, Math.floor(room.width / 8)) : text;
     const long = isName ? widthOf(said, 12, "600") : 0;
-    const style = { text: said, font: `${isName ? "600 " : ""}12px ${FONT}`, fill: isName ? look.ink : look.soft };
+    const font = `${isName ? "600 " : ""}12px ${FONT}`;
+    const style = { text: drawable(said), font, fill: isName ? look.ink : look.soft };
     const within = (left) => Math.max(room.x, Math.min(room.x + room.width - long, left));
     if (j === 2 && isName)
       return { x: within(x - 20), y: y - 12, style: { ...style, align: "left", verticalAlign: "bottom" } };

@@ -2,7 +2,7 @@
 // From panels to what ECharts draws: where each panel lies, its axes and ticks, and which place on the screen is which.
 (() => {
   const { parts } = window.flexiboCharts;
-  const { short } = parts.text;
+  const { short, drawable } = parts.text;
   const { ticksOf, zoomed } = parts.axes;
   const { FONT, widthOf } = parts.looks;
 
@@ -18,7 +18,7 @@
       at.forEach((tick, i) => {
         if (Math.abs(tick - value) < Math.abs(at[best] - value)) best = i;
       });
-      return texts[best] ?? "";
+      return drawable(texts[best] ?? "");
     };
 
   const axisOption = (axis, index, look, room, ticks, isUpright, nameGap) => ({
@@ -29,7 +29,7 @@
     inverse: axis.inverse ?? false,
     show: !axis.isHidden,
     silent: true,
-    name: fitting(axis.label, room, NAME),
+    name: drawable(fitting(axis.label, room, NAME)),
     nameLocation: "middle",
     nameGap,
     nameRotate: isUpright ? 90 : 0,

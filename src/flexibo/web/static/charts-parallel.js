@@ -2,7 +2,7 @@
 // Parallel coordinates: an upright line for every option and objective, and a design as a line across them all.
 (() => {
   const { parts } = window.flexiboCharts;
-  const { short, number, count } = parts.text;
+  const { short, drawable, number, digitsOf, count } = parts.text;
   const { valued, categorical, ticksOf, usable } = parts.axes;
   const { KINDS, kindOf, isFront, shapes, FONT } = parts.looks;
 
@@ -19,19 +19,26 @@
   // From 0 at the bottom to 1 at the top.
   const heightOf = (axis, at) => (at - axis.min) / (axis.max - axis.min);
 
+  // The end of an axis, so exact that it is told from the ticks near it and stands in order with them.
+  const endText = (axis, end) => {
+    if (axis.log) return number(10 ** end, 3);
+    const places = Math.ceil(-Math.log10((axis.max - axis.min) / 200));
+    const digits = Math.floor(Math.log10(Math.abs(end))) + 1 + places;
+    return digits > 0 ? number(end, Math.min(12, digits)) : "0";
+  };
+
   // Numbers are also said where their line ends; ticks too near to an end give way.
   const withEnds = (axis, { at, texts }) => {
     if (axis.categories) return { at, texts };
     const room = 0.07 * (axis.max - axis.min);
     const inner = at.map((_, i) => i).filter((i) => at[i] > axis.min + room && at[i] < axis.max - room);
-    const said = (end) => number(axis.log ? 10 ** end : end, 3);
     return {
       at: [axis.min, ...inner.map((i) => at[i]), axis.max],
-      texts: [said(axis.min), ...inner.map((i) => texts[i]), said(axis.max)],
+      texts: [endText(axis, axis.min), ...inner.map((i) => texts[i]), endText(axis, axis.max)],
     };
   };
 
-  const writing = (x, y, text, style) => ({ type: "text", x, y, style: { text, ...style } });
+  const writing = (x, y, text, style) => ({ type: "text", x, y, style: { text: drawable(text), ...style } });
 
   /** The ticks of an upright line at x, from the bottom to the top of the picture. */
   const tickShapes = (axis, x, [bottom, top], limit, isLast, look) => {
@@ -83,17 +90,17 @@
     stroke: look[kindOf(kind).colour],
     lineWidth: isFront(kind) ? 1.9 : 1,
     opacity: isFront(kind) ? 0.9 : Math.max(0.12, Math.min(0.5, 60 / many)),
-    fill: "none",
     lineDash: dashOf(kind),
   });
 
   /** The designs as lines, those of the front over the others. */
   const lineSeries = (view, heights, seen, look) => {
-    const order = [...seen].sort((a, b) => ORDER.indexOf(view.lines[b].kind) - ORDER.indexOf(view.lines[a].kind));
-    return shapes(0, order.length, 3, (i, coord) => {
-      const places = heights[order[i]].map((height, k) => [k, height]).filter(([, height]) => usable(height));
-      const points = places.map(([k, height]) => coord(k, height));
-      return { type: "polyline", shape: { points }, style: strokeOf(view.lines[order[i]].kind, look, order.length) };
+    const rank = (kind) => (ORDER.length + ORDER.indexOf(kind) + 1) % (ORDER.length + 1);
+    const kinds = [...new Set(seen.map((i) => view.lines[i].kind))].sort((a, b) => rank(b) - rank(a));
+    return shapes(0, kinds.length, 3, (n, coord, room) => {
+      const mine = seen.filter((i) => view.lines[i].kind === kinds[n]);
+      const lines = mine.map((i) => heights[i].flatMap((height, k) => (usable(height) ? [coord(k, height)] : [])));
+      return { type: "flexiboLines", shape: { lines, room, look: strokeOf(kinds[n], look, seen.length) } };
     });
   };
 
@@ -106,6 +113,18 @@
       return { type: "rect", shape: { x: x - 7, y: top, width: 14, height: bottom - top }, style };
     });
 
+  const foundDigits = new WeakMap();
+
+  /** How many digits tell the values on each axis apart. */
+  const digitsIn = (view) => {
+    const onAxis = (k) => digitsOf(view.lines.map((line) => line.values[k]));
+    if (!foundDigits.has(view)) foundDigits.set(view, view.axes.map((_, k) => onAxis(k)));
+    return foundDigits.get(view);
+  };
+
+  const cellOf = (view, k, value) =>
+    view.axes[k].role === "objective" && usable(value) ? number(value, digitsIn(view)[k]) : value;
+
   const tipOf = (view, line) => ({
     title: kindOf(line.kind).label,
     notes: [],
@@ -113,7 +132,7 @@
       view.axes.flatMap((axis, k) => {
         if (axis.role !== role) return [];
         const value = line.values[k];
-        const said = role === "objective" ? number(value) : short(value, 36);
+        const said = role === "objective" ? number(value, digitsIn(view)[k]) : short(value, 36);
         return [{ name: short(axis.label, 28), value: said }];
       }),
     ),
@@ -124,7 +143,7 @@
     head: ["kind", ...view.axes.map((axis) => axis.label)],
     rows: [...view.lines]
       .sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind))
-      .map((line) => [kindOf(line.kind).label, ...line.values]),
+      .map((line) => [kindOf(line.kind).label, ...line.values.map((value, k) => cellOf(view, k, value))]),
     note: "",
   });
 

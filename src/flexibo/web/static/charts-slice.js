@@ -2,7 +2,7 @@
 // A slice of what the surrogate believes: an objective over one option, or over two as a map of colours.
 (() => {
   const { parts } = window.flexiboCharts;
-  const { short, number, count } = parts.text;
+  const { short, number, digitsOf, amount, count } = parts.text;
   const { valued, categorical, usable } = parts.axes;
   const { dots, line, shapes } = parts.looks;
   const { labelOf } = parts.fronts;
@@ -54,14 +54,19 @@
     return rest.length ? [`With ${said.join(", ")}.`] : [];
   };
 
-  const predicted = (mean, deviation) => ({ name: "predicted", value: `${number(mean)} ± ${number(deviation, 2)}` });
+  const digitsIn = (view) => digitsOf(view.measured.map((one) => one.value));
+  const predicted = (view, mean, deviation) => ({
+    name: "predicted",
+    value: amount(mean, deviation, digitsIn(view)),
+  });
   const titled = (view, ...groups) => ({ title: short(view.axis.label, 40), notes: [], groups });
   const optionRow = ({ name }, value) => ({ name: short(name, 28), value: short(value, 36) });
 
   const summaryOf = (view, values, many) => {
     const known = values.filter(usable);
     const over = [view.x, view.y].filter(Boolean).map(({ name }) => short(name, 40));
-    const range = `from ${number(Math.min(...known))} to ${number(Math.max(...known))}`;
+    const ends = [Math.min(...known), Math.max(...known)].map((end) => number(end, digitsIn(view)));
+    const range = `from ${ends.join(" to ")}`;
     const measured = count(many, "measured design");
     return `What is predicted of ${labelOf(view.axis)} over ${over.join(" and ")}: ${range}; ${measured}.`;
   };
@@ -128,7 +133,7 @@
         key: String(i),
         point: { x: view.x.values[i] },
         marks: at[i].every(usable) ? [{ panel: 0, x: at[i][0], y: at[i][1] }] : [],
-        tip: () => titled(view, [optionRow(view.x, view.x.values[i]), predicted(value, deviation[i])]),
+        tip: () => titled(view, [optionRow(view.x, view.x.values[i]), predicted(view, value, deviation[i])]),
       })),
       walk: mean.map((_, i) => i),
       series: [
@@ -188,12 +193,12 @@
         titled(
           view,
           [optionRow(view.x, one.x), optionRow(view.y, one.y)],
-          [{ name: "measured", value: number(one.value) }],
+          [{ name: "measured", value: number(one.value, digitsIn(view)) }],
         ),
     })),
     ...list.map(({ value, i, j }) => {
       const [across, up] = [view.x.values[i], view.y.values[j]];
-      const said = () => predicted(value, view.deviation[j]?.[i]);
+      const said = () => predicted(view, value, view.deviation[j]?.[i]);
       return {
         key: `${i}:${j}`,
         point: { x: across, y: up },
@@ -218,7 +223,7 @@
       .map((one) => ({ one, x: x.at(one.x), y: y.at(one.y) }))
       .filter((spot) => usable(spot.x) && usable(spot.y));
     const items = mapItems(view, spots, list, x, y);
-    const said = (end) => number(tone.log ? 10 ** end : end);
+    const said = (end) => number(tone.log ? 10 ** end : end, digitsIn(view));
     const style = { shape: "circle", size: 10, hollow: true, colour: look.ink };
     return {
       panels: [{ x, y }],

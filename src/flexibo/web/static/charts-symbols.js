@@ -1,6 +1,6 @@
 "use strict";
-// Symbols: their outlines, and thousands of them at once. Each is painted once and then stamped, so that ten thousand
-// designs cost little more than ten.
+// Symbols and lines, thousands of them at once. A symbol is painted once and then stamped, and all lines of a kind are
+// one element, so that ten thousand designs cost little more than ten.
 (() => {
   const { parts } = window.flexiboCharts;
   const { graphic } = window.echarts;
@@ -63,6 +63,33 @@
         const stamp = stampOf(symbol, scale);
         const size = stamp.width / scale;
         for (const [x, y] of places) this.pen.drawImage(stamp, x - size / 2, y - size / 2, size, size);
+      },
+      getBoundingRect() {
+        const { x, y, width, height } = this.shape.room;
+        return new graphic.BoundingRect(x, y, width, height);
+      },
+    }),
+  );
+
+  graphic.registerShape(
+    "flexiboLines",
+    graphic.extendShape({
+      shape: { lines: [], room: null, look: null },
+      buildPath(path) {
+        this.pen = path.getContext();
+      },
+      afterBrush() {
+        const { lines, look } = this.shape;
+        const { pen } = this;
+        pen.save();
+        Object.assign(pen, { strokeStyle: look.stroke, lineWidth: look.lineWidth, globalAlpha: look.opacity });
+        pen.setLineDash(look.lineDash ?? []);
+        for (const line of lines) {
+          pen.beginPath();
+          for (const [x, y] of line) pen.lineTo(x, y);
+          pen.stroke(); // one by one: where many cross, it is darker
+        }
+        pen.restore();
       },
       getBoundingRect() {
         const { x, y, width, height } = this.shape.room;

@@ -39,6 +39,9 @@
     return characters.slice(0, head).join("") + "…" + (tail ? characters.slice(-tail).join("") : "");
   };
 
+  /** A text as ECharts may draw it: it looks up the widths of texts by themselves, also of such as "__proto__". */
+  const drawable = (text) => (text in Object.prototype ? `${text} ` : text);
+
   /** A number with at most `digits` that matter, thousands apart. */
   const number = (value, digits = 4) => {
     if (value === null || value === undefined || !Number.isFinite(value)) return "–";
@@ -54,8 +57,21 @@
     return rest ? `${apart}.${rest}` : apart;
   };
 
+  const [FEWEST_DIGITS, MOST_DIGITS] = [4, 8];
+
+  /** How many digits tell nearly all of some values apart; of many values, some are always near each other. */
+  const digitsOf = (values) => {
+    const known = [...new Set(values.filter((value) => Number.isFinite(value)))];
+    const apart = (digits) => new Set(known.map((value) => value.toPrecision(digits))).size;
+    const wanted = 0.95 * apart(MOST_DIGITS);
+    let digits = FEWEST_DIGITS;
+    while (digits < MOST_DIGITS && apart(digits) < wanted) digits += 1;
+    return digits;
+  };
+
   /** A value with its standard deviation where it has one. */
-  const amount = (value, deviation) => (deviation > 0 ? `${number(value)} ± ${number(deviation, 2)}` : number(value));
+  const amount = (value, deviation, digits) =>
+    deviation > 0 ? `${number(value, digits)} ± ${number(deviation, 2)}` : number(value, digits);
 
   const percent = (share) =>
     share === null || share === undefined ? "–" : `${number(100 * share, share >= 0.1 ? 2 : 1)}\u00a0%`;
@@ -74,5 +90,5 @@
     return made;
   };
 
-  parts.text = { clean, short, number, amount, percent, count, unit, element };
+  parts.text = { clean, short, drawable, number, digitsOf, MOST_DIGITS, amount, percent, count, unit, element };
 })();

@@ -2,7 +2,7 @@
 // What a study reached and spent while its cost grew.
 (() => {
   const { parts } = window.flexiboCharts;
-  const { short, number, count, unit } = parts.text;
+  const { short, number, MOST_DIGITS, count, unit } = parts.text;
   const { valued, usable, bounds } = parts.axes;
   const { nth, dots, line, shapes, rule } = parts.looks;
   const { own } = parts.fronts;
@@ -37,7 +37,7 @@
       const style = { dash: [3, 3], colour: look.bound };
       found.push({
         key: "budget",
-        label: `budget of ${number(view.budget)}`,
+        label: `budget of ${number(view.budget, MOST_DIGITS)} ${short(unit(view.cost_label), 12)}`.trim(),
         style,
         series: rule(0, view.budget, true, style),
       });
@@ -94,9 +94,10 @@
     }));
 
   /** Lines over cost: [{key, label, values, style}]. */
-  const overCost = (view, context, { label, lines, what, whole = false }) => {
+  const overCost = (view, context, { label, lines, what, lack, whole = false }) => {
     const spent = column(view, "spent");
-    if (!lines.some((one) => one.values.some(usable))) return { empty: "Nothing was measured yet." };
+    if (!lines.some((one) => one.values.some(usable)))
+      return { empty: spent.length && lack ? lack : "Nothing was measured yet." };
     const seen = lines.filter((one) => !context.hidden.has(one.key));
     const values = (seen.length ? seen : lines).flatMap((one) => one.values);
     const log = isWide(values) && !whole;
@@ -125,10 +126,11 @@
 
   const volumeUnitIn = (view) => (view.volume_unit ? ` [${short(view.volume_unit, 24)}]` : "");
 
-  const volume = (name, what, label) => (view, context) => {
+  const volume = (name, what, label, lack) => (view, context) => {
     const style = { colour: context.look.series[0], dash: "solid", width: 2.4 };
     return overCost(view, context, {
       what,
+      lack,
       label: `${label}${volumeUnitIn(view)}`,
       lines: [{ key: name, label: what, values: column(view, name), style }],
     });
@@ -197,8 +199,13 @@
   };
 
   Object.assign(parts.pictures, {
-    hypervolume: volume("hypervolume", "Hypervolume", "hypervolume"),
-    region: volume("region_volume", "Pareto region", "Pareto region"),
+    hypervolume: volume("hypervolume", "Hypervolume", "hypervolume", "No design is measured in every objective yet."),
+    region: volume(
+      "region_volume",
+      "Pareto region",
+      "Pareto region",
+      "No evaluation was chosen by the Pareto region yet.",
+    ),
     evaluations: perObjective("evaluations", "Evaluations of each objective", () => "evaluations [count]", true),
     spend: perObjective("costs", "Cost of each objective", (view) => `spent on each objective${unitIn(view)}`, false),
     gains,

@@ -1,6 +1,7 @@
 "use strict";
 // flexiboCharts.draw(element, view, options) draws a view of a study in an element and returns a handle:
-// update(view), resize(), setTheme("light" | "dark"), pixel(index), dispose().
+// update(view), resize(), setTheme("light" | "dark"), pixel(index), dispose(). flexiboCharts.digitsOf(values) says how
+// many digits tell values apart.
 //
 // Options: `picture` (what to draw of the view, by its kind where it is not given), `theme` ("light" or "dark"; the
 // reader's own where it is not given), `axes` (names of the objectives to draw), `onHover(point)`, `onClick(point)`.
@@ -102,7 +103,29 @@
       this.render();
     }
 
+    /** Draws the picture; where that fails, a sentence stands in its place, and the page goes on. */
     render() {
+      try {
+        this.redraw();
+      } catch (error) {
+        console.error(error);
+        this.fail();
+      }
+    }
+
+    fail() {
+      const { parts: shown } = this;
+      this.chart?.dispose();
+      this.chart = null;
+      this.active = -1;
+      this.picture = { empty: "This picture could not be drawn.", items: [], walk: [] };
+      shown.empty.textContent = this.picture.empty;
+      shown.empty.hidden = false;
+      for (const name of ["bar", "ramp", "plot", "details"]) shown[name].hidden = true;
+      shown.notes.replaceChildren();
+    }
+
+    redraw() {
       const { parts: shown, view, look } = this;
       this.host.dataset.theme = look.name;
       this.width = shown.notes.clientWidth;
@@ -328,6 +351,7 @@
 
   window.flexiboCharts = Object.freeze({
     draw,
+    digitsOf: parts.text.digitsOf,
     pictures: Object.freeze(
       Object.fromEntries(Object.entries(KINDS).map(([kind, names]) => [kind, Object.freeze(names)])),
     ),

@@ -1,0 +1,41 @@
+"""The budget that is typed for a study that is stored already: it counts, also where it is the smaller one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from flexibo.figures import cost_unit, figure, money
+from flexibo.words import one_line
+
+if TYPE_CHECKING:
+    from flexibo.study import Study
+
+
+def opening_budget(url: str, name: str, typed: float) -> float:
+    """What a study is opened with: the typed budget, or the stored one where that is larger and is lowered later."""
+    from flexibo.cli.worker import is_there
+    from flexibo.transfer import study_copy
+
+    stored = study_copy(url, name).study.budget if is_there(url, name) else None
+    return typed if stored is None else max(typed, stored)
+
+
+def settle_budget(study: Study, typed: float, *, quiet: bool) -> None:
+    """Set the budget of a study to what was typed, and say where that lowers it or was spent before."""
+    before, unit = study.budget, cost_unit(study.history.origin)
+    if before != typed:
+        study.budget = typed
+    lines = []
+    if before is None or typed < before:
+        stored = "There was no budget" if before is None else f"The budget was {_amount(before, unit)}"
+        lines.append(f"{stored}; it is {_amount(typed, unit)} now.")
+    if study.spent >= typed:
+        lines.append(f"It is spent already ({money(study.spent, typed, unit)}), so nothing is measured.")
+    if lines and not quiet:
+        typer.echo(one_line(" ".join(lines)))
+
+
+def _amount(value: float, unit: str) -> str:
+    return f"{figure(value, 5)} {unit}".rstrip()

@@ -1,0 +1,76 @@
+"""Numbers and tables for people."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from flexibo.cli.screen import wrapped
+from flexibo.cli.showing import shares
+from flexibo.figures import cost_unit, digits_of, figure, in_full, money
+from flexibo.front_layout import FrontLayout
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [(9999999.0, 4, "9999999"), (1e7, 4, "1e+07"), (-123456.7, 4, "-123457"), (1e-5, 4, "1e-05"), (0.0, 4, "0")],
+)
+def test_a_number_has_no_exponent_below_ten_millions(value: float, digits: int, text: str) -> None:
+    assert figure(value, digits) == text
+
+
+def test_digits_tell_values_apart_unless_they_are_not_known_so_exactly() -> None:
+    assert digits_of([]) == 4
+    assert digits_of([(70792.0, 0.0), (70792.4, 0.0)]) == 6
+    assert digits_of([(1.0, 0.0), (1.0 + 1e-12, 0.0)]) == 8
+    assert digits_of([(70792.0, 100.0), (70792.4, 100.0)]) == 4
+    assert digits_of([(3.0, 0.0), (3.0, 0.0)]) == 4
+
+
+def test_a_number_in_full_is_the_same_number() -> None:
+    for value in (0.1 + 0.2, 70792.0, 1e300, -5e-324):
+        assert float(in_full(value)) == value
+
+
+def test_costs_carry_their_unit_where_it_is_known() -> None:
+    assert money(12345.6, 1e5, cost_unit({"study_file": "/a/study.yaml"})) == "12346 of 100000 s"
+    assert money(12.0, None, cost_unit({})) == "12"
+
+
+@pytest.mark.parametrize("costs", [[1.0, 1.0, 1.0], [0.004, 0.996], [5.0], [1.0] * 7, [0.0, 3.0]])
+def test_shares_add_up(costs: list[float]) -> None:
+    assert sum(int(share.removesuffix("%")) for share in shares(costs)) == 100
+
+
+@pytest.mark.parametrize("width", range(20, 60))
+def test_a_number_is_never_parted_from_its_unit_of_time(width: int) -> None:
+    lines = wrapped("Begun 2026-11-15 18:29:59, 2.5 h ago; 63 events, the last 13 s ago.", width)
+    assert max(map(len, lines)) <= width
+    text = "\n".join(lines)
+    assert all(whole in text for whole in ("2026-11-15 18:29:59", "2.5 h ago", "13 s ago"))
+
+
+def printed(layout: FrontLayout, width: int) -> list[str]:
+    text = io.StringIO()
+    Console(file=text, width=width, color_system=None).print(layout)
+    return [line.rstrip() for line in text.getvalue().splitlines()]
+
+
+def test_a_front_takes_the_form_that_fits() -> None:
+    layout = FrontLayout(
+        "Front", [[""], ["size", "[B]"], ["time", "[ms]"]], [["1", "70792", "~3 ±1"]], [["x=1", "mode=fast"]], ["Note"]
+    )
+    wide, stacked, block = (printed(layout, width) for width in (80, 22, 14))
+    assert wide[-2:] == ["└───┴──────────┴───────────┴────────────────┘", "Note"]
+    assert stacked == [
+        "Front",
+        "    size   time",
+        "     [B]   [ms]",
+        "1  70792  ~3 ±1",
+        "   x=1, mode=fast",
+        "Note",
+    ]
+    assert "1  size [B]" in block
+    assert block[-3:] == ["   x=1,", "   mode=fast", "Note"]
