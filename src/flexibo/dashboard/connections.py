@@ -27,7 +27,7 @@ BACKLOG = 16
 """So many connections are taken at once, before those that are too many can be cut."""
 SECONDS_TO_ASK, SECONDS_TO_ASK_IN_VAIN = 10.0, 2.0
 """Until a request must be complete, and where it will only hear that there are too many."""
-LINGER, LINGERING_BYTES = 2.0, 4 * 2**20
+LINGER, LINGERING_BYTES = 5.0, 4 * 2**20
 """Seconds and bytes for which who was refused is still heard: who hangs up on one who talks is not heard himself."""
 MALFORMED = "This is no HTTP request that can be understood."
 TOO_LATE = "The request was not complete in time."
