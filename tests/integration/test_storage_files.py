@@ -446,3 +446,22 @@ def test_what_a_worker_said_of_itself_may_be_damaged(tmp_path: Path, about: str)
         assert connection.execute("UPDATE flexibo_workers SET about = ?", (about,)).rowcount == 1
         connection.commit()
     assert storage.workers() == {"me": Sign(1, 2.0, 60.0, {})}
+
+
+def test_a_connection_to_a_locked_file_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "study.db"
+    SQLStorage(f"sqlite:///{path}", "study").commit(0, lambda _: [{"n": 0}])
+    gc.collect()
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+    with closing(connect(path, isolation_level=None)) as greedy:
+        greedy.execute("PRAGMA locking_mode=EXCLUSIVE")
+        greedy.execute("BEGIN EXCLUSIVE")
+        monkeypatch.setattr(sqlite3, "connect", lambda *a, **how: opened.append(connect(*a, **how)) or opened[-1])
+        with pytest.raises(StorageError):
+            stored_studies(f"sqlite:///{path}", patience=0.0)
+        greedy.execute("ROLLBACK")
+    assert opened
+    for connection in opened:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.execute("SELECT 1")

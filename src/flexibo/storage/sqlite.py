@@ -130,7 +130,11 @@ class SQLite:
         connection = sqlite3.connect(
             file_uri(self.path, options), uri=True, timeout=0, isolation_level=None, check_same_thread=False
         )
-        connection.execute("PRAGMA synchronous=FULL")  # a commit survives a power loss
+        try:
+            connection.execute("PRAGMA synchronous=FULL")  # a commit survives a power loss
+        except sqlite3.Error:  # such as a file that another process locks
+            connection.close()
+            raise
         return connection
 
 
