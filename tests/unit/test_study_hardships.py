@@ -362,7 +362,7 @@ def test_a_study_runs_in_a_terminal() -> None:
     assert process.wait(timeout=60) == 0, shown.decode()
     assert b"spent 12.0" in shown
     assert b"front" in shown
-    assert b"12/12" in shown
+    assert b"12 of 12" in shown
 
 
 def test_random_search_stays_random_whatever_things_cost() -> None:
