@@ -105,10 +105,12 @@ def outcomes(executor: RayExecutor, n: int) -> list[Outcome]:
     return found
 
 
-def test_each_evaluation_runs_on_a_machine_that_offers_what_it_needs(executor: RayExecutor) -> None:
+def test_each_evaluation_runs_on_a_machine_that_offers_what_it_needs(executor: RayExecutor, tmp_path: Path) -> None:
     def node(design: Design) -> float:
         import ray
 
+        while not (tmp_path / f"go-{design['x']}").exists():
+            time.sleep(0.01)
         return float(int(ray.get_runtime_context().get_node_id()[:12], 16))
 
     found: list[Outcome] = []
@@ -118,6 +120,7 @@ def test_each_evaluation_runs_on_a_machine_that_offers_what_it_needs(executor: R
             executor.submit(question(number, objective.name), objective, node)
         assert not executor.has_room(TRAINED)
         assert not executor.has_room(ENERGY)
+        (tmp_path / f"go-{number}").touch()
         found += outcomes(executor, 2)
     trained = {outcome.values["error"] for outcome in found if "error" in (outcome.values or {})}  # type: ignore[index]
     measured = {outcome.values["energy"] for outcome in found if "energy" in (outcome.values or {})}  # type: ignore[index]
