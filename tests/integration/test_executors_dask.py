@@ -114,27 +114,27 @@ def outcomes(executor: DaskExecutor, n: int) -> list[Outcome]:
     return found
 
 
-def process_number(design: Design) -> float:
-    return float(os.getpid())
-
-
 def in_notebook(function: Callable[..., object]) -> Callable[..., object]:
     """The function as one of a script or a notebook: workers cannot import it, so it travels as a whole."""
     function.__module__ = "__main__"
     return function
 
 
-in_notebook(process_number)
+def test_each_evaluation_runs_on_a_worker_that_offers_what_it_needs(executor: DaskExecutor, tmp_path: Path) -> None:
+    @in_notebook
+    def process(design: Design) -> float:
+        while not (tmp_path / f"go-{design['x']}").exists():
+            time.sleep(0.01)
+        return float(os.getpid())
 
-
-def test_each_evaluation_runs_on_a_worker_that_offers_what_it_needs(executor: DaskExecutor) -> None:
     found: list[Outcome] = []
     for number in range(0, 8, 2):
         for objective in (TRAINED, ENERGY):
             wait_until(lambda: executor.has_room(objective))  # noqa: B023
-            executor.submit(question(number, objective.name), objective, process_number)
+            executor.submit(question(number, objective.name), objective, process)
         assert not executor.has_room(TRAINED)
         assert not executor.has_room(ENERGY)
+        (tmp_path / f"go-{number}").touch()
         found += outcomes(executor, 2)
     trained = {outcome.values["error"] for outcome in found if "error" in (outcome.values or {})}  # type: ignore[index]
     measured = {outcome.values["energy"] for outcome in found if "energy" in (outcome.values or {})}  # type: ignore[index]
