@@ -58,7 +58,7 @@ class Protocol(H11Protocol):
     _after_refusal = -1
     """Bytes that were heard after a refusal; -1 before one."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
         """Begin, unless there are too many."""
         super().connection_made(transport)
         beyond = len(self.connections) - most_connections()

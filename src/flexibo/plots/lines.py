@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from flexibo.figures import digits_of, figure
 from flexibo.plots import style
 from flexibo.plots.style import LOOKS, OTHER
 from flexibo.study import Study
 from flexibo.views import ParallelView, parallel_view
-from flexibo.views.numbers import number, telling_digits
 from flexibo.views.parallel import Line, ParallelAxis
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ class Upright:
         if not self.high > self.low and not self.values:
             return []
         marks = self.values or self._marks()
-        digits = telling_digits(marks)
-        return [(self.place(value), number(value, digits)) for value in marks]
+        digits = digits_of((value, 0.0) for value in marks)
+        return [(self.place(value), figure(value, digits)) for value in marks]
 
     def _marks(self) -> list[float]:
         """Round numbers along the scale."""

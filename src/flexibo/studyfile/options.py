@@ -107,6 +107,7 @@ def _interval(name: str, fields: Fields) -> Option | None:
         whole = isinstance(low, int) and isinstance(high, int)
 
     def make() -> Option:
+        # What is no whole number is refused by Integer itself.
         return Integer(low, high, log=bool(log)) if whole else Real(low, high, log=bool(log))  # type: ignore[arg-type]
 
     return tried(fields.place("from"), fields.mistakes, lambda: named(name, make))

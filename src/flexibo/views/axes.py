@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from flexibo.figures import MOST, figure
 from flexibo.objectives import Objective
 from flexibo.space import Categorical, Integer, Option, Ordinal, Real
 from flexibo.space.options import is_number
-from flexibo.views.numbers import number
 
 WIDE = 15.0
 """Positive values that span more than this factor are drawn on a logarithmic scale."""
@@ -48,7 +48,9 @@ class Axis:
     @property
     def bound_words(self) -> str:
         """The bound in words, as in "at most 600 B"; empty without one."""
-        return "" if self.bound is None else " ".join(filter(None, (self.bound_side, number(self.bound), self.unit)))
+        return (
+            "" if self.bound is None else " ".join(filter(None, (self.bound_side, figure(self.bound, MOST), self.unit)))
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The axis, ready for JSON."""
