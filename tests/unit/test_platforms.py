@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gc
+import weakref
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -256,6 +258,23 @@ def test_a_graph_is_warmed_up_recorded_once_and_replayed() -> None:
     assert torch.cuda.log[-3:] == ["capture", "model", "captured"]
     lane()
     assert torch.cuda.log[-3:] == ["on", "replay", "off"]
+
+
+def test_a_recorded_graphs_inputs_live_as_long_as_what_starts_it() -> None:
+    from flexibo.systems.platforms.nvidia_gpu import _lane
+
+    class Tensor:
+        """Something that can be watched."""
+
+    tensor = Tensor()
+    watched = weakref.ref(tensor)
+    lane = _lane(FakeTorch(), lambda x: None, (tensor,), graphs=True, own_stream=False)
+    del tensor
+    gc.collect()
+    assert watched() is not None
+    del lane
+    gc.collect()
+    assert watched() is None
 
 
 def test_without_graphs_the_model_runs_each_time_on_its_stream() -> None:

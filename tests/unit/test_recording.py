@@ -6,11 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from flexibo.errors import DesignError, FlexiBOError, InvalidValueError
+from flexibo.systems.assemble import Wishes, assembled
+from flexibo.systems.recording.ahead import check_jobs, train_ahead
 from flexibo.systems.recording.journal import Journal, opened
-from flexibo.systems.recording.plan import Plan, planned
+from flexibo.systems.recording.plan import Plan, capped, largest_values, planned
 from flexibo.systems.recording.recorder import record, recorded
 from flexibo.systems.recording.table import RecordedTable, read_table, write_table
 
@@ -78,6 +81,57 @@ def test_a_plan_is_decided_by_its_arguments() -> None:
 def test_a_plan_of_nothing_is_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(InvalidValueError, match="it must be at least"):
         plan_of(**wrong)
+
+
+def test_values_above_the_largest_that_is_wanted_are_not_drawn() -> None:
+    assert capped(NETWORK, {"filters": 40}) == {"filters": (16, 32), "filter_size": (1, 3)}
+    assert capped(NETWORK, {}) == NETWORK
+    with pytest.raises(InvalidValueError, match="no value of at most 8; its least is 16"):
+        capped(NETWORK, {"filters": 8})
+    with pytest.raises(InvalidValueError, match="Unknown option of the network 'filter'; did you mean 'filters'"):
+        capped(NETWORK, {"filter": 8})
+
+
+@pytest.mark.parametrize("wrong", ["filters", "filters=", "filters=many", "=x"])
+def test_a_largest_value_that_is_none_is_refused(wrong: str) -> None:
+    with pytest.raises(InvalidValueError, match="write OPTION=VALUE"):
+        largest_values([wrong])
+
+
+def test_several_at_a_time_need_a_folder_that_keeps_the_models() -> None:
+    wishes = Wishes("lenet", Path("data"), models=None)
+    check_jobs(1, wishes)
+    check_jobs(2, replace(wishes, models=Path("models")))
+    with pytest.raises(InvalidValueError, match="give --models"):
+        check_jobs(2, wishes)
+    with pytest.raises(InvalidValueError, match="at least 1"):
+        check_jobs(0, wishes)
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+def test_networks_trained_ahead_are_found_in_the_store(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    for part, count in (("train", 64), ("t10k", 16)):
+        write_idx(tmp_path / f"{part}-images-idx3-ubyte.gz", rng.integers(0, 256, (count, 28, 28), dtype=np.uint8))
+        write_idx(tmp_path / f"{part}-labels-idx1-ubyte.gz", (np.arange(count) % 10).astype(np.uint8))
+    wishes = Wishes("lenet", tmp_path, platform="linux-cpu", dataset="mnist", epochs=1, models=tmp_path / "models")
+    networks = [
+        {f"{what}_{layer}": value for layer in range(1, 5) for what, value in (("filters", 16), ("filter_size", size))}
+        for size in (1, 3, 5)
+    ]
+    train_ahead(wishes, networks, 2, lambda: False)
+    bench = assembled(replace(wishes, objectives=("error_percent",)))
+    assert all(bench.store.get(bench.task, network, seed=0) is not None for network in networks)
+    train_ahead(replace(wishes, seed=1), networks, 2, lambda: True)
+    assert all(bench.store.get(bench.task, network, seed=1) is None for network in networks)
+
+
+def write_idx(path: Path, values: np.ndarray) -> None:
+    """The file format of MNIST: two zero bytes, the type, the number of axes, their lengths, the bytes."""
+    lengths = b"".join(length.to_bytes(4, "big") for length in values.shape)
+    path.write_bytes(gzip.compress(bytes([0, 0, 8, values.ndim]) + lengths + values.tobytes()))
 
 
 def test_every_network_is_trained_once_and_read_in_every_deployment(tmp_path: Path) -> None:

@@ -392,3 +392,22 @@ def test_a_run_with_knobs_is_refused_at_once_where_another_session_holds_the_mac
         assembled(wishes)
     assert assembled(wishes).longest_seconds == 60.0
     assert assembled(replace(wishes, longest_seconds=float("inf"))).longest_seconds is None
+
+
+@pytest.mark.torch
+def test_a_gpu_that_failed_fails_one_evaluation_and_then_stops_the_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    from flexibo.errors import MachineError
+    from flexibo.systems import memory
+
+    def broken() -> None:
+        raise RuntimeError("CUDA error: an illegal memory access was encountered\nSearch for it elsewhere.")
+
+    monkeypatch.setattr(memory, "_failures", [])
+    assert memory.within_memory(lambda: 1, "to do it") == 1
+    with pytest.raises(
+        memory.BrokenGpuError, match=r"to do it \(CUDA error: an illegal memory access was encountered\)\.$"
+    ):
+        memory.within_memory(broken, "to do it")
+    with pytest.raises(MachineError, match="run the same command again"):
+        memory.within_memory(lambda: 1, "to do it")

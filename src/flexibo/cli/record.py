@@ -39,6 +39,14 @@ def record(
         Path | None, typer.Option(help="Keep trained models here; by default none is: wide networks are large.")
     ] = None,
     meter: MeterName = "auto",
+    window: Annotated[float, typer.Option(min=0.1, help="How long a reading lasts at least, after its warm-up.")] = 2.0,
+    at_most: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OPTION=VALUE", help="Draw no larger value of this option, as in filters_1=64."),
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Train so many networks at a time, before the readings; needs --models.")
+    ] = 1,
     time: Annotated[str, typer.Option(help="Stop after this time, as in 9m; called again, it goes on.")] = "30d",
     seed: Seed = 0,
 ) -> None:
@@ -49,6 +57,7 @@ def record(
     from rich.console import Console
 
     from flexibo.systems.assemble import Wishes
+    from flexibo.systems.recording.plan import largest_values
     from flexibo.systems.recording.session import Grid, recording
 
     wishes = Wishes(
@@ -63,11 +72,12 @@ def record(
         seed=seed,
     )
     console, may_take = Console(), seconds(time)
+    grid = Grid(networks, deployments, again, window, largest_values(at_most or ()))
     with (
         interruptible(console, f"the measurements so far are kept in {out}.partial"),
         bar(console, "measurements") as update,
     ):
-        left = recording(wishes, Grid(networks, deployments, again), out, seconds=may_take, told=update)
+        left = recording(wishes, grid, out, seconds=may_take, jobs=jobs, told=update)
     if left:
         console.print(f"{left} measurements are left; the same command goes on.", highlight=False)
         raise typer.Exit(ExitStatus.NOTHING)

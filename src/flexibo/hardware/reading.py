@@ -6,8 +6,8 @@ and the energy of a window of work is wrong by up to one step over the window's 
 - By default a window lasts 20 steps of the counter, and 0.2 s at least.
 - Where a step is more than 1 % of a window, windows begin and end right after a step, which is waited for while the
   work goes on. What remains is the time between two looks at the counter: the work's own, or a twentieth of a step.
-  A window is lengthened where even that would be more than 5 % of it. Work whose single call takes longer than a step
-  cannot be stopped at one; its windows last 20 steps instead.
+  Five steps are enough then. A window is lengthened where that time would be more than 5 % of it. Work whose single
+  call takes longer than a step cannot be stopped at one; its windows last 20 steps instead.
 
 A limit bounds what a reading takes, for work of which a single call may last a minute: there are as many windows as fit
 and at least one, which then is a single call. Where not even two calls fit, the first one is the reading, though it
@@ -28,6 +28,7 @@ from flexibo.hardware.base import EnergyMeter, MeterError
 
 SHORTEST_WINDOW_SECONDS = 0.2
 STEPS_PER_WINDOW = 20
+STEPS_PER_AWAITED_WINDOW = 5
 LOOKS_PER_STEP = 20
 # A counter that rests this many windows long, and this many of its steps, has stopped.
 PATIENT_WINDOWS = 3
@@ -266,13 +267,15 @@ class _Run:
     def _pace(self, window_seconds: float | None, call_seconds: float) -> None:
         """Settles how long a window lasts and how many calls lie between two looks."""
         step = self._meter.update_seconds
-        window_seconds = self._shortest_window(window_seconds)
+        shortest = self._shortest_window(window_seconds)
         # Between calls that are longer than a step, a look finds the counter as old as if nobody had waited.
-        self._waits_for_steps = call_seconds < step and step > 0.01 * window_seconds
-        look_seconds = step / LOOKS_PER_STEP if self._waits_for_steps else window_seconds / 50
+        self._waits_for_steps = call_seconds < step and step > 0.01 * shortest
+        if self._waits_for_steps and window_seconds is None:
+            shortest = max(SHORTEST_WINDOW_SECONDS, STEPS_PER_AWAITED_WINDOW * step)
+        look_seconds = step / LOOKS_PER_STEP if self._waits_for_steps else shortest / 50
         self._stretch = max(1, int(look_seconds / max(call_seconds, 1e-9)))
         age_seconds = min(step, self._stretch * call_seconds) if self._waits_for_steps else step
-        self._window_seconds = max(window_seconds, STEPS_PER_WINDOW * age_seconds)
+        self._window_seconds = max(shortest, STEPS_PER_WINDOW * age_seconds)
 
     def _begin(self) -> _Mark:
         """Where the first window begins."""

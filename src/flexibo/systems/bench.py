@@ -17,7 +17,8 @@ from flexibo.words import one_line
 Design = Mapping[str, Any]
 
 QUICK_SECONDS = 2.0
-"""One window of a recording: warm-up and twenty moves of a counter that moves ten times a second."""
+"""One window of a recording: twenty moves of a counter that moves ten times a second."""
+LONGEST_WARM_UP_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Bench:
         seed: Of initial weights and of the training.
         longest_seconds: How long an evaluation of a study may take: what would take longer here is not begun, and a
             reading makes as many repeats as fit. None is without limit.
+        window_seconds: How long the one window of a recorded reading lasts.
     """
 
     entry: Entry
@@ -46,6 +48,7 @@ class Bench:
     knobs: tuple[Knob, ...] = ()
     seed: int = 0
     longest_seconds: float | None = None
+    window_seconds: float = QUICK_SECONDS
 
     def error_percent(self, design: Design) -> tuple[float, float]:
         """The held-out error of the design's network, trained now or found in the store, and what that cost here.
@@ -98,7 +101,7 @@ class Bench:
 
     def reading(self, network: Design, deployment: Design) -> dict[str, float]:
         """For a recording: one long window."""
-        found = self.inference({**network, **deployment}, repeats=1, window_seconds=QUICK_SECONDS)
+        found = self.inference({**network, **deployment}, repeats=1, window_seconds=self.window_seconds)
         return {
             "energy_joules": found.joules,
             "latency_ms": 1000 * found.call_seconds,
@@ -122,6 +125,7 @@ class Bench:
                     count=ready.count,
                     repeats=repeats,
                     window_seconds=window_seconds,
+                    warm_up_seconds=min(LONGEST_WARM_UP_SECONDS, (window_seconds or QUICK_SECONDS) / 2),
                     limit_seconds=self.longest_seconds,
                     synchronise=ready.synchronise,
                 )

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from flexibo.errors import unknown_name
-from flexibo.systems.options import NETWORKS, TRAINING_ONLY, Values
+from flexibo.systems.options import NETWORKS, TRAINING_ONLY
 from flexibo.systems.traits import Traits
 
 Kind = Literal["images", "reviews", "questions", "recordings"]
@@ -35,7 +35,7 @@ class Entry:
     traits: Traits
 
     @property
-    def options(self) -> Mapping[str, Values]:
+    def options(self) -> Mapping[str, tuple[float, ...]]:
         """The options of the network with their values."""
         return NETWORKS[self.network]
 

@@ -1,4 +1,9 @@
-"""Work that may need more memory than a device has: a sentence instead of a traceback, and the memory free again."""
+"""Work that may need more memory than a device has, or break it: a sentence instead of a traceback.
+
+A process that ran out of memory has it free again. One whose GPU failed (an address that is none, a kernel that never
+ended) can do nothing with that GPU any more: the evaluation in which it happened has failed, the next one stops the
+study, and the same command goes on in a new process.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +13,21 @@ from typing import TypeVar
 
 import torch
 
-from flexibo.errors import DesignError, FlexiBOError
+from flexibo.errors import DesignError, FlexiBOError, MachineError
 
 Result = TypeVar("Result")
 
 
 class OutOfMemoryError(DesignError, MemoryError):
     """A design needs more memory than the device has; the memory is free again."""
+
+
+class BrokenGpuError(FlexiBOError):
+    """A GPU failed during an evaluation; this process cannot use it any more."""
+
+
+_failures: list[str] = []
+"""Why this process's GPU has failed; empty while it works."""
 
 
 def within_memory(work: Callable[[], Result], what: str) -> Result:
@@ -26,13 +39,25 @@ def within_memory(work: Callable[[], Result], what: str) -> Result:
 
     Raises:
         OutOfMemoryError: The memory does not suffice.
+        BrokenGpuError: The GPU has failed now.
+        MachineError: It failed before.
     """
+    if _failures:
+        raise MachineError(
+            f"The GPU has failed in this process ({_failures[0]}), which cannot use it any more; "
+            "run the same command again, and the study goes on."
+        )
     try:
         return work()
     except (MemoryError, RuntimeError) as error:
-        if isinstance(error, FlexiBOError) or not _is_out_of_memory(error):
+        if isinstance(error, FlexiBOError):
             raise
         reason = str(error).splitlines()[0].rstrip(".") if str(error) else "no more is said"
+        if _is_broken_gpu(error):
+            _failures.append(reason)
+            raise BrokenGpuError(f"The GPU failed when it was {what} ({reason}).") from None
+        if not _is_out_of_memory(error):
+            raise
     # Only here, behind the handler, are the error and the frames gone that hold the tensors.
     gc.collect()
     if torch.cuda.is_available():
@@ -40,6 +65,12 @@ def within_memory(work: Callable[[], Result], what: str) -> Result:
     raise OutOfMemoryError(
         f"The memory does not suffice {what} ({reason}); choose a smaller design or a smaller batch."
     )
+
+
+def _is_broken_gpu(error: BaseException) -> bool:
+    kind = getattr(torch, "AcceleratorError", None)  # torch 2.8 and later; before, a plain RuntimeError
+    named = kind is not None and isinstance(error, kind)
+    return not _is_out_of_memory(error) and (named or str(error).startswith("CUDA error"))
 
 
 def _is_out_of_memory(error: BaseException) -> bool:

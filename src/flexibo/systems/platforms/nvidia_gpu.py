@@ -93,10 +93,8 @@ class NvidiaGpu:
             stack.enter_context(torch.inference_mode())
             stack.enter_context(tensor_float_32(precision == "tf32"))
             ready = placed(model, self.device, precision, layout)
-            lanes = []
-            for _ in range(n_streams):
-                given = adapted(inputs(batch, self.device), precision, layout)
-                lanes.append(_lane(torch, ready, given, graphs=graphs, own_stream=n_streams > 1))
+            given = [adapted(inputs(batch, self.device), precision, layout) for _ in range(n_streams)]
+            lanes = [_lane(torch, ready, some, graphs=graphs, own_stream=n_streams > 1) for some in given]
             yield Serving(lambda: [lane() for lane in lanes], torch.cuda.synchronize, batch * n_streams)
 
 
@@ -119,4 +117,5 @@ def _lane(
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, stream=stream):
         model(*inputs)
-    return lambda: on_stream(graph.replay)
+    kept = graph, model, inputs  # a graph reads weights and inputs where they were, and keeps neither
+    return lambda: on_stream(kept[0].replay)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from flexibo.errors import FlexiBOError
 from flexibo.systems.assemble import Wishes
+from flexibo.systems.bench import QUICK_SECONDS
+from flexibo.systems.recording.plan import largest_values
 from flexibo.systems.recording.session import Grid, recording
 from flexibo.words import one_line
 
@@ -31,6 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--models", type=Path)
     parser.add_argument("--meter", default="auto")
     parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--window", type=float, default=QUICK_SECONDS)
+    parser.add_argument("--at-most", action="append", default=[], metavar="OPTION=VALUE")
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
     wishes = Wishes(
@@ -44,9 +49,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         meter=given.meter,
         seed=given.seed,
     )
-    grid = Grid(given.networks, given.deployments, given.again)
     try:
-        left = recording(wishes, grid, given.out, seconds=given.seconds, told=_say)
+        at_most = largest_values(given.at_most)
+        grid = Grid(given.networks, given.deployments, given.again, given.window, at_most)
+        left = recording(wishes, grid, given.out, seconds=given.seconds, jobs=given.jobs, told=_say)
     except FlexiBOError as error:
         sys.stderr.write("\n".join(map(one_line, f"{parser.prog}: {error}".split("\n"))) + "\n")
         return 2

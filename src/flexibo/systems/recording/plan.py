@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from flexibo.errors import InvalidValueError
+from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.space import Ordinal, Space
 from flexibo.systems.options import Values
 
@@ -47,6 +47,41 @@ def drawn(options: Mapping[str, Values], count: int, rng: np.random.Generator) -
     space = Space({name: Ordinal(values) for name, values in options.items()})
     designs = space.enumerate() if space.size <= count else space.sample(count, rng)
     return tuple(dict(design) for design in designs)
+
+
+def capped(options: Mapping[str, tuple[float, ...]], at_most: Mapping[str, float]) -> dict[str, tuple[float, ...]]:
+    """The options without values above the largest that is wanted of them.
+
+    >>> capped({"filters": (16, 32, 64), "size": (1, 3)}, {"filters": 32})
+    {'filters': (16, 32), 'size': (1, 3)}
+    """
+    for name, most in at_most.items():
+        if name not in options:
+            raise unknown_name("option of the network", name, options)
+        if not any(value <= most for value in options[name]):
+            raise InvalidValueError(
+                f"Option {name!r} has no value of at most {most:g}; its least is {options[name][0]}."
+            )
+    return {
+        name: tuple(value for value in values if name not in at_most or value <= at_most[name])
+        for name, values in options.items()
+    }
+
+
+def largest_values(given: Sequence[str]) -> dict[str, float]:
+    """From what a user types, ``OPTION=VALUE``, the largest value that is wanted of each option.
+
+    >>> largest_values(["filters=64"])
+    {'filters': 64.0}
+    """
+    found = {}
+    for text in given:
+        name, _, value = text.partition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise InvalidValueError(f"--at-most is {text!r}; write OPTION=VALUE, as in filters_1=64.") from None
+    return found
 
 
 def planned(

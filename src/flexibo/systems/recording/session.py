@@ -6,7 +6,7 @@ import math
 import platform as python_platform
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from importlib import import_module
 from pathlib import Path
@@ -15,8 +15,9 @@ from typing import Any
 from flexibo.errors import InvalidValueError
 from flexibo.systems.assemble import Wishes, assembled
 from flexibo.systems.bench import QUICK_SECONDS, Bench
+from flexibo.systems.recording.ahead import check_jobs, train_ahead
 from flexibo.systems.recording.journal import Journal, opened
-from flexibo.systems.recording.plan import Plan, planned
+from flexibo.systems.recording.plan import Plan, capped, planned
 from flexibo.systems.recording.recorder import Told, record, recorded
 from flexibo.systems.recording.table import write_table
 
@@ -29,11 +30,15 @@ class Grid:
         networks: How many networks are drawn.
         deployments: How many deployments are drawn.
         again: How many combinations are read twice.
+        window_seconds: How long a reading's window lasts, at least.
+        at_most: The largest value that is drawn of some options of the network; widths decide what a training takes.
     """
 
     networks: int = 64
     deployments: int = 8
     again: int = 32
+    window_seconds: float = QUICK_SECONDS
+    at_most: Mapping[str, float] = field(default_factory=dict)
 
 
 def recording(
@@ -42,6 +47,7 @@ def recording(
     out: Path,
     *,
     seconds: float,
+    jobs: int = 1,
     told: Told = lambda done, total, what: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> int:
@@ -52,6 +58,8 @@ def recording(
         grid: How much is recorded.
         out: The table; while it is made there is a journal beside it.
         seconds: No measurement begins after this time.
+        jobs: How many networks are trained at a time, before the first reading. More than one shortens a recording of
+            small networks, which leave most of a GPU idle; each training then takes longer, and the table says so.
         told: Hears of every measurement.
         clock: Seconds.
     """
@@ -62,12 +70,20 @@ def recording(
         raise InvalidValueError(f"The table is {out}, which is a folder; give the name of a file.")
     # A recording measures what it was asked to, however long that takes, unless a limit was named.
     longest = math.inf if wishes.longest_seconds is None else wishes.longest_seconds
-    bench = assembled(replace(wishes, longest_seconds=longest))
-    made_with = described(bench)
+    wishes = replace(wishes, longest_seconds=longest)
+    check_jobs(jobs, wishes)
+    bench = replace(assembled(wishes), window_seconds=grid.window_seconds)
+    made_with = {**described(bench), "trained_at_once": jobs}
     plan = plan_of(bench, grid, wishes, made_with)
     heading = {**made_with, "date": datetime.now(timezone.utc).strftime("%Y-%m-%d")}
+
+    def is_over() -> bool:
+        return clock() - begin > seconds
+
     with opened(out.with_name(f"{out.name}.partial"), plan, heading) as journal:
-        return _recorded(plan, journal, bench, out, lambda: clock() - begin > seconds, told)
+        if jobs > 1:
+            train_ahead(wishes, [n for i, n in enumerate(plan.networks) if i not in journal.errors], jobs, is_over)
+        return _recorded(plan, journal, bench, out, is_over, told)
 
 
 def _recorded(plan: Plan, journal: Journal, bench: Bench, out: Path, is_over: Callable[[], bool], told: Told) -> int:
@@ -90,12 +106,13 @@ def plan_of(bench: Bench, grid: Grid, wishes: Wishes, made_with: Mapping[str, An
         "training_examples": len(data.train),
         "test_examples": len(data.test),
         "task": bench.task.fingerprint,
-        "window_seconds": QUICK_SECONDS,
+        "window_seconds": grid.window_seconds,
+        "at_most": dict(grid.at_most),
         "made_with": dict(made_with),
     }
     return planned(
         bench.entry.name,
-        bench.entry.options,
+        capped(bench.entry.options, grid.at_most),
         bench.platform.options(bench.entry.traits),
         networks=grid.networks,
         deployments=grid.deployments,

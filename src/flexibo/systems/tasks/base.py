@@ -118,7 +118,9 @@ def adam(model: nn.Module, *, learning_rate: float, weight_decay: float) -> Any:
     matrices = [weights for weights in model.parameters() if weights.ndim > 1]
     vectors = [weights for weights in model.parameters() if weights.ndim <= 1]
     groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": vectors, "weight_decay": 0.0}]
-    return torch.optim.AdamW([group for group in groups if group["params"]], lr=learning_rate)
+    # On a GPU one kernel for all weights: a small network's training is little else than starting kernels.
+    is_on_gpu = torch.device(device_of(model)).type == "cuda"
+    return torch.optim.AdamW([group for group in groups if group["params"]], lr=learning_rate, fused=is_on_gpu)
 
 
 @contextmanager
