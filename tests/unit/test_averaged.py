@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from flexibo import Objective
+from flexibo.catalogue import find_surrogate
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.surrogates import Averaged, GaussianProcess, RandomForest, Surrogate, Warped
 from flexibo.surrogates.averaged import COMPARE_ROWS, REACH, TEMPERATURE, evidence_weights
@@ -175,3 +177,12 @@ def test_a_surrogate_without_evidence_is_refused_in_one_sentence(settings: Surro
     X = designs(6)
     with pytest.raises(InvalidTypeError, match="RandomForest has no log_evidence, which averaging needs"):
         average(bowl(X), X, settings)
+
+
+@pytest.mark.parametrize(("noisy", "noise"), [(False, 1e-6), (True, "learned")])
+def test_the_default_models_learn_the_noise_of_noisy_objectives_only(noisy: bool, noise: object) -> None:
+    chosen = find_surrogate("gp").of(Objective("joules", noisy=noisy))
+    assert isinstance(chosen, Averaged)
+    members = [member.model if isinstance(member, Warped) else member for member in chosen.models]
+    assert {member.noise for member in members if isinstance(member, GaussianProcess)} == {noise}
+    assert sum(isinstance(member, Warped) for member in chosen.models) == 2
