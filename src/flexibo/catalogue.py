@@ -23,7 +23,7 @@ from flexibo.errors import InvalidTypeError, InvalidValueError, missing_extra, u
 from flexibo.objectives import Objective
 from flexibo.proposals import Nsga2, Proposal, SobolSequence
 from flexibo.replay import Step
-from flexibo.surrogates import PAPER_GP, PAPER_RF, GaussianProcess, Surrogate, Warped
+from flexibo.surrogates import PAPER_GP, PAPER_RF, Averaged, GaussianProcess, Surrogate, Warped
 
 FLEXIBO = "Iqbal et al. 2023 (JAIR 77)"
 ANY_NUMBER = 1000
@@ -128,8 +128,19 @@ class SurrogateChoice:
         return self.settings if objective.noisy or self.exact is None else self.exact
 
 
+SCATTERS = (0.2, 1.0)
+"""Options that matter about equally, and options of which some hardly matter."""
+
+
+def _average(noise: float | Literal["learned"]) -> Averaged:
+    """Plain and warped Gaussian processes, with options more and less of a kind, averaged by their evidence."""
+    processes = [GaussianProcess(noise=noise, scatter=scatter, restarts=0) for scatter in SCATTERS]
+    return Averaged((*processes, *(Warped(process) for process in processes)))
+
+
 SURROGATES: dict[str, SurrogateChoice] = {
-    "gp": SurrogateChoice(Warped(GaussianProcess())),
+    "gp": SurrogateChoice(_average("learned"), exact=_average(1e-6)),
+    "gp-warped": SurrogateChoice(Warped(GaussianProcess())),
     "gp-plain": SurrogateChoice(GaussianProcess(), exact=GaussianProcess(noise=1e-6)),
     "gp-paper": SurrogateChoice(PAPER_GP),
     "rf": SurrogateChoice(PAPER_RF, growth=1.0),

@@ -80,7 +80,7 @@ class Study:
         initial_designs: These designs are measured first.
         candidates: How many designs are drawn for each question (1,000).
         delta: The paper's confidence parameter (0.05).
-        surrogate: "gp", "gp-paper", "rf", or an object with `fit`.
+        surrogate: "gp", "gp-warped", "gp-plain", "gp-paper", "rf", or an object with `fit`.
         seed: The same seed and the same answers give the same questions.
         storage: A database URL such as ``sqlite:///study.db``; a study that is there already goes on.
         name: The name of the study in its storage.

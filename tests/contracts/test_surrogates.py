@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 
 from flexibo.errors import InvalidValueError
-from flexibo.surrogates import PAPER_GP, PAPER_RF, GaussianProcess, Warped
+from flexibo.surrogates import PAPER_GP, PAPER_RF, Averaged, GaussianProcess, Warped
 
 SURROGATES = {
     "gp": GaussianProcess(),
     "gp, fixed noise": GaussianProcess(noise=1e-6, restarts=0),
     "gp, squared-exponential, no priors": GaussianProcess(kernel="squared-exponential", priors=False),
     "gp, rows drawn": GaussianProcess(max_fit=8, compare_rows=5),
+    "gp, options of a kind": GaussianProcess(scatter=0.5),
     "warped gp": Warped(GaussianProcess()),
+    "averaged": Averaged((GaussianProcess(scatter=0.5), Warped(GaussianProcess(scatter=0.5)))),
     "paper's gp": PAPER_GP,
     "paper's rf, fewer trees": replace(PAPER_RF, trees=16),
 }

@@ -8,7 +8,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 
 from flexibo.surrogates import PAPER_GP, GaussianProcess, Hyperparameters
-from flexibo.surrogates.likelihood import NOISE, VARIANCE, Loss, length_scale
+from flexibo.surrogates.likelihood import Loss
+from flexibo.surrogates.priors import NOISE, VARIANCE, length_scale
 
 GROUPS = np.array([0, 0, 0, 1, 2, 3])
 HYPERPARAMETERS = Hyperparameters(length_scales=(0.7, 0.4, 2.0, 1.1), variance=1.7, noise=3e-3)
@@ -50,7 +51,7 @@ def test_the_log_marginal_likelihood_is_that_of_scikit_learn(kernel):
     assert ours.log_marginal_likelihood == pytest.approx(expected, rel=1e-10)
     theta = np.log([*HYPERPARAMETERS.length_scales, HYPERPARAMETERS.variance])
     z = (y - y.mean()) / y.std()
-    loss = Loss(X, z, groups=GROUPS, kernel=kernel, noise=HYPERPARAMETERS.noise, priors=False)
+    loss = Loss(X, z, groups=GROUPS, kernel=kernel, noise=HYPERPARAMETERS.noise, prior=None)
     assert loss(theta)[0] == pytest.approx(-expected, rel=1e-10)
 
 

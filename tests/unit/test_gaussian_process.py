@@ -14,9 +14,15 @@ from flexibo.errors import InvalidValueError, UnknownNameError
 from flexibo.surrogates import PAPER_GP, GaussianProcess, Hyperparameters, gaussian_process, posterior
 from flexibo.surrogates.kernels import KERNELS, grouped_distances, squared_distances
 from flexibo.surrogates.likelihood import Loss, minimum, parameters, starts
+from flexibo.surrogates.priors import Independent, Kindred
 
 GROUPS = np.array([0, 0, 1, 2])
 HYPERPARAMETERS = Hyperparameters(length_scales=(0.5, 1.0, 0.8), variance=1.3, noise=1e-4)
+PRIORS = {
+    "none": lambda noise: None,
+    "independent": lambda noise: Independent.of(parameters(3, noise)),
+    "kindred": lambda noise: Kindred.of(3, scatter=0.5, with_noise=noise is None),
+}
 
 
 def data(rows, seed=0):
@@ -60,10 +66,10 @@ def test_grouped_distances_add_up_the_columns_of_each_option():
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("noise", [None, 1e-3])
-@pytest.mark.parametrize("priors", [False, True])
-def test_the_gradient_of_the_loss_matches_finite_differences(kernel, noise, priors):
+@pytest.mark.parametrize("kind", ["none", "independent", "kindred"])
+def test_the_gradient_of_the_loss_matches_finite_differences(kernel, noise, kind):
     X, y = data(20)
-    loss = Loss(X, (y - y.mean()) / y.std(), groups=GROUPS, kernel=kernel, noise=noise, priors=priors)
+    loss = Loss(X, (y - y.mean()) / y.std(), groups=GROUPS, kernel=kernel, noise=noise, prior=PRIORS[kind](noise))
     theta = starts(parameters(3, noise), 1, np.random.default_rng(0))[1]
     gradient, step = loss(theta)[1], 1e-5
     for entry in range(len(theta)):
@@ -81,7 +87,7 @@ def test_priors_pull_the_length_scale_of_an_option_without_effect_to_their_mode(
 
 def test_a_search_from_more_places_is_never_worse():
     X, y = data(25)
-    loss = Loss(X, (y - y.mean()) / y.std(), groups=GROUPS, kernel="matern52", noise=None, priors=False)
+    loss = Loss(X, (y - y.mean()) / y.std(), groups=GROUPS, kernel="matern52", noise=None, prior=None)
     begin = starts(parameters(3, None), 4, np.random.default_rng(0))
     assert loss(minimum(loss, begin))[0] <= min(loss(minimum(loss, row[None]))[0] for row in begin)
 
@@ -149,7 +155,7 @@ def test_a_covariance_that_is_singular_in_floating_point_is_factorised_with_jitt
     gp = conditioned(X, y, PAPER_GP, Hyperparameters(length_scales=(1e3,), variance=1.0, noise=1e-18))
     assert gp.posterior.jitter > 0.0
     assert np.isfinite(gp.predict(X)).all()
-    loss = Loss(X, y - y.mean(), groups=GROUPS, kernel="squared-exponential", noise=1e-18, priors=False)
+    loss = Loss(X, y - y.mean(), groups=GROUPS, kernel="squared-exponential", noise=1e-18, prior=None)
     value, gradient = loss(np.log([1e3, 1e3, 1e3, 1.0]))
     assert np.isfinite(value)
     assert np.isfinite(gradient).all()

@@ -1,5 +1,6 @@
 """Models of one objective each: losses as a function of encoded designs."""
 
+from flexibo.surrogates.averaged import Averaged
 from flexibo.surrogates.base import Joint, Surrogate, below, interval, joint, normal_below
 from flexibo.surrogates.gaussian_process import PAPER_GP, GaussianProcess
 from flexibo.surrogates.posterior import Hyperparameters
@@ -10,6 +11,7 @@ from flexibo.surrogates.warp import Warped
 __all__ = [
     "PAPER_GP",
     "PAPER_RF",
+    "Averaged",
     "GaussianProcess",
     "Hyperparameters",
     "Joint",

@@ -64,6 +64,25 @@ class Joint(Protocol):
         ...
 
 
+@runtime_checkable
+class Weighable(Protocol):
+    """A surrogate that says how well it explains its losses."""
+
+    @property
+    def log_evidence(self) -> float:
+        """The log density that it gives to the losses it learned from, in their own unit."""
+        ...
+
+
+def log_evidence(model: Surrogate) -> float:
+    """The log density that a surrogate gives to its losses, or a sentence that it gives none."""
+    if not isinstance(model, Weighable):
+        raise InvalidTypeError(
+            f"The surrogate {type(model).__name__} has no log_evidence, which averaging needs; use Gaussian processes."
+        )
+    return model.log_evidence
+
+
 def joint(model: Surrogate) -> Joint:
     """The surrogate as one that draws jointly, or a sentence that it cannot."""
     if not isinstance(model, Joint):

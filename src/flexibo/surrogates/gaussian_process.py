@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -12,8 +13,9 @@ from flexibo.arrays import FloatArray, IntArray
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.surrogates.base import dense_groups, designs, is_constant, location_and_scale, training_data, unfitted
 from flexibo.surrogates.kernels import KERNELS
-from flexibo.surrogates.likelihood import Loss, hyperparameters, minimum, parameters, prior_mode, starts
+from flexibo.surrogates.likelihood import Loss, hyperparameters, minimum, parameters, starts
 from flexibo.surrogates.posterior import Hyperparameters, Posterior, condition
+from flexibo.surrogates.priors import Independent, Kindred, Parameter, Prior
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +23,7 @@ class GaussianProcess:
     """An exact Gaussian process with a constant mean.
 
     Losses are standardised with the mean and deviation they have at `fit`. The hyperparameters maximise the marginal
-    likelihood times their priors (see `flexibo.surrogates.likelihood`); predictions are those of the noise-free loss.
+    likelihood times their priors (see `flexibo.surrogates.priors`); predictions are those of the noise-free loss.
 
     >>> X, y = np.array([[0.0], [0.5], [1.0]]), np.array([1.0, 0.0, 1.0])
     >>> gp = GaussianProcess(noise=1e-6).fit(X, y, groups=np.array([0]), rng=np.random.default_rng(0))
@@ -34,6 +36,8 @@ class GaussianProcess:
         noise: "learned", or the fixed variance of the noise relative to standardised losses.
         length_scales: "per-option" (one per group of columns) or "shared" (one for all).
         priors: Whether unlikely hyperparameters are penalised.
+        scatter: How far the options' length scales may lie apart: the deviation of their logarithms about a common one,
+            which the data decide. None: they have nothing to do with each other.
         restarts: How many searches begin from a drawn place, beside the one from a fixed place.
         max_fit: Hyperparameters are learned from at most this many rows, drawn at random; predictions use every row.
             None: from every row.
@@ -46,6 +50,7 @@ class GaussianProcess:
     noise: float | Literal["learned"] = "learned"
     length_scales: Literal["per-option", "shared"] = "per-option"
     priors: bool = True
+    scatter: float | None = None
     restarts: int = 1
     max_fit: int | None = 400
     compare_rows: int | None = 64
@@ -58,6 +63,8 @@ class GaussianProcess:
             raise InvalidValueError(f"noise is {self.noise!r}; it must be 'learned' or a positive variance.")
         if self.length_scales not in ("per-option", "shared"):
             raise InvalidValueError(f"length_scales is {self.length_scales!r}; it must be 'per-option' or 'shared'.")
+        if self.scatter is not None and not _is_positive(self.scatter):
+            raise InvalidValueError(f"scatter is {self.scatter!r}; it must be a positive number, or None.")
         if self.restarts < 0:
             raise InvalidValueError(f"restarts is {self.restarts}; it must be 0 or more.")
         for name, rows in (("max_fit", self.max_fit), ("compare_rows", self.compare_rows)):
@@ -73,6 +80,12 @@ class GaussianProcess:
     def log_marginal_likelihood(self) -> float:
         """The log density of the standardised losses under the hyperparameters, priors left out."""
         return self._fitted().log_marginal_likelihood
+
+    @property
+    def log_evidence(self) -> float:
+        """The log density of the losses themselves, in their own unit, under the hyperparameters."""
+        posterior = self._fitted()
+        return posterior.log_marginal_likelihood - len(posterior.z) * math.log(posterior.scale)
 
     def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> GaussianProcess:
         """This process with hyperparameters learned from, and conditioned on, the losses y (s,) of X (s, d).
@@ -144,7 +157,7 @@ class GaussianProcess:
         entries = parameters(_count(groups), noise)
         begin = starts(entries, self.restarts, rng)
         if is_constant(y):  # nothing to learn from: the likelihood would grow without end as the variance shrinks
-            return hyperparameters(prior_mode(entries), noise)
+            return hyperparameters(self._prior(entries, noise).mode(), noise)
         location, scale = location_and_scale(y)
         z = (y - location) / scale
         rows = rng.permutation(len(y))[: self.max_fit]
@@ -155,7 +168,15 @@ class GaussianProcess:
         return hyperparameters(minimum(self._loss(X[rows], z[rows], groups, noise), begin), noise)
 
     def _loss(self, X: FloatArray, z: FloatArray, groups: IntArray, noise: float | None) -> Loss:
-        return Loss(X, z, groups=groups, kernel=self.kernel, noise=noise, priors=self.priors)
+        prior = self._prior(parameters(_count(groups), noise), noise) if self.priors else None
+        return Loss(X, z, groups=groups, kernel=self.kernel, noise=noise, prior=prior)
+
+    def _prior(self, entries: Sequence[Parameter], noise: float | None) -> Prior:
+        """What is thought of the entries of theta before there are data."""
+        if self.scatter is None:
+            return Independent.of(entries)
+        with_noise = noise is None
+        return Kindred.of(len(entries) - 1 - with_noise, scatter=self.scatter, with_noise=with_noise)
 
 
 def _is_positive(value: object) -> bool:

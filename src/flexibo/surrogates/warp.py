@@ -12,6 +12,7 @@ median in the middle, and the volumes of the Pareto region are still those of th
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ from flexibo.surrogates.base import (
     is_constant,
     joint,
     location_and_scale,
+    log_evidence,
     training_data,
     unfitted,
 )
@@ -68,6 +70,18 @@ class Warp:
             x = _root(np.maximum(z, 0.0), self.power) - _root(np.maximum(-z, 0.0), 2.0 - self.power)
         return np.asarray(self.location + self.scale * x)
 
+    def log_slope(self, y: FloatArray) -> FloatArray:
+        """The logarithm of the warp's derivative at the losses y (s,)."""
+        with np.errstate(over="ignore"):
+            x = np.clip((y - self.location) / self.scale, -HUGE, HUGE)
+        return (self.power - 1.0) * self.bend(x) - math.log(self.scale)
+
+    def bend(self, x: FloatArray) -> FloatArray:
+        """What the power minus 1 is multiplied by in the log slope at the scaled losses x (s,)."""
+        if self.sign:
+            return np.log(np.maximum(np.abs(x), LEAST))
+        return np.sign(x) * np.log1p(np.abs(x))
+
 
 def learned_warp(y: FloatArray) -> Warp:
     """The warp that makes the losses y (s,) look most like a normal sample.
@@ -82,10 +96,9 @@ def learned_warp(y: FloatArray) -> Warp:
     if sign:
         location, scale = 0.0, float(np.median(np.abs(y)))
     x = (y - location) / scale
-    # The logarithm of the derivative of the warp, but for the factor power - 1.
-    slope = np.log(np.maximum(np.abs(x), LEAST)) if sign else np.sign(x) * np.log1p(np.abs(x))
     warps = [Warp(sign=sign, location=location, scale=scale, power=float(p)) for p in POWERS]
-    fits = [(w.power - 1.0) * float(slope.sum()) - 0.5 * len(y) * float(np.log(w(y).var())) for w in warps]
+    bend = float(warps[0].bend(x).sum())
+    fits = [(w.power - 1.0) * bend - 0.5 * len(y) * float(np.log(w(y).var())) for w in warps]
     return warps[int(np.argmax(fits))]
 
 
@@ -110,22 +123,29 @@ class Warped:
     Attributes:
         model: The surrogate of the warped losses.
         warp: How losses are warped; None before `fit`.
+        log_slope: The logarithm of the warp's slope, summed over the losses.
     """
 
     model: Surrogate
     warp: Warp | None = None
+    log_slope: float = 0.0
+
+    @property
+    def log_evidence(self) -> float:
+        """The log density of the losses themselves, in their own unit."""
+        return log_evidence(self.model) + self.log_slope
 
     def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> Warped:
         """This surrogate with warp and model learned from the losses y (s,) of X (s, d)."""
         X, y = training_data(X, y)
         warp = learned_warp(y)
-        return Warped(self.model.fit(X, warp(y), groups=groups, rng=rng), warp)
+        return Warped(self.model.fit(X, warp(y), groups=groups, rng=rng), warp, float(warp.log_slope(y).sum()))
 
     def extend(self, X: FloatArray, y: FloatArray) -> Warped:
         """This surrogate with rows appended; the warp is kept."""
         warp = self._fitted()
         X, y = training_data(X, y)
-        return Warped(self.model.extend(X, warp(y)), warp)
+        return Warped(self.model.extend(X, warp(y)), warp, self.log_slope + float(warp.log_slope(y).sum()))
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Median (m,) and deviation (m,) of the loss."""

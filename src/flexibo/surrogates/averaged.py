@@ -1,0 +1,166 @@
+"""Several models of the same losses, averaged by their evidence.
+
+With ten to forty evaluations no single choice of a model is safe: whether losses should be warped, and whether options
+matter about equally or some of them not at all, shows only later. So all candidates are fitted, and each has a weight
+exp(log evidence / `TEMPERATURE`). Evidence is the density that a model gives to the losses it was fitted to, in the
+unit of the losses, so that warped and plain models can be compared. Hyperparameters are fitted to the same losses and
+make it too sure of itself; the temperature makes up for that: without it the best of few would stand almost alone.
+
+The belief is that of the mixture, by the law of total variance on each side of the mean: how unsure the models are, and
+how far they disagree.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from flexibo.arrays import FloatArray, IntArray
+from flexibo.errors import InvalidValueError
+from flexibo.surrogates.base import Surrogate, below, interval, joint, log_evidence, training_data, unfitted
+
+TEMPERATURE = 4.0
+"""Differences of log evidence count only this fraction."""
+COMPARE_ROWS = 64
+"""Beyond so many losses, models that turn out to have no weight learn from so many only."""
+LEAST_WEIGHT = 0.02
+"""A model of less weight is left out: it changes nothing and costs as much as the others."""
+REACH = 2.0
+"""A model's belief is cut off so many ranges of the losses beyond them: a warp extrapolates without end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Averaged:
+    """A surrogate that averages others, weighted by their evidence at `fit`.
+
+    Attributes:
+        models: The unfitted surrogates.
+        fitted: Those that have weight; empty before `fit`.
+        weights: The weights of these, which sum to 1.
+        seen: The least and the greatest loss so far.
+    """
+
+    models: tuple[Surrogate, ...]
+    fitted: tuple[Surrogate, ...] = ()
+    weights: tuple[float, ...] = ()
+    seen: tuple[float, float] = (math.inf, -math.inf)
+
+    def __post_init__(self) -> None:
+        if not self.models:
+            raise InvalidValueError("models is empty; give at least one surrogate to average.")
+
+    def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> Averaged:
+        """This surrogate with its models weighted by, and fitted to, the losses y (s,) of X (s, d).
+
+        Of many losses all models learn from `COMPARE_ROWS` only; their evidence is that of every loss, and those with
+        weight then learn from all.
+        """
+        X, y = training_data(X, y)
+        some, rest = _split(y, rng)
+        fitted = [model.fit(X[some], y[some], groups=groups, rng=rng) for model in self.models]
+        if len(rest):
+            fitted = [model.extend(X[rest], y[rest]) for model in fitted]
+        weights = evidence_weights(np.array([log_evidence(model) for model in fitted]))
+        kept = np.flatnonzero(weights)
+        if len(rest):
+            fitted = [self.models[i].fit(X, y, groups=groups, rng=rng) for i in kept]
+        else:
+            fitted = [fitted[i] for i in kept]
+        seen = float(y.min()), float(y.max())
+        return replace(self, fitted=tuple(fitted), weights=tuple(weights[kept].tolist()), seen=seen)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the greatest loss that is believed in."""
+        reach = REACH * self._unit()
+        return self.seen[0] - reach, self.seen[1] + reach
+
+    def extend(self, X: FloatArray, y: FloatArray) -> Averaged:
+        """This surrogate with rows appended; the weights are kept."""
+        fitted = tuple(model.extend(X, y) for model in self._fitted())
+        seen = min(float(np.min(y)), self.seen[0]), max(float(np.max(y)), self.seen[1])
+        return replace(self, fitted=fitted, seen=seen)
+
+    def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean (m,) and deviation (m,) of the loss."""
+        lower, mean, upper = self.interval(X, 1.0)
+        return mean, (upper - lower) / 2.0
+
+    def interval(self, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The losses (m,) that lie `half` deviations below the mean, at it, and above it.
+
+        None is beyond the lowest and the highest that any model gives, as no quantile of a mixture is.
+        """
+        boxes = np.array([interval(model, X, half) for model in self._fitted()])
+        # In units of the losses' range: squares of huge or tiny losses would overflow or vanish.
+        unit = self._unit()
+        lower, middle, upper = np.clip(boxes, *self.limits).transpose(1, 0, 2) / unit
+        weights = np.array(self.weights)
+        mean = weights @ middle
+        apart = half**2 * (weights @ (middle - mean) ** 2)
+        down = np.sqrt(weights @ (middle - lower) ** 2 + apart)
+        up = np.sqrt(weights @ (upper - middle) ** 2 + apart)
+        low, high = np.maximum(mean - down, lower.min(axis=0)), np.minimum(mean + up, upper.max(axis=0))
+        return unit * low, unit * mean, unit * high
+
+    def below(self, X: FloatArray, limit: float) -> FloatArray:
+        """The probability (m,) that the loss at each of the designs X (m, d) is at most a limit."""
+        chances = [below(model, X, limit) for model in self._fitted()]
+        return np.asarray(np.array(self.weights) @ np.array(chances))
+
+    def draws(self, X: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+        """Joint draws (count, m) of the loss at the designs X (m, d): each from one model, drawn by weight."""
+        fitted = self._fitted()
+        which = rng.choice(len(fitted), size=count, p=self.weights)
+        drawn = np.empty((count, len(X)))
+        for i in np.unique(which):
+            rows = which == i
+            drawn[rows] = joint(fitted[i]).draws(X, int(rows.sum()), rng)
+        return np.clip(drawn, *self.limits)
+
+    def covariance(self, X: FloatArray, others: FloatArray) -> FloatArray:
+        """The covariance (m, o): what the models give on average, and that of their disagreement."""
+        weights = np.array(self.weights)
+        total = np.zeros((len(X), len(others)))
+        for weight, model in zip(weights, self._fitted(), strict=True):
+            total += weight * joint(model).covariance(X, others)
+        here, there = (np.array([model.predict(D)[0] for model in self.fitted]) for D in (X, others))
+        here, there = here - weights @ here, there - weights @ there
+        return np.asarray(total + (weights[:, None] * here).T @ there)
+
+    def _unit(self) -> float:
+        """The range of the losses so far, or what stands in for it where they are all equal."""
+        low, high = self.seen
+        return (high - low) or abs(low) or 1.0
+
+    def _fitted(self) -> tuple[Surrogate, ...]:
+        if not self.fitted:
+            raise unfitted("Averaged")
+        return self.fitted
+
+
+def evidence_weights(log_evidence: FloatArray) -> FloatArray:
+    """The weights (k,) of models with these log evidences (k,); 0 for those that do not count.
+
+    >>> evidence_weights(np.array([-10.0, -10.0, -90.0])).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    weights = np.exp((log_evidence - log_evidence.max()) / TEMPERATURE)
+    weights /= weights.sum()
+    weights[weights < min(LEAST_WEIGHT, float(weights.max()))] = 0.0
+    return np.asarray(weights / weights.sum())
+
+
+def _split(y: FloatArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """The rows that models are compared on, in order, and the others.
+
+    The extremes of the losses y (s,) are among them: a warp must know their signs.
+    """
+    rows = np.arange(len(y))
+    if len(y) <= COMPARE_ROWS:
+        return rows, rows[:0]
+    others = np.setdiff1d(rows, [np.argmin(y), np.argmax(y)])
+    rest = np.sort(rng.permutation(others)[COMPARE_ROWS - 2 :])
+    return np.setdiff1d(rows, rest), rest
