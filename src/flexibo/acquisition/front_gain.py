@@ -13,9 +13,9 @@ with the covariance c_j; that of x becomes mu_j(x) + z sigma_j(x). The expectati
 Differences from these papers:
 - The front is that of the measured designs and x, not the best that any design of the space might make. So the last
   evaluations of a budget confirm what is to be reported, without a switch and without knowing that they are the last.
-- Nothing is searched or drawn: candidates are scored exactly up to the nodes, those with the greatest region gain
-  (`flexibo.acquisition.flexibo`) only. The others, and what the front alone cannot tell apart, score a small share of
-  their region gain: it is a volume too, and says where something may be that one evaluation does not show.
+- Nothing is searched or drawn: candidates are scored exactly up to the nodes, those that would add most if nothing
+  else moved. All score a small share of their region gain (`flexibo.acquisition.flexibo`) as well: it is a volume too,
+  and says where something may be that one evaluation does not show.
 - A limit is a limit on means: a design whose mean breaks one is not on the front. A surprise moves the means of limited
   quantities as well, so the same gain says what to know a constraint is worth.
 - An outcome is taken as exact, as if it had no noise.
@@ -30,24 +30,21 @@ import numpy as np
 from flexibo.acquisition.flexibo import region_gain
 from flexibo.arrays import FloatArray, IntArray
 from flexibo.belief import Belief
-from flexibo.pareto import hypervolumes
+from flexibo.pareto import hypervolumes, improvements, non_dominated
 from flexibo.pareto.goals import Goals
 from flexibo.pareto.region import alive_and_fronts
 
 SHORT_LIST = 40
-"""So many candidates of each bundle are looked at closely."""
+"""So many measured and as many new designs of each bundle are looked at closely; with more objectives, fewer."""
 CURIOSITY = 0.01
 """What a volume of the Pareto region counts beside the same volume of the front."""
 
 
 def front_gain(belief: Belief, rng: np.random.Generator) -> FloatArray:
     """What every candidate and bundle is expected to add to the hypervolume of the front (m, b)."""
-    region = region_gain(belief, rng)
-    scores = CURIOSITY * region
+    scores = CURIOSITY * region_gain(belief, rng)
     for b, bundle in enumerate(belief.bundles):
-        promising = np.where(belief.open[:, b], region[:, b] / belief.thetas[:, b], 0.0)
-        rows = np.argsort(-promising, kind="stable")[:SHORT_LIST]
-        rows = rows[promising[rows] > 0.0]
+        rows = _short_list(belief, b)
         if len(rows):
             scores[rows, b] += expected_gains(belief, rows, bundle)
     return scores
@@ -92,6 +89,35 @@ def surprises(k: int) -> tuple[FloatArray, FloatArray]:
     axes = math.sqrt(square) * np.eye(k)
     nodes = np.concatenate([np.zeros((1, k)), axes, -axes])
     return nodes, np.array([1.0 - k / square] + [0.5 / square] * (2 * k))
+
+
+def _short_list(belief: Belief, b: int) -> IntArray:
+    """The candidates (r,) that add most per cost if a bundle is measured there and nothing else moves."""
+    alive = np.ones(len(belief.mu), dtype=bool) if belief.region is None else belief.region.alive
+    rows = np.flatnonzero(belief.open[:, b] & alive)
+    gains = _lone_gains(belief, rows, belief.bundles[b]) / belief.thetas[rows, b]
+    touched = belief.known[rows].any(axis=1)
+    count = max(1, SHORT_LIST >> max(0, len(belief.optimised) - 3))
+    # What is measured partly is on the front already and looks better alone than it is: it has a list of its own.
+    groups = [np.flatnonzero((gains > 0.0) & group) for group in (touched, ~touched)]
+    best = [some[np.argsort(-gains[some], kind="stable")[:count]] for some in groups]
+    return rows[np.concatenate(best)]
+
+
+def _lone_gains(belief: Belief, rows: IntArray, bundle: tuple[int, ...]) -> FloatArray:
+    """What the outcomes at some candidates (r,) are expected to add to the front as it is, each on its own."""
+    goals = Goals.of(len(belief.limits), belief.optimised, belief.limits)
+    present = goals.corners(belief.mu[belief.known.any(axis=1)])
+    front = np.unique(present[non_dominated(present)], axis=0)
+    front = front[np.isfinite(front).all(axis=1)]
+    gains = np.zeros(len(rows))
+    for surprise, weight in zip(*surprises(len(bundle)), strict=True):
+        outcome = belief.mu[rows]
+        outcome[:, bundle] += surprise * belief.sigma[rows][:, bundle]
+        outcome = goals.corners(outcome)
+        legal = np.isfinite(outcome).all(axis=1)
+        gains[legal] += weight * improvements(outcome[legal], front, belief.reference)
+    return gains
 
 
 def _members(belief: Belief, goals: Goals, reach: float) -> IntArray:
