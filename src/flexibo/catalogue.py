@@ -50,6 +50,7 @@ class Method:
         models: Whether it looks at predictions at all.
         region: Whether it is about the Pareto region, and ends when none is left.
         neighbours: Whether neighbours of the front are among its candidates.
+        steps: Whether random steps away from the front are as well.
         confidence: The factor of the logarithm in beta_t.
         feasibility: How it treats constraints: by a rule of its own, by the probability of feasibility, or not at all.
         measure: What its score is, for people; where it is about the region, what is to become of a share of that.
@@ -72,6 +73,7 @@ class Method:
     models: bool = True
     region: bool = False
     neighbours: bool = False
+    steps: bool = False
     confidence: float = 2.0 / 9.0
     feasibility: Literal["own", "probability", "none"] = "own"
     measure: str = "scored"
@@ -300,6 +302,7 @@ METHODS: dict[str, Method] = {
             cost="log",
             region=True,
             neighbours=True,
+            steps=True,
             measure="expected to add to the front",
         ),
         _paper("gp", "log", "paper-log"),
