@@ -297,7 +297,7 @@ METHODS: dict[str, Method] = {
         Method(
             "flexibo",
             "What an evaluation is expected to add to the reported front per cost, with our models and candidates.",
-            f"this library, after {FLEXIBO} and Daulton et al. 2023",
+            f"after {FLEXIBO} and Daulton et al. 2023 (ICML)",
             front_gain,
             cost="log",
             region=True,

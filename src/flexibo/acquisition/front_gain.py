@@ -14,7 +14,7 @@ Differences from these papers:
 - The front is that of the measured designs and x, not the best that any design of the space might make. So the last
   evaluations of a budget confirm what is to be reported, without a switch and without knowing that they are the last.
 - Nothing is searched or drawn: candidates are scored exactly up to the nodes, those that would add most if nothing
-  else moved. All score a small share of their region gain (`flexibo.acquisition.flexibo`) as well: it is a volume too,
+  else moved. All score a tenth of their region gain (`flexibo.acquisition.flexibo`) as well: it is a volume too,
   and says where something may be that one evaluation does not show.
 - A limit is a limit on means: a design whose mean breaks one is not on the front. A surprise moves the means of limited
   quantities as well, so the same gain says what to know a constraint is worth.
@@ -36,7 +36,7 @@ from flexibo.pareto.region import alive_and_fronts
 
 SHORT_LIST = 40
 """So many measured and as many new designs of each bundle are looked at closely; with more objectives, fewer."""
-CURIOSITY = 0.01
+CURIOSITY = 0.1
 """What a volume of the Pareto region counts beside the same volume of the front."""
 
 
