@@ -103,20 +103,17 @@ def test_a_design_joins_the_front_whichever_of_its_losses_is_measured():
 
 
 def test_a_measurement_moves_the_predicted_members_that_the_model_ties_to_it():
-    # Design 1 is reported with a predicted second loss, and moves as far as design 2 does if they are fully tied.
-    mu, sigma = [[1, 3], [2, 2], [9, 9]], [[0, 0], [0, 0.5], [0, 0.5]]
+    # Design 1 is reported with a predicted second loss, and moves as far as design 2 does if they are fully tied. That
+    # is worth something because the worst outcome is cut short by what is known.
+    mu, sigma = [[1, 3], [2, 2], [9, 9]], [[0, 0], [0, 1], [0, 1]]
     known = [[True, True], [True, False], [False, False]]
-    free = Tied(np.zeros((3, 3)))
-    tied = Tied([[0, 0, 0], [0, 0.25, 0.25], [0, 0.25, 0.25]])
-    loose = believe(mu, sigma, known, models=[free, free])
-    firm = believe(mu, sigma, known, models=[free, tied])
+    free, tied = Tied(np.zeros((3, 3))), Tied([[0, 0, 0], [0, 1, 1], [0, 1, 1]])
+    loose, firm = (believe(mu, sigma, known, models=[free, model]) for model in (free, tied))
     assert expected_gains(loose, np.array([2]), (1,)) == pytest.approx([0.0])
-    outcomes = [2 - 0.5 * ROOT, 2.0, 2 + 0.5 * ROOT]
-    after = [hypervolume(np.array([[1, 3], [2, y]]), firm.reference) for y in outcomes]
-    before = hypervolume(np.array([[1, 3], [2, 2]]), firm.reference)
-    expected = (after[0] + 4 * after[1] + after[2]) / 6 - before
-    assert expected_gains(firm, np.array([2]), (1,)) == pytest.approx([max(expected, 0.0)])
-    assert expected > -1e-12
+    after = [hypervolume(np.array([[1, 3], [2, y]]), firm.reference) for y in (2 - ROOT, 2, 2 + ROOT)]
+    expected = (after[0] + 4 * after[1] + after[2]) / 6 - after[1]
+    assert expected_gains(firm, np.array([2]), (1,)) == pytest.approx([expected])
+    assert expected > 0.1
 
 
 def test_confirming_a_predicted_member_is_worth_nothing_where_no_outcome_changes_the_front():

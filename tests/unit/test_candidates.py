@@ -65,8 +65,14 @@ def test_random_steps_reach_another_value_of_every_kind_of_option() -> None:
     assert {design["kind"] for design in around} == {"a", "b", "c"}
     assert {design["width"] for design in around} == {8, 16, 32}
     assert {19, 20, 21} < {design["cores"] for design in around}
-    alone = [d for d in around if d["kind"] == "b" and d["width"] == 16]
-    assert any(d["cores"] in (19, 21) for d in alone), "a step that is too small goes to the next value"
+
+
+def test_a_random_step_that_is_too_small_goes_to_the_next_value() -> None:
+    space = Space({"cores": (1, 40)})
+    around = steps_away(space, space.designs([{"cores": 20}]), 300, np.random.default_rng(0))
+    cores = [design["cores"] for design in around]
+    assert 20 not in cores
+    assert 100 < cores.count(19) + cores.count(21) < 300
 
 
 def test_random_steps_stay_legal_and_switch_dependent_options() -> None:
