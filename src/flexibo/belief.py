@@ -14,6 +14,7 @@ from flexibo.errors import InvalidValueError
 from flexibo.history import History
 from flexibo.pareto import Region, non_dominated
 from flexibo.space import Designs
+from flexibo.surrogates import Joint as JointSurrogate
 from flexibo.surrogates import Refits, Surrogate, below, interval, joint, normal_below
 
 
@@ -122,6 +123,11 @@ class Joint:
     place: IntArray
     mean: FloatArray
     pinned: BoolArray
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether the surrogate says how losses of different designs hang together."""
+        return self.model is None or isinstance(self.model, JointSurrogate)
 
     def draws(self, count: int, rng: np.random.Generator, *, rows: IntArray | None = None) -> FloatArray:
         """Joint draws (count, m) of the losses of all candidates, or (count, r) of some rows (r,)."""

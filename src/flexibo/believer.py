@@ -148,7 +148,7 @@ class Believer:
             feasible = boxes.legal.prod(axis=1)
             likely = feasible >= min(0.5, float(feasible.max()))
             parents = known[likely][non_dominated(boxes.mu[likely][:, list(history.optimised)])]
-        return candidates(history.space, self.m, known, rng, parents=parents)
+        return candidates(history.space, self.m, known, rng, parents=parents, steps=self.method.steps)
 
     def _tolerances(self, history: History) -> FloatArray:
         """What does not matter (n,): as the objectives say, or 1 % of the range of the first measurements."""

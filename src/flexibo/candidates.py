@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexibo.space import Design, Designs, Space
-from flexibo.space.neighbours import neighbours
+from flexibo.space.neighbours import neighbours, steps_away
 
 DRAWS_PER_CANDIDATE = 50
 """A rule that forbids nearly everything makes the draw smaller, not slow."""
@@ -21,7 +21,13 @@ def initial_designs(space: Space, count: int, seed: int) -> tuple[Design, ...]:
 
 
 def candidates(
-    space: Space, m: int, known: Designs, rng: np.random.Generator, *, parents: Designs | None = None
+    space: Space,
+    m: int,
+    known: Designs,
+    rng: np.random.Generator,
+    *,
+    parents: Designs | None = None,
+    steps: bool = False,
 ) -> Designs:
     """The candidates X_m: drawn by Monte Carlo, and every design that was asked about before.
 
@@ -31,6 +37,7 @@ def candidates(
         known: Designs that were asked about; always included.
         rng: Source of the draw.
         parents: Designs whose neighbours replace up to half of the draw.
+        steps: Whether half of these are random steps away from the parents instead, where there is no pool.
 
     Returns:
         Distinct designs, those asked about first.
@@ -39,7 +46,8 @@ def candidates(
         return (known + space.enumerate()).unique()
     near = known[:0]
     if parents is not None and len(parents):
-        near = neighbourhood(space, parents, m // 2, rng)
+        away = steps_away(space, parents, m // 4, rng) if steps else known[:0]
+        near = (neighbourhood(space, parents, m // 2 - len(away), rng) + away).unique()
     drawn = space.sample(m - len(near), rng, draws=DRAWS_PER_CANDIDATE * m)
     return (known + near + drawn).unique()
 

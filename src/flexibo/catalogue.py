@@ -12,6 +12,7 @@ from flexibo.acquisition.camobo import cost_ordered_improvement
 from flexibo.acquisition.ehvi import expected_hypervolume_improvement
 from flexibo.acquisition.epsilon_pal import epsilon_pal_step
 from flexibo.acquisition.flexibo import region_gain
+from flexibo.acquisition.front_gain import front_gain
 from flexibo.acquisition.mesmo import mesmo
 from flexibo.acquisition.mesmoc import mesmoc
 from flexibo.acquisition.pal import pal_step, widest_region
@@ -49,9 +50,10 @@ class Method:
         models: Whether it looks at predictions at all.
         region: Whether it is about the Pareto region, and ends when none is left.
         neighbours: Whether neighbours of the front are among its candidates.
+        steps: Whether random steps away from the front are as well.
         confidence: The factor of the logarithm in beta_t.
         feasibility: How it treats constraints: by a rule of its own, by the probability of feasibility, or not at all.
-        measure: What its score is, for people.
+        measure: What its score is, for people; where it is about the region, what is to become of a share of that.
         most: The greatest number of objectives.
         draws: Whether it needs a surrogate that draws jointly.
         extra: The package that it needs, and the extra that installs it.
@@ -71,6 +73,7 @@ class Method:
     models: bool = True
     region: bool = False
     neighbours: bool = False
+    steps: bool = False
     confidence: float = 2.0 / 9.0
     feasibility: Literal["own", "probability", "none"] = "own"
     measure: str = "scored"
@@ -151,7 +154,14 @@ def _paper(kind: str, cost: str, transform: str) -> Method:
     surrogate, long = {"gp": ("gp-paper", "Gaussian processes"), "rf": ("rf", "random forests")}[kind]
     summary = f"The paper's FlexiBO with {long} and its {cost} cost function."
     return Method(
-        f"flexibo-{kind}-{cost}", summary, FLEXIBO, region_gain, surrogate=surrogate, cost=transform, region=True
+        f"flexibo-{kind}-{cost}",
+        summary,
+        FLEXIBO,
+        region_gain,
+        surrogate=surrogate,
+        cost=transform,
+        region=True,
+        measure="expected to remove",
     )
 
 
@@ -297,12 +307,14 @@ METHODS: dict[str, Method] = {
     for method in (
         Method(
             "flexibo",
-            "The volume removed from the Pareto region per cost, with our models and candidates.",
-            FLEXIBO,
-            region_gain,
+            "What an evaluation is expected to add to the reported front per cost, with our models and candidates.",
+            f"after {FLEXIBO} and Daulton et al. 2023 (ICML)",
+            front_gain,
             cost="log",
             region=True,
             neighbours=True,
+            steps=True,
+            measure="expected to add to the front",
         ),
         _paper("gp", "log", "paper-log"),
         _paper("gp", "ratio", "ratio"),

@@ -38,8 +38,8 @@ class Evaluation:
     Attributes:
         design: The option values to use.
         objective: The objective to measure.
-        gain: The volume that this is expected to remove from the Pareto region, or the score of a method that is not
-            about the region; None for an initial design and where nothing is scored.
+        gain: The volume that this is expected to add to the front (`flexibo`) or to remove from the Pareto region (the
+            paper's methods), or the score of another method; None for an initial design and where nothing is scored.
         cost: What it is expected to cost; 0 while nothing is known.
         why: One line for people.
         number: The how-manieth question of the study this is, from 0.

@@ -226,7 +226,7 @@ class Optimizer:
         if region is None:
             why = f"{self.method.measure} {gain:.3g}{share}"
             return self._evaluation(history, design, objectives, initial=False, why=why, gain=gain)
-        why = f"expected to remove {gain / region.volume:.1%} of the Pareto region{share}"
+        why = f"{self.method.measure} {gain / region.volume:.1%} of the Pareto region{share}"
         return self._evaluation(history, design, objectives, initial=False, why=why, gain=gain, volume=region.volume)
 
     def _against(

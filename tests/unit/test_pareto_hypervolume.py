@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from flexibo.pareto import hypervolume
+from flexibo.pareto import hypervolume, hypervolumes
 
 
 def test_the_volume_of_one_row_is_its_distance_to_the_reference_in_every_objective_multiplied():
@@ -39,3 +39,18 @@ def test_the_input_is_left_as_it_was():
     hypervolume(Y, reference)
     assert Y.tolist() == [[0.0, 2.0], [5.0, 0.0]]
     assert reference.tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_the_volumes_of_many_sets_are_those_of_each(k):
+    rng = np.random.default_rng(k)
+    Y = rng.random((20, 7, k)).round(1)  # with equal losses among them, and some beyond the reference
+    Y[3:6, 2] = np.inf
+    Y[9] = np.inf
+    reference = np.full(k, 0.8)
+    assert hypervolumes(Y, reference) == pytest.approx([hypervolume(losses, reference) for losses in Y])
+    assert hypervolumes(Y, reference)[9] == 0.0
+
+
+def test_many_sets_without_designs_have_no_volume():
+    assert hypervolumes(np.zeros((3, 0, 2)), np.ones(2)).tolist() == [0.0, 0.0, 0.0]

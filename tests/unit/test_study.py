@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -398,12 +399,12 @@ def test_an_interrupt_keeps_what_was_measured_and_prints_the_front(
 ) -> None:
     study = make_study()
 
-    def interrupted(design: Design) -> tuple[float, float]:
+    def interrupted(name: str, design: Design) -> tuple[float, float]:
         if len(study.trace()) == 25:
             raise KeyboardInterrupt
-        return functions["joules"](design)  # type: ignore[no-any-return]
+        return functions[name](design)  # type: ignore[no-any-return]
 
-    study.run({**functions, "joules": interrupted})
+    study.run({name: partial(interrupted, name) for name in functions})
     assert "Interrupted" in study.stopped
     assert len(study.trace()) == 25
     assert study.pending == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flexibo.pareto.dominance import non_dominated
 from flexibo.pareto.gain import pinned_gains
-from flexibo.pareto.hypervolume import hypervolume, improvements
+from flexibo.pareto.hypervolume import hypervolume, hypervolumes, improvements
 from flexibo.pareto.region import Region, pareto_region
 
-__all__ = ["Region", "hypervolume", "improvements", "non_dominated", "pareto_region", "pinned_gains"]
+__all__ = ["Region", "hypervolume", "hypervolumes", "improvements", "non_dominated", "pareto_region", "pinned_gains"]

@@ -34,6 +34,30 @@ def hypervolume(Y: FloatArray, reference: FloatArray) -> float:
     return float(moocore.hypervolume(inside, ref=reference))
 
 
+def hypervolumes(Y: FloatArray, reference: FloatArray) -> FloatArray:
+    """The hypervolume of each of q sets of as many losses; rows at infinity add nothing.
+
+    Args:
+        Y: Losses, shape (q, m, n).
+        reference: The reference point, shape (n,).
+
+    Returns:
+        The dominated volumes, shape (q,), exact up to rounding.
+
+    >>> hypervolumes(np.array([[[0.0, 1.0], [1.0, 0.0]], [[1.0, 1.0], [np.inf, np.inf]]]), np.array([2.0, 2.0]))
+    array([3., 1.])
+    """
+    if Y.shape[1] == 0 or Y.shape[2] != 2:
+        return np.array([hypervolume(losses, reference) for losses in Y])
+    inside = np.minimum(Y, reference)
+    order = np.argsort(inside[:, :, 0], axis=1)
+    first, second = (np.take_along_axis(inside[:, :, j], order, axis=1) for j in (0, 1))
+    # Stripes of the first loss, each as high as the best second loss to its left.
+    widths = np.diff(first, axis=1, append=reference[0])
+    heights = reference[1] - np.minimum.accumulate(second, axis=1)
+    return np.asarray((widths * heights).sum(axis=1))
+
+
 def improvements(Y: FloatArray, front: FloatArray, reference: FloatArray) -> FloatArray:
     """What each row of Y alone would add to the hypervolume of a front.
 

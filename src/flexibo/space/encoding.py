@@ -165,6 +165,24 @@ def near(option: Option, code: float, rng: np.random.Generator, *, steps: int, d
     return np.unique(others[others != code])
 
 
+def stepped(option: Option, codes: FloatArray, scales: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Codes a random step away from codes (m,), which may be inactive.
+
+    These are any other value of a `Categorical`, and normal steps of these deviations (m,) on the scale of another
+    option, at least to the next value of an `Ordinal` or `Integer`.
+    """
+    if option.size == 1:
+        return codes
+    if isinstance(option, Categorical):
+        return np.asarray((codes + rng.integers(1, option.size, size=len(codes))) % option.size)
+    steps = scales * rng.standard_normal(len(codes))
+    moved = _from_unit(option, np.clip(_to_unit(option, codes) + steps, 0.0, 1.0))
+    if isinstance(option, Real):
+        return moved
+    low, high, _ = _ends(option)
+    return np.where(moved == codes, np.clip(codes + np.sign(steps), low, high), moved)
+
+
 def _ends(option: Ordinal | Integer | Real) -> tuple[float, float, bool]:
     if isinstance(option, Ordinal):
         return 0.0, option.size - 1.0, False

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexibo.arrays import FloatArray
 from flexibo.space.designs import Designs
-from flexibo.space.encoding import near
+from flexibo.space.encoding import near, stepped
 from flexibo.space.legality import legal
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # How many members of a pool count as neighbours of one of them.
 POOL_NEIGHBOURS = 20
+# The least and the greatest deviation of a random step, as a share of an option's scale.
+SCALES = (1e-3, 0.3)
 
 
 def neighbours(space: Space, design: Designs, rng: np.random.Generator, *, steps: int = 1, draws: int = 4) -> Designs:
@@ -37,6 +39,31 @@ def neighbours(space: Space, design: Designs, rng: np.random.Generator, *, steps
     space._activity.settle(codes, options, rng)
     around = Designs(space, codes)
     return around[legal(space, around)]
+
+
+def steps_away(space: Space, parents: Designs, count: int, rng: np.random.Generator) -> Designs:
+    """At most `count` legal designs a random step away from a random one of the parents; none where there is a pool.
+
+    How far a step goes, and how many options it changes, differ by orders of magnitude: which of them helps depends on
+    the space and on how much is known already.
+    """
+    if space.pool is not None or not len(parents):
+        return parents[:0]
+    options = list(space.options.values())
+    codes = parents.codes[rng.integers(len(parents), size=count)]
+    scales = _log_uniform(*SCALES, count, rng)
+    changed = rng.random(codes.shape) < _log_uniform(1.0 / len(options), 1.0, count, rng)[:, None]
+    changed[np.arange(count), rng.integers(len(options), size=count)] = True
+    for position, option in enumerate(options):
+        moved = stepped(option, codes[:, position], scales, rng)
+        codes[:, position] = np.where(changed[:, position], moved, codes[:, position])
+    space._activity.settle(codes, options, rng)
+    around = Designs(space, codes)
+    return around[legal(space, around)]
+
+
+def _log_uniform(low: float, high: float, count: int, rng: np.random.Generator) -> FloatArray:
+    return np.exp(rng.uniform(np.log(low), np.log(high), size=count))
 
 
 def _nearest_members(pool: Designs, row: FloatArray, rng: np.random.Generator) -> Designs:
