@@ -84,11 +84,19 @@ class Believer:
         with single_thread():
             return predictions(history, history.designs, self.models(history), pin_pending=False)
 
+    def pool(self, history: History, m: int | None = None) -> Designs:
+        """The candidates that the next question looks at first, the designs of the history at their head.
+
+        Args:
+            history: What happened so far; every objective has a value.
+            m: Draw so many; by default as many as the question does. Of a space with at most m designs, it is all.
+        """
+        return self._candidates(history, np.random.default_rng((self.seed, 2, len(history.asked), 0)), m)
+
     def corners(self, history: History) -> tuple[FloatArray, FloatArray]:
         """The optimistic and the pessimistic front (f, k each) that the next question would look at."""
-        rng = np.random.default_rng((self.seed, 2, len(history.asked), 0))
         with single_thread():
-            designs = self._candidates(history, rng)
+            designs = self.pool(history)
             boxes = predictions(history, designs, self.models(history), beta=self._beta(history, len(designs)))
         columns = list(history.optimised)
         # Without the volumes: nobody asked for them, and with many objectives they take longer than all the rest.
@@ -140,15 +148,15 @@ class Believer:
         pool = fixed_candidates(history.space, self.m, self.initial, np.random.default_rng((self.seed, 5)))
         return self.believe(history, pool, pin_pending=False)
 
-    def _candidates(self, history: History, rng: np.random.Generator) -> Designs:
-        known = history.designs
+    def _candidates(self, history: History, rng: np.random.Generator, m: int | None = None) -> Designs:
+        known, count = history.designs, self.m if m is None else m
         parents = None
-        if self.method.neighbours and history.space.size > self.m:
+        if self.method.neighbours and history.space.size > count:
             boxes = predictions(history, known, self.models(history))
             feasible = boxes.legal.prod(axis=1)
             likely = feasible >= min(0.5, float(feasible.max()))
             parents = known[likely][non_dominated(boxes.mu[likely][:, list(history.optimised)])]
-        return candidates(history.space, self.m, known, rng, parents=parents)
+        return candidates(history.space, count, known, rng, parents=parents)
 
     def _tolerances(self, history: History) -> FloatArray:
         """What does not matter (n,): as the objectives say, or 1 % of the range of the first measurements."""

@@ -17,6 +17,8 @@ from flexibo.arrays import FloatArray
 from flexibo.asking import Asker
 from flexibo.believer import Believer
 from flexibo.catalogue import find_method
+from flexibo.certainty import front_of
+from flexibo.certificate import Certificate, certificate
 from flexibo.choice import hopeless
 from flexibo.costs import CostCallable
 from flexibo.errors import InvalidTypeError, InvalidValueError
@@ -35,7 +37,7 @@ from flexibo.events import (
 )
 from flexibo.executors import Executor, Measure, Outcome, find_executor
 from flexibo.founding import founded, optimizer_of
-from flexibo.front import Front, front_rows
+from flexibo.front import Front
 from flexibo.history import History
 from flexibo.loading import stored_study
 from flexibo.log import EventLog
@@ -449,18 +451,32 @@ class Study:
                 self.stopped = "Interrupted; what was measured is kept."
                 bar.interrupted(self)
 
-    def front(self, *, measured: bool = False) -> Front:
+    def front(self, *, measured: bool = False, include: str = "probable") -> Front:
         """The designs that no other dominates, among those measured in at least one objective.
 
-        What was not measured is predicted; `measured` and `deviations` of each row say which and how surely.
+        What was not measured is predicted; `measured` and `deviations` of each row say which and how surely,
+        `standing` how surely the design is on the front, `confirm_cost` what it costs to measure the rest.
 
         Args:
             measured: Look only at designs that were measured in every objective.
+            include: "certain" lists only what is on the front whatever the values within the boxes, "possible" also
+                what may be on the front but is not by the best guess. See `flexibo.certainty`.
         """
         self.refresh()
-        if not all(self.history.count(j) for j in range(len(self.objectives))):
-            return Front()
-        return front_rows(self.history, self._optimizer.believer.estimates(self.history), complete=measured)
+        return front_of(self.believer, self.history, complete=measured, include=include)
+
+    def certificate(self, delta: float = 0.05, *, candidates: int | None = None) -> Certificate:
+        """What the designs of the front miss at most of the best hypervolume; print it. It changes nothing.
+
+        It holds with probability 1 - delta over the candidates, if the models are right: see `flexibo.certificate`.
+
+        Args:
+            delta: The probability that it fails.
+            candidates: Over how many designs; as many as the study draws for a question unless given. A space of at
+                most so many is covered whole.
+        """
+        self.refresh()
+        return certificate(self.believer, self.history, delta=delta, candidates=candidates)
 
     def region(self) -> ParetoRegion:
         """The region between the optimistic and the pessimistic front, as the next question would see it."""
