@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from flexibo.arrays import FloatArray, IntArray
 from flexibo.believer import Believer
-from flexibo.certainty import confidence
+from flexibo.certainty import Confidence, confidence
 from flexibo.figures import figure
 from flexibo.front import reported
 from flexibo.history import History
@@ -115,9 +116,7 @@ def certificate(
     m = None if candidates is None else whole_number("candidates", candidates, least=1)
     sure = confidence(believer, history, delta=checked, m=m)
     front = reported(history, believer.estimates(history), complete=False)
-    reference = believer.reference(history)
-    optimistic = hypervolume(sure.best, reference)
-    pessimistic = min(hypervolume(sure.worst[front], reference), optimistic)
+    optimistic, pessimistic = volumes(sure, front, believer.reference(history))
     gap = optimistic - pessimistic
     return Certificate(
         gap=gap,
@@ -133,3 +132,15 @@ def certificate(
         constrained=bool(np.isfinite(history.limits).any()),
         pending=len(history.pending),
     )
+
+
+def volumes(sure: Confidence, front: IntArray, reference: FloatArray) -> tuple[float, float]:
+    """What the best front of the candidates is worth at most, and what some of them are worth at least.
+
+    Args:
+        sure: The boxes of the candidates.
+        front: The places of those that are reported (f,).
+        reference: The reference point of the volumes, shape (k,).
+    """
+    optimistic = hypervolume(sure.best, reference)
+    return optimistic, min(hypervolume(sure.worst[front], reference), optimistic)
