@@ -25,16 +25,14 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from flexibo.arrays import FloatArray, IntArray, KeyArray
-from flexibo.belief import Predictions, exploration, predictions
-from flexibo.believer import Believer
+from flexibo.belief import Predictions, predictions
+from flexibo.believer import Believer, sure_beta
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.front import Front, Standing, front_rows, in_order, reported, touched_designs
 from flexibo.history import History
 from flexibo.pareto.region import alive_and_fronts, checked_goals
 from flexibo.threads import single_thread
 
-ALL_AT_ONCE = 2.0
-"""The factor of the logarithm in beta_t with which all boxes hold at once."""
 Least: TypeAlias = Literal["certain", "probable", "possible"]
 LEAST: tuple[Least, ...] = ("certain", "probable", "possible")
 """What a list of designs can go down to."""
@@ -72,18 +70,25 @@ def confidence(believer: Believer, history: History, *, delta: float, m: int | N
         delta: The probability that a box fails, above 0 and below 1.
         m: Draw so many candidates; by default as many as the question does. Those of the history are always there.
     """
-    n, t = len(history.objectives), len(history.measurements)
-    if not all(history.count(j) for j in range(n)):
+    if not all(history.count(j) for j in range(len(history.objectives))):
         raise InvalidValueError("Nothing is certain yet; every objective needs at least one measurement.")
     with single_thread():
         designs = believer.pool(history, m)
-        beta = exploration(n, len(designs), t, delta, factor=ALL_AT_ONCE)
+        beta = sure_beta(history, len(designs), delta)
         boxes = predictions(history, designs, believer.models(history), beta=beta, pin_pending=False)
     goals = checked_goals(
         boxes.lower, boxes.upper, believer.reference(history), list(history.optimised), history.limits
     )
     whole = history.space.size <= (believer.m if m is None else m)
-    return Confidence(goals.corners(boxes.lower), goals.corners(boxes.upper), boxes.keys, delta, beta, t, whole)
+    return Confidence(
+        goals.corners(boxes.lower),
+        goals.corners(boxes.upper),
+        boxes.keys,
+        delta,
+        beta,
+        len(history.measurements),
+        whole,
+    )
 
 
 def standings(sure: Confidence, likely: IntArray, count: int) -> list[Standing]:

@@ -65,7 +65,8 @@ class CertifiedError:
     """Stop when the study's certificate says that the front misses at most this share of the best hypervolume.
 
     The certificate is that of `Study.certificate` with the study's own delta. It costs about as much thought as a
-    question, and holds whenever it is looked at, so that looking after every answer does not weaken it.
+    question, and holds whenever it is looked at, so that looking after every answer does not weaken it. A study with
+    this rule does not end because no Pareto region is left: it then looks at wider boxes, those of the certificate.
     """
 
     limit: float

@@ -213,6 +213,15 @@ class TestStopping:
         assert study.certificate().relative <= 0.4
         assert len(study.history.measurements) < 2 * POOL.size
 
+    def test_it_goes_on_where_no_pareto_region_is_left_until_then(self) -> None:
+        plain, certified = run(pool_study()), run(pool_study(stop={"certified_error": 0.01}))
+        assert plain.stopped.startswith("No Pareto region is left")
+        assert plain.certificate().relative > 0.01
+        asked = len(plain.history.asked)
+        assert [e.design for e in certified.history.asked[:asked]] == [e.design for e in plain.history.asked]
+        assert len(certified.history.asked) > asked
+        assert "is certified" in certified.stopped
+
     def test_it_goes_on_until_then(self) -> None:
         study = pool_study(stop={"certified_error": 0.4})
         while (evaluation := study.ask()) is not None:
