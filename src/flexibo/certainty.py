@@ -31,6 +31,7 @@ from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.front import Front, Standing, front_rows, in_order, reported, touched_designs
 from flexibo.history import History
 from flexibo.pareto.region import alive_and_fronts, checked_goals
+from flexibo.space import Designs
 from flexibo.threads import single_thread
 
 Least: TypeAlias = Literal["certain", "probable", "possible"]
@@ -127,6 +128,13 @@ def standings_of(believer: Believer, history: History, estimates: Predictions) -
     likely = front[estimates.legal[front].prod(axis=1) > 0.5]
     sure = confidence(believer, history, delta=believer.delta)
     return standings(sure, likely, len(history.designs))
+
+
+def reported_designs(believer: Believer, history: History) -> Designs:
+    """The designs of the front alone; quick, as nothing is said of how surely they belong to it."""
+    if not all(history.count(j) for j in range(len(history.objectives))):
+        return history.designs[:0]
+    return history.designs[reported(history, believer.estimates(history), complete=False)]
 
 
 def front_of(believer: Believer, history: History, *, complete: bool = False, include: str = "probable") -> Front:

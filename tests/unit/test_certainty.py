@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from flexibo import Objective, Space, Study
-from flexibo.certainty import Confidence, standings
+from flexibo.certainty import Confidence, reported_designs, standings
 from flexibo.errors import InvalidValueError
 from flexibo.views import front_view
 
@@ -106,6 +106,12 @@ def test_a_standing_that_does_not_exist_is_refused() -> None:
 
 def test_before_every_objective_is_measured_there_is_no_front() -> None:
     assert study_of({0: {"a": 1.0}}).front(include="possible") == ()
+
+
+def test_the_designs_of_the_front_can_be_had_without_their_standing() -> None:
+    study = study_of({0: {"a": 1.0, "b": 5.0}, 1: {"a": 0.5}, 3: {"a": 9.0, "b": 9.0}})
+    assert list(reported_designs(study.believer, study.history)) == [row.design for row in study.front()]
+    assert len(reported_designs(study.believer, Study(LINE, ["a", "b"]).history)) == 0
 
 
 def test_the_price_of_confirming_is_that_of_what_is_missing() -> None:
