@@ -59,6 +59,8 @@ def test_equal_values_do_not_dominate_each_other() -> None:
 def test_under_constraints_only_what_surely_keeps_them_is_certain() -> None:
     boxes = sure(best=[[0, 5], [5, 0], [np.inf, np.inf]], worst=[[0, 5], [np.inf, np.inf], [np.inf, np.inf]])
     assert standings(boxes, np.array([0, 1]), 3) == ["certain", "probable", "ruled out"]
+    alone = sure(best=[[5, 0]], worst=[[np.inf, np.inf]])
+    assert standings(alone, np.array([0]), 1) == ["probable"]
 
 
 def test_a_front_that_is_measured_whole_is_certain() -> None:
