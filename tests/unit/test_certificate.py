@@ -152,6 +152,13 @@ def test_noise_leaves_a_gap_where_everything_is_measured() -> None:
     assert noisy.certificate().gap > 0.0
 
 
+@pytest.mark.parametrize("method", ["random", "sobol", "pal", "ehvi", "flexibo-gp-log"])
+def test_every_kind_of_method_has_a_certificate(method: str) -> None:
+    certificate = run(pool_study(method=method), 14).certificate()
+    assert 0.0 < certificate.relative <= 1.0
+    assert certificate.whole_space
+
+
 def test_as_many_candidates_as_are_wanted_cover_a_larger_part_of_the_space() -> None:
     study = run(pool_study(candidates=10), 14)
     some, all_of_them = study.certificate(), study.certificate(candidates=36)
