@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
-from flexibo.events import Added, Evaluation, Failed, Told
+from flexibo.events import Added, Evaluation, Event, Failed, Released, Spent, Told
 from flexibo.executors import Outcome
 from flexibo.history import History
 from flexibo.settings import checked_cost
@@ -43,6 +43,26 @@ def answer(history: History, outcome: Outcome, *, worker: str) -> Told | Failed:
             reason = str(error)
     logger.warning("Evaluation %d (%s) failed: %s", evaluation.number, evaluation.objective, reason)
     return Failed(evaluation.number, reason, checked_cost(outcome.cost), worker, outcome.timed, outcome.impossible)
+
+
+def counted(history: History, evaluation: Evaluation, given: Told | Failed) -> list[Event]:
+    """An answer, or its cost alone: where another worker has answered, or measures now what failed here."""
+    number, worker = evaluation.number, given.worker
+    holder = history.holders.get(number)
+    is_anothers = isinstance(given, Failed) and holder is not None and holder.worker != worker
+    if is_anothers or history.answered.get(number, worker) != worker:
+        return [Spent(number, given.cost, worker)]
+    check_answerable(history, evaluation)
+    return [given]
+
+
+def released(history: History, evaluation: Evaluation) -> list[Event]:
+    """An evaluation that is given back; nothing where it has an answer by now."""
+    if evaluation.number in history.pending:
+        return [Released(evaluation.number)]
+    if evaluation.number not in history.answered:
+        check_answerable(history, evaluation)
+    return []
 
 
 def added(

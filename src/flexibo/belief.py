@@ -97,6 +97,10 @@ def feasibility(mu: FloatArray, sigma: FloatArray, limits: FloatArray) -> FloatA
     return probability
 
 
+ALL_AT_ONCE = 2.0
+"""The factor of the logarithm in beta_t with which all boxes hold at once; the paper's 2/9 says where to look next."""
+
+
 def exploration(n: int, m: int, t: int, delta: float, *, factor: float = 2.0 / 9.0) -> float:
     """beta_t = (2/9) log(n m pi^2 t^2 / (6 delta)), below the paper's eq. `uncertainty`.
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from flexibo.arrays import FloatArray
-from flexibo.belief import Belief, Predictions, exploration, no_predictions, offers, predictions
+from flexibo.belief import ALL_AT_ONCE, Belief, Predictions, exploration, no_predictions, offers, predictions
 from flexibo.budget import designs_left
 from flexibo.candidates import candidates, fixed_candidates
 from flexibo.catalogue import Method, SurrogateChoice, find_surrogate
@@ -20,6 +20,9 @@ from flexibo.replay import Kept
 from flexibo.space import Design, Designs
 from flexibo.surrogates import Refits, Surrogate, joint
 from flexibo.threads import single_thread
+
+CERTIFIED = "certified_error"
+"""The stop rule of studies that end when their front is certified."""
 
 
 class Believer:
@@ -71,6 +74,11 @@ class Believer:
             # Nothing seems to beat the reference. The way there leads over what is best so far, whatever that is worth.
             belief = replace(belief, reference=np.maximum(belief.reference, _worst(history)))
             region = _region(belief)
+        if region.is_gone and CERTIFIED in (history.stop or {}):
+            # Nothing is left to learn by the boxes that say where to look. Whoever wants to be certain looks further.
+            beta = sure_beta(history, len(belief.designs), self.delta)
+            belief = replace(self.believe(history, belief.designs, beta=beta), reference=belief.reference)
+            region = _region(belief)
         return replace(belief, region=region)
 
     def reference(self, history: History) -> FloatArray:
@@ -84,11 +92,19 @@ class Believer:
         with single_thread():
             return predictions(history, history.designs, self.models(history), pin_pending=False)
 
+    def pool(self, history: History, m: int | None = None) -> Designs:
+        """The candidates that the next question looks at first, the designs of the history at their head.
+
+        Args:
+            history: What happened so far; every objective has a value.
+            m: Draw so many; by default as many as the question does. Of a space with at most m designs, it is all.
+        """
+        return self._candidates(history, np.random.default_rng((self.seed, 2, len(history.asked), 0)), m)
+
     def corners(self, history: History) -> tuple[FloatArray, FloatArray]:
         """The optimistic and the pessimistic front (f, k each) that the next question would look at."""
-        rng = np.random.default_rng((self.seed, 2, len(history.asked), 0))
         with single_thread():
-            designs = self._candidates(history, rng)
+            designs = self.pool(history)
             boxes = predictions(history, designs, self.models(history), beta=self._beta(history, len(designs)))
         columns = list(history.optimised)
         # Without the volumes: nobody asked for them, and with many objectives they take longer than all the rest.
@@ -96,12 +112,14 @@ class Believer:
         _, optimistic, pessimistic = alive_and_fronts(goals.corners(boxes.lower), goals.corners(boxes.upper))
         return boxes.lower[optimistic][:, columns], boxes.upper[pessimistic][:, columns]
 
-    def believe(self, history: History, designs: Designs, *, pin_pending: bool = True) -> Belief:
-        """Means, deviations, prices and what may be asked, for these candidates."""
+    def believe(
+        self, history: History, designs: Designs, *, pin_pending: bool = True, beta: float | None = None
+    ) -> Belief:
+        """Means, deviations, prices and what may be asked, for these candidates; beta is the method's unless given."""
         bundles, prices, thetas, is_open = offers(history, designs, self.costs, coupled=self.method.coupled)
         if self.method.models:
-            beta = self._beta(history, len(designs))
-            boxes = predictions(history, designs, self.models(history), beta=beta, pin_pending=pin_pending)
+            square = self._beta(history, len(designs)) if beta is None else beta
+            boxes = predictions(history, designs, self.models(history), beta=square, pin_pending=pin_pending)
         else:
             boxes = no_predictions(history, designs)
         return Belief(
@@ -140,15 +158,15 @@ class Believer:
         pool = fixed_candidates(history.space, self.m, self.initial, np.random.default_rng((self.seed, 5)))
         return self.believe(history, pool, pin_pending=False)
 
-    def _candidates(self, history: History, rng: np.random.Generator) -> Designs:
-        known = history.designs
+    def _candidates(self, history: History, rng: np.random.Generator, m: int | None = None) -> Designs:
+        known, count = history.designs, self.m if m is None else m
         parents = None
-        if self.method.neighbours and history.space.size > self.m:
+        if self.method.neighbours and history.space.size > count:
             boxes = predictions(history, known, self.models(history))
             feasible = boxes.legal.prod(axis=1)
             likely = feasible >= min(0.5, float(feasible.max()))
             parents = known[likely][non_dominated(boxes.mu[likely][:, list(history.optimised)])]
-        return candidates(history.space, self.m, known, rng, parents=parents, steps=self.method.steps)
+        return candidates(history.space, count, known, rng, parents=parents, steps=self.method.steps)
 
     def _tolerances(self, history: History) -> FloatArray:
         """What does not matter (n,): as the objectives say, or 1 % of the range of the first measurements."""
@@ -159,6 +177,14 @@ class Believer:
     def _beta(self, history: History, m: int) -> float:
         t = max(1, len(self.initial) + history.chosen)
         return exploration(len(history.objectives), m, t, self.delta, factor=self.method.confidence)
+
+
+def sure_beta(history: History, m: int, delta: float) -> float:
+    """The beta with which the boxes of m candidates all hold at once, at every state of knowledge of a study.
+
+    So t counts the answers that the models have learned from: each state has its own.
+    """
+    return exploration(len(history.objectives), m, len(history.measurements), delta, factor=ALL_AT_ONCE)
 
 
 def _region(belief: Belief) -> Region:

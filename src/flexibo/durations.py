@@ -1,4 +1,4 @@
-"""Durations as people write them."""
+"""Durations and shares as people write them."""
 
 from __future__ import annotations
 
@@ -19,3 +19,18 @@ def seconds(text: str) -> float | None:
     except ValueError:
         return None
     return value if 0 < value < float("inf") else None
+
+
+def share(text: str) -> float | None:
+    """A share from 0 up to and without 1, as a number or in per cent; None if it is none.
+
+    >>> share("5%"), share("2.5 %"), share("0.05"), share("5"), share("few")
+    (0.05, 0.025, 0.05, None, None)
+    """
+    text = text.strip()
+    number, factor = (text[:-1], 0.01) if text.endswith("%") else (text, 1.0)
+    try:
+        value = round(float(number) * factor, 12)
+    except (ValueError, OverflowError):
+        return None
+    return value if 0 <= value < 1 else None

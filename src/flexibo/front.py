@@ -1,28 +1,32 @@
-"""The front of a study: its designs, what is measured and predicted of them, and whether they are feasible."""
+"""The front of a study: its designs, what is measured and predicted of them, and how surely they belong to it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from flexibo.arrays import BoolArray, FloatArray
+from flexibo.arrays import BoolArray, FloatArray, IntArray
 from flexibo.belief import Predictions
+from flexibo.costs import Costs, mean_costs
 from flexibo.export import data_frame, write_csv
 from flexibo.figures import digits_of, figure
 from flexibo.history import History
 from flexibo.pareto import non_dominated
 from flexibo.pareto.dominance import strictly_dominated
-from flexibo.space import Design
+from flexibo.space import Design, Designs
 from flexibo.words import one_line
 
 Feasibility: TypeAlias = Literal["feasible", "violating", "unsure"]
 FEASIBILITIES: tuple[Feasibility, ...] = ("feasible", "unsure", "violating")
 SURE = 0.975
 """A design is called feasible from this probability on, and violating up to its complement."""
+Standing: TypeAlias = Literal["certain", "probable", "possible", "ruled out"]
+STANDINGS: tuple[Standing, ...] = ("certain", "probable", "possible", "ruled out")
+"""How surely a design is on the front of the candidates; `flexibo.certainty` defines the words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,10 @@ class FrontRow:
         measured: Whether each value was measured.
         deviations: The standard deviation of each value; 0 where it is known exactly.
         probability: The probability that it keeps every constraint; 1 where there is none.
+        standing: "certain" if it is on the front whatever the values within the boxes, "probable" if it is by the best
+            guess, "possible" if it may be, "ruled out" if a candidate is surely better.
+        confirm_cost: What it is expected to cost to measure what is missing; None where that cannot be measured, or
+            nothing is known of costs.
     """
 
     design: Design
@@ -42,6 +50,8 @@ class FrontRow:
     measured: Mapping[str, bool]
     deviations: Mapping[str, float]
     probability: float = 1.0
+    standing: Standing = "probable"
+    confirm_cost: float | None = None
 
     @property
     def feasibility(self) -> Feasibility:
@@ -65,9 +75,15 @@ class Front(tuple[FrontRow, ...]):
         columns = [_value_column(self, name) for name in self[0].values]
         if any(row.probability < 1.0 for row in self):
             columns.append(_aligned(["feasible", *(_shown_feasibility(row) for row in self)]))
+        if any(row.confirm_cost for row in self):
+            columns.append(_aligned(["to confirm", *map(shown_price, self)], right=True))
+        if any(row.standing != "probable" for row in self):
+            columns.append(_aligned(["standing", *(row.standing for row in self)]))
         columns += [_aligned(["", *(_shown_option(row, name) for row in self)]) for name in names if name not in same]
         lines = ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
-        lines += [legend] if (legend := self.legend) else []
+        priced = ["to confirm: the cost of measuring the rest"] if any(row.confirm_cost for row in self) else []
+        if marks := [*filter(None, [self.legend]), *priced]:
+            lines.append("; ".join(marks))
         if same:
             lines.append("All of them: " + ", ".join(_shown_option(self[0], name) for name in same))
         return "\n".join(lines)
@@ -84,13 +100,15 @@ class Front(tuple[FrontRow, ...]):
     def records(self) -> list[dict[str, Any]]:
         """One flat dictionary per design: ``value:``, ``measured:``, ``deviation:`` and ``option:`` columns, and more.
 
-        ``probability`` and ``feasibility`` say whether the design keeps every constraint.
+        ``probability`` and ``feasibility`` say whether the design keeps every constraint, ``standing`` how surely it is
+        on the front, ``confirm_cost`` what it is expected to cost to measure the rest.
         """
         return [
             {f"value:{name}": value for name, value in row.values.items()}
             | {f"measured:{name}": known for name, known in row.measured.items()}
             | {f"deviation:{name}": deviation for name, deviation in row.deviations.items()}
             | {"probability": row.probability, "feasibility": row.feasibility}
+            | {"standing": row.standing, "confirm_cost": row.confirm_cost}
             | {f"option:{name}": value for name, value in row.design.items()}
             for row in self
         ]
@@ -116,9 +134,23 @@ def _value_column(rows: Sequence[FrontRow], name: str) -> list[str]:
     return [cell.rjust(width) for cell in (heading, *cells)]
 
 
-def _aligned(cells: Sequence[str]) -> list[str]:
+def _aligned(cells: Sequence[str], *, right: bool = False) -> list[str]:
     width = max(map(len, cells))
-    return [cell.ljust(width) for cell in cells]
+    return [cell.rjust(width) if right else cell.ljust(width) for cell in cells]
+
+
+class Priced(Protocol):
+    """A design that can be confirmed at a price."""
+
+    @property
+    def confirm_cost(self) -> float | None:
+        """What it is expected to cost to measure what is missing; None where that is not known."""
+        ...
+
+
+def shown_price(row: Priced) -> str:
+    """What it costs to confirm a design; nothing where everything is measured, or the rest comes for free."""
+    return "-" if row.confirm_cost is None else figure(row.confirm_cost, 3) if row.confirm_cost else ""
 
 
 def _shown_feasibility(row: FrontRow) -> str:
@@ -131,30 +163,77 @@ def _shown_option(row: FrontRow, name: str) -> str:
     return f"{one_line(name)}={one_line(text)}"
 
 
-def front_rows(history: History, estimates: Predictions, *, complete: bool) -> Front:
-    """The non-dominated designs among those with at least one measurement, ordered by the first objective.
+def reported(history: History, estimates: Predictions, *, complete: bool) -> IntArray:
+    """The non-dominated designs (f,) among those with at least one measurement, ordered by the first objective.
 
     Under constraints, designs that are more likely feasible than not are compared with each other; one that is unsure
     is shown too if none of these dominates it. Designs that violate a constraint are shown only if there are no others.
 
     Args:
-        history: Its designs (m) are meant.
+        history: Its designs (m) are meant, and named by their places.
         estimates: What is thought of them.
         complete: Whether to look only at designs that were measured in every objective.
     """
-    mu, sigma, measured = estimates.mu, estimates.sigma, estimates.known
-    touched = np.flatnonzero(measured.all(axis=1) if complete else measured.any(axis=1))
+    touched = touched_designs(estimates, complete=complete)
     probability = estimates.legal.prod(axis=1)
-    losses = mu[:, list(history.optimised)]
+    losses = estimates.mu[:, list(history.optimised)]
     on_front = touched[_feasible_front(losses[touched], probability[touched])]
-    designs = history.designs
-    rows = []
-    for i in on_front[np.argsort(losses[on_front, 0], kind="stable")]:
-        values = {o.name: o.value(float(mu[i, j])) for j, o in enumerate(history.objectives)}
-        was_measured = dict(zip(history.names, measured[i].tolist(), strict=True))
-        deviations = dict(zip(history.names, sigma[i].tolist(), strict=True))
-        rows.append(FrontRow(designs[int(i)], values, was_measured, deviations, float(probability[i])))
-    return Front(rows)
+    return in_order(history, estimates, on_front)
+
+
+def touched_designs(estimates: Predictions, *, complete: bool) -> IntArray:
+    """The places of the designs with at least one measurement, or with all of them."""
+    return np.flatnonzero(estimates.known.all(axis=1) if complete else estimates.known.any(axis=1))
+
+
+def in_order(history: History, estimates: Predictions, places: IntArray) -> IntArray:
+    """Places of designs (f,), ordered by the first objective."""
+    return places[np.argsort(estimates.mu[places, history.optimised[0]], kind="stable")]
+
+
+def front_rows(
+    history: History, estimates: Predictions, places: IntArray, standings: Sequence[Standing], costs: Costs
+) -> Front:
+    """What is known of some designs of a history.
+
+    Args:
+        history: Its designs (m) are meant.
+        estimates: What is thought of them.
+        places: Which of them are wanted (f,), in this order.
+        standings: How surely each of all designs (m) is on the front.
+        costs: What measurements are expected to cost.
+    """
+    signs = np.array([objective.value(1.0) for objective in history.objectives])
+    values, deviations = (estimates.mu[places] * signs).tolist(), estimates.sigma[places].tolist()
+    known, probability = estimates.known[places], estimates.legal[places].prod(axis=1).tolist()
+    confirm, names = _confirm_costs(history, history.designs[places], known, costs), history.names
+    return Front(
+        FrontRow(
+            history.designs[int(i)],
+            dict(zip(names, values[row], strict=True)),
+            dict(zip(names, known[row].tolist(), strict=True)),
+            dict(zip(names, deviations[row], strict=True)),
+            probability[row],
+            standings[int(i)],
+            confirm[row],
+        )
+        for row, i in enumerate(places)
+    )
+
+
+def _confirm_costs(history: History, designs: Designs, known: BoolArray, costs: Costs) -> list[float | None]:
+    """What it is expected to cost to measure what each design (f) lacks, given what is known (f, n)."""
+    found: list[float | None] = [0.0] * len(designs)
+    lacking = np.flatnonzero(~known.all(axis=1))
+    if not len(lacking):
+        return found
+    prices = costs.prices(history, designs[lacking])
+    unpriced = np.isnan(mean_costs(history)) & isinstance(costs.cost, str)
+    for i, price in zip(lacking.tolist(), prices.tolist(), strict=True):
+        missing = [p for p, purchase in enumerate(history.purchases) if not known[i, list(purchase.members)].all()]
+        impossible = any(unpriced[p] or history.is_hopeless(p, designs[i]) for p in missing)
+        found[i] = None if impossible else sum(price[p] for p in missing)
+    return found
 
 
 def _feasible_front(losses: FloatArray, probability: FloatArray) -> BoolArray:

@@ -24,8 +24,6 @@ DRAWS = 3
 """How many fresh draws of candidates must show no region before the study ends."""
 MOST_FREE = 1000
 """After so many evaluations in a row that cost nothing a budget is taken for a mistake."""
-NO_REGION = 1e-12
-"""The region counts as gone below this share of the optimistic front's volume."""
 NOTHING_BETTER = "No candidate may be feasible."
 NO_REGION_LEFT = "No Pareto region is left: every design that may be on the front is known."
 
@@ -149,7 +147,7 @@ class Optimizer:
                 stop = Stop(why_nothing(history, self.costs, belief))
                 continue
             region = belief.region
-            if region is not None and region.volume <= NO_REGION * region.optimistic_volume:
+            if region is not None and region.is_gone:
                 stop = Stop(NO_REGION_LEFT if region.optimistic_volume > 0 else NOTHING_BETTER)
             else:
                 scores = self._scores(belief, rng)

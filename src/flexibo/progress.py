@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from flexibo.certainty import reported_designs
 from flexibo.figures import cost_unit, money
 from flexibo.words import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from flexibo.believer import Believer
     from flexibo.front import Front
     from flexibo.front_layout import FrontLayout
     from flexibo.history import History
@@ -24,6 +26,11 @@ class Watched(Protocol):
     @property
     def history(self) -> History:
         """The events so far."""
+        ...
+
+    @property
+    def believer(self) -> Believer:
+        """What thinks of designs."""
         ...
 
     def front(self) -> Front:
@@ -76,7 +83,7 @@ def _status(study: Watched) -> str:
         return "initial designs"
     region = f"region {volumes[-1] / volumes[0]:.0%}" if volumes[0] else "region 0%"
     counts = " ".join(f"{name} {history.count(j)}" for j, name in enumerate(history.names))
-    return f"front {len(study.front())} | {region} | {escape(one_line(counts))}"
+    return f"front {len(reported_designs(study.believer, history))} | {region} | {escape(one_line(counts))}"
 
 
 @contextmanager

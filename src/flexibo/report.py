@@ -14,7 +14,7 @@ import numpy as np
 from flexibo.arrays import FloatArray
 from flexibo.events import Failed, Told
 from flexibo.export import data_frame, write_csv
-from flexibo.front import FEASIBILITIES, Feasibility, FrontRow
+from flexibo.front import FEASIBILITIES, STANDINGS, Feasibility, FrontRow, Standing
 from flexibo.history import History
 from flexibo.pareto import hypervolume, non_dominated
 from flexibo.space import Design
@@ -133,6 +133,7 @@ class Summary:
             None if it was never known.
         reference: The reference point by objective, or None before it is fixed.
         stopped: Why there was nothing more to ask, or an empty string.
+        standings: How many designs of the front are "certain", "probable", "possible" and "ruled out".
     """
 
     method: str
@@ -148,6 +149,7 @@ class Summary:
     region_volume: float | None
     reference: Mapping[str, float] | None
     stopped: str
+    standings: Mapping[Standing, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
         budget = "" if self.budget is None else f" of {self.budget:.4g}"
@@ -157,6 +159,9 @@ class Summary:
             f"front        {self._front()}",
             f"hypervolume  {self.hypervolume:.6g}",
         ]
+        if any(count for standing, count in self.standings.items() if standing != "probable"):
+            counts = (f"{count} {standing}" for standing, count in self.standings.items() if count)
+            lines.append(f"standing     {', '.join(counts)}")
         if self.feasible is not None:
             kept, unsure, violated = (self.feasible[mark] for mark in FEASIBILITIES)
             lines.append(f"constraints  kept by {kept} of the front, unsure for {unsure}, violated by {violated}")
@@ -213,6 +218,7 @@ def summarise(
         region_volume=(volumes[-1] if volumes else None) if region_left else 0.0,
         reference=fixed,
         stopped=stopped,
+        standings={standing: sum(row.standing == standing for row in front) for standing in STANDINGS},
     )
 
 

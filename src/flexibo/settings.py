@@ -140,9 +140,6 @@ def checked_settings(
         candidates = stored.get("candidates", CANDIDATES)
     if delta is None:
         delta = stored.get("delta", DELTA)
-    delta = plain(delta)
-    if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 < delta < 1:
-        raise InvalidValueError(f"delta is {delta!r}; it must lie between 0 and 1.")
     return Settings(
         space=space,
         objectives=objectives,
@@ -151,7 +148,7 @@ def checked_settings(
         initial_designs=first,
         n_given=n_given,
         candidates=whole_number("candidates", candidates, least=1),
-        delta=float(delta),
+        delta=checked_delta(delta),
         cost=_name(cost) if cost is not None else stored.get("cost", ""),
         surrogate=_name(surrogate) if surrogate is not None else stored.get("surrogate", ""),
     )
@@ -193,6 +190,14 @@ def whole_number(name: str, number: object, *, least: int) -> int:
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise InvalidValueError(f"{name} is {number!r}; it must be a whole number, {least} or more.")
     return number
+
+
+def checked_delta(delta: object) -> float:
+    """The probability of failure as a float, above 0 and below 1."""
+    delta = plain(delta)
+    if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 < delta < 1:
+        raise InvalidValueError(f"delta is {delta!r}; it must lie between 0 and 1.")
+    return float(delta)
 
 
 def checked_budget(budget: object) -> float | None:

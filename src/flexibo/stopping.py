@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from flexibo.arrays import plain
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
@@ -60,11 +60,54 @@ class MaxSeconds:
         return f"{elapsed:.0f} s have passed; {self.limit:g} are allowed." if elapsed >= self.limit else ""
 
 
-StopRule: TypeAlias = MaxEvaluations | GainPerCost | MaxSeconds
+@dataclass(frozen=True, slots=True)
+class CertifiedError:
+    """Stop when the study's certificate says that the front misses at most this share of the best hypervolume.
+
+    The certificate is that of `Study.certificate` with the study's own delta. It costs about as much thought as a
+    question, and holds whenever it is looked at, so that looking after every answer does not weaken it. A study with
+    this rule does not end because no Pareto region is left: it then looks at wider boxes, those of the certificate.
+    """
+
+    limit: float
+
+    def __post_init__(self) -> None:
+        if self.limit >= 1:
+            raise InvalidValueError(
+                f"Stop rule 'certified_error' has the limit {self.limit!r}; it must be below 1, as 0.05 for 5 %."
+            )
+
+    def reason(self, study: Certified, evaluation: Evaluation) -> str:
+        """Why to stop rather than ask this evaluation, or an empty string; initial designs are measured first."""
+        if evaluation.initial:
+            return ""
+        certificate = study.certificate(study.settings.delta)
+        if certificate.relative > self.limit:
+            return ""
+        return f"The front may miss {100.0 * self.limit:.3g} % and is certified. {certificate}"
+
+
+class Certified(Protocol):
+    """What a rule needs of a study that has certificates."""
+
+    @property
+    def settings(self) -> Any:
+        """What it was created with."""
+        ...
+
+    def certificate(self, delta: float) -> Any:
+        """What its front misses at most."""
+        ...
+
+
+Limit: TypeAlias = MaxEvaluations | GainPerCost | MaxSeconds
+"""A rule that is quick, and looks at nothing but the history."""
+StopRule: TypeAlias = Limit | CertifiedError
 RULES: dict[str, type[StopRule]] = {
     "max_evaluations": MaxEvaluations,
     "gain_per_cost": GainPerCost,
     "max_seconds": MaxSeconds,
+    "certified_error": CertifiedError,
 }
 
 
@@ -101,22 +144,24 @@ def _named(name: str, limit: object) -> StopRule:
 def named_limits(rules: Sequence[StopRule | Predicate]) -> dict[str, float]:
     """The rules that can be stored, by name; a callable stays with the process that gave it."""
     names = {kind: name for name, kind in RULES.items()}
-    return {
-        names[type(rule)]: rule.limit for rule in rules if isinstance(rule, MaxEvaluations | GainPerCost | MaxSeconds)
-    }
+    return {names[type(rule)]: rule.limit for rule in rules if isinstance(rule, StopRule)}
 
 
 def limit_reason(rules: Sequence[StopRule | Predicate], history: History, evaluation: Evaluation) -> str:
-    """The first named rule's reason to stop rather than ask this evaluation, or an empty string."""
-    named = (rule for rule in rules if isinstance(rule, MaxEvaluations | GainPerCost | MaxSeconds))
-    return next((reason for rule in named if (reason := rule.reason(history, evaluation))), "")
+    """The first quick rule's reason to stop rather than ask this evaluation, or an empty string."""
+    limits = (rule for rule in rules if isinstance(rule, Limit))
+    return next((reason for rule in limits if (reason := rule.reason(history, evaluation))), "")
 
 
-def stop_reason(rules: Sequence[StopRule | Predicate], study: object, history: History, evaluation: Evaluation) -> str:
+def stop_reason(
+    rules: Sequence[StopRule | Predicate], study: Certified, history: History, evaluation: Evaluation
+) -> str:
     """The first rule's reason to stop rather than ask this evaluation, or an empty string."""
     for rule in rules:
-        if isinstance(rule, MaxEvaluations | GainPerCost | MaxSeconds):
+        if isinstance(rule, Limit):
             answer: object = rule.reason(history, evaluation)
+        elif isinstance(rule, CertifiedError):
+            answer = rule.reason(study, evaluation)
         else:
             answer = rule(study)
         if answer:

@@ -12,11 +12,13 @@ from typing import Any, overload
 
 import numpy as np
 
-from flexibo.answers import added, answer, check_answerable, check_evaluation, told
+from flexibo.answers import added, answer, check_evaluation, counted, released, told
 from flexibo.arrays import FloatArray
 from flexibo.asking import Asker
 from flexibo.believer import Believer
 from flexibo.catalogue import find_method
+from flexibo.certainty import front_of
+from flexibo.certificate import Certificate, certificate
 from flexibo.choice import hopeless
 from flexibo.costs import CostCallable
 from flexibo.errors import InvalidTypeError, InvalidValueError
@@ -29,13 +31,11 @@ from flexibo.events import (
     Noted,
     ReferenceFixed,
     Released,
-    Spent,
     StopSet,
-    Told,
 )
 from flexibo.executors import Executor, Measure, Outcome, find_executor
 from flexibo.founding import founded, optimizer_of
-from flexibo.front import Front, front_rows
+from flexibo.front import Front
 from flexibo.history import History
 from flexibo.loading import stored_study
 from flexibo.log import EventLog
@@ -298,7 +298,7 @@ class Study:
         """
         check_evaluation(evaluation)
         given = told(self.history, evaluation, value, cost, worker=self._presence.worker)
-        self._commit(lambda: self._counted(evaluation, given))
+        self._commit(lambda: counted(self.history, evaluation, given))
 
     def fail(self, evaluation: Evaluation, reason: object = "", *, cost: float = 0.0, impossible: bool = False) -> None:
         """Say that an attempt gave no value. The evaluation may be asked again, at most twice.
@@ -313,18 +313,13 @@ class Study:
         failed = Failed(
             evaluation.number, str(reason), checked_cost(cost), self._presence.worker, impossible=bool(impossible)
         )
-        self._commit(lambda: self._counted(evaluation, failed))
+        self._commit(lambda: counted(self.history, evaluation, failed))
 
     def release(self, evaluation: Evaluation) -> None:
         """Give an evaluation back that was not attempted; it may be asked again."""
         check_evaluation(evaluation)
 
-        def decide() -> list[Event]:
-            if evaluation.number in self.history.pending:
-                return [Released(evaluation.number)]
-            return [] if evaluation.number in self.history.answered else self._unanswered(evaluation)
-
-        self._commit(decide)
+        self._commit(lambda: released(self.history, evaluation))
 
     def take(self, outcome: Outcome) -> None:
         """Store what an executor made of an evaluation: a value that cannot be told is a failure.
@@ -335,7 +330,9 @@ class Study:
         given = answer(self.history, outcome, worker=worker)
         # A storage that was lost while it wrote may have kept the answer, and is asked to keep it again.
         self._commit(
-            lambda: [] if self.history.answered.get(number) == worker else self._counted(outcome.evaluation, given)
+            lambda: (
+                [] if self.history.answered.get(number) == worker else counted(self.history, outcome.evaluation, given)
+            )
         )
 
     def note(self, text: str) -> None:
@@ -449,18 +446,32 @@ class Study:
                 self.stopped = "Interrupted; what was measured is kept."
                 bar.interrupted(self)
 
-    def front(self, *, measured: bool = False) -> Front:
+    def front(self, *, measured: bool = False, include: str = "probable") -> Front:
         """The designs that no other dominates, among those measured in at least one objective.
 
-        What was not measured is predicted; `measured` and `deviations` of each row say which and how surely.
+        What was not measured is predicted; `measured` and `deviations` of each row say which and how surely,
+        `standing` how surely the design is on the front, `confirm_cost` what it costs to measure the rest.
 
         Args:
             measured: Look only at designs that were measured in every objective.
+            include: "certain" lists only what is on the front whatever the values within the boxes, "possible" also
+                what may be on the front but is not by the best guess. See `flexibo.certainty`.
         """
         self.refresh()
-        if not all(self.history.count(j) for j in range(len(self.objectives))):
-            return Front()
-        return front_rows(self.history, self._optimizer.believer.estimates(self.history), complete=measured)
+        return front_of(self.believer, self.history, complete=measured, include=include)
+
+    def certificate(self, delta: float = 0.05, *, candidates: int | None = None) -> Certificate:
+        """What the designs of the front miss at most of the best hypervolume; print it. It changes nothing.
+
+        It holds with probability 1 - delta over the candidates, if the models are right: see `flexibo.certificate`.
+
+        Args:
+            delta: The probability that it fails.
+            candidates: Over how many designs; as many as the study draws for a question unless given. A space of at
+                most so many is covered whole.
+        """
+        self.refresh()
+        return certificate(self.believer, self.history, delta=delta, candidates=candidates)
 
     def region(self) -> ParetoRegion:
         """The region between the optimistic and the pessimistic front, as the next question would see it."""
@@ -516,15 +527,6 @@ class Study:
         elif self.history.stop and not self._stop_rules:
             self._stop_rules = stop_rules(self.history.stop)
 
-    def _counted(self, evaluation: Evaluation, given: Told | Failed) -> list[Event]:
-        """The answer, or its cost alone: where another worker has answered, or measures now what failed here."""
-        number, worker = evaluation.number, self._presence.worker
-        holder = self.history.holders.get(number)
-        is_anothers = isinstance(given, Failed) and holder is not None and holder.worker != worker
-        if is_anothers or self.history.answered.get(number, worker) != worker:
-            return [Spent(number, given.cost, worker)]
-        return self._unanswered(evaluation, given)
-
     def _held(self) -> set[int]:
         """The pending evaluations that this process was asked."""
         return {n for n, holder in self.history.holders.items() if holder.worker == self._presence.worker}
@@ -565,11 +567,6 @@ class Study:
         if not all(self.history.count(j) for j in range(len(self.objectives))):
             return None
         return self._optimizer.believer.reference(self.history)
-
-    def _unanswered(self, evaluation: Evaluation, *events: Event) -> list[Event]:
-        """These events, if the evaluation was asked and has no answer yet."""
-        check_answerable(self.history, evaluation)
-        return list(events)
 
     def _checked_names(self, only: Collection[str] | None) -> Collection[str] | None:
         """The objectives to ask for, each as the one whose evaluation yields it."""

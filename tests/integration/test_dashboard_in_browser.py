@@ -330,6 +330,7 @@ def test_a_chosen_design_is_called_measured_only_where_it_is(
         "design": {},
         "confirm_cost": cost,
         "probability": 1.0,
+        "standing": "certain" if measured else None,
     }
     view = {"axes": [{"name": name, "label": name} for name in ("a", "b")], "points": [point]}
     with dashboard(url) as running:
@@ -344,3 +345,4 @@ def test_a_chosen_design_is_called_measured_only_where_it_is(
         )
         ended(chrome)
     assert sentence in words
+    assert ("On the front of the candidates: certain." in words) == measured

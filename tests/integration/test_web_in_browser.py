@@ -71,7 +71,7 @@ def five() -> View:
             point("measured", {"error": 8.0, "energy": 45.0}, {"cores": 5, "kernel": "1x1"}),
             point("front-measured", {"error": 5.0, "energy": 10.0}, {"cores": 3, "kernel": "3x3"}),
             half,
-            point("front-measured", {"error": 1.0, "energy": 50.0}, {"cores": 1, "kernel": "3x3"}),
+            point("front-measured", {"error": 1.0, "energy": 50.0}, {"cores": 1, "kernel": "3x3"}, standing="certain"),
             point("measured", {"error": 6.0, "energy": 30.0}, {"cores": 6, "kernel": "1x1"}),
         ],
         region={
@@ -204,7 +204,10 @@ def test_pointing_at_a_design_says_what_is_known_of_it(chrome: Browser, show: Op
     assert [painted(chrome, index) for index in (1, 3)] == [INK, INK]  # it is drawn where it is found
     edge = painted(chrome, 2, below=5.5)  # predicted members are hollow
     assert all(abs(one - other) < 30 for one, other in zip(edge, PREDICTED, strict=True)), edge
-    assert "energy [J] | 50 | measured" in hovered(chrome, 3)
+    sure = hovered(chrome, 3)
+    assert "energy [J] | 50 | measured" in sure
+    assert "Certain: on the front whatever the values within the boxes." in sure
+    assert "Certain" not in said
 
 
 def test_values_that_hardly_differ_are_told_apart(chrome: Browser, show: Open) -> None:

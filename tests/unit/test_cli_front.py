@@ -148,6 +148,30 @@ class TestFront:
                 for value in (row.values[one.name] for one in objectives):
                     assert f"{value:.0f}" in words
 
+    def test_what_may_be_on_the_front_is_listed_when_asked_for(self, study: Study) -> None:
+        rows = study.front(include="possible")
+        assert {row.standing for row in rows} > {"probable"}, "the example must have a design that is only possible"
+        found = json.loads(good("--json", "--possible"))["designs"]
+        assert [(one["design"], one["standing"]) for one in found] == [(dict(row.design), row.standing) for row in rows]
+        table = list(csv.DictReader(io.StringIO(good("--csv", "--possible"))))
+        assert [row["standing"] for row in table] == [row.standing for row in rows]
+        shown = good("--possible", env={"COLUMNS": "140"})
+        assert "standing" in shown
+        assert shown.count("possible") == sum(row.standing == "possible" for row in rows) + 1  # and the hint
+        assert "flexibo front --possible --number N" in shown
+
+    def test_the_certificate_is_said_when_asked_for(self, study: Study) -> None:
+        expected = study.certificate()
+        assert str(expected) in good("--certificate")
+        assert json.loads(good("--certificate", "--json"))["certificate"] == json.loads(json.dumps(expected.to_dict()))
+        assert "certificate" not in json.loads(good("--json"))
+        outcome = call("--certificate", "--csv")
+        assert str(expected) in outcome.stderr
+        assert str(expected) not in outcome.stdout
+
+    def test_one_design_in_full_says_how_surely_it_belongs(self, study: Study) -> None:
+        assert f"standing  {study.front()[0].standing}\n" in good("--number", 1)
+
     def test_a_number_that_the_front_does_not_have_is_refused(self, study: Study) -> None:
         assert f"The front has {len(study.front())} designs; --number 99 is none of them." in refusal("--number", 99)
 

@@ -109,6 +109,14 @@ class TestRun:
         assert stored().budget == 90
         assert len(stored().history.measurements) > before
 
+    def test_a_share_that_may_be_missed_is_added_to_the_stop_rules_of_the_file(self, folder: Path) -> None:
+        (folder / "study.yaml").write_text(STUDY + "stop: {max_evaluations: 90}\n")
+        shown = good("run", "study.yaml", "--certified-error", "99.9%")
+        assert stored().history.stop == {"max_evaluations": 90, "certified_error": 0.999}
+        assert "The front may miss 99.9 % and is certified. With a probability of 95 %" in shown
+        assert stored().spent < 50
+        assert "The share is '5'; give one below 100 %" in refusal("run", "study.yaml", "--certified-error", "5")
+
     def test_what_is_typed_replaces_what_the_file_says(self, folder: Path) -> None:
         typed = [
             "--budget",

@@ -170,7 +170,7 @@ delta: 0.1
 surrogate: rf
 cost: mine:price
 lease: 2m
-stop: {max_evaluations: 40, gain_per_cost: 1e-6, max_seconds: 1h}
+stop: {max_evaluations: 40, gain_per_cost: 1e-6, max_seconds: 1h, certified_error: 5%}
 executor: {name: processes, workers: 2, slots: {joules: 1}, resources: {GPU: 1}}
 logs: logs
 """
@@ -193,7 +193,12 @@ logs: logs
             "delta": 0.1,
             "surrogate": "rf",
             "lease": 120.0,
-            "stop": {"max_evaluations": 40, "gain_per_cost": 1e-6, "max_seconds": 3600.0},
+            "stop": {
+                "max_evaluations": 40,
+                "gain_per_cost": 1e-6,
+                "max_seconds": 3600.0,
+                "certified_error": 0.05,
+            },
         }
         assert file.executor == ExecutorChoice("processes", 2, slots={"joules": 1}, resources={"GPU": 1.0})
         assert file.measures["error"].logs == str(tmp_path / "logs")
@@ -311,6 +316,7 @@ stop: {max_evals: 3}
             ("valid: nothing", "give module:function"),
             ("stop: {max_evaluations: 0}", "it must be a whole number, 1 or more"),
             ("stop: {gain_per_cost: -1}", "it must be zero or more"),
+            ("stop: {certified_error: 5}", "it must be a share such as 5% or 0.05, below 100%"),
             ("stop: 100", "stop is 100; it must be a mapping"),
             ("executor: proceses", "Unknown executor 'proceses'; did you mean 'processes'?"),
             ("executor: {workers: 2}", "executor lacks the key name"),

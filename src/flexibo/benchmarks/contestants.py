@@ -13,6 +13,7 @@ from flexibo.benchmarks.rivals import RIVALS
 from flexibo.benchmarks.rivals.base import RivalEntry, Setting, Suggestion
 from flexibo.benchmarks.rivals.nearest import nearest_new
 from flexibo.catalogue import METHODS, find_method
+from flexibo.certainty import reported_designs
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.events import Evaluation
 from flexibo.history import Measurement
@@ -128,7 +129,7 @@ class OwnContestant:
 
     def front(self) -> Sequence[Design]:
         """The front as the study shows it, predicted members included."""
-        return [row.design for row in self.study.front()]
+        return list(reported_designs(self.study.believer, self.study.history))
 
 
 class RivalContestant:

@@ -11,7 +11,7 @@ import typer
 
 from flexibo.cli.by_hand import not_waiting, sentences_by_hand, waits_for_hands
 from flexibo.cli.going_on import facts, larger_budget, sentences, typed
-from flexibo.cli.words import names, seconds
+from flexibo.cli.words import names, seconds, share
 from flexibo.words import harmless, one_line
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ class Typed:
 
     Attributes:
         budget: Time for measurements.
+        certified_error: Stop when the front surely misses at most this share of the best hypervolume.
         method: The method.
         seed: The seed.
         storage: Where the study is kept.
@@ -43,6 +44,7 @@ class Typed:
     """
 
     budget: str = ""
+    certified_error: str = ""
     method: str = ""
     seed: int | None = None
     storage: str = ""
@@ -57,14 +59,19 @@ class Typed:
     out: Path | None = None
     json: bool = False
 
-    def settings(self) -> dict[str, Any]:
-        """The arguments of a study that were typed."""
+    def settings(self, stop: Mapping[str, float] | None = None) -> dict[str, Any]:
+        """The arguments of a study that were typed.
+
+        Args:
+            stop: The stop rules that the file has.
+        """
         found = {
             "budget": seconds(self.budget) if self.budget else None,
             "method": self.method or None,
             "seed": self.seed,
             "name": self.name or None,
             "lease": seconds(self.lease) if self.lease else None,
+            "stop": {**(stop or {}), "certified_error": share(self.certified_error)} if self.certified_error else None,
         }
         return {key: value for key, value in found.items() if value is not None}
 
@@ -75,6 +82,7 @@ class Typed:
         storage = self.storage if self.is_storage_typed else ""
         return {
             "--budget": budget,
+            "--certified-error": self.certified_error,
             "--method": self.method,
             "--seed": None if self.seed is None else str(self.seed),
             "--storage": shown_url(storage) if storage else "",
@@ -97,7 +105,7 @@ def run_file(path: Path, given: Typed, *, dry: bool) -> None:
 
     file = read_study_file(path)
     url = chosen_storage(file, given.storage, typed=given.is_storage_typed)
-    place, settings = placed(file, given), given.settings()
+    place, settings = placed(file, given), given.settings(file.settings.get("stop"))
     if dry:
         from flexibo.cli.dry_run import show_plan
 

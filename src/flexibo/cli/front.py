@@ -50,9 +50,16 @@ def front(
     measured: Annotated[
         bool, typer.Option("--measured", help="Only among designs that were measured in every objective.")
     ] = False,
+    possible: Annotated[
+        bool, typer.Option("--possible", help="List also designs that may be on the front, but not by the best guess.")
+    ] = False,
     number: Annotated[
         int | None, typer.Option(min=1, help="Show this design of the front in full.", show_default=False)
     ] = None,
+    certificate: Annotated[
+        bool,
+        typer.Option("--certificate", help="Say what the front misses at most, and on which conditions that holds."),
+    ] = False,
     json: JSONFlag = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print a table for programs instead.")] = False,
     out: Annotated[
@@ -72,7 +79,9 @@ def front(
     """Show the designs of a stored study that no other dominates.
 
     What was not measured is predicted (~) with its standard deviation (±); "to confirm" is what it is expected to cost
-    to measure the rest of a design. Exit status 1 means that there is no front yet. Nothing is changed.
+    to measure the rest of a design. If the models are right, a design whose standing is certain is on the front of the
+    candidates, and one that is ruled out is not; others are probable by the best guess, or possible. Exit status 1
+    means that there is no front yet. Nothing is changed.
     """
     from flexibo.errors import InvalidValueError
     from flexibo.transfer import study_copy
@@ -84,14 +93,18 @@ def front(
     if out is not None:
         _check_picture(out, picture)
     copy = study_copy(storage_url(storage), name or None)
-    shown = _shown(copy.study, measured=measured, number=number)
+    shown = _shown(copy.study, measured=measured, possible=possible, number=number)
+    found = copy.study.certificate() if certificate and shown.total else None
     if json:
-        print_json({"study": copy.name, **_facts(shown)})
+        facts = {} if found is None else {"certificate": found.to_dict()}
+        print_json({"study": copy.name, **_facts(shown), **facts})
     elif as_csv:
         _write_table(shown, copy.study)
     elif shown.designs and (out is None or table or number is not None):
         with harmless_console() as console:
-            _print(shown, copy, console, whole=number is not None, measured=measured)
+            _print(shown, copy, console, whole=number is not None, flags=_flags(measured=measured, possible=possible))
+    if found is not None and not json:
+        typer.echo(str(found), err=as_csv)
     if not shown.total:
         typer.echo(_nothing(copy.study, measured=measured), err=True)
         raise typer.Exit(ExitStatus.NOTHING)
@@ -116,15 +129,21 @@ def _check_picture(out: Path, picture: str) -> None:
         raise InvalidValueError(f"{out} cannot be written; give a file in a folder that exists.")
 
 
-def _shown(study: Study, *, measured: bool, number: int | None) -> Shown:
+def _flags(**given: bool) -> str:
+    """The options that must be typed again to see the same designs."""
+    return "".join(f"--{name} " for name, is_given in given.items() if is_given)
+
+
+def _shown(study: Study, *, measured: bool, possible: bool, number: int | None) -> Shown:
     from flexibo.errors import InvalidValueError
     from flexibo.views.front import front_view
 
     view = front_view(study, limit=max(1, len(study.history.designs)))
     found = [point for point in view.points if point.kind.startswith("front")]
-    if measured:
+    if measured or possible:
         points = {point.design: point for point in view.points}
-        found = [points[row.design] for row in study.front(measured=True)]
+        rows = study.front(measured=measured, include="possible" if possible else "probable")
+        found = [points[row.design] for row in rows]
     if number is not None and found and number > len(found):
         raise InvalidValueError(f"The front has {len(found)} designs; --number {number} is none of them.")
     numbered = [(n, point) for n, point in enumerate(found, 1) if number in (None, n)]
@@ -145,14 +164,16 @@ def _write_table(shown: Shown, study: Study) -> None:
     objectives, options = study.history.names, study.space.names
     heading = ["number", *(f"{what}:{one}" for what in ("value", "measured", "deviation") for one in objectives)]
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow([*heading, "probability", "feasibility", "confirm_cost", *(f"option:{one}" for one in options)])
+    writer.writerow(
+        [*heading, "probability", "feasibility", "confirm_cost", "standing", *(f"option:{one}" for one in options)]
+    )
     for n, point in shown.designs:
         cells = [found[one] for found in (point.values, point.measured, point.deviations) for one in objectives]
-        rest = [point.probability, point.feasibility, point.confirm_cost]
+        rest = [point.probability, point.feasibility, point.confirm_cost, point.standing]
         writer.writerow([n, *cells, *rest, *(tamed(point.design[one]) for one in options)])
 
 
-def _print(shown: Shown, copy: StudyCopy, console: Console, *, whole: bool, measured: bool) -> None:
+def _print(shown: Shown, copy: StudyCopy, console: Console, *, whole: bool, flags: str) -> None:
     from rich.text import Text
 
     if whole:
@@ -160,38 +181,43 @@ def _print(shown: Shown, copy: StudyCopy, console: Console, *, whole: bool, meas
         for line in _whole(n, point, shown, cost_unit(copy.study.history.origin)):
             console.print(Text(line))
     else:
-        console.print(_layout(shown, copy.study, measured=measured))
+        console.print(_layout(shown, copy.study, flags))
     if "surrogate" in copy.missing:
         console.print("Predicted with the method's own surrogate: the study's own is not stored.")
 
 
-def _layout(shown: Shown, study: Study, *, measured: bool) -> FrontLayout:
+def _layout(shown: Shown, study: Study, flags: str) -> FrontLayout:
+    from flexibo.front import shown_price
     from flexibo.front_layout import front_layout
 
     points = [point for _, point in shown.designs]
     lacking = any(not all(point.measured.values()) for point in points)
     unit = cost_unit(study.history.origin)
     heading = f"to confirm{f' [{unit}]' if unit else ''}"
+    more = [(heading, list(map(shown_price, points)))] if lacking else []
+    if any(point.standing not in (None, "probable") for point in points):
+        more.append(("standing", [point.standing or "" for point in points]))
     return front_layout(
         study.history,
         points,
         numbers=[n for n, _ in shown.designs],
-        more=[(heading, list(map(_price, points)))] if lacking else [],
-        notes=_notes(points, lacking=lacking, measured=measured),
+        more=more,
+        notes=_notes(points, flags, lacking=lacking),
     )
 
 
-def _notes(points: Sequence[FrontPoint], *, lacking: bool, measured: bool) -> list[str]:
+def _notes(points: Sequence[FrontPoint], flags: str, *, lacking: bool) -> list[str]:
     notes = []
     if lacking:
         notes.append("~ predicted, not measured; ± standard deviation; to confirm: the cost of measuring the rest")
     elif any(deviation > 0 for point in points for deviation in point.deviations.values()):
         notes.append("± standard deviation")
-    return [*notes, f"A design in full: flexibo front {'--measured ' if measured else ''}--number N"]
+    return [*notes, f"A design in full: flexibo front {flags}--number N"]
 
 
 def _whole(n: int, point: FrontPoint, shown: Shown, unit: str) -> list[str]:
     """Everything about one design, its values and options as exactly as they are kept."""
+    from flexibo.front import shown_price
     from flexibo.front_layout import feasibility
 
     lines = [f"Design {n} of {shown.total}, in full"]
@@ -204,8 +230,10 @@ def _whole(n: int, point: FrontPoint, shown: Shown, unit: str) -> list[str]:
     if any(axis.bound is not None for axis in shown.axes):
         lines.append(f"  {'feasible'.ljust(width)}  {feasibility(point)}")
     if not all(point.measured.values()):
-        price = "not possible" if point.confirm_cost is None else f"{_price(point) or '0'} {unit}".rstrip()
+        price = "not possible" if point.confirm_cost is None else f"{shown_price(point) or '0'} {unit}".rstrip()
         lines.append(f"  Measuring the rest: {price}")
+    if point.standing is not None:
+        lines.append(f"  {'standing'.ljust(width)}  {point.standing}")
     lines.append("Options:")
     for name, value in point.design.items():
         text = "-" if value is None else repr(value) if isinstance(value, float) else in_words(str(value))
@@ -219,10 +247,6 @@ def _exact_value(point: FrontPoint, name: str) -> str:
     if value is None:
         return "-"
     return f"{'' if point.measured[name] else '~'}{in_full(value)}{f' ±{figure(deviation)}' if deviation > 0 else ''}"
-
-
-def _price(point: FrontPoint) -> str:
-    return "-" if point.confirm_cost is None else figure(point.confirm_cost, 3) if point.confirm_cost else ""
 
 
 def _nothing(study: Study, *, measured: bool) -> str:

@@ -32,7 +32,7 @@ from flexibo.cli.system_options import (
     Workers,
     data_folder,
 )
-from flexibo.cli.words import names, seconds
+from flexibo.cli.words import names, seconds, share
 
 if TYPE_CHECKING:
     from flexibo.cli.building import Built, Given
@@ -50,6 +50,14 @@ def run(
             show_default=False,
         ),
     ] = "30m",
+    certified_error: Annotated[
+        str,
+        typer.Option(
+            help="Stop when the front surely misses at most this share of the best hypervolume, as in 5%; with "
+            "probability 1 - delta, over the candidates, if the models are right.",
+            show_default=False,
+        ),
+    ] = "",
     data: Data = None,
     dataset: Dataset = "",
     platform: PlatformName = "auto",
@@ -152,12 +160,13 @@ def run(
     from flexibo.cli.working import leads_of
 
     allowed, signs, longest_seconds = seconds(budget), seconds(lease), seconds(longest) if longest else None
+    stop = {"certified_error": share(certified_error)} if certified_error else None
     place = Place(executor, workers, address, idle)  # what is wrong with it is said before a study is begun
     picture = chosen_picture(out, Path(f"{what}.png"))
     chosen, is_budget_typed = tuple(names(only or [])), is_typed(context, "budget")
     if recorded:
         found = building.recorded(what)
-        study = _begun(found, storage, name, method, allowed, seed, signs, typed=is_budget_typed)
+        study = _begun(found, storage, name, method, allowed, seed, signs, typed=is_budget_typed, stop=stop)
     elif set(chosen) == {"error_percent"}:
         given = building.Given(
             what,
@@ -191,7 +200,7 @@ def run(
             budget_seconds=allowed,
         )
         found = building.built(wishes, names(objectives or []))
-        study = _begun(found, storage, name, method, allowed, seed, signs, typed=is_budget_typed)
+        study = _begun(found, storage, name, method, allowed, seed, signs, typed=is_budget_typed, stop=stop)
     if is_budget_typed:
         settle_budget(study, allowed, quiet=json)
     url = storage or f"sqlite:///{found.system.name}.db"
@@ -222,7 +231,16 @@ def _typed(context: typer.Context, file: str) -> Typed:
 
 
 def _begun(
-    found: Built, storage: str, name: str, method: str, budget: float, seed: int, lease: float, *, typed: bool
+    found: Built,
+    storage: str,
+    name: str,
+    method: str,
+    budget: float,
+    seed: int,
+    lease: float,
+    *,
+    typed: bool,
+    stop: object,
 ) -> Study:
     """The study of a system, begun now or gone on with; a budget that was typed is settled afterwards."""
     from flexibo.cli.budgets import opening_budget
@@ -241,6 +259,7 @@ def _begun(
         storage=url,
         name=name,
         lease=lease,
+        stop=stop,
         origin=found.origin,
     )
 

@@ -34,3 +34,18 @@ def seconds(text: str) -> float:
     if value is None:
         raise InvalidValueError(f"The duration is {text!r}; give a positive number such as 90, 30m, 2h or 1d.")
     return value
+
+
+def share(text: str) -> float:
+    """A share below 1, as a number or in per cent.
+
+    >>> share("5%"), share("0.1")
+    (0.05, 0.1)
+    """
+    from flexibo.durations import share as parsed
+    from flexibo.errors import InvalidValueError
+
+    value = parsed(text)
+    if value is None:
+        raise InvalidValueError(f"The share is {text!r}; give one below 100 %, such as 5% or 0.05.")
+    return value

@@ -23,6 +23,9 @@ from flexibo.pareto.dominance import non_dominated, strictly_dominated
 from flexibo.pareto.goals import Goals
 from flexibo.pareto.hypervolume import hypervolume
 
+NO_REGION = 1e-12
+"""The region counts as gone below this share of the optimistic front's volume."""
+
 
 @dataclass(frozen=True, slots=True)
 class Region:
@@ -41,6 +44,11 @@ class Region:
     pessimistic: BoolArray
     volume: float
     optimistic_volume: float
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing but rounding is left of it."""
+        return self.volume <= NO_REGION * self.optimistic_volume
 
 
 def pareto_region(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from flexibo.durations import seconds
+from flexibo.durations import seconds, share
 from flexibo.studyfile.mistakes import Mistakes, Place, nearest
 from flexibo.studyfile.nodes import NOTHING, Listing, Node, Scalar, Table
 
@@ -140,6 +140,17 @@ class Fields:
         given = seconds(str(value)) if is_number(value) or isinstance(value, str) else None
         if given is None:
             self._wrong(key, node, "a duration such as 90, 90s, 30m, 2h or 1d")
+        return given
+
+    def share(self, key: str) -> float | None:
+        """A share: a number below 1, or a text such as 5%."""
+        node = self.table.get(key)
+        if node is None:
+            return None
+        value = node.value if isinstance(node, Scalar) else None
+        given = share(str(value)) if is_number(value) or isinstance(value, str) else None
+        if given is None:
+            self._wrong(key, node, "a share such as 5% or 0.05, below 100%")
         return given
 
     def names(self, key: str, known: Collection[str] | None, what: str) -> tuple[str, ...] | None:

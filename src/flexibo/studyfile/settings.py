@@ -110,6 +110,7 @@ def _stop(fields: Fields) -> dict[str, Any] | None:
         "max_evaluations": inner.whole("max_evaluations", 1),
         "gain_per_cost": inner.number("gain_per_cost"),
         "max_seconds": inner.duration("max_seconds"),
+        "certified_error": inner.share("certified_error"),
     }
     if (gain := found["gain_per_cost"]) is not None and gain < 0:
         inner.note("gain_per_cost", f"gain_per_cost of stop is {gain}; it must be zero or more.")

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from flexibo.arrays import BoolArray, FloatArray
+from flexibo.arrays import FloatArray, IntArray
 from flexibo.believer import Believer
-from flexibo.costs import mean_costs
-from flexibo.front import Feasibility, FrontRow, front_rows
+from flexibo.certainty import standings_of
+from flexibo.front import Feasibility, FrontRow, Standing, front_rows, reported, touched_designs
 from flexibo.history import History
 from flexibo.space import Value
 from flexibo.study import Study
@@ -41,6 +41,7 @@ class FrontPoint:
         feasibility: The same in a word.
         confirm_cost: What it is expected to cost to measure what is missing; None where that cannot be measured, or
             nothing is known of costs.
+        standing: How surely it is on the front, see `flexibo.certainty`; None while that cannot be said.
     """
 
     kind: str
@@ -51,6 +52,7 @@ class FrontPoint:
     probability: float
     feasibility: Feasibility
     confirm_cost: float | None
+    standing: Standing | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The design, ready for JSON."""
@@ -63,6 +65,7 @@ class FrontPoint:
             "probability": self.probability,
             "feasibility": self.feasibility,
             "confirm_cost": self.confirm_cost,
+            "standing": self.standing,
         }
 
 
@@ -125,19 +128,19 @@ def front_view(study: Study, *, limit: int = LIMIT) -> FrontView:
     if not every_objective_measured(history):
         return _beginning(history, limit)
     seen = outlook(study)
-    rows, is_front = _rows(history, seen.believer)
-    listed = _listed(history, rows, is_front, limit)
-    chosen = [rows[i] for i in listed]
-    costs = _confirm_costs(history, chosen, seen.believer)
-    points = tuple(
-        _point(row, on_front=bool(is_front[i]), confirm_cost=cost)
-        for i, row, cost in zip(listed, chosen, costs, strict=True)
-    )
+    estimates = seen.believer.estimates(history)
+    best, touched = reported(history, estimates, complete=False), touched_designs(estimates, complete=False)
+    rest = np.setdiff1d(touched, best)
+    listed = _listed(estimates.mu[:, list(history.optimised)], best, rest, limit)
+    found = standings_of(seen.believer, history, estimates)
+    rows = front_rows(history, estimates, listed, found, seen.believer.costs)
+    is_front = np.isin(listed, best)
+    points = tuple(_point(row, on_front=bool(shown)) for row, shown in zip(rows, is_front, strict=True))
     return FrontView(
         axes=_axes(history, points),
         points=points,
         region=_region(history, seen.believer, limit),
-        left_out=len(rows) - len(points),
+        left_out=len(touched) - len(points),
         approximate=seen.approximate,
     )
 
@@ -169,42 +172,28 @@ def known_losses(history: History) -> FloatArray:
     return losses
 
 
-def _rows(history: History, believer: Believer) -> tuple[list[FrontRow], BoolArray]:
-    """Every design with a measurement, those of the front first and in its order; and which are on it."""
-    estimates = believer.estimates(history)
-    front = front_rows(history, estimates, complete=False)
-    on_front = {row.design for row in front}
-    probability = estimates.legal.prod(axis=1).tolist()
-    signs = np.array([objective.value(1.0) for objective in history.objectives])
-    values, deviations, known = (estimates.mu * signs).tolist(), estimates.sigma.tolist(), estimates.known.tolist()
-    names, others = history.names, []
-    for i, design in enumerate(history.designs):
-        if design not in on_front and any(known[i]):
-            value, was_known, deviation = (
-                dict(zip(names, column[i], strict=True)) for column in (values, known, deviations)
-            )
-            others.append(FrontRow(design, value, was_known, deviation, probability[i]))
-    rows = [*front, *others]
-    return rows, np.arange(len(rows)) < len(front)
+def _listed(losses: FloatArray, best: IntArray, rest: IntArray, limit: int) -> IntArray:
+    """The designs to list: the front (an even choice of it, if need be), then those nearest to it.
 
-
-def _listed(history: History, rows: Sequence[FrontRow], is_front: BoolArray, limit: int) -> list[int]:
-    """The rows to list: the front (an even choice of it, if need be), then those nearest to it."""
-    best, rest = np.flatnonzero(is_front), np.flatnonzero(~is_front)
+    Args:
+        losses: What is thought of all designs (m, k).
+        best: The places of those of the front (f,).
+        rest: The places of the others (r,).
+        limit: List at most so many.
+    """
     if len(best) >= limit:
-        return [int(i) for i in best[spread(len(best), limit)]]
-    if len(rows) > limit:
-        optimised = [history.objectives[j] for j in history.optimised]
-        losses = np.array([[o.loss(row.values[o.name]) for o in optimised] for row in rows])
-        rest = rest[np.argsort(_distances(losses, is_front), kind="stable")[: limit - len(best)]]
-    return [*best.tolist(), *rest.tolist()]
+        return best[spread(len(best), limit)]
+    if len(best) + len(rest) > limit:
+        near = np.argsort(_distances(losses[rest], losses[best]), kind="stable")
+        rest = rest[near[: limit - len(best)]]
+    return np.concatenate([best, rest])
 
 
-def _distances(losses: FloatArray, is_front: BoolArray) -> FloatArray:
-    """How much the designs behind the front (r,) would have to gain in all objectives to reach it, in its ranges."""
-    span = np.ptp(losses, axis=0)
-    scaled = losses / np.where(span > 0, span, 1.0)
-    front, rest = scaled[is_front], scaled[~is_front]
+def _distances(rest: FloatArray, front: FloatArray) -> FloatArray:
+    """How much designs behind the front (r, k) would have to gain in all objectives to reach it, in their ranges."""
+    span = np.ptp(np.concatenate([rest, front]), axis=0)
+    span = np.where(span > 0, span, 1.0)
+    rest, front = rest / span, front / span
     found = np.empty(len(rest))
     step = max(1, TABLE // max(1, front.size))
     for start in range(0, len(rest), step):
@@ -213,27 +202,7 @@ def _distances(losses: FloatArray, is_front: BoolArray) -> FloatArray:
     return found
 
 
-def _confirm_costs(history: History, rows: Sequence[FrontRow], believer: Believer) -> list[float | None]:
-    """What it is expected to cost to measure what each design lacks."""
-    costs: list[float | None] = [0.0] * len(rows)
-    lacking = [i for i, row in enumerate(rows) if not all(row.measured.values())]
-    if not lacking:
-        return costs
-    designs = history.space.designs([rows[i].design for i in lacking])
-    prices = believer.costs.prices(history, designs)
-    unpriced = np.isnan(mean_costs(history)) & isinstance(believer.costs.cost, str)
-    for i, price in zip(lacking, prices.tolist(), strict=True):
-        missing = [
-            p
-            for p, purchase in enumerate(history.purchases)
-            if not all(rows[i].measured[history.names[j]] for j in purchase.members)
-        ]
-        impossible = any(unpriced[p] or history.is_hopeless(p, rows[i].design) for p in missing)
-        costs[i] = None if impossible else sum(price[p] for p in missing)
-    return costs
-
-
-def _point(row: FrontRow, *, on_front: bool, confirm_cost: float | None) -> FrontPoint:
+def _point(row: FrontRow, *, on_front: bool) -> FrontPoint:
     complete = all(row.measured.values())
     if on_front and row.feasibility != "feasible":
         kind = f"front-{row.feasibility}"
@@ -251,7 +220,8 @@ def _point(row: FrontRow, *, on_front: bool, confirm_cost: float | None) -> Fron
         measured=row.measured,
         probability=row.probability,
         feasibility=row.feasibility,
-        confirm_cost=plain_number(confirm_cost),
+        confirm_cost=plain_number(row.confirm_cost),
+        standing=row.standing,
     )
 
 

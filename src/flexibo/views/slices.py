@@ -10,7 +10,7 @@ import numpy as np
 
 from flexibo.arrays import FloatArray
 from flexibo.errors import InvalidValueError, unknown_name
-from flexibo.front import front_rows
+from flexibo.front import reported
 from flexibo.history import History
 from flexibo.settings import whole_number
 from flexibo.space import Categorical, Design, Designs, Option, Ordinal, Value
@@ -175,13 +175,13 @@ def _balanced(study: Study, seen: Outlook, varying: Sequence[str]) -> Design:
     history = study.history
     known = list(study.settings.initial_designs)
     if every_objective_measured(history):
-        rows = front_rows(history, seen.believer.estimates(history), complete=False)
-        optimised = [history.objectives[j] for j in history.optimised]
-        losses = np.array([[o.loss(row.values[o.name]) for o in optimised] for row in rows])
+        estimates = seen.believer.estimates(history)
+        front = reported(history, estimates, complete=False)
+        losses = estimates.mu[front][:, list(history.optimised)]
         span = np.ptp(losses, axis=0)
         scaled = (losses - losses.min(axis=0)) / np.where(span > 0, span, 1.0)
         order = np.argsort((scaled**2).sum(axis=1), kind="stable")
-        known = [*(rows[i].design for i in order), *known]
+        known = [*history.designs[front[order]], *known]
     active = (design for design in known if all(design[name] is not None for name in varying))
     return next(active, known[0])
 

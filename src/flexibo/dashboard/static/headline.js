@@ -71,5 +71,6 @@ export const chosenDesign = (point, { axes, points }, unit, close) => {
     h("div", { class: "chosen-top" }, h("h3", { text: "Chosen design" }), h("button", { type: "button", onclick: close }, "Close")),
     h("dl", { class: "pairs" }, values), h("dl", { class: "pairs" }, options),
     h("p", { class: "soft", text: cost }),
+    point.standing ? h("p", { class: "soft", text: `On the front of the candidates: ${point.standing}.` }) : null,
     point.probability < 1 ? h("p", { class: "soft", text: `It keeps every constraint with a probability of ${percent(point.probability)}.` }) : null);
 };

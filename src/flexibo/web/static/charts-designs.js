@@ -44,6 +44,12 @@
     return `${isMeasured ? "measured, " : ""}violates ${broken.map(boundText).join(" or ") || "a constraint"}`;
   };
 
+  /** How surely a design is on the front, in words; what is only probable needs none. */
+  const STANDINGS = {
+    certain: "Certain: on the front whatever the values within the boxes.",
+    possible: "Possible: it may be on the front, but is not by the best guess.",
+  };
+
   /** What is known of a design, for whoever points at it. */
   const tipOf = (view, point) => {
     const values = view.axes.map((axis) => ({
@@ -62,6 +68,7 @@
       const price = point.confirm_cost > 0 ? `about ${cost}` : "nothing, as far as known";
       notes.push(`Measuring what is missing costs ${price}.`);
     }
+    if (own(STANDINGS, point.standing)) notes.push(own(STANDINGS, point.standing));
     if (point.probability < 1)
       notes.push(`Keeps every constraint with a probability of ${percent(point.probability)}.`);
     return { title: kindOf(point.kind).label, groups: [values, options], notes };
@@ -78,7 +85,7 @@
     const points = [...view.points].sort((a, b) => rank(a) - rank(b));
     return {
       caption: "Designs, those of the front first",
-      head: ["kind", ...view.axes.map((axis) => axis.label), costLabel(view), ...names],
+      head: ["kind", ...view.axes.map((axis) => axis.label), costLabel(view), "standing", ...names],
       rows: points.map((point) => [
         kindOf(point.kind).label,
         ...view.axes.map((axis) => {
@@ -86,6 +93,7 @@
           return `${isMeasured ? "" : "~ "}${amountOf(view, point, axis)}`;
         }),
         number(point.confirm_cost, 3),
+        short(point.standing ?? "", 12),
         ...names.map((name) => own(point.design, name)),
       ]),
       note: "~ predicted, not measured; ± standard deviation.",
