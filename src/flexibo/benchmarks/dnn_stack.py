@@ -30,10 +30,7 @@ from flexibo.space import Designs, Space
 from flexibo.systems.options import OPERATING_SYSTEM
 
 READING_SECONDS = 20.0
-"""What one reading of energy costs, and of the latency with it."""
-
-COUNTING_SECONDS = 1.0
-"""What counting the weights of a network costs."""
+"""What one reading of energy costs; latency comes with it, and the size of the network, which is built for it."""
 
 TRAINING_SPREAD = 5.0
 """How many times as long the largest network trains as the smallest."""
@@ -159,7 +156,7 @@ def dnn_stack(*, surface: int = 0, n: int = 2, ratio: float = 100.0, noise: floa
 
     Args:
         surface: The seed; the five networks of `flexibo.benchmarks.dnn_options` take turns.
-        n: How many objectives: error, energy, latency (read with the energy), size (counted).
+        n: How many objectives: error, energy, latency, size; the last two come with a reading of energy.
         ratio: What training costs on average, as a multiple of a reading of energy.
         noise: The standard deviation of a reading of energy or latency, as a share of its range on the true front.
     """
@@ -173,8 +170,9 @@ def dnn_stack(*, surface: int = 0, n: int = 2, ratio: float = 100.0, noise: floa
 
     def costs(designs: Designs) -> FloatArray:
         training = made.training(designs.codes.T[:k].astype(np.int64)) / mean
-        others = [np.full(len(designs), seconds) for seconds in (READING_SECONDS, 0.0, COUNTING_SECONDS)]
-        return np.column_stack([READING_SECONDS * (ratio * training), *others])[:, :n]
+        costs = np.zeros((len(designs), n))
+        costs[:, 0], costs[:, 1] = READING_SECONDS * (ratio * training), READING_SECONDS
+        return costs
 
     is_read = np.array([False, True, True, False])[:n]
     return Problem(
@@ -198,7 +196,7 @@ def _objectives(network: tuple[str, ...], *, noisy: bool) -> tuple[Objective, ..
         Objective("error_percent", unit="%", options=network),
         Objective("energy_millijoules", unit="mJ", noisy=noisy),
         Objective("latency_milliseconds", unit="ms", noisy=noisy, measured_with="energy_millijoules"),
-        Objective("size_megabytes", unit="MB", options=network),
+        Objective("size_megabytes", unit="MB", options=network, measured_with="energy_millijoules"),
     )
 
 
