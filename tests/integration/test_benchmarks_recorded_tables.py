@@ -22,7 +22,7 @@ N_DESIGNS = {
     "accel-a100": 5_125,
     "accel-zcu102": 5_123,
     "accel-3": 5_123,
-    "accel-5": 5_089,
+    "accel-5": 5_079,
     "nb201-4": 12_554,
     "tx2-objectives": 783,
 }

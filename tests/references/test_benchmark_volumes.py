@@ -39,6 +39,7 @@ def check_by_darts(problem: Problem) -> None:
     assert share == pytest.approx(expected, abs=5 * (expected * (1 - expected) / N_DARTS) ** 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*MADE, *(pytest.param(name, marks=pytest.mark.data) for name in RECORDED)])
 def test_the_volume_of_a_true_front_is_the_share_of_random_points_behind_it(
     name: str, request: pytest.FixtureRequest
