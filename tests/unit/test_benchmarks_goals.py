@@ -100,7 +100,7 @@ def test_a_single_seed_has_no_interval() -> None:
 def test_the_standard_goals_say_what_they_measure() -> None:
     assert [(goal.measure, goal.must, goal.aim) for goal in STANDARD_GOALS] == [
         ("error over the best other's", 0.8, 0.5),
-        ("problems with an error surely above the best other's", 1, 0),
-        ("error over the best other's, thinking time counted", 0.8, 0.5),
-        ("error over that of flexibo-gp-log", 0.8, 0.6),
+        ("problems lost to the best other", 1, 0),
+        ("error over the best other's, with thinking", 0.8, 0.5),
+        ("error over flexibo-gp-log's", 0.8, 0.6),
     ]

@@ -97,10 +97,10 @@ def test_a_limit_may_leave_the_other_problems_alone() -> None:
 
 
 def test_a_limit_is_told() -> None:
-    assert Limit({"a": 3, "b": 3}).told(10) == "takes part with 3 seeds in a, b"
-    assert Limit({"a": 3, "b": 3}).told(1) == "takes part with 1 seed in a, b"
+    assert Limit({"a": 3, "b": 3}).told(10) == "takes part with 3 seeds in a, b alone"
+    assert Limit({"a": 3, "b": 3}).told(1) == "takes part with 1 seed in a, b alone"
     both = Limit({"a": 0, "b": 4, "c": 0}, elsewhere=True)
-    assert both.told(10) == "takes part with 4 seeds in b; not at all in a, c; elsewhere with all"
+    assert both.told(10) == "takes part with 4 seeds in b; takes no part in a, c"
 
 
 def test_a_suite_with_goals_has_a_verdict_on_them(tmp_path: Path) -> None:

@@ -41,9 +41,9 @@ class Goal:
     @property
     def measure(self) -> str:
         """What is measured, for people."""
-        whom = "the best other's" if self.other is None else f"that of {one_line(self.other)}"
-        what = f"problems with an error surely above {whom}" if self.counts_losses else f"error over {whom}"
-        return f"{what}, thinking time counted" if self.counts_thinking else what
+        whom = "the best other" if self.other is None else one_line(self.other)
+        what = f"problems lost to {whom}" if self.counts_losses else f"error over {whom}'s"
+        return f"{what}, with thinking" if self.counts_thinking else what
 
 
 STANDARD_GOALS = (
@@ -165,7 +165,7 @@ def _notes(found: Sequence[Reached]) -> tuple[str, ...]:
     judged = " and ".join(f"{share:.0%}" for share in SHARES_JUDGED)
     notes = [
         f"Judged at {judged} of the budget, by the worse of them. Ratios are geometric means over problems, with 90% "
-        f"intervals; surely above: the whole interval of a problem's ratio is above {MARGIN:g}."
+        f"intervals; lost: the whole interval of a problem's ratio is above {MARGIN:g}; with thinking: its time costs."
     ]
     for one in found:
         if one.goal.counts_losses and one.results:

@@ -30,9 +30,9 @@ class Limit:
         parts = []
         for n in sorted(set(self.seeds.values()), reverse=True):
             where = ", ".join(problem for problem, own in self.seeds.items() if own == n)
-            with_seeds = f"with {min(n, most)} seed{'s' * (min(n, most) != 1)} in {where}"
-            parts.append(with_seeds if n else f"not at all in {where}")
-        return f"takes part {'; '.join(parts)}{'; elsewhere with all' if self.elsewhere else ''}"
+            seeds = "1 seed" if min(n, most) == 1 else f"{min(n, most)} seeds"
+            parts.append(f"takes part with {seeds} in {where}" if n else f"takes no part in {where}")
+        return "; ".join(parts) + ("" if self.elsewhere else " alone")
 
 
 @dataclass(frozen=True, slots=True)
