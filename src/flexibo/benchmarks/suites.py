@@ -114,6 +114,7 @@ SUITES: dict[str, Suite] = {
         ),
         10,
         limits={
+            "flexibo-gp-log": Limit({"nb201-4": 0, "dnn-stack:surface=2:n=4": 0}, elsewhere=True),
             "botorch-qlognehvi": Limit(dict.fromkeys(LATER, 0), elsewhere=True),
             "smac-parego": Limit(dict.fromkeys(LATER, 0), elsewhere=True),
             "optuna-gp": Limit(dict.fromkeys(LATER, 0), elsewhere=True),
