@@ -9,7 +9,7 @@ from flexibo.benchmarks.dnn_stack import front_designs, response_surface, useful
 from flexibo.benchmarks.dnn_surface import DEPLOYMENT_SIZES
 from flexibo.benchmarks.ledger import Ledger
 from flexibo.benchmarks.problem import Problem
-from flexibo.pareto import non_dominated
+from flexibo.pareto import hypervolume, non_dominated
 from flexibo.pareto.dominance import strictly_dominated
 from flexibo.space import Designs
 from flexibo.systems.options import OPERATING_SYSTEM
@@ -26,6 +26,12 @@ def best_of(losses: np.ndarray) -> np.ndarray:
     return losses[non_dominated(losses)]
 
 
+def assert_complete(problem: Problem, losses: np.ndarray) -> None:
+    """Whether no row of the losses adds anything to the true front."""
+    together = np.concatenate([problem.front, losses])
+    assert hypervolume(together, problem.reference) == pytest.approx(problem.best, rel=1e-12)
+
+
 def test_every_network_of_the_paper_that_classifies_images_takes_its_turn() -> None:
     assert [network_of(surface) for surface in range(5)] == list(NETWORKS)
     assert network_of(7) == network_of(2)
@@ -38,6 +44,7 @@ def test_every_network_of_the_paper_that_classifies_images_takes_its_turn() -> N
 def test_names_say_what_differs_from_the_default() -> None:
     assert made().name == "dnn-stack"
     assert made(2, ratio=10, noise=0.05).name == "dnn-stack:surface=2:ratio=10:noise=0.05"
+    assert made(1, n=3, ratio=10).name == "dnn-stack:surface=1:n=3:ratio=10"
 
 
 @pytest.mark.parametrize("surface", SURFACES)
@@ -88,10 +95,84 @@ def test_no_design_that_differs_from_the_front_in_one_or_two_options_beats_it(su
     assert len(np.unique(losses, axis=0)) > 1_000
 
 
+@pytest.mark.parametrize(("surface", "n"), [(4, 3), (2, 4)])
+def test_the_front_of_more_objectives_is_attained_unbeaten_and_worth_its_volume(surface: int, n: int) -> None:
+    problem = made(surface, n=n)
+    designs = front_designs(surface, n)
+    assert problem.values(designs) == pytest.approx(problem.front, rel=1e-12)
+    assert non_dominated(problem.front).all()
+    assert np.all(np.diff(problem.front[:, 0]) >= 0)
+    assert problem.error(designs) == 0
+    losses = best_of(problem.losses(problem.space.sample(20_000, np.random.default_rng(surface))))
+    assert_complete(problem, losses)
+    assert strictly_dominated(losses, problem.front).mean() > 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [3, 4])
+def test_no_deployment_of_a_network_beats_the_front_of_more_objectives(n: int) -> None:
+    problem, response = made(1, n=n), response_surface(1)
+    deployments = np.indices(DEPLOYMENT_SIZES).reshape(len(DEPLOYMENT_SIZES), -1).T
+    useful, _ = dnn_stack.useful_networks(response.network, n)
+    others = np.indices(response.network.sizes).reshape(len(response.network.sizes), -1).T[::600]
+    reached = []
+    for network in (*useful[::25], *others):
+        codes = np.column_stack([np.tile(network, (len(deployments), 1)), deployments]).astype(np.float64)
+        losses = problem.losses(Designs(problem.space, codes))
+        best = losses[non_dominated(losses[:, 1:3])]
+        assert_complete(problem, best)
+        reached.append((np.abs(best[:, None] / problem.front[None] - 1.0) < 1e-9).all(axis=2).any())
+    assert any(reached)
+
+
+def test_latency_and_size_come_with_a_reading_of_energy() -> None:
+    problem = made(2, n=4)
+    error, energy, latency, size = problem.objectives
+    assert latency.measured_with == size.measured_with == energy.name
+    assert size.options == error.options
+    design = problem.initial_designs(1, 0)[0]
+    ledger = Ledger(problem, seed=0)
+    reading = ledger.measure(design, energy.name)
+    assert set(reading.values) == {energy.name, latency.name, size.name}
+    assert reading.cost == 20.0
+    assert ledger.measure(design, error.name).cost > 500.0
+    assert (problem.costs(problem.typical_designs())[:, 2:] == 0).all()
+
+
+def test_energy_is_power_times_latency() -> None:
+    problem, response = made(0, n=3), response_surface(0)
+    designs = problem.space.sample(100, np.random.default_rng(0))
+    power = response.deployment.power(designs.codes.T[len(NETWORKS["SqueezeNet"]) :].astype(np.int64))
+    _, energy, latency = problem.values(designs).T
+    assert energy == pytest.approx(power * latency, rel=1e-12)
+    assert power.min() > 1.5
+    assert power.max() < 60
+
+
+def test_the_size_of_a_network_is_that_of_its_weights() -> None:
+    response = response_surface(0).network
+    widths = [values[0] for values in response.values]
+    stem, fire_1, size, fire_2, block = widths
+    weights = 3 * stem * 9 + stem * fire_1 * size**2 + fire_1 * fire_2 * 9 + fire_2 * block * 9
+    assert response.size_megabytes([np.zeros(1, dtype=np.int64)] * 5) == pytest.approx([4 * weights / 1e6])
+
+
+def test_fewer_objectives_are_the_first_of_more() -> None:
+    designs = made(2).initial_designs(20, 0)
+    assert (made(2, n=4).values(designs)[:, :3] == made(2, n=3).values(designs)).all()
+    assert (made(2, n=3).values(designs)[:, :2] == made(2).values(designs)).all()
+
+
+def test_readings_of_energy_and_latency_are_noisy_and_counts_are_not() -> None:
+    problem = made(1, n=4, noise=0.1)
+    assert [objective.noisy for objective in problem.objectives] == [False, True, True, False]
+    assert problem.noise == pytest.approx(np.array([0, 0.1, 0.1, 0]) * np.ptp(problem.front, axis=0))
+
+
 def test_the_quick_search_for_useful_rows_finds_what_comparing_all_finds() -> None:
     rng = np.random.default_rng(0)
-    for _ in range(20):
-        table = np.round(rng.lognormal(sigma=1.5, size=(300, 3)), 1) + 0.1
+    for i in range(20):
+        table = np.round(rng.lognormal(sigma=1.5, size=(300, 3 + i % 2)), 1) + 0.1
         beaten = (table[:, None] >= table).all(axis=2) & (table[:, None] > table).any(axis=2)
         assert useful_rows(table).tolist() == np.flatnonzero(~beaten.any(axis=1)).tolist()
 

@@ -9,7 +9,7 @@ from flexibo.benchmarks import stored
 from flexibo.benchmarks.journal import FRONTS, RESULTS, SETTINGS, Journal, locked
 from flexibo.benchmarks.rivals.base import RivalEntry
 from flexibo.benchmarks.runs import SHARES, Moment, Run, read_runs, write_fronts, write_runs
-from flexibo.benchmarks.stored import Stored, describe, store, stored_runs
+from flexibo.benchmarks.stored import Stored, add, describe, store, stored_runs
 from flexibo.benchmarks.terms import Terms
 from flexibo.errors import InvalidValueError
 
@@ -200,6 +200,21 @@ def test_stored_results_serve_the_same_terms_and_problems_alone(tmp_path: Path) 
     assert stored_runs([*tasks, ("new", "m", 0)], Terms(), {"p": "a"}, tmp_path) == [made()]
     assert stored_runs(tasks, Terms(budget=21.0), {"p": "a"}, tmp_path) == []
     assert json.loads((tmp_path / "m.json").read_text())["command"] == "flexibo compare"
+
+
+def test_further_results_come_to_the_stored_ones_and_replace_those_of_a_changed_problem(tmp_path: Path) -> None:
+    first = Stored("m", "m 1.0", "one", "a machine", Terms(), {"p": "a", "q": "b"})
+    add([made(), made(seed=1), made("q")], first, tmp_path)
+    assert describe("m", tmp_path) == first
+    then = Stored("m", "m 1.0", "two", "two machines", Terms(), {"q": "changed", "r": "c"})
+    add([made("q", seed=1), made("r")], then, tmp_path)
+    tasks = [(problem, "m", seed) for problem in "pqr" for seed in range(2)]
+    everything = {"p": "a", "q": "changed", "r": "c"}
+    assert describe("m", tmp_path) == Stored("m", "m 1.0", "two", "two machines", Terms(), everything)
+    found = stored_runs(tasks, Terms(), everything, tmp_path)
+    assert [run.key for run in found] == [("p", "m", 0), ("p", "m", 1), ("q", "m", 1), ("r", "m", 0)]
+    with pytest.raises(InvalidValueError, match="Make them alike"):
+        add([], Stored("m", "m 1.0", "", "", Terms(budget=3.0), {}), tmp_path)
 
 
 def test_stored_results_of_another_version_are_of_no_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,10 +110,10 @@ def _nb201() -> Dataset:
         f"its file {CELLS}.pickle.pbz2 (which must fit into memory)",
         n_rows=15_625,
         columns=("arch_idx", *OPERATIONS, *training, "train_time_cifar10_s", "params_MB", *HARDWARE_COLUMNS),
-        problems=("nb201-tx2", "nb201-pi4", "nb201-pixel3"),
+        problems=("nb201-tx2", "nb201-pi4", "nb201-pixel3", "nb201-4"),
         rows=nb201_rows,
         note="HW-NAS-Bench may have TX2 readings of cells that have none in the table behind the stored results; "
-        "nb201-tx2 then has more designs, and its results cannot be compared with the stored ones",
+        "nb201-tx2 and nb201-4 then have more designs, and their results cannot be compared with the stored ones",
     )
 
 
@@ -130,7 +130,7 @@ def _accel() -> Dataset:
         original=f"anb_dataset/{NETWORKS}.tar.gz of a clone, packed or unpacked",
         n_rows=5_138,
         columns=("id", *BLOCKS, *trained, *latencies, *throughputs),
-        problems=("accel-a100", "accel-zcu102", "accel-3"),
+        problems=("accel-a100", "accel-zcu102", "accel-3", "accel-5"),
         rows=accel_rows,
         n_repeated=13,
     )

@@ -6,8 +6,10 @@ memory traffic in MB, and energy is linear in them:
 
     energy = compute * A + traffic * B + C
 
-where A, B and C depend on the deployment (the options of operating system and hardware) alone. Both responses are made
-rugged by small random factors for pairs of options. Orders of magnitude are those of a Jetson Xavier, no more.
+where A, B and C depend on the deployment (the options of operating system and hardware) alone. So does the power; the
+latency is the same sum with A, B and C over the power. How many MB the weights of a network take is counted. Error and
+energy are made rugged by small random factors for pairs of options. Orders of magnitude are those of a Jetson Xavier,
+no more.
 
 Everywhere a *column* holds the codes of one option, the positions of its values. The columns that a function takes need
 only broadcast together, so that all combinations of values cost little more than the last sum or product.
@@ -34,6 +36,8 @@ BEND = 1.3
 ERROR_ROUGHNESS = 0.04
 POWER_ROUGHNESS = 0.03
 SYSTEM_EFFECT = 0.03
+IMAGE_CHANNELS = 3
+BYTES_PER_WEIGHT = 4
 DEPLOYMENT_SIZES = tuple(len(values) for values in (*OPERATING_SYSTEM.values(), *HARDWARE.values()))
 """How many values each option of a deployment has."""
 
@@ -163,6 +167,16 @@ class NetworkResponse:
             before = width
         return compute, traffic
 
+    def size_megabytes(self, columns: Columns) -> FloatArray:
+        """What the weights of networks with these columns take: filters times those of the layer before times areas."""
+        weights, before = np.zeros(()), np.full((), float(IMAGE_CHANNELS))
+        for layer in self.layers:
+            width = self.values[layer.width][columns[layer.width]]
+            size = np.full((), 3.0) if layer.size is None else self.values[layer.size][columns[layer.size]]
+            weights = weights + width * before * size**2
+            before = width
+        return np.asarray(BYTES_PER_WEIGHT * weights / 1e6)
+
     def _scaled(self, columns: Columns, column: int) -> FloatArray:
         return np.asarray(columns[column] / (len(self.values[column]) - 1.0))
 
@@ -220,20 +234,34 @@ class DeploymentResponse:
             Factor.drawn([(cpus, cpu), (cpu, gpu), (gpu, emc)], sizes, POWER_ROUGHNESS, rng),
         )
 
-    def coefficients(self, columns: Columns) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The energy of a GFLOP, of a MB and of the rest, in millijoules, of deployments with these nine columns."""
-        cpus, cpu, gpu, emc = (
-            np.array(values)[column]
-            for values, column in zip(HARDWARE.values(), columns[len(OPERATING_SYSTEM) :], strict=True)
-        )
-        speed = cpu / (1.0 - self.parallel + self.parallel / cpus)
+    def power(self, columns: Columns) -> FloatArray:
+        """The power that deployments with these nine columns draw, in watts; the hardware's options alone decide it."""
+        cpus, cpu, gpu, emc = self._hardware(columns)
         always, of_cpu, of_gpu, of_memory = self.watts
         power = always + of_gpu * gpu**3 + of_memory * emc**1.5 + cpus * of_cpu * (0.3 + cpu**2.5)
-        power = power * self.factor(columns)
+        return np.asarray(power * self.factor(columns))
+
+    def times(self, columns: Columns) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The time of a GFLOP, of a MB and of the rest, in milliseconds, of deployments with these nine columns."""
+        cpus, cpu, gpu, emc = self._hardware(columns)
+        speed = cpu / (1.0 - self.parallel + self.parallel / cpus)
         # Memory is waited for by the GPU and, for a smaller part, by the CPUs that feed it.
         times = (1.0 / gpu, 1.0 / emc + 0.3 / speed, 1.0 / speed)
         of_gflop, of_mb, of_rest = (
-            power * (scale * time * effect(columns))
+            scale * time * effect(columns)
             for scale, time, effect in zip(self.milliseconds, times, self.system, strict=True)
         )
         return of_gflop, of_mb, of_rest
+
+    def coefficients(self, columns: Columns) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The energy of a GFLOP, of a MB and of the rest, in millijoules, of deployments with these nine columns."""
+        power = self.power(columns)
+        of_gflop, of_mb, of_rest = (power * time for time in self.times(columns))
+        return of_gflop, of_mb, of_rest
+
+    def _hardware(self, columns: Columns) -> list[FloatArray]:
+        """CPUs, and the frequencies of CPUs, GPU and memory in GHz."""
+        return [
+            np.array(values)[column]
+            for values, column in zip(HARDWARE.values(), columns[len(OPERATING_SYSTEM) :], strict=True)
+        ]

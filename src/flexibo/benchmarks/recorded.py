@@ -2,7 +2,8 @@
 
 Training is paid for as recorded, design by design; what reading a device costs was not recorded, and is taken as 20 s
 (conversion, 3 s of warm-up, 50 runs). Rows without a reading of one of a problem's objectives are left out, and so are
-options that never vary; a design that occurs more than once has the median of its readings.
+options that never vary; a design that occurs more than once has the median of its readings. A network is built to be
+read on a device, so its size comes with the first of a problem's readings.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 from flexibo.arrays import FloatArray, IntArray, KeyArray
 from flexibo.benchmarks.datasets import BLOCKS, CORES, DATASETS, OPERATIONS, TX2_NETWORKS, data_folder, table_path
 from flexibo.benchmarks.originals import why_unreadable
-from flexibo.benchmarks.problem import Family, Problem, nadir_reference, true_front
+from flexibo.benchmarks.problem import Family, Problem, true_front, worst_of_interest
 from flexibo.errors import InvalidValueError
 from flexibo.objectives import LARGEST, Objective
 from flexibo.pareto import hypervolume
@@ -30,12 +31,6 @@ from flexibo.space import Designs, Space
 READING_SECONDS = 20.0
 TRAINING_CAP_SECONDS = 6_000.0
 """Longer trainings of Accel-NASBench (13 of them) were held up by something else."""
-
-WORST_OF_INTEREST = 0.75
-"""The reference point: nobody wants a value that three of four designs beat.
-
-It is not the worst of the front, because a front ends in oddities: NAS-Bench-201's cheapest cell has 90 % error.
-"""
 
 LONGEST_NUMBER = 15
 """How many characters a whole number may have, so that floats hold it exactly."""
@@ -257,12 +252,6 @@ def _pooled(table: Table, chosen: IntArray) -> tuple[Space, FloatArray]:
     return Space.from_designs(pool), medians
 
 
-def worst_of_interest(losses: FloatArray, front: FloatArray) -> FloatArray:
-    """The worst values of interest (n,), given all losses (m, n) and the front (k, n)."""
-    reference = np.asarray(np.quantile(losses, WORST_OF_INTEREST, axis=0))
-    return reference if hypervolume(front, reference) > 0 else nadir_reference(front)
-
-
 def _values(recorded: Sequence[Recorded], table: FloatArray) -> FloatArray:
     """The values (m, n) of the objectives, in the users' directions."""
     columns = [
@@ -283,10 +272,10 @@ def _costs(recorded: Sequence[Recorded], priced: FloatArray) -> FloatArray:
     return costs
 
 
-def _nb201(device: str, title: str, recorded: Recorded) -> Recipe:
+def _nb201(name: str, title: str, *recorded: Recorded) -> Recipe:
     error = Recorded(Objective("error_percent", unit="%"), "test_error_cifar10_pct", seconds="train_time_cifar10_s")
     summary = f"NAS-Bench-201 cells on CIFAR-10: error and {title}"
-    return Recipe(f"nb201-{device}", summary, "nb201", OPERATIONS, (error, recorded))
+    return Recipe(f"nb201-{name}", summary, "nb201", OPERATIONS, (error, *recorded))
 
 
 def _accel(name: str, title: str, *recorded: Recorded) -> Recipe:
@@ -314,18 +303,27 @@ def _with_time(name: str, unit: str = "") -> Recorded:
 
 _POWER_NOTE = "Powers are as recorded, in some tables above the 15 W that the board is made for."
 _UNITS_NOTE = "The unit of the energies is not recorded; temperatures are thousandths of a degree Celsius."
+_TX2 = Recorded(Objective("tx2_energy_mJ", unit="mJ"), "tx2_energy_mJ")
+_PI4 = Recorded(Objective("raspi4_latency_ms", unit="ms"), "raspi4_latency_ms")
 _A100 = Recorded(Objective("throughput_a100", "max", unit="images/s"), "throughput_a100")
 _ZCU102 = Recorded(Objective("latency_zcu102", unit="ms"), "latency_zcu102")
+_TPUV3 = Recorded(Objective("throughput_tpuv3", "max", unit="images/s"), "throughput_tpuv3")
+_CELL_SIZE = Recorded(Objective("params_MB", unit="MB", measured_with="tx2_energy_mJ"), "params_MB")
+_NETWORK_SIZE = Recorded(Objective("params_M", unit="M", measured_with="throughput_a100"), "params_M")
 
 RECIPES: tuple[Recipe, ...] = (
-    _nb201("tx2", "energy on a Jetson TX2", Recorded(Objective("tx2_energy_mJ", unit="mJ"), "tx2_energy_mJ")),
-    _nb201(
-        "pi4", "latency on a Raspberry Pi 4", Recorded(Objective("raspi4_latency_ms", unit="ms"), "raspi4_latency_ms")
-    ),
+    _nb201("tx2", "energy on a Jetson TX2", _TX2),
+    _nb201("pi4", "latency on a Raspberry Pi 4", _PI4),
     _nb201("pixel3", "latency on a Pixel 3", Recorded(Objective("pixel3_latency_ms", unit="ms"), "pixel3_latency_ms")),
+    _nb201("4", "energy on a Jetson TX2, latency on a Raspberry Pi 4, size", _TX2, _PI4, _CELL_SIZE),
     _accel("a100", "throughput on an A100", _A100),
     _accel("zcu102", "latency on a ZCU102", _ZCU102),
     _accel("3", "throughput on an A100 and latency on a ZCU102", _A100, _ZCU102),
+    _accel(
+        "5",
+        "throughput on an A100 and a TPUv3, latency on a ZCU102, size",
+        *(_A100, _TPUV3, _ZCU102, _NETWORK_SIZE),
+    ),
     *(
         _tx2(f"tx2-{network}", f"{network}: time and power", _POWER_NOTE, _with_time("power_consumption", "mW"))
         for network in TX2_NETWORKS

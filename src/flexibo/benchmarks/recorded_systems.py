@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from flexibo.arrays import FloatArray, KeyArray
-from flexibo.benchmarks.problem import Family, Problem, true_front
-from flexibo.benchmarks.recorded import Lookup, worst_of_interest
+from flexibo.benchmarks.problem import Family, Problem, true_front, worst_of_interest
+from flexibo.benchmarks.recorded import Lookup
 from flexibo.errors import InvalidValueError
 from flexibo.objectives import Objective
 from flexibo.pareto import hypervolume

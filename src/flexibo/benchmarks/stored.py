@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flexibo.benchmarks.rivals import RIVALS
 from flexibo.benchmarks.runs import Run, read_runs, write_fronts, write_runs
 from flexibo.benchmarks.terms import Terms
+from flexibo.errors import InvalidValueError
 
 FOLDER = Path(__file__).parent / "results"
 
@@ -91,3 +92,25 @@ def store(runs: Iterable[Run], made: Stored, folder: Path = FOLDER) -> None:
         "problems": dict(made.problems),
     }
     (folder / f"{made.rival}.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def add(runs: Iterable[Run], made: Stored, folder: Path = FOLDER) -> None:
+    """Keep further results of a rival beside those that are stored; where both have a run, the new one counts.
+
+    Args:
+        runs: The further ones.
+        made: How all of them were made: its texts replace what was said, its problems come to those there were.
+        folder: Where they lie.
+    """
+    before = describe(made.rival, folder)
+    if before is None:
+        store(runs, made, folder)
+        return
+    if before.terms != made.terms:
+        raise InvalidValueError(
+            f"The stored runs of {made.rival} were made with {before.terms}; {made.terms} given. Make them alike."
+        )
+    kept = {run.key: run for run in read_runs(folder / f"{made.rival}.csv", folder / f"{made.rival}-fronts.csv")}
+    changed = {name for name, mark in made.problems.items() if before.problems.get(name, mark) != mark}
+    kept = {key: run for key, run in kept.items() if run.problem not in changed} | {run.key: run for run in runs}
+    store(kept.values(), replace(made, problems={**before.problems, **made.problems}), folder)

@@ -5,20 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from flexibo.benchmarks.goals import STANDARD_GOALS, Goal
 from flexibo.benchmarks.terms import Terms
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A contestant that is too slow to take part everywhere.
+    """A contestant that is too slow to take part everywhere, or with every seed.
 
     Attributes:
-        problems: Where it takes part.
-        seeds: With how many seeds.
+        seeds: With how many seeds it takes part, by problem.
+        elsewhere: Whether it takes part in all other problems, with every seed.
     """
 
-    problems: tuple[str, ...]
-    seeds: int
+    seeds: Mapping[str, int]
+    elsewhere: bool = False
+
+    def allows(self, problem: str, seed: int) -> bool:
+        """Whether the contestant takes part in a problem with this seed."""
+        return seed < self.seeds[problem] if problem in self.seeds else self.elsewhere
+
+    def told(self, most: int) -> str:
+        """What the limit is, given how many seeds the others have, for people."""
+        parts = []
+        for n in sorted(set(self.seeds.values()), reverse=True):
+            where = ", ".join(problem for problem, own in self.seeds.items() if own == n)
+            seeds = "1 seed" if min(n, most) == 1 else f"{min(n, most)} seeds"
+            parts.append(f"takes part with {seeds} in {where}" if n else f"takes no part in {where}")
+        return "; ".join(parts) + ("" if self.elsewhere else " alone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +47,7 @@ class Suite:
         seeds: Seeds 0, 1, ... up to this number.
         terms: What everybody gets.
         limits: Contestants that take part in less.
+        goals: What the first method is held to.
     """
 
     summary: str
@@ -42,6 +57,7 @@ class Suite:
     seeds: int
     terms: Terms = field(default_factory=Terms)
     limits: Mapping[str, Limit] = field(default_factory=dict)
+    goals: tuple[Goal, ...] = ()
 
     def tasks(self) -> list[tuple[str, str, int]]:
         """Every (problem, method, seed) of the suite."""
@@ -55,8 +71,11 @@ class Suite:
 
     def _takes_part(self, method: str, problem: str, seed: int) -> bool:
         limit = self.limits.get(method)
-        return limit is None or (problem in limit.problems and seed < limit.seeds)
+        return limit is None or limit.allows(problem, seed)
 
+
+LATER = ("dnn-stack:surface=4:n=3", "nb201-4", "dnn-stack:surface=2:n=4", "dtlz2:n=5:ratio=10:finite")
+"""Problems of three to five objectives on which the slow rivals have few stored runs or none."""
 
 STANDARD_PROBLEMS = (
     "nb201-tx2",
@@ -76,11 +95,12 @@ STANDARD_PROBLEMS = (
     "zdt3:ratio=10:finite",
     "dtlz2:n=3:ratio=100",
     "branin-currin:ratio=10:noise=0.05",
+    *LATER,
 )
 
 SUITES: dict[str, Suite] = {
     "standard": Suite(
-        "The judge: 17 problems, recorded and synthetic, 10 seeds; all rivals, the paper's methods but slow PESMO.",
+        "The judge: 21 problems of 2 to 5 objectives, 10 seeds; all rivals, the paper's methods but slow PESMO.",
         STANDARD_PROBLEMS,
         ("flexibo", "flexibo-gp-log", "ehvi", "parego", "smsego", "pal", "ca-mobo", "random-coupled"),
         (
@@ -94,10 +114,15 @@ SUITES: dict[str, Suite] = {
         ),
         10,
         limits={
+            "flexibo-gp-log": Limit({"nb201-4": 0, "dnn-stack:surface=2:n=4": 0}, elsewhere=True),
+            "botorch-qlognehvi": Limit(dict.fromkeys(LATER, 0), elsewhere=True),
+            "smac-parego": Limit(dict.fromkeys(LATER, 0), elsewhere=True),
+            "optuna-gp": Limit(dict.fromkeys(LATER, 0), elsewhere=True),
             "botorch-hvkg": Limit(
-                ("branin-currin", "branin-currin:ratio=10", "tx2-inceptionv3-400", "tx2-xception-600"), 3
-            )
+                dict.fromkeys(("branin-currin", "branin-currin:ratio=10", "tx2-inceptionv3-400", "tx2-xception-600"), 3)
+            ),
         },
+        goals=STANDARD_GOALS,
     ),
     "quick": Suite(
         "Two small problems, three methods, two rivals, three seeds: under two minutes.",

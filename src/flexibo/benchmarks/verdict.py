@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from flexibo.benchmarks.goals import Reached, goals_grid, reached
 from flexibo.benchmarks.grids import Grid
 from flexibo.benchmarks.page.facts import ProblemFacts, Sheet, facts_of
 from flexibo.benchmarks.problems import find_problem
@@ -39,6 +40,7 @@ class Verdict:
         rankings: One for each of `SHARES_SHOWN`.
         against: Our method against the best rival, and against the best other contestant, where there are any; for each
             of `SHARES_SHOWN`.
+        goals: What was reached of the suite's goals.
     """
 
     suite: Suite
@@ -47,10 +49,11 @@ class Verdict:
     thinking: Thinking | None
     rankings: tuple[Ranking, ...]
     against: Mapping[str, tuple[AgainstBest, ...]]
+    goals: tuple[Reached, ...] = ()
 
     def tables(self) -> list[Any]:
         """The tables for a terminal, to be printed with rich."""
-        grids = [ranking_grid(self.rankings[-1]), *self._against_grids()]
+        grids = [ranking_grid(self.rankings[-1]), *self._verdict_grids()]
         return [error_table(self.runs, self.suite.methods, thinking=self.thinking), *(grid.table() for grid in grids)]
 
     def notes(self) -> list[str]:
@@ -60,20 +63,20 @@ class Verdict:
             parts = [part for part in (RIVALS[name].caveat, _origin(name, self.runs, self.suite.terms)) if part]
             if parts:
                 told.append(f"{name}: {' '.join(parts)}")
-        for name in {*self.suite.methods, *self.suite.rivals} & self.suite.limits.keys():
-            limit = self.suite.limits[name]
-            n = min(limit.seeds, self.suite.seeds)
-            told.append(f"{name} is slow, so it takes part in {', '.join(limit.problems)} alone, with {n} seeds.")
-        if self.thinking is not None:
+        limited = sorted({*self.suite.methods, *self.suite.rivals} & self.suite.limits.keys())
+        told += [f"{name} is slow: it {self.suite.limits[name].told(self.suite.seeds)}." for name in limited]
+        if self.thinking is not None or any(one.goal.counts_thinking for one in self.goals):
+            begin = "Thinking" if self.thinking is not None else "In the goals that say so, thinking"
             told.append(
-                f"Thinking counts as cost, with {CHEAPEST_SECONDS:g} s for the cheapest evaluation of each problem. "
-                "The moments of a run are 5 % of the budget apart; the last one that is paid for counts."
+                f"{begin} counts as cost, with {CHEAPEST_SECONDS:g} s for the cheapest evaluation of each problem. "
+                "The moments of a run are 5 % of the budget apart; the last one that is paid for counts. "
+                "Stored runs were thought out on other machines."
             )
         return told
 
     def write(self, path: Path, command: str) -> None:
         """Write the page."""
-        grids = [*map(ranking_grid, reversed(self.rankings)), *self._against_grids()]
+        grids = [*map(ranking_grid, reversed(self.rankings)), *self._verdict_grids()]
         write_report(
             path,
             self.runs,
@@ -92,8 +95,9 @@ class Verdict:
             notes=self.notes(),
         )
 
-    def _against_grids(self) -> list[Grid]:
-        return [against_best_grid(results, whom) for whom, results in self.against.items()]
+    def _verdict_grids(self) -> list[Grid]:
+        goals = [goals_grid(self.goals, self.ours)] if self.goals else []
+        return [*(against_best_grid(results, whom) for whom, results in self.against.items()), *goals]
 
 
 def _origin(rival: str, runs: Sequence[Run], terms: Terms) -> str:
@@ -110,7 +114,8 @@ def _origin(rival: str, runs: Sequence[Run], terms: Terms) -> str:
 def verdict(suite: Suite, runs: Sequence[Run], *, count_thinking: bool = False) -> Verdict:
     """What the runs of a suite say about its first method."""
     ours = (*suite.methods, *suite.rivals)[0]
-    thinking = prices_of_thinking(suite) if count_thinking else None
+    prices = prices_of_thinking(suite) if count_thinking or suite.goals else {}
+    thinking = prices if count_thinking else None
     rng = np.random.default_rng(0)
     ranked = [ranking(runs, share, rng, ours=ours, thinking=thinking) for share in SHARES_SHOWN]
     present = {run.method for run in runs} - {ours}
@@ -118,11 +123,15 @@ def verdict(suite: Suite, runs: Sequence[Run], *, count_thinking: bool = False) 
     everybody = [name for name in (*suite.methods, *suite.rivals) if name in present]
     groups = {"rival": rivals, "contestant": [] if rivals == everybody else everybody}
     against = {
-        whom: tuple(against_best(runs, ours, group, share, rng, thinking=thinking) for share in SHARES_SHOWN)
+        whom: tuple(
+            against_best(runs, ours, group, share, np.random.default_rng(0), thinking=thinking)
+            for share in SHARES_SHOWN
+        )
         for whom, group in groups.items()
         if group
     }
-    return Verdict(suite, tuple(runs), ours, thinking, tuple(ranked), against)
+    goals = reached(suite.goals, runs, ours, prices)
+    return Verdict(suite, tuple(runs), ours, thinking, tuple(ranked), against, goals)
 
 
 def prices_of_thinking(suite: Suite) -> dict[str, tuple[float, float]]:

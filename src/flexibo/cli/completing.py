@@ -22,7 +22,8 @@ METHODS = (
 )
 SYSTEMS = ("xception", "mobilenet", "lenet", "resnet", "squeezenet", "bert-squad", "bert-imdb", "deepspeech")
 PROBLEMS = (
-    *("nb201-tx2", "nb201-pi4", "nb201-pixel3", "accel-a100", "accel-zcu102", "accel-3"),
+    *("nb201-tx2", "nb201-pi4", "nb201-pixel3", "nb201-4"),
+    *("accel-a100", "accel-zcu102", "accel-3", "accel-5"),
     *(f"tx2-{network}-{images}" for network in ("inceptionv3", "xception") for images in (200, 400, 600, 800)),
     *("tx2-objectives", "dnn-stack", "branin-currin", "zdt1", "zdt2", "zdt3", "dtlz1", "dtlz2", "dtlz7"),
 )
