@@ -2,7 +2,8 @@
 
 Sections: 1 an ask against scikit-learn's GP and plain loops; 2 against BoTorch; 3 growth with the candidates, and
 memory; 4 with the evaluations; 5 with the objectives; 6 imports; 7 drawing designs; 8 every method; 9 a stored
-study against Optuna's. The exit status is 1 if anything that must be reached was missed.
+study against Optuna's; 10 thousands of evaluations among 10^13 designs. The exit status is 1 if anything that must be
+reached was missed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import asks, growth, methods, start, storage
+from benchmarks import asks, growth, methods, scale, start, storage
 from benchmarks.results import Row, machine, show, write_json
 
 Section = Callable[[], list[Row]]
@@ -36,6 +37,7 @@ def sections(*, quick: bool) -> dict[int, Section]:
         7: lambda: start.sampling(tries),
         8: lambda: methods.of_each_method(methods.QUICK if quick else methods.FULL),
         9: lambda: storage.against_optuna(storage.QUICK if quick else storage.FULL),
+        10: lambda: scale.with_many_evaluations(scale.QUICK if quick else scale.FULL),
     }
 
 
@@ -73,7 +75,7 @@ def _numbers(text: str) -> set[int]:
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers such as 1,3") from None
     if unknown := numbers - set(sections(quick=True)):
-        raise argparse.ArgumentTypeError(f"there is no section {min(unknown)}; there are 1 to 9")
+        raise argparse.ArgumentTypeError(f"there is no section {min(unknown)}; there are 1 to 10")
     return numbers
 
 

@@ -49,6 +49,7 @@ INTERNAL = (
     "executors.cluster.ClusterExecutor",
     "history.History",
     "plots.html.View",
+    "surrogates.local.LocalPosterior",
     "surrogates.posterior.Posterior",
     "surrogates.random_forest.Forest",
     "systems.traits.Traits",

@@ -17,6 +17,7 @@ import numpy as np
 
 from flexibo.errors import InvalidValueError
 from flexibo.surrogates import GaussianProcess, Surrogate, Warped
+from flexibo.surrogates.local import LocalPosterior
 
 
 def theorem_1_bound(
@@ -63,11 +64,13 @@ def information_gain(model: Surrogate) -> float:
     evaluations: others might have told more.
 
     Args:
-        model: A fitted `GaussianProcess`, or one of warped losses.
+        model: A fitted `GaussianProcess`, or one of warped losses; of a local one the anchors alone are counted.
     """
     process = model.model if isinstance(model, Warped) else model
     if not isinstance(process, GaussianProcess) or process.posterior is None:
         raise InvalidValueError(f"{type(process).__name__} is no fitted Gaussian process; its gain cannot be computed.")
     posterior = process.posterior
+    if isinstance(posterior, LocalPosterior):
+        posterior = posterior.anchored
     pivots = 2.0 * float(np.log(posterior.factor.diagonal()).sum())
     return 0.5 * (pivots - len(posterior.z) * math.log(posterior.hyperparameters.noise))

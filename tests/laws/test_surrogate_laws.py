@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flexibo.surrogates import GaussianProcess, Hyperparameters, RandomForest
+from flexibo.surrogates import GaussianProcess, Hyperparameters, RandomForest, Reach
 
 LAW = settings(max_examples=40, deadline=None, derandomize=True)
 SLOW_LAW = settings(max_examples=10, deadline=None, derandomize=True)
@@ -50,6 +50,20 @@ def test_a_deviation_is_near_0_at_exact_data_and_does_not_shrink_on_the_way_out_
     # Beyond the corner (1, ..., 1) every step goes away from every row of the unit cube.
     _, outwards = gp.predict(1.0 + np.linspace(0.0, 5.0, 12)[:, None] * np.ones(d))
     assert (np.diff(outwards) >= -1e-6 * gp.posterior.scale).all()
+
+
+@LAW
+@given(seeds, kernels, st.integers(5, 25), columns, st.integers(1, 4), st.integers(1, 25))
+def test_a_local_model_is_never_more_certain_than_the_exact_one(seed, kernel, s, d, anchors, nearest):
+    X, y, groups, given_ = drawn(seed, s, d)
+    exact = conditioned(kernel, X, y, groups, given_)
+    reach = Reach(rows=anchors + nearest, anchors=anchors, nearest=nearest)
+    settings_ = GaussianProcess(kernel=kernel, max_exact=4, reach=reach)
+    local = settings_.condition(X, y, groups=groups, hyperparameters=given_)
+    Xs = np.vstack([np.random.default_rng(seed).random((30, d)), X])
+    tolerance = 1e-6 * exact.posterior.scale
+    assert (local.predict(Xs)[1] >= exact.predict(Xs)[1] - tolerance).all()
+    assert (local.predict(Xs)[1] <= exact.posterior.scale * np.sqrt(given_.variance) * (1.0 + 1e-12)).all()
 
 
 @LAW

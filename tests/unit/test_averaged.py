@@ -12,7 +12,7 @@ from flexibo import Objective
 from flexibo.catalogue import find_surrogate
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.surrogates import Averaged, GaussianProcess, RandomForest, Surrogate, Warped
-from flexibo.surrogates.averaged import COMPARE_ROWS, REACH, TEMPERATURE, evidence_weights
+from flexibo.surrogates.averaged import COMPARE_ROWS, EVIDENCE_ROWS, REACH, TEMPERATURE, _split, evidence_weights
 from flexibo.surrogates.base import below, interval, joint
 
 EXACT = GaussianProcess(noise=1e-6, scatter=0.5, restarts=0)
@@ -186,3 +186,12 @@ def test_the_default_models_learn_the_noise_of_noisy_objectives_only(noisy: bool
     members = [member.model if isinstance(member, Warped) else member for member in chosen.models]
     assert {member.noise for member in members if isinstance(member, GaussianProcess)} == {noise}
     assert sum(isinstance(member, Warped) for member in chosen.models) == 2
+
+
+def test_the_evidence_of_thousands_of_losses_is_that_of_some() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.standard_normal(3000)
+    some, rest = _split(y, rng)
+    assert (len(some), len(rest)) == (COMPARE_ROWS, EVIDENCE_ROWS - COMPARE_ROWS)
+    assert {int(y.argmin()), int(y.argmax())} <= set(some.tolist())
+    assert not set(some.tolist()) & set(rest.tolist())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from flexibo.errors import InvalidValueError
 from flexibo.space import Design, Integer, Real, Space
+from flexibo.space.neighbours import neighbours
 
 
 def frequencies(space: Space, m: int = 1, rounds: int = 3000) -> Counter[Design]:
@@ -156,3 +158,19 @@ def test_drawing_gives_up_on_designs_that_are_too_rare_to_find(monkeypatch: pyte
     monkeypatch.setattr("flexibo.space.sampling.DRAWS", 1000)
     space = Space({"a": [1, 2], "x": (0.0, 1.0)}, conditions={"x": {"a": 2}}, valid=lambda design: design["a"] == 1)
     assert [dict(design) for design in space.sample(3, np.random.default_rng(0))] == [{"a": 1, "x": None}]
+
+
+@pytest.mark.parametrize("valid", [None, lambda design: design["x0"] + design["x1"] < 12])
+def test_a_trillion_designs_are_drawn_keyed_encoded_and_varied_without_listing_them(valid):
+    space = Space({f"x{i}": (0, 9) for i in range(12)}, valid=valid)
+    assert space.size == 10**12
+    rng = np.random.default_rng(0)
+    tracemalloc.start()
+    try:
+        designs = space.sample(1000, rng)
+        near = neighbours(space, designs[:1], rng)
+        assert len(set(designs.keys().tolist())) == len(designs.encoded()) == 1000
+        assert all(sum(near[i][name] != designs[0][name] for name in space.names) == 1 for i in range(len(near)))
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()

@@ -3,6 +3,7 @@
 from flexibo.surrogates.averaged import Averaged
 from flexibo.surrogates.base import Joint, Surrogate, below, interval, joint, normal_below
 from flexibo.surrogates.gaussian_process import PAPER_GP, GaussianProcess
+from flexibo.surrogates.local import Reach
 from flexibo.surrogates.posterior import Hyperparameters
 from flexibo.surrogates.random_forest import PAPER_RF, RandomForest
 from flexibo.surrogates.refits import Refits
@@ -16,6 +17,7 @@ __all__ = [
     "Hyperparameters",
     "Joint",
     "RandomForest",
+    "Reach",
     "Refits",
     "Surrogate",
     "Warped",

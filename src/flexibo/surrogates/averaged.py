@@ -25,6 +25,8 @@ TEMPERATURE = 4.0
 """Differences of log evidence count only this fraction."""
 COMPARE_ROWS = 64
 """Beyond so many losses, models that turn out to have no weight learn from so many only."""
+EVIDENCE_ROWS = 500
+"""Beyond so many losses, the evidence is that of so many only: more would decide nothing, and cost the cube."""
 LEAST_WEIGHT = 0.02
 """A model of less weight is left out: it changes nothing and costs as much as the others."""
 REACH = 2.0
@@ -54,8 +56,8 @@ class Averaged:
     def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> Averaged:
         """This surrogate with its models weighted by, and fitted to, the losses y (s,) of X (s, d).
 
-        Of many losses all models learn from `COMPARE_ROWS` only; their evidence is that of every loss, and those with
-        weight then learn from all.
+        Of many losses all models learn from `COMPARE_ROWS` only; their evidence is that of `EVIDENCE_ROWS` at most, and
+        those with weight then learn from all.
         """
         X, y = training_data(X, y)
         some, rest = _split(y, rng)
@@ -154,13 +156,14 @@ def evidence_weights(log_evidence: FloatArray) -> FloatArray:
 
 
 def _split(y: FloatArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """The rows that models are compared on, in order, and the others.
+    """The rows that models to be compared learn from, in order, and the others that their evidence is taken from.
 
     The extremes of the losses y (s,) are among them: a warp must know their signs.
     """
     rows = np.arange(len(y))
     if len(y) <= COMPARE_ROWS:
         return rows, rows[:0]
-    others = np.setdiff1d(rows, [np.argmin(y), np.argmax(y)])
-    rest = np.sort(rng.permutation(others)[COMPARE_ROWS - 2 :])
-    return np.setdiff1d(rows, rest), rest
+    extremes = np.array([np.argmin(y), np.argmax(y)])
+    drawn = rng.permutation(np.setdiff1d(rows, extremes))
+    some = np.concatenate([extremes, drawn[: COMPARE_ROWS - 2]])
+    return np.sort(some), np.sort(drawn[COMPARE_ROWS - 2 : EVIDENCE_ROWS - 2])

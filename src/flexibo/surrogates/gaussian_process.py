@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -14,13 +15,14 @@ from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.surrogates.base import dense_groups, designs, is_constant, location_and_scale, training_data, unfitted
 from flexibo.surrogates.kernels import KERNELS
 from flexibo.surrogates.likelihood import Loss, hyperparameters, minimum, parameters, starts
+from flexibo.surrogates.local import TWO_THOUSAND, LocalPosterior, Reach, local_condition
 from flexibo.surrogates.posterior import Hyperparameters, Posterior, condition
 from flexibo.surrogates.priors import Independent, Kindred, Parameter, Prior
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianProcess:
-    """An exact Gaussian process with a constant mean.
+    """A Gaussian process with a constant mean, exact up to some number of evaluations and local beyond it.
 
     Losses are standardised with the mean and deviation they have at `fit`. The hyperparameters maximise the marginal
     likelihood times their priors (see `flexibo.surrogates.priors`); predictions are those of the noise-free loss.
@@ -43,6 +45,10 @@ class GaussianProcess:
             None: from every row.
         compare_rows: With restarts, the searches are compared on at most this many rows, drawn at random, and only the
             best is continued on the others. None: compared on every row.
+        max_exact: A fit to more rows than this is local: each question is answered from `reach` rows, some of them
+            spread over the data and some around what is asked about (see `flexibo.surrogates.local`). None: always
+            from every row.
+        reach: How many rows a local model looks at.
         posterior: What was learned; None before `fit`.
     """
 
@@ -54,7 +60,9 @@ class GaussianProcess:
     restarts: int = 1
     max_fit: int | None = 400
     compare_rows: int | None = 64
-    posterior: Posterior | None = field(default=None, repr=False)
+    max_exact: int | None = 1500
+    reach: Reach = TWO_THOUSAND
+    posterior: Posterior | LocalPosterior | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.kernel not in KERNELS:
@@ -70,6 +78,10 @@ class GaussianProcess:
         for name, rows in (("max_fit", self.max_fit), ("compare_rows", self.compare_rows)):
             if rows is not None and rows < 2:
                 raise InvalidValueError(f"{name} is {rows}; it must be 2 or more, or None for every row.")
+        if self.max_exact is not None and self.max_exact < self.reach.anchors:
+            raise InvalidValueError(
+                f"max_exact is {self.max_exact}; it must be at least the {self.reach.anchors} anchors, or None."
+            )
 
     @property
     def hyperparameters(self) -> Hyperparameters:
@@ -83,9 +95,11 @@ class GaussianProcess:
 
     @property
     def log_evidence(self) -> float:
-        """The log density of the losses themselves, in their own unit, under the hyperparameters."""
-        posterior = self._fitted()
-        return posterior.log_marginal_likelihood - len(posterior.z) * math.log(posterior.scale)
+        """The log density of the losses themselves, in their own unit, under the hyperparameters.
+
+        A local process gives that of its anchors: not to be compared with another's, whose anchors are others.
+        """
+        return self._fitted().log_evidence
 
     def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> GaussianProcess:
         """This process with hyperparameters learned from, and conditioned on, the losses y (s,) of X (s, d).
@@ -109,7 +123,10 @@ class GaussianProcess:
         if given != count:
             raise InvalidValueError(f"The hyperparameters have {given} length scales; the columns of X need {count}.")
         location, scale = location_and_scale(y)
-        posterior = condition(
+        chosen: Callable[..., Posterior | LocalPosterior] = condition
+        if self.max_exact is not None and len(y) > self.max_exact:
+            chosen = partial(local_condition, reach=self.reach)
+        posterior = chosen(
             X,
             y,
             groups=dense,
@@ -121,7 +138,10 @@ class GaussianProcess:
         return replace(self, posterior=posterior)
 
     def extend(self, X: FloatArray, y: FloatArray) -> GaussianProcess:
-        """This process with the rows X (k, d), y (k,) appended and its hyperparameters kept, in O(k s^2)."""
+        """This process with the rows X (k, d), y (k,) appended and its hyperparameters kept.
+
+        An exact one takes O(k s^2), a local one O(s).
+        """
         posterior = self._fitted()
         X, y = training_data(X, y)
         return replace(self, posterior=posterior.extend(designs(X, len(posterior.groups)), y))
@@ -142,7 +162,7 @@ class GaussianProcess:
         columns = len(posterior.groups)
         return posterior.covariance(designs(X, columns), designs(others, columns))
 
-    def _fitted(self) -> Posterior:
+    def _fitted(self) -> Posterior | LocalPosterior:
         if self.posterior is None:
             raise unfitted("GaussianProcess")
         return self.posterior
@@ -196,6 +216,7 @@ PAPER_GP = GaussianProcess(
     restarts=20,
     max_fit=None,
     compare_rows=100,
+    max_exact=None,
 )
 """The paper's Gaussian process (table of hyperparameters): squared-exponential, 20 restarts, alpha 1e-10.
 

@@ -85,6 +85,11 @@ class Posterior:
         fit = float(self.whitened @ self.whitened)
         return -0.5 * (fit + log_determinant + len(self.z) * math.log(2.0 * math.pi))
 
+    @property
+    def log_evidence(self) -> float:
+        """The log density of the losses themselves, in their own unit."""
+        return self.log_marginal_likelihood - len(self.z) * math.log(self.scale)
+
     def extend(self, X: FloatArray, y: FloatArray) -> Posterior:
         """The posterior with the rows X (k, d), y (k,) appended, in O(k s^2)."""
         Z = self._scaled(X)

@@ -1,0 +1,199 @@
+"""The Gaussian-process posterior of very many evaluations: anchors, and the rows around what is asked about.
+
+An exact posterior of s rows costs O(s^2) for each prediction and each new row, and O(s^3) for each fit. Here a
+question, all designs that are predicted at once, is answered from some of them: from g anchors, rows that are spread
+over the data and carry its trend, and from the other rows that are nearest to any of the designs, which carry the
+detail. Given these rows the answer is exact, so a deviation is never below that of all rows: what is left out makes the
+belief wider, not bolder.
+
+Nothing but rows is kept, so a new row costs next to nothing, and what is predicted does not depend on how the rows
+came. It does depend a little on what else is asked about: a design alone has all rows around it to itself.
+
+Anchors: the greedy rows of an incomplete Cholesky factorisation with pivoting (Fine and Scheinberg, Efficient SVM
+Training Using Low-Rank Kernel Representations, 2001). Rows around a question: Gramacy and Apley, Local Gaussian Process
+Approximation for Large Computer Experiments (2015), who choose them for each design. Both together: Snelson and
+Ghahramani, Local and Global Sparse Gaussian Process Approximations (2007).
+
+Letters: s evaluations, of which g are anchors and r = s - g others; d columns; m designs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from flexibo.arrays import FloatArray, IntArray
+from flexibo.errors import InvalidValueError
+from flexibo.surrogates.kernels import KERNELS, scaled, squared_distances
+from flexibo.surrogates.posterior import CHUNK_ENTRIES, Hyperparameters, Posterior, condition
+
+# More designs are several questions: where noise has all that was measured predicted too, all rows would be near.
+MOST_DESIGNS = 1500
+# Each anchor is chosen from about so many rows.
+ROWS_PER_ANCHOR = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """From how many rows a question is answered.
+
+    Attributes:
+        rows: At most so many.
+        anchors: Of these, so many are the same for every question.
+        nearest: For each design of the question at most so many others are added.
+    """
+
+    rows: int
+    anchors: int
+    nearest: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.anchors < self.rows or self.nearest < 1:
+            raise InvalidValueError(
+                f"{self} is no reach; anchors and nearest must be 1 or more, and rows more than anchors."
+            )
+
+
+TWO_THOUSAND = Reach(rows=2000, anchors=600, nearest=64)
+"""What keeps a question at 5,000 evaluations below two seconds (`docs/results/scale.md` shows what else was tried)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LocalPosterior:
+    """A Gaussian process conditioned, for each question, on the anchors and on the other rows that are nearest to it.
+
+    Attributes:
+        anchored: The exact posterior given the anchors alone.
+        X: The designs of the other rows, shape (r, d).
+        y: Their losses, shape (r,).
+        reach: From how many rows a question is answered.
+    """
+
+    anchored: Posterior
+    X: FloatArray
+    y: FloatArray
+    reach: Reach
+
+    @property
+    def hyperparameters(self) -> Hyperparameters:
+        """Length scales, variance and noise."""
+        return self.anchored.hyperparameters
+
+    @property
+    def groups(self) -> IntArray:
+        """The length scale each column uses, shape (d,)."""
+        return self.anchored.groups
+
+    @property
+    def scale(self) -> float:
+        """What the losses were divided by."""
+        return self.anchored.scale
+
+    @property
+    def log_marginal_likelihood(self) -> float:
+        """The log density of the anchors' standardised losses: the rows that all questions share."""
+        return self.anchored.log_marginal_likelihood
+
+    @property
+    def log_evidence(self) -> float:
+        """The log density of the anchors' losses themselves, in their own unit."""
+        return self.anchored.log_evidence
+
+    def extend(self, X: FloatArray, y: FloatArray) -> LocalPosterior:
+        """The posterior with the rows X (k, d), y (k,) appended; the anchors stay."""
+        return replace(self, X=np.vstack([self.X, X]), y=np.concatenate([self.y, y]))
+
+    def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean (m,) and standard deviation (m,) of the noise-free loss at X (m, d); many designs, a part at a time."""
+        parts = [X[start : start + MOST_DESIGNS] for start in range(0, max(len(X), 1), MOST_DESIGNS)]
+        means, deviations = zip(*(self.around(part).predict(part) for part in parts), strict=True)
+        return np.concatenate(means), np.concatenate(deviations)
+
+    def covariance(self, X: FloatArray, others: FloatArray) -> FloatArray:
+        """The covariance (m, o) of the noise-free losses at X (m, d) with those at others (o, d)."""
+        return self.around(X if others is X else np.vstack([X, others])).covariance(X, others)
+
+    def draws(self, X: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+        """Joint draws (count, m) of the noise-free losses at X (m, d)."""
+        return self.around(X).draws(X, count, rng)
+
+    def around(self, X: FloatArray) -> Posterior:
+        """The exact posterior given the anchors and the other rows that are nearest to any of the designs X (m, d)."""
+        lengths = np.array(self.hyperparameters.length_scales)
+        count = min(self.reach.rows - self.reach.anchors, self.reach.nearest * len(X), len(self.y))
+        if not count:
+            return self.anchored
+        near = nearest_rows(scaled(X, lengths, self.groups), scaled(self.X, lengths, self.groups), count)
+        return self.anchored.extend(self.X[near], self.y[near])
+
+
+def local_condition(
+    X: FloatArray,
+    y: FloatArray,
+    *,
+    groups: IntArray,
+    location: float,
+    scale: float,
+    kernel: str,
+    hyperparameters: Hyperparameters,
+    reach: Reach,
+) -> LocalPosterior:
+    """The local posterior given the losses y (s,) of the designs X (s, d), more than there are to be anchors."""
+    # Every so-manieth row is a fair draw, as rows come in the order of time; then the choice costs the same for any s.
+    some = np.linspace(0, len(y) - 1, min(len(y), ROWS_PER_ANCHOR * reach.anchors)).astype(np.int64)
+    Z = scaled(X[some], np.array(hyperparameters.length_scales), groups)
+    chosen = some[spread_rows(Z, kernel=kernel, hyperparameters=hyperparameters, count=reach.anchors)]
+    anchored = condition(
+        X[chosen],
+        y[chosen],
+        groups=groups,
+        location=location,
+        scale=scale,
+        kernel=kernel,
+        hyperparameters=hyperparameters,
+    )
+    others = np.delete(np.arange(len(y)), chosen)
+    return LocalPosterior(anchored=anchored, X=X[others], y=y[others], reach=reach)
+
+
+def spread_rows(Z: FloatArray, *, kernel: str, hyperparameters: Hyperparameters, count: int) -> IntArray:
+    """The rows (count,) that say most about all: one by one, the one whose loss those before it leave least certain.
+
+    Args:
+        Z: Scaled designs, shape (s, d).
+        kernel: A name in `KERNELS`.
+        hyperparameters: Length scales, variance and noise.
+        count: How many rows, fewer than s.
+    """
+    variance, noise = hyperparameters.variance, hyperparameters.noise
+    factor = np.empty((count, len(Z)))
+    unknown = np.full(len(Z), variance)
+    chosen = np.empty(count, dtype=np.int64)
+    for step in range(count):
+        row = int(np.argmax(unknown))
+        covariance = KERNELS[kernel].correlation(squared_distances(Z[row : row + 1], Z)[0]) * variance
+        covariance -= factor[:step, row] @ factor[:step]
+        covariance /= math.sqrt(max(float(unknown[row]), 0.0) + noise)
+        factor[step] = covariance
+        unknown -= covariance**2
+        unknown[chosen[:step]] = -np.inf
+        unknown[row] = -np.inf
+        chosen[step] = row
+    return np.sort(chosen)
+
+
+def nearest_rows(Z: FloatArray, others: FloatArray, count: int) -> IntArray:
+    """The rows of others (r, d) that are nearest to any row of Z (m, d), in rising order, shape (count,).
+
+    Distances are compared in single precision, so that rounding does not decide between those that are equal, as many
+    are where options have few values; of these the latest rows are taken.
+    """
+    least = np.full(len(others), np.inf)
+    block = max(1, CHUNK_ENTRIES // len(others))
+    for start in range(0, len(Z), block):
+        np.minimum(least, squared_distances(Z[start : start + block], others).min(axis=0), out=least)
+    latest_first = np.arange(len(others))[::-1]
+    order = np.argsort(least.astype(np.float32)[::-1], kind="stable")
+    return np.sort(latest_first[order[:count]])
