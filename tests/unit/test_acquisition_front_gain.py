@@ -186,3 +186,28 @@ def test_what_is_closed_is_not_looked_at():
     scores = front_gain(belief, np.random.default_rng(0))
     assert scores[2, 0] == module.CURIOSITY * region[2, 0]
     assert scores[2, 1] > module.CURIOSITY * region[2, 1]
+
+
+def test_among_many_designs_the_few_that_lack_a_quantity_are_not_moved_by_others(monkeypatch):
+    class Asked(Tied):
+        """Counts how often covariances are asked."""
+
+        count = 0
+
+        def covariance(self, X, others):
+            Asked.count += 1
+            return super().covariance(X, others)
+
+    m = 24
+    mu = np.column_stack([np.linspace(0.0, 3.0, m), np.linspace(3.0, 0.0, m)])
+    sigma, known = np.zeros((m, 2)), np.ones((m, 2), dtype=bool)
+    sigma[:1, 0], known[:1, 0] = 0.5, False
+    belief = believe(mu, sigma, known, models=[Asked(np.eye(m)), Untied()])
+    expected_gains(belief, np.array([0]), (0,))
+    assert Asked.count == 1
+    monkeypatch.setattr(module, "MANY", 20)
+    expected_gains(belief, np.array([0]), (0,))
+    assert Asked.count == 1
+    sigma[:2, 0], known[:2, 0] = 0.5, False
+    expected_gains(believe(mu, sigma, known, models=[Asked(np.eye(m)), Untied()]), np.array([0]), (0,))
+    assert Asked.count == 2

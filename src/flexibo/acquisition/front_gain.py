@@ -36,6 +36,8 @@ from flexibo.pareto.region import alive_and_fronts
 
 SHORT_LIST = 40
 """So many measured and as many new designs of each bundle are looked at closely; with more objectives, fewer."""
+MANY = 1000
+"""Among more designs, a quantity that all but a twentieth of them have measured moves at the one that is asked alone."""
 CURIOSITY = 0.1
 """What a volume of the Pareto region counts beside the same volume of the front."""
 
@@ -131,8 +133,12 @@ def _members(belief: Belief, goals: Goals, reach: float) -> IntArray:
 def _shifts(belief: Belief, j: int, rows: IntArray, members: IntArray) -> FloatArray:
     """How far the means of members move (r, s) if quantity j of each of some candidates is one deviation worse."""
     sigma, own = belief.sigma[rows, j, None], belief.sigma[members, j]
-    joint = belief.joints[j]
-    covariance = joint.covariance(rows, members) if joint.is_tied else np.zeros((len(rows), len(members)))
+    joint, unknown = belief.joints[j], np.flatnonzero(own > 0.0)
+    covariance = np.zeros((len(rows), len(members)))
+    # What is measured stays. Among thousands of it, the few that are not are no longer worth the time.
+    few = len(members) // 20 if len(members) > MANY else 0
+    if joint.is_tied and len(unknown) > few:
+        covariance[:, unknown] = joint.covariance(rows, members[unknown])
     shifts = np.divide(covariance, sigma, out=np.zeros_like(covariance), where=sigma > 0.0)
     # No surprise moves a design by more than its own; skewed beliefs have covariances that are only nearly right.
     shifts = np.clip(shifts, -own, own)
