@@ -37,7 +37,7 @@ from flexibo.pareto.region import alive_and_fronts
 SHORT_LIST = 40
 """So many measured and as many new designs of each bundle are looked at closely; with more objectives, fewer."""
 MANY = 1000
-"""Among more designs, a quantity that all but a twentieth of them have measured moves at the one that is asked alone."""
+"""Among more designs, a quantity that nineteen of twenty have measured moves only at the one that is asked about."""
 CURIOSITY = 0.1
 """What a volume of the Pareto region counts beside the same volume of the front."""
 
