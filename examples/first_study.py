@@ -51,9 +51,9 @@ def main() -> None:
     print(study.front())
     print("\nWhat it took:")
     print(study.summary())
-    pairs = BUDGET / 61
+    pairs = BUDGET // 61
     readings = study.summary().evaluations["energy"]
-    print(f"\nThe same budget pays for {pairs:.0f} designs measured in both; here {readings} readings were made.")
+    print(f"\nThe same budget pays for {pairs} designs measured in both; here {readings} readings were made.")
 
 
 if __name__ == "__main__":
