@@ -15,7 +15,7 @@ from flexibo.history import History
 from flexibo.pareto import Region, non_dominated
 from flexibo.space import Designs
 from flexibo.surrogates import Joint as JointSurrogate
-from flexibo.surrogates import Refits, Surrogate, below, interval, joint, normal_below
+from flexibo.surrogates import Refits, Surrogate, below, hull, interval, joint, normal_below
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,13 @@ def no_predictions(history: History, designs: Designs) -> Predictions:
 
 
 def predictions(
-    history: History, designs: Designs, models: Sequence[Refits], *, beta: float = 1.0, pin_pending: bool = True
+    history: History,
+    designs: Designs,
+    models: Sequence[Refits],
+    *,
+    beta: float = 1.0,
+    pin_pending: bool = True,
+    sure: bool = False,
 ) -> Predictions:
     """What is thought of the candidates' losses.
 
@@ -189,11 +195,12 @@ def predictions(
         models: One for each quantity.
         beta: Square of the boxes' half width in deviations.
         pin_pending: Whether to pin what is being measured.
+        sure: Whether boxes must hold as often as beta says of normal losses, also where models are averaged.
     """
     shape = (len(designs), len(history.objectives))
     mu, sigma, lower, upper = (np.zeros(shape) for _ in range(4))
     keys, known, legal = np.zeros(shape, dtype=np.uint64), np.zeros(shape, dtype=bool), np.ones(shape)
-    half = math.sqrt(beta)
+    half, box = math.sqrt(beta), hull if sure else interval
     joints = []
     for j, objective in enumerate(history.objectives):
         keys[:, j] = designs.keys(objective.depends_on)
@@ -207,7 +214,7 @@ def predictions(
             seen, y = history.data(j)
             groups = history.space.groups(objective.depends_on)
             model = models[j].model(seen.encoded(objective.depends_on), y, groups=groups)
-            low[~pinned], middle[~pinned], high[~pinned] = _checked(interval(model, X[~pinned], half), objective.name)
+            low[~pinned], middle[~pinned], high[~pinned] = _checked(box(model, X[~pinned], half), objective.name)
         pending = [e.design for e in history.pending.values() if objective.name in e.yields]
         if pending and pin_pending:
             waiting = np.isin(distinct, history.space.designs(pending).keys(objective.depends_on))

@@ -119,7 +119,9 @@ class Believer:
         bundles, prices, thetas, is_open = offers(history, designs, self.costs, coupled=self.method.coupled)
         if self.method.models:
             square = self._beta(history, len(designs)) if beta is None else beta
-            boxes = predictions(history, designs, self.models(history), beta=square, pin_pending=pin_pending)
+            boxes = predictions(
+                history, designs, self.models(history), beta=square, pin_pending=pin_pending, sure=beta is not None
+            )
         else:
             boxes = no_predictions(history, designs)
         return Belief(

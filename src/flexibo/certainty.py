@@ -3,7 +3,9 @@
 A box holds the losses of a candidate with high probability. With beta_t = 2 log(n m pi^2 t^2 / (6 delta)) all n m
 intervals hold at once, and at every t, with probability 1 - delta, if the models are right: a normal loss is further
 than sqrt(beta) deviations from its mean with a probability of at most exp(-beta / 2), and the sum of these over
-intervals and over t is at most delta. It does not matter when one looks, so that what follows may decide when to stop.
+intervals and over t is at most delta. Where models are averaged, a box holds those of all of them, as any may be right:
+deviations of a mixture say little about its tails. It does not matter when one looks, so that what follows may decide
+when to stop.
 (The paper's factor 2/9 in place of 2 says where to look next; boxes that narrow do not all hold.)
 
 On that one condition, and among the candidates,
@@ -76,7 +78,7 @@ def confidence(believer: Believer, history: History, *, delta: float, m: int | N
     with single_thread():
         designs = believer.pool(history, m)
         beta = sure_beta(history, len(designs), delta)
-        boxes = predictions(history, designs, believer.models(history), beta=beta, pin_pending=False)
+        boxes = predictions(history, designs, believer.models(history), beta=beta, pin_pending=False, sure=True)
     goals = checked_goals(
         boxes.lower, boxes.upper, believer.reference(history), list(history.optimised), history.limits
     )

@@ -195,3 +195,20 @@ def test_the_evidence_of_thousands_of_losses_is_that_of_some() -> None:
     assert (len(some), len(rest)) == (COMPARE_ROWS, EVIDENCE_ROWS - COMPARE_ROWS)
     assert {int(y.argmin()), int(y.argmax())} <= set(some.tolist())
     assert not set(some.tolist()) & set(rest.tolist())
+
+
+def test_the_hull_holds_a_mixture_as_often_as_promised_where_its_deviations_do_not() -> None:
+    told, X, half = designs(10), designs(40, seed=1), 5.0
+    narrow, wide = fit(EXACT, told, bowl(told)), fit(EXACT, told, 20.0 * np.random.default_rng(2).normal(size=10))
+    model = Averaged((EXACT, EXACT), (narrow, wide), (0.95, 0.05), (-100.0, 100.0))
+    promised = math.exp(-(half**2) / 2.0)
+
+    def outside(low: np.ndarray, high: np.ndarray) -> float:
+        ends = [(model.below(X[i : i + 1], low[i]), model.below(X[i : i + 1], high[i])) for i in range(len(X))]
+        return max(float(below[0] + 1.0 - above[0]) for below, above in ends)
+
+    low, middle, high = model.hull(X, half)
+    np.testing.assert_array_equal(middle, model.interval(X, half)[1])
+    assert outside(low, high) <= promised
+    narrow_low, _, narrow_high = model.interval(X, half)
+    assert outside(narrow_low, narrow_high) > 1000.0 * promised

@@ -1,7 +1,7 @@
 """Models of one objective each: losses as a function of encoded designs."""
 
 from flexibo.surrogates.averaged import Averaged
-from flexibo.surrogates.base import Joint, Surrogate, below, interval, joint, normal_below
+from flexibo.surrogates.base import Joint, Surrogate, below, hull, interval, joint, normal_below
 from flexibo.surrogates.gaussian_process import PAPER_GP, GaussianProcess
 from flexibo.surrogates.local import Reach
 from flexibo.surrogates.posterior import Hyperparameters
@@ -22,6 +22,7 @@ __all__ = [
     "Surrogate",
     "Warped",
     "below",
+    "hull",
     "interval",
     "joint",
     "normal_below",

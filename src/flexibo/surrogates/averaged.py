@@ -107,6 +107,16 @@ class Averaged:
         low, high = np.maximum(mean - down, lower.min(axis=0)), np.minimum(mean + up, upper.max(axis=0))
         return unit * low, unit * mean, unit * high
 
+    def hull(self, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The least interval (m,) around those of all models with weight, and the mean.
+
+        A loss leaves it with at most the probability that a normal one is further than `half` deviations from its mean:
+        given any of the models it does. The interval of the mixture's deviations has no such promise far out, and
+        neither has a belief that is cut off at `limits`.
+        """
+        boxes = np.array([interval(model, X, half) for model in self._fitted()])
+        return boxes[:, 0].min(axis=0), self.interval(X, half)[1], boxes[:, 2].max(axis=0)
+
     def below(self, X: FloatArray, limit: float) -> FloatArray:
         """The probability (m,) that the loss at each of the designs X (m, d) is at most a limit."""
         chances = [below(model, X, limit) for model in self._fitted()]

@@ -52,6 +52,15 @@ class Skewed(Protocol):
 
 
 @runtime_checkable
+class Mixed(Protocol):
+    """A surrogate that is several models, each of which may be the right one."""
+
+    def hull(self, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The least interval (m,) around those of all its models, with the middle, at the designs X (m, d)."""
+        ...
+
+
+@runtime_checkable
 class Joint(Protocol):
     """A surrogate that knows how losses of different designs hang together."""
 
@@ -99,6 +108,15 @@ def interval(model: Surrogate, X: FloatArray, half: float) -> tuple[FloatArray, 
         return model.interval(X, half)
     mean, deviation = model.predict(X)
     return mean - half * deviation, mean, mean + half * deviation
+
+
+def hull(model: Surrogate, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The interval (m,) that a loss leaves no more often than a normal one: that of all models where there are several.
+
+    Few deviations of a mixture hold it about as often as those of a normal loss, but its tails are those of its widest
+    model: a model of weight w that is far wider than the others leaves their common interval with a probability near w.
+    """
+    return model.hull(X, half) if isinstance(model, Mixed) else interval(model, X, half)
 
 
 def below(model: Surrogate, X: FloatArray, limit: float) -> FloatArray:
