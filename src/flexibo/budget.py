@@ -78,3 +78,17 @@ def why_nothing(history: History, costs: Costs, belief: Belief) -> str:
         f"The budget is spent: {max(remaining(history, costs), 0.0):.3g} of {history.budget:g} is left, "
         f"and the cheapest evaluation is expected to cost {cheapest:.3g}."
     )
+
+
+def too_dear(history: History, costs: Costs, belief: Belief) -> str:
+    """That what might still tell something about the front is more than the budget pays, or an empty string."""
+    if belief.region is None:
+        return ""
+    dear = belief.open & belief.region.alive[:, None] & ~affords(history, costs, belief.prices)
+    if not dear.any():
+        return ""
+    return (
+        f"The budget does not pay for more about the front: {max(remaining(history, costs), 0.0):.3g} of "
+        f"{history.budget:g} is left, and the cheapest evaluation that may tell something is expected to cost "
+        f"{float(belief.prices[dear].min()):.3g}."
+    )

@@ -11,7 +11,7 @@ from flexibo.acquisition.additive import feasibility_scores
 from flexibo.arrays import BoolArray, FloatArray
 from flexibo.belief import Belief
 from flexibo.believer import Believer
-from flexibo.budget import affords, buys_something, remaining, still_wanted, why_nothing
+from flexibo.budget import affords, buys_something, remaining, still_wanted, too_dear, why_nothing
 from flexibo.choice import choose, hopeless, missing_initial, second_best
 from flexibo.events import Evaluation, RunnerUp
 from flexibo.history import History
@@ -157,7 +157,7 @@ class Optimizer:
                     chosen = self._chosen(history, belief, cell, wanted, float(scores[cell]), region)
                     second = second_best(per_cost, belief, affordable, cell) if self.method.models else None
                     return chosen if second is None else self._against(chosen, history, belief, second, wanted, scores)
-                stop = Stop(self.method.finished)
+                stop = Stop(too_dear(history, self.costs, belief) or self.method.finished)
             if self.method.models and (hope := self._hope(history, belief, affordable, wanted, rng)):
                 return hope
         return stop
