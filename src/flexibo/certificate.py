@@ -15,6 +15,7 @@ All of this is about the candidates. Only where they are all designs of the spac
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -70,10 +71,11 @@ class Certificate:
         who = "the design of the front misses" if self.designs == 1 else f"the {self.designs} designs of the front miss"
         where = f"all {self.candidates:,} designs" if self.whole_space else f"{self.candidates:,} candidates"
         if not self.optimistic_volume > 0:
-            said = [f"Nothing is certified: no design among {where} is expected to be better than the reference point."]
+            better = "be feasible and better" if self.constrained else "be better"
+            said = [f"Nothing is certified: none of {where} may {better} than the reference point."]
         else:
             said = [
-                f"With a probability of {percent(1.0 - self.delta)}, if the models are right, {who} at most "
+                f"With a probability of {percent(1.0 - self.delta, up=False)}, if the models are right, {who} at most "
                 f"{percent(self.relative)} of the hypervolume of the best front among {where} "
                 f"({figure(self.gap)} of at most {figure(self.optimistic_volume)})."
             ]
@@ -88,17 +90,22 @@ class Certificate:
         return {**asdict(self), "words": str(self)}
 
 
-def percent(share: float) -> str:
-    """A share in per cent, rounded up where that matters: a bound is not made smaller by printing it.
+def percent(share: float, *, up: bool = True) -> str:
+    """A share in per cent with three digits: a bound is rounded up, and what is promised of it down.
+
+    Digits are those of what is missing to 100 % where that is less, so that only 1 is printed as 100 %.
 
     >>> percent(0.95), percent(0.08341), percent(1.0), percent(0.0)
     ('95 %', '8.35 %', '100 %', '0 %')
+    >>> percent(0.9999, up=False), percent(0.96667, up=False), percent(0.9999997)
+    ('99.99 %', '96.6 %', '99.99997 %')
     """
     if not 0.0 < share < 1.0:
         return f"{100.0 * share:g} %"
-    digits = 2 - int(np.floor(np.log10(100.0 * share)))
+    digits = max(2 - math.floor(math.log10(100.0 * share)), -math.floor(math.log10(100.0 * (1.0 - share)) + 1e-9))
     step = 10.0**-digits
-    return f"{np.ceil(100.0 * share / step - 1e-6) * step:.{max(0, digits)}f}".rstrip("0").rstrip(".") + " %"
+    steps = math.ceil(100.0 * share / step - 1e-6) if up else math.floor(100.0 * share / step + 1e-6)
+    return f"{steps * step:.{max(0, digits)}f}".rstrip("0").rstrip(".") + " %"
 
 
 def certificate(
@@ -117,10 +124,11 @@ def certificate(
     sure = confidence(believer, history, delta=checked, m=m)
     front = reported(history, believer.estimates(history), complete=False)
     optimistic, pessimistic = volumes(sure, front, believer.reference(history))
-    gap = optimistic - pessimistic
+    # Volumes of huge losses can be too large for a number; nothing is certified of them.
+    gap = optimistic - pessimistic if math.isfinite(optimistic) else math.inf
     return Certificate(
         gap=gap,
-        relative=gap / optimistic if optimistic > 0 else 1.0,
+        relative=gap / optimistic if 0 < optimistic < math.inf else 1.0,
         optimistic_volume=optimistic,
         reported_volume=pessimistic,
         delta=checked,

@@ -82,9 +82,9 @@ class CertifiedError:
         if evaluation.initial:
             return ""
         certificate = study.certificate(study.settings.delta)
-        if certificate.relative > self.limit:
+        if not certificate.relative <= self.limit:
             return ""
-        return f"The front may miss {100.0 * self.limit:.3g} % and is certified. {certificate}"
+        return f"The front is certified to miss at most {100.0 * self.limit:.3g} %. {certificate}"
 
 
 class Certified(Protocol):

@@ -207,6 +207,19 @@ def test_a_number_of_candidates_that_is_none_is_refused(candidates: Any) -> None
         study.certificate(candidates=candidates)
 
 
+def test_a_probability_is_not_made_larger_by_printing_it() -> None:
+    assert "With a probability of 99.99 %," in str(run(pool_study(), 14).certificate(delta=1e-4))
+    assert percent(1.0 - 1e-7, up=False) != "100 %"
+
+
+def test_volumes_that_are_too_large_for_a_number_certify_nothing() -> None:
+    study = known_pool(np.ones((1, 4)), ["a", "b", "c", "d"], reference=[2.0] * 4)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("flexibo.certificate.volumes", lambda *_: (np.inf, 1.0))
+        found = study.certificate()
+    assert (found.gap, found.relative) == (np.inf, 1.0)
+
+
 def test_a_bound_is_not_made_smaller_by_printing_it() -> None:
     rng = np.random.default_rng(0)
     for share in (*rng.random(200), *10.0 ** rng.uniform(-6, 0, 200)):
@@ -216,7 +229,7 @@ def test_a_bound_is_not_made_smaller_by_printing_it() -> None:
 class TestStopping:
     def test_a_study_stops_when_its_front_is_certified(self) -> None:
         study = run(pool_study(stop={"certified_error": 0.4}))
-        assert study.stopped.startswith("The front may miss 40 % and is certified. With a probability of 95 %,")
+        assert study.stopped.startswith("The front is certified to miss at most 40 %. With a probability of 95 %,")
         assert study.certificate().relative <= 0.4
         assert len(study.history.measurements) < 2 * POOL.size
 

@@ -113,7 +113,7 @@ class TestRun:
         (folder / "study.yaml").write_text(STUDY + "stop: {max_evaluations: 90}\n")
         shown = good("run", "study.yaml", "--certified-error", "99.9%")
         assert stored().history.stop == {"max_evaluations": 90, "certified_error": 0.999}
-        assert "The front may miss 99.9 % and is certified. With a probability of 95 %" in shown
+        assert "The front is certified to miss at most 99.9 %. With a probability of 95 %" in shown
         assert stored().spent < 50
         assert "The share is '5'; give one below 100 %" in refusal("run", "study.yaml", "--certified-error", "5")
 
