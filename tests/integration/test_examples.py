@@ -53,7 +53,7 @@ def test_there_are_five_examples_and_each_has_its_test() -> None:
 
 def test_the_first_study_buys_many_readings_and_few_trainings(tmp_path: Path) -> None:
     printed = run("first_study.py", tmp_path)
-    assert "expected to remove" in printed
+    assert "expected to add to the front" in printed
     trainings, readings = number(r"error: (\d+) measured", printed), number(r"energy: (\d+) measured", printed)
     assert 10 <= trainings <= 25
     assert readings >= 2 * trainings

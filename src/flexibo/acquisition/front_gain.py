@@ -82,7 +82,7 @@ def surprises(k: int) -> tuple[FloatArray, FloatArray]:
     with three nodes.
 
     >>> nodes, weights = surprises(2)
-    >>> nodes.round(2).tolist()
+    >>> (nodes.round(2) + 0.0).tolist()
     [[0.0, 0.0], [1.73, 0.0], [0.0, 1.73], [-1.73, 0.0], [0.0, -1.73]]
     >>> weights.round(2).tolist()
     [0.33, 0.17, 0.17, 0.17, 0.17]
