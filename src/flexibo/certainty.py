@@ -15,8 +15,8 @@ On that one condition, and among the candidates,
 - a design that is **ruled out** is not: another candidate's worst corner dominates its best corner, or its best corner
   breaks a constraint.
 
-All others may be on the front. Those that the study reports, because nothing that was measured dominates them if every
-loss is at its middle, and which are more likely feasible than not, are called **probable**; the rest **possible**.
+All others may be on the front. Those that nothing that was measured dominates if every loss is at its middle, and which
+are more likely feasible than not, are called **probable**; the rest **possible**.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from flexibo.arrays import FloatArray, IntArray, KeyArray
 from flexibo.belief import Predictions, predictions
 from flexibo.believer import Believer, sure_beta
 from flexibo.errors import InvalidValueError, unknown_name
-from flexibo.front import Front, Standing, front_rows, in_order, reported, touched_designs
+from flexibo.front import Front, Standing, front_rows, in_order, likely_front, reported, touched_designs
 from flexibo.history import History
 from flexibo.pareto.region import alive_and_fronts, checked_goals
 from flexibo.space import Designs
@@ -126,7 +126,7 @@ def _is_certain(sure: Confidence, i: int) -> bool:
 
 def standings_of(believer: Believer, history: History, estimates: Predictions) -> list[Standing]:
     """How surely each design of a history is on the front of the candidates, with the study's own delta."""
-    front = reported(history, estimates, complete=False)
+    front = likely_front(history, estimates, complete=False)
     likely = front[estimates.legal[front].prod(axis=1) > 0.5]
     sure = confidence(believer, history, delta=believer.delta)
     return standings(sure, likely, len(history.designs))

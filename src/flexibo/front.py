@@ -24,6 +24,8 @@ Feasibility: TypeAlias = Literal["feasible", "violating", "unsure"]
 FEASIBILITIES: tuple[Feasibility, ...] = ("feasible", "unsure", "violating")
 SURE = 0.975
 """A design is called feasible from this probability on, and violating up to its complement."""
+CLEAR = 2.0
+"""A prediction that is better than a measured design by so many deviations takes its place on the front."""
 Standing: TypeAlias = Literal["certain", "probable", "possible", "ruled out"]
 STANDINGS: tuple[Standing, ...] = ("certain", "probable", "possible", "ruled out")
 """How surely a design is on the front of the candidates; `flexibo.certainty` defines the words."""
@@ -166,6 +168,9 @@ def _shown_option(row: FrontRow, name: str) -> str:
 def reported(history: History, estimates: Predictions, *, complete: bool) -> IntArray:
     """The non-dominated designs (f,) among those with at least one measurement, ordered by the first objective.
 
+    Designs that were measured in every objective are also compared with each other alone: none is left out for a
+    prediction, unless that is better by `CLEAR` deviations.
+
     Under constraints, designs that are more likely feasible than not are compared with each other; one that is unsure
     is shown too if none of these dominates it. Designs that violate a constraint are shown only if there are no others.
 
@@ -176,9 +181,20 @@ def reported(history: History, estimates: Predictions, *, complete: bool) -> Int
     """
     touched = touched_designs(estimates, complete=complete)
     probability = estimates.legal.prod(axis=1)
-    losses = estimates.mu[:, list(history.optimised)]
-    on_front = touched[_feasible_front(losses[touched], probability[touched])]
-    return in_order(history, estimates, on_front)
+    losses, deviations = (table[:, list(history.optimised)] for table in (estimates.mu, estimates.sigma))
+    facts = np.flatnonzero(estimates.known.all(axis=1) & (probability > 0.5))
+    facts = facts[non_dominated(losses[facts])]
+    feasible = touched[probability[touched] >= SURE]
+    worst = losses[feasible] + CLEAR * deviations[feasible]
+    facts = facts[~strictly_dominated(losses[facts], worst[non_dominated(worst)])]
+    return in_order(history, estimates, np.union1d(likely_front(history, estimates, complete=complete), facts))
+
+
+def likely_front(history: History, estimates: Predictions, *, complete: bool) -> IntArray:
+    """The places (f,) of the designs with a measurement that no other dominates if every loss is at its middle."""
+    touched = touched_designs(estimates, complete=complete)
+    losses, probability = estimates.mu[touched][:, list(history.optimised)], estimates.legal[touched].prod(axis=1)
+    return touched[_feasible_front(losses, probability)]
 
 
 def touched_designs(estimates: Predictions, *, complete: bool) -> IntArray:
