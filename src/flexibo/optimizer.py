@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from flexibo.acquisition.additive import feasibility_scores
+from flexibo.acquisition.additive import feasibility_scores, unsure_members
 from flexibo.arrays import BoolArray, FloatArray
 from flexibo.belief import Belief
 from flexibo.believer import Believer
 from flexibo.budget import affords, buys_something, remaining, still_wanted, too_dear, why_nothing
 from flexibo.choice import choose, hopeless, missing_initial, second_best
 from flexibo.events import Evaluation, RunnerUp
+from flexibo.front import SURE
 from flexibo.history import History
 from flexibo.pareto import Region
 from flexibo.proposals import Proposal
@@ -165,14 +166,18 @@ class Optimizer:
     def _hope(
         self, history: History, belief: Belief, affordable: BoolArray, wanted: frozenset[str], rng: np.random.Generator
     ) -> Evaluation | None:
-        """The constraint that is most likely kept, while no feasible design is known: boxes may be too narrow."""
+        """The constraint that is most likely kept, while no feasible design is known or the front is not surely so.
+
+        Boxes may be too narrow, and a front is of little use before its constraints are known to be kept.
+        """
+        scores, because = feasibility_scores(belief), "no feasible design is known"
         if history.has_feasible():
-            return None
-        cell = choose(feasibility_scores(belief) / belief.thetas, belief, affordable, rng)
+            scores, because = scores * unsure_members(belief, SURE)[:, None], "nothing else is left to learn"
+        cell = choose(scores / belief.thetas, belief, affordable, rng)
         if cell is None:
             return None
         objectives = self._missing(history, belief, cell, wanted)
-        why = f"no feasible design is known; this one is feasible with probability {belief.feasible()[cell[0]]:.2g}"
+        why = f"{because}; this one is feasible with probability {belief.feasible()[cell[0]]:.2g}"
         return self._evaluation(history, belief.designs[cell[0]], objectives, initial=False, why=why)
 
     def _proposed(self, history: History, proposal: Proposal, wanted: frozenset[str]) -> Evaluation | Stop:

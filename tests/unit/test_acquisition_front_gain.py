@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -30,7 +31,9 @@ class Untied:
     """A surrogate that knows every design on its own."""
 
 
-def believe(mu, sigma, known, *, models=None, reference=(4.0, 4.0), limits=None, optimised=None, bundles=None):
+def believe(
+    mu, sigma, known, *, models=None, reference=(4.0, 4.0), limits=None, optimised=None, bundles=None, left=math.inf
+):
     """A belief about designs 0, 1, 2, ..., each of them different in every quantity; a model for each quantity."""
     mu, sigma, known = np.array(mu, dtype=float), np.array(sigma, dtype=float), np.array(known, dtype=bool)
     m, n = mu.shape
@@ -52,7 +55,7 @@ def believe(mu, sigma, known, *, models=None, reference=(4.0, 4.0), limits=None,
         limits=limits,
         reference=np.array(reference, dtype=float),
         tolerances=np.zeros(n),
-        left=math.inf,
+        left=left,
         bundles=bundles,
         prices=ones,
         thetas=ones,
@@ -211,3 +214,53 @@ def test_among_many_designs_the_few_that_lack_a_quantity_are_not_moved_by_others
     sigma[:2, 0], known[:2, 0] = 0.5, False
     expected_gains(believe(mu, sigma, known, models=[Asked(np.eye(m)), Untied()]), np.array([0]), (0,))
     assert Asked.count == 2
+
+
+def test_what_is_not_measured_counts_as_worse_when_little_is_left():
+    # With nothing left, the predicted loss of 2 +- 0.5 counts as 2.5 until it is measured.
+    belief = believe([[1, 3], [3, 2]], [[0, 0], [0, 0.5]], [[True, True], [True, False]], left=0.0)
+    before = hypervolume(np.array([[1, 3], [3, 2.5]]), belief.reference)
+    after = [hypervolume(np.array([[1, 3], [3, y]]), belief.reference) for y in (2 - 0.5 * ROOT, 2, 2 + 0.5 * ROOT)]
+    expected = (after[0] + 4 * after[1] + after[2]) / 6 - before
+    assert expected_gains(belief, np.array([1]), (1,)) == pytest.approx([expected])
+    assert expected > 0.4
+
+
+def test_a_measurement_makes_the_predictions_that_are_tied_to_it_surer():
+    mu, sigma = [[1, 3], [2, 2], [9, 9]], [[0, 0], [0, 1], [0, 1]]
+    known = [[True, True], [True, False], [False, False]]
+    half = Tied([[0, 0, 0], [0, 1, 0.6], [0, 0.6, 1]])
+    belief = believe(mu, sigma, known, models=[Tied(np.zeros((3, 3))), half], left=0.0)
+    before = hypervolume(np.array([[1, 3], [2, 3.0]]), belief.reference)
+    # Design 1 moves by 0.6 for each deviation of design 2, and 0.8 of its own deviation is left.
+    moved = [2 + 0.6 * z + 0.8 for z in (-ROOT, 0.0, ROOT)]
+    after = [hypervolume(np.array([[1, 3], [2, y]]), belief.reference) for y in moved]
+    assert expected_gains(belief, np.array([2]), (1,)) == pytest.approx(
+        [(after[0] + 4 * after[1] + after[2]) / 6 - before]
+    )
+
+
+def test_models_that_see_nothing_to_gain_are_doubted():
+    # Both designs are known; the third is believed to be far behind, and may be better by three deviations only.
+    mu, sigma = [[1, 3], [3, 1], [2, 3.9]], [[0, 0], [0, 0], [0, 0.3]]
+    known = [[True, True], [True, True], [True, False]]
+    belief = believe(mu, sigma, known)
+    assert region_gain(belief, np.random.default_rng(0)).max() == 0.0
+    assert expected_gains(belief, np.array([2]), (1,)) == pytest.approx([0.0])
+    scores = front_gain(belief, np.random.default_rng(0))
+    assert np.argwhere(scores > 0.0).tolist() == [[2, 1]]
+
+
+def test_a_design_that_seems_feasible_is_confirmed_before_all_others():
+    # Nothing is known to keep the limit of 0. Design 1 seems to, and one quantity of it is missing; design 2 lacks two.
+    belief = believe(
+        [[1, 3, 5], [2, 2, -3], [3, 1, -3]],
+        [[0, 0, 0], [0, 0, 1], [0, 1, 1]],
+        [[True, True, True], [True, True, False], [True, False, False]],
+        optimised=(0, 1),
+        limits=[math.inf, math.inf, 0.0],
+    )
+    belief = replace(belief, open=~belief.known)
+    assert np.argwhere(front_gain(belief, np.random.default_rng(0)) > 0.0).tolist() == [[1, 2]]
+    kept = replace(belief, mu=np.array([[1, 3, -5.0], [2, 2, -3], [3, 1, -3]]))
+    assert (front_gain(kept, np.random.default_rng(0))[2] > 0.0).any()

@@ -50,6 +50,7 @@ def test_the_reference_waits_for_a_feasible_design() -> None:
         assert all(functions["ms"](design)[0] <= 4.0 for design in front)
         assert min(functions["error"](design)[0] for design in front) < 0.79  # 0.783 is the least that is legal
         assert min(functions["joules"](design)[0] for design in front) < 0.01
+        assert study.summary().hypervolume > 0
 
 
 def test_pal_measures_a_constraint_that_is_in_doubt_although_the_objectives_are_known() -> None:

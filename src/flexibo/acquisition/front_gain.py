@@ -11,19 +11,25 @@ Let z be the standard normal surprise of the outcome. The mean of a design i bec
 with the covariance c_j; that of x becomes mu_j(x) + z sigma_j(x). The expectation over z is a sum over a few nodes.
 
 Differences from these papers:
-- The front is that of the measured designs and x, not the best that any design of the space might make. So the last
-  evaluations of a budget confirm what is to be reported, without a switch and without knowing that they are the last.
+- The front is that of the measured designs and x, not the best that any design of the space might make.
+- What is not measured counts as a little worse than its mean, by `caution` deviations, which grow as the budget runs
+  out. So the last evaluations confirm what is to be reported, without a switch.
 - Nothing is searched or drawn: candidates are scored exactly up to the nodes, those that would add most if nothing
   else moved. All score a tenth of their region gain (`flexibo.acquisition.flexibo`) as well: it is a volume too,
   and says where something may be that one evaluation does not show.
-- A limit is a limit on means: a design whose mean breaks one is not on the front. A surprise moves the means of limited
+- Where no evaluation is expected to add a ten-thousandth of the front's hypervolume, the models say that the search is
+  over. They may be too sure of themselves, so what is left of the budget is spent by the region gain alone, with boxes
+  twice as wide: that looks where the models know least.
+- A limit is a limit on these values: a design that breaks one is not on the front. A surprise moves the limited
   quantities as well, so the same gain says what to know a constraint is worth.
+- While no design is known to keep every limit, the one that seems to and is cheapest to confirm is confirmed.
 - An outcome is taken as exact, as if it had no noise.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -32,7 +38,7 @@ from flexibo.arrays import FloatArray, IntArray
 from flexibo.belief import Belief
 from flexibo.pareto import hypervolumes, improvements, non_dominated
 from flexibo.pareto.goals import Goals
-from flexibo.pareto.region import alive_and_fronts
+from flexibo.pareto.region import alive_and_fronts, pareto_region
 
 SHORT_LIST = 40
 """So many measured and as many new designs of each bundle are looked at closely; with more objectives, fewer."""
@@ -40,15 +46,26 @@ MANY = 1000
 """Among more designs, a quantity that nineteen of twenty have measured moves only at the one that is asked about."""
 CURIOSITY = 0.1
 """What a volume of the Pareto region counts beside the same volume of the front."""
+NEGLIGIBLE = 1e-4
+"""If nothing is expected to add more than this share of the front's hypervolume, the models are doubted."""
+DOUBT = 2.0
+"""Where models are doubted, the boxes that say where the front may be are so many times as wide."""
+HALF_CAUTIOUS = 1.0
+"""When the budget pays so many more designs, what is not measured counts as half a deviation worse than its mean."""
 
 
 def front_gain(belief: Belief, rng: np.random.Generator) -> FloatArray:
     """What every candidate and bundle is expected to add to the hypervolume of the front (m, b)."""
+    first = _first_feasible(belief)
+    if first is not None:
+        return np.where(np.arange(len(belief.mu))[:, None] == first, belief.open, 0.0)
     scores = CURIOSITY * region_gain(belief, rng)
     for b, bundle in enumerate(belief.bundles):
         rows = _short_list(belief, b)
         if len(rows):
             scores[rows, b] += expected_gains(belief, rows, bundle)
+    if scores[belief.open].max(initial=0.0) < NEGLIGIBLE * _volume(belief):
+        return _doubting_gain(belief, rng)
     return scores
 
 
@@ -63,13 +80,16 @@ def expected_gains(belief: Belief, rows: IntArray, bundle: tuple[int, ...]) -> F
     goals = Goals.of(len(belief.limits), belief.optimised, belief.limits)
     nodes, weights = surprises(len(bundle))
     members = _members(belief, goals, float(np.abs(nodes).max()))
-    before = hypervolumes(goals.corners(belief.mu[members])[None], belief.reference)[0]
+    losses, k = _cautious(belief), caution(belief.left)
+    before = hypervolumes(goals.corners(losses[members])[None], belief.reference)[0]
     after = np.empty((len(rows), len(nodes), len(members) + 1, len(belief.limits)))
-    after[:, :, :-1] = belief.mu[members]
-    after[:, :, -1] = belief.mu[rows, None]
+    after[:, :, :-1] = losses[members]
+    after[:, :, -1] = losses[rows, None]
     for j, surprise in zip(bundle, nodes.T, strict=True):
-        after[:, :, :-1, j] += surprise[:, None] * _shifts(belief, j, rows, members)[:, None]
-        after[:, :, -1, j] += surprise * belief.sigma[rows, j, None]
+        shifts, own = _shifts(belief, j, rows, members), belief.sigma[members, j]
+        surer = own - np.sqrt(np.maximum(own**2 - shifts**2, 0.0))
+        after[:, :, :-1, j] += surprise[:, None] * shifts[:, None] - k * surer[:, None]
+        after[:, :, -1, j] += (surprise - k) * belief.sigma[rows, j, None]
     fronts = goals.corners(after.reshape(-1, after.shape[-1])).reshape(-1, len(members) + 1, len(goals.optimised))
     volumes = hypervolumes(fronts, belief.reference).reshape(len(rows), len(nodes))
     return np.asarray(np.maximum(volumes @ weights - before, 0.0))
@@ -93,6 +113,55 @@ def surprises(k: int) -> tuple[FloatArray, FloatArray]:
     return nodes, np.array([1.0 - k / square] + [0.5 / square] * (2 * k))
 
 
+def caution(left: float) -> float:
+    """By how many deviations what is not measured counts as worse than its mean, if so many designs can still be paid.
+
+    A study without a budget has time to find out, and takes means as they are.
+
+    >>> [round(caution(left), 2) for left in (math.inf, 9.0, 1.0, 0.0)]
+    [0.0, 0.1, 0.5, 1.0]
+    """
+    return 1.0 / (1.0 + max(left, 0.0) / HALF_CAUTIOUS)
+
+
+def _volume(belief: Belief) -> float:
+    """The hypervolume of the front as it is."""
+    goals = Goals.of(len(belief.limits), belief.optimised, belief.limits)
+    present = goals.corners(_cautious(belief)[belief.known.any(axis=1)])
+    return float(hypervolumes(present[non_dominated(present)][None], belief.reference)[0])
+
+
+def _doubting_gain(belief: Belief, rng: np.random.Generator) -> FloatArray:
+    """The region gain (m, b) with boxes that are `DOUBT` times as wide, shrunk as its region to the true one."""
+    lower = belief.mu - DOUBT * (belief.mu - belief.lower)
+    upper = belief.mu + DOUBT * (belief.upper - belief.mu)
+    region = pareto_region(lower, upper, belief.reference, optimised=belief.optimised, limits=belief.limits)
+    gains = region_gain(replace(belief, lower=lower, upper=upper, region=region), rng)
+    if belief.region is None or belief.region.is_gone or region.is_gone:
+        return gains
+    return belief.region.volume / region.volume * gains
+
+
+def _first_feasible(belief: Belief) -> int | None:
+    """The design to confirm before all others, while none is known to keep every limit; None if there is no such.
+
+    It is the one of those that seem feasible, and were measured in something, that costs least to measure wholly. A
+    study with limits then has a design that is known to be good, however well all of them are predicted.
+    """
+    if not np.isfinite(belief.limits).any() or belief.incumbents().any():
+        return None
+    likely = np.flatnonzero(belief.known.any(axis=1) & belief.open.any(axis=1) & (belief.feasible() > 0.5))
+    if not len(likely):
+        return None
+    price = np.where(belief.open[likely], belief.prices[likely], 0.0).sum(axis=1)
+    return int(likely[np.argmin(price)])
+
+
+def _cautious(belief: Belief) -> FloatArray:
+    """The losses (m, n) that the candidates count with."""
+    return belief.mu + caution(belief.left) * belief.sigma
+
+
 def _short_list(belief: Belief, b: int) -> IntArray:
     """The candidates (r,) that add most per cost if a bundle is measured there and nothing else moves."""
     alive = np.ones(len(belief.mu), dtype=bool) if belief.region is None else belief.region.alive
@@ -109,13 +178,14 @@ def _short_list(belief: Belief, b: int) -> IntArray:
 def _lone_gains(belief: Belief, rows: IntArray, bundle: tuple[int, ...]) -> FloatArray:
     """What the outcomes at some candidates (r,) are expected to add to the front as it is, each on its own."""
     goals = Goals.of(len(belief.limits), belief.optimised, belief.limits)
-    present = goals.corners(belief.mu[belief.known.any(axis=1)])
+    losses = _cautious(belief)
+    present = goals.corners(losses[belief.known.any(axis=1)])
     front = np.unique(present[non_dominated(present)], axis=0)
     front = front[np.isfinite(front).all(axis=1)]
     gains = np.zeros(len(rows))
     for surprise, weight in zip(*surprises(len(bundle)), strict=True):
-        outcome = belief.mu[rows]
-        outcome[:, bundle] += surprise * belief.sigma[rows][:, bundle]
+        outcome = losses[rows]
+        outcome[:, bundle] = belief.mu[rows][:, bundle] + surprise * belief.sigma[rows][:, bundle]
         outcome = goals.corners(outcome)
         legal = np.isfinite(outcome).all(axis=1)
         gains[legal] += weight * improvements(outcome[legal], front, belief.reference)
@@ -126,7 +196,7 @@ def _members(belief: Belief, goals: Goals, reach: float) -> IntArray:
     """The candidates (s,) that the front is taken from, but for those that no surprise up to `reach` brings to it."""
     touched = np.flatnonzero(belief.known.any(axis=1))
     spread = reach * belief.sigma[touched]
-    best, worst = goals.corners(belief.mu[touched] - spread), goals.corners(belief.mu[touched] + spread)
+    best, worst = goals.corners(belief.mu[touched] - spread), goals.corners(_cautious(belief)[touched] + spread)
     return touched[alive_and_fronts(best, worst)[0]]
 
 
