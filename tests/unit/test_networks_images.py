@@ -80,7 +80,7 @@ def lenet_count(design: dict[str, int]) -> int:
 
 def fire(inputs: int, f: int) -> int:
     squeeze = f // 4
-    return dense(inputs, squeeze) + dense(squeeze, f) + (9 * squeeze * f + f)
+    return normed(1, inputs, squeeze) + normed(1, squeeze, f) + normed(3, squeeze, f)
 
 
 def squeezenet_count(design: dict[str, int]) -> int:
@@ -88,7 +88,7 @@ def squeezenet_count(design: dict[str, int]) -> int:
     a, b, c = design["filters_fire_1"], design["filters_fire_2"], design["filters_fire_block"]
     group_1 = fire(stem, a) + 2 * fire(2 * a, a)
     group_2 = fire(2 * a, b) + 3 * fire(2 * b, b)
-    return size**2 * CHANNELS * stem + stem + group_1 + group_2 + fire(2 * b, c) + dense(2 * c, CLASSES)
+    return normed(size, CHANNELS, stem) + group_1 + group_2 + fire(2 * b, c) + dense(2 * c, CLASSES)
 
 
 def resnet_count(design: dict[str, int], *, stem_size: int = 3, classes: int = CLASSES) -> int:
@@ -238,13 +238,27 @@ def test_lenet_halves_the_image_after_each_of_its_first_three_layers() -> None:
 
 
 def test_a_fire_module_puts_its_1x1_channels_before_its_3x3_channels_and_rectifies_both() -> None:
-    module = squeezenet.Fire(5, 8)
+    module = squeezenet.Fire(5, 8).eval()
     x = torch.randn(1, 5, 6, 6)
-    squeezed = module.squeeze(x).clamp(min=0)
-    expected = torch.cat([module.expand_1(squeezed), module.expand_3(squeezed)], 1).clamp(min=0)
-    assert module.squeeze.out_channels == 2
-    assert torch.equal(module(x), expected)
+    squeezed = module.squeeze(x)
+    fresh = 1 / (1 + module.normalise.eps) ** 0.5  # what a normalisation that has seen nothing multiplies by
+    expected = fresh * torch.cat([module.expand_1(squeezed), module.expand_3(squeezed)], 1).clamp(min=0)
+    assert squeezed.shape[1] == 2
+    assert (squeezed >= 0).all()
+    assert torch.allclose(module(x), expected)
     assert (module(x) == 0).any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_squeezenet_as_narrow_as_can_be_is_not_dead_from_the_start(seed: int) -> None:
+    # One filter in every squeeze layer: nothing goes round it, and without normalisation most such networks are mute.
+    torch.manual_seed(seed)
+    design = {name: 3 if "size" in name else 4 for name in NETWORKS["squeezenet"]}
+    model = without_dropout(squeezenet.build(design, channels=CHANNELS, classes=CLASSES))
+    outputs = model(images(16, 16))
+    assert (outputs.std(0) > 0.01).any()
+    outputs.square().sum().backward()
+    assert model[0][0].weight.grad.abs().max() > 0
 
 
 def test_the_head_sees_the_average_of_each_channel() -> None:
