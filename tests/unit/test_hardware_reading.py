@@ -268,6 +268,67 @@ def test_the_spread_is_the_interquartile_range_over_the_median() -> None:
     assert reading.n_inferences == 5
 
 
+def held_up(world: World, seconds: float, until: float) -> Callable[[], None]:
+    """Work whose calls take longer, at idle power, until some time: the processor that feeds the device is held up."""
+
+    def work() -> None:
+        if 100.0 + 0.3 < world.now < until:
+            world.pass_time(seconds, world.idle_watts)
+        world.work()
+
+    return work
+
+
+def test_windows_that_disagree_are_followed_by_more() -> None:
+    few, most = {"repeats": 3, "window_seconds": 0.15, "warm_up_seconds": 0.1}, {"most_repeats": 9}
+    readings = []
+    for more in ({}, most):
+        world = World()
+        work = held_up(world, 0.02, until=100.75)
+        readings.append(measure(work, world, count=1, clock=world.clock, **few, **more))
+    short, long = readings
+    assert (short.repeats, long.repeats > 4) == (3, True)
+    assert short.joules > 1.3 * 480 * 0.007
+    assert long.joules == pytest.approx(480 * 0.007, rel=0.03)
+
+
+def test_windows_that_agree_are_not_followed_by_more() -> None:
+    world = World()
+    assert read(world, repeats=3, most_repeats=9, window_seconds=0.15).repeats == 3
+
+
+def test_windows_that_never_agree_end_at_the_most_that_there_may_be() -> None:
+    world, watts = World(step=0.001, call_seconds=0.2), iter([100.0, 900.0] * 50)
+    reading = measure(
+        lambda: world.pass_time(0.2, next(watts)),
+        world,
+        count=1,
+        repeats=3,
+        most_repeats=6,
+        window_seconds=0.19,
+        clock=world.clock,
+    )
+    assert reading.repeats == 6
+
+
+@pytest.mark.parametrize("was_on", [True, False])
+def test_garbage_is_not_collected_while_work_is_measured(was_on: bool) -> None:
+    world, seen = World(), []
+
+    def work() -> None:
+        seen.append(gc.isenabled())
+        world.work()
+
+    before = gc.isenabled()
+    try:
+        (gc.enable if was_on else gc.disable)()
+        measure(work, world, count=1, repeats=1, clock=world.clock)
+        assert gc.isenabled() == was_on
+    finally:
+        (gc.enable if before else gc.disable)()
+    assert not any(seen)
+
+
 def test_idle_power_is_reported_beside_and_taken_off() -> None:
     reading = read(World(), idle_watts=80.0)
     assert reading.joules == pytest.approx(480 * 0.007 / 32, rel=0.01)

@@ -9,6 +9,10 @@ and the energy of a window of work is wrong by up to one step over the window's 
   Five steps are enough then. A window is lengthened where that time would be more than 5 % of it. Work whose single
   call takes longer than a step cannot be stopped at one; its windows last 20 steps instead.
 
+Windows that disagree, because something held up the processor that feeds the device, may be followed by more, so that
+the median is one of undisturbed windows. Python's garbage collector, which stops a process for a tenth of a second, is
+off meanwhile.
+
 A limit bounds what a reading takes, for work of which a single call may last a minute: there are as many windows as fit
 and at least one, which then is a single call. Where not even two calls fit, the first one is the reading, though it
 was not warm.
@@ -16,9 +20,11 @@ was not warm.
 
 from __future__ import annotations
 
+import gc
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median, quantiles
@@ -30,6 +36,8 @@ SHORTEST_WINDOW_SECONDS = 0.2
 STEPS_PER_WINDOW = 20
 STEPS_PER_AWAITED_WINDOW = 5
 LOOKS_PER_STEP = 20
+UNSTEADY = 0.05
+"""Windows disagree when the interquartile range of their joules is more than this share of the median."""
 # A counter that rests this many windows long, and this many of its steps, has stopped.
 PATIENT_WINDOWS = 3
 PATIENT_STEPS = 20
@@ -80,6 +88,7 @@ def measure(
     *,
     count: int,
     repeats: int = 10,
+    most_repeats: int | None = None,
     window_seconds: float | None = None,
     warm_up_seconds: float = 0.5,
     limit_seconds: float | None = None,
@@ -96,6 +105,7 @@ def measure(
         meter: What counts joules.
         count: How many inferences one call of `work` is.
         repeats: How many windows there are, unless the limit allows fewer.
+        most_repeats: How many there may be while they disagree; None is no more than `repeats`.
         window_seconds: How long a window lasts at least; by default what the meter needs.
         warm_up_seconds: How long the work runs before the first window.
         limit_seconds: How long the whole reading may take, unless a single call lasts longer; None is without limit.
@@ -108,13 +118,15 @@ def measure(
         MeterStoppedError: The meter does not rise.
         MeterError: The meter cannot be read, or it fell.
     """
-    _check(count=count, repeats=repeats)
+    most = repeats if most_repeats is None else most_repeats
+    _check(count=count, repeats=repeats, most_repeats=most)
     _check_seconds(window_seconds, warm_up_seconds, idle_watts, limit_seconds)
     start = clock()
     run = _Run(work, meter, clock, synchronise)
     end = math.inf if limit_seconds is None else start + limit_seconds
-    call_seconds, marks = run.marks(repeats, window_seconds, warm_up_seconds, end)
-    windows = [_Window(after, before, count) for before, after in pairwise(marks)]
+    with _without_collections():
+        call_seconds, marks = run.marks(repeats, most, window_seconds, warm_up_seconds, end)
+    windows = _windows(marks, count)
     joules = [window.joules for window in windows]
     return EnergyReading(
         joules=median(joules),
@@ -211,12 +223,13 @@ class _Run:
         self._waits_for_steps = False
 
     def marks(
-        self, repeats: int, window_seconds: float | None, warm_up_seconds: float, end: float
+        self, repeats: int, most: int, window_seconds: float | None, warm_up_seconds: float, end: float
     ) -> tuple[float, list[_Mark]]:
         """The time of one call, and where windows begin and end; at least one lies between them.
 
         Args:
-            repeats: How many windows there are at most.
+            repeats: How many windows there are at most, if they agree.
+            most: How many there are at most, if they do not.
             window_seconds: How long each lasts at least.
             warm_up_seconds: How long the work runs before them.
             end: No window begins that would end after this time.
@@ -234,7 +247,7 @@ class _Run:
         call_seconds = self._warm_up(before.seconds + warm_up_seconds, times)
         self._pace(window_seconds, call_seconds)
         marks = [self._begin()]
-        while len(marks) <= repeats:
+        while len(marks) <= repeats or (len(marks) <= most and _disagree(marks)):
             marks.append(self._window(marks[-1]))
             if 2 * marks[-1].seconds - marks[-2].seconds > end:
                 break
@@ -338,6 +351,27 @@ class _Run:
             )
         self._last_joules = joules
         return joules
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """A context in which Python collects no garbage, as in `timeit`."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _windows(marks: list[_Mark], count: int) -> list[_Window]:
+    return [_Window(after, before, count) for before, after in pairwise(marks)]
+
+
+def _disagree(marks: list[_Mark]) -> bool:
+    spread = _spread([window.joules for window in _windows(marks, 1)])
+    return spread is not None and spread > UNSTEADY
 
 
 def _spread(joules: list[float]) -> float | None:

@@ -17,8 +17,13 @@ from flexibo.words import one_line
 Design = Mapping[str, Any]
 
 QUICK_SECONDS = 2.0
-"""One window of a recording: twenty moves of a counter that moves ten times a second."""
+"""One reading of a recording: twenty moves of a counter that moves ten times a second."""
+PARTS = 5
+"""A recording's reading is the median of so many windows, or fewer where they would not last two steps of the meter."""
+MOST_PARTS = 3
+"""So many times as many windows are read where they disagree."""
 LONGEST_WARM_UP_SECONDS = 0.5
+WARM_UP_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,7 @@ class Bench:
         seed: Of initial weights and of the training.
         longest_seconds: How long an evaluation of a study may take: what would take longer here is not begun, and a
             reading makes as many repeats as fit. None is without limit.
-        window_seconds: How long the one window of a recorded reading lasts.
+        window_seconds: How long a recorded reading lasts, all its windows together.
     """
 
     entry: Entry
@@ -63,7 +68,14 @@ class Bench:
         cost = trained.seconds if self.store is None else trained.cost_seconds
         return float(trained.error_percent), float(cost)
 
-    def inference(self, design: Design, *, repeats: int = 10, window_seconds: float | None = None) -> EnergyReading:
+    def inference(
+        self,
+        design: Design,
+        *,
+        repeats: int = 10,
+        window_seconds: float | None = None,
+        most_repeats: int | None = None,
+    ) -> EnergyReading:
         """What running the design's network costs.
 
         Its weights are fresh even where there are trained ones: the reading then depends on the options that it is said
@@ -77,7 +89,11 @@ class Bench:
         if self.longest_seconds is not None:
             self._check_reading(design, self.longest_seconds)
         what = f"to run {self.entry.name} with {dict(design)} on {self.platform.device}"
-        return within_memory(lambda: self._read(design, repeats, window_seconds), what)
+        return within_memory(lambda: self._read(design, repeats, window_seconds, most_repeats or repeats), what)
+
+    def is_trained(self, network: Design) -> bool:
+        """Whether the store knows how the training of this network ended."""
+        return self.store is not None and self.store.has(self.task, self._of_network(network), seed=self.seed)
 
     def warm_up(self, network: Design) -> None:
         """One step of a training that is thrown away: a process's first one imports and compiles for seconds."""
@@ -100,8 +116,21 @@ class Bench:
         }
 
     def reading(self, network: Design, deployment: Design) -> dict[str, float]:
-        """For a recording: one long window."""
-        found = self.inference({**network, **deployment}, repeats=1, window_seconds=self.window_seconds)
+        """For a recording: the median of a few short windows, of three times as many where they disagree.
+
+        A single window takes in whatever disturbs it: where the processor starts kernels one by one, and is held up, a
+        window of 0.6 s came out at half as much again.
+        """
+        step = self.meter.update_seconds
+        part = max(2 * step, self.window_seconds / PARTS)
+        repeats = max(1, round(self.window_seconds / part))
+        # A window ends at the first step after its time: half a step less makes it as long as wanted.
+        found = self.inference(
+            {**network, **deployment},
+            repeats=repeats,
+            window_seconds=part - step / 2,
+            most_repeats=MOST_PARTS * repeats,
+        )
         return {
             "energy_joules": found.joules,
             "latency_ms": 1000 * found.call_seconds,
@@ -109,12 +138,13 @@ class Bench:
             "reading_seconds": found.seconds_total,
         }
 
-    def _read(self, design: Design, repeats: int, window_seconds: float | None) -> EnergyReading:
+    def _read(self, design: Design, repeats: int, window_seconds: float | None, most: int) -> EnergyReading:
         import torch
 
         wanted = {knob.name: design[knob.name] for knob in self.knobs}
         with settings(self.knobs, wanted, machine=self.platform.machine, journal=self.journal):
-            with torch.random.fork_rng():
+            # Drawn where they are needed: a processor takes seconds over the weights of a wide network.
+            with torch.random.fork_rng(), torch.device(self.platform.device):
                 torch.manual_seed(self.seed)
                 model = self.task.build(self._of_network(design))
             inputs = partial(self.task.inputs, self._of_network(design))
@@ -124,8 +154,9 @@ class Bench:
                     self.meter,
                     count=ready.count,
                     repeats=repeats,
+                    most_repeats=most,
                     window_seconds=window_seconds,
-                    warm_up_seconds=min(LONGEST_WARM_UP_SECONDS, (window_seconds or QUICK_SECONDS) / 2),
+                    warm_up_seconds=_warm_up_seconds(repeats, window_seconds),
                     limit_seconds=self.longest_seconds,
                     synchronise=ready.synchronise,
                 )
@@ -157,3 +188,10 @@ class Bench:
 
     def _of_network(self, design: Design) -> dict[str, Any]:
         return {name: design[name] for name in self.entry.options}
+
+
+def _warm_up_seconds(repeats: int, window_seconds: float | None) -> float:
+    """A quarter of the reading that follows; where its length is the meter's to say, the longest."""
+    if window_seconds is None:
+        return LONGEST_WARM_UP_SECONDS
+    return min(LONGEST_WARM_UP_SECONDS, WARM_UP_SHARE * repeats * window_seconds)
