@@ -128,6 +128,39 @@ class TestWithTorch:
         assert table.heading["settings"]["dataset"] == "mnist"
         assert set(table.heading["versions"]) == {"flexibo", "numpy", "python", "torch"}
 
+    def test_what_the_store_has_is_read_before_more_is_trained(
+        self, data: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from flexibo.systems import bench
+        from flexibo.systems.recording import session
+
+        monkeypatch.setattr(LinuxCpu, "meter", lambda self: FakeMeter())
+        monkeypatch.setattr(bench, "QUICK_SECONDS", 0.05)
+        asked: list[int] = []
+        monkeypatch.setattr(session, "train_ahead", lambda wishes, networks, jobs, is_over: asked.append(len(networks)))
+        arguments = ["record", "lenet", "--data", str(data), "--platform", "linux-cpu", "--models", "kept"]
+        grid = ["--networks", "2", "--deployments", "1", "--again", "0", "--epochs", "1", "--window", "0.1"]
+        narrow = [word for layer in range(1, 5) for word in ("--at-most", f"filters_{layer}=16")]
+        assert call(*arguments, *grid, *narrow, "--out", "a.csv.gz", "--jobs", "2").exit_code == 0
+        assert asked == [2]
+        again = call(*arguments, *grid, *narrow, "--out", "b.csv.gz", "--jobs", "2")
+        assert (again.exit_code, asked) == (0, [2])
+        finish = call("record", "lenet", "--out", "b.csv.gz", "--finish")
+        assert "of 2 of 2 networks" in finish.stdout
+
+    def test_only_wanted_values_are_recorded(self, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(LinuxCpu, "meter", lambda self: FakeMeter())
+        arguments = ["record", "lenet", "--data", str(data), "--platform", "linux-cpu", "--out", "t.csv.gz"]
+        grid = ["--networks", "1", "--deployments", "9", "--again", "0", "--epochs", "1", "--window", "0.1"]
+        narrow = [word for layer in range(1, 5) for word in ("--only", f"filters_{layer}=16")]
+        wanted = ["--only", "batch=1,4", "--only", "threads=1", "--only", "precision=fp32"]
+        assert call(*arguments, *grid, *narrow, *wanted).exit_code == 0
+        rows = read_table(data / "t.csv.gz").rows
+        assert {row["batch"] for row in rows} == {1, 4}
+        assert {(row["filters_1"], row["filters_4"], row["threads"]) for row in rows} == {(16, 16, 1)}
+        unknown = call(*arguments, *grid, "--only", "bach=1")
+        assert "did you mean 'batch'" in str(unknown.exception)
+
     def test_a_bare_machine_records_the_same(
         self, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +13,10 @@ import pytest
 from flexibo.errors import DesignError, FlexiBOError, InvalidValueError
 from flexibo.systems.assemble import Wishes, assembled
 from flexibo.systems.recording.ahead import check_jobs, train_ahead
-from flexibo.systems.recording.journal import Journal, opened
-from flexibo.systems.recording.plan import Plan, capped, largest_values, planned
-from flexibo.systems.recording.recorder import record, recorded
+from flexibo.systems.recording.journal import Journal, left_behind, opened
+from flexibo.systems.recording.plan import Plan, capped, largest_values, narrowed, plan_from, planned, wanted_values
+from flexibo.systems.recording.recorder import complete, record, recorded
+from flexibo.systems.recording.session import finished
 from flexibo.systems.recording.table import RecordedTable, read_table, write_table
 
 NETWORK = {"filters": (16, 32, 64), "filter_size": (1, 3)}
@@ -98,6 +100,24 @@ def test_a_largest_value_that_is_none_is_refused(wrong: str) -> None:
         largest_values([wrong])
 
 
+def test_only_the_wanted_values_are_drawn() -> None:
+    wanted = wanted_values(["batch=4", "cuda_graphs=true,False", "other=1"])
+    assert narrowed(DEPLOYMENT, wanted) == {"batch": (4,), "precision": ("fp32", "bf16"), "cuda_graphs": (False, True)}
+    with pytest.raises(InvalidValueError, match="Unknown value of option 'precision' 'bf32'; did you mean 'fp32'"):
+        narrowed(DEPLOYMENT, {"precision": ("bf32",)})
+
+
+@pytest.mark.parametrize("wrong", ["batch", "batch=", "=4", "batch=,"])
+def test_wanted_values_that_are_none_are_refused(wrong: str) -> None:
+    with pytest.raises(InvalidValueError, match="write OPTION=VALUE,VALUE"):
+        wanted_values([wrong])
+
+
+def test_a_plan_is_made_again_from_its_plain_values() -> None:
+    plan = plan_of(data="abc")
+    assert plan_from(json.loads(json.dumps(plan.plain))) == plan
+
+
 def test_several_at_a_time_need_a_folder_that_keeps_the_models() -> None:
     wishes = Wishes("lenet", Path("data"), models=None)
     check_jobs(1, wishes)
@@ -162,6 +182,53 @@ def test_a_recording_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> No
     assert record(plan, again, bench)
     assert bench.trained == list(plan.networks)
     assert len(bench.read) == len(plan.networks) * len(plan.deployments)
+
+
+def stopped(folder: Path, n_measurements: int) -> tuple[Plan, Journal]:
+    plan = plan_of(again=0)
+    journal, left = Journal(folder / "t.csv.gz.partial", plan, HEADING), iter([False] * n_measurements + [True])
+    record(plan, journal, FakeBench(), is_over=lambda: next(left))
+    return plan, journal
+
+
+def test_networks_that_are_named_are_measured_and_no_others(tmp_path: Path) -> None:
+    plan, bench = plan_of(again=0), FakeBench()
+    journal = Journal(tmp_path / "j", plan, HEADING)
+    assert record(plan, journal, bench, among=[3, 1])
+    assert bench.trained == [plan.networks[1], plan.networks[3]]
+    assert complete(plan, journal) == [1, 3]
+
+
+def test_a_network_is_complete_when_nothing_of_it_is_left(tmp_path: Path) -> None:
+    assert complete(*stopped(tmp_path, 4 + 4 + 3)) == [0, 1]
+
+
+def test_what_is_complete_of_a_stopped_recording_becomes_a_table_on_any_machine(tmp_path: Path) -> None:
+    plan, _ = stopped(tmp_path, 4 + 4 + 3)
+    assert finished(tmp_path / "t.csv.gz") == (2, 4)
+    table = read_table(tmp_path / "t.csv.gz")
+    assert len(table.rows) == 2 * len(plan.deployments)
+    assert {tuple(row[name] for name in NETWORK) for row in table.rows} == {
+        tuple(network.values()) for network in plan.networks[:2]
+    }
+    assert (table.heading["networks_planned"], table.heading["machine"]) == (4, "a board")
+    places = [place for places in table.heading["trained_on"].values() for place in places]
+    assert set(places) <= {0, 1}
+    # It can still be gone on with.
+    plan_again, journal = left_behind(tmp_path / "t.csv.gz.partial")
+    assert record(plan_again, journal, FakeBench())
+
+
+def test_a_recording_with_too_little_to_make_a_table_of_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InvalidValueError, match="cannot be read: No such file"):
+        finished(tmp_path / "t.csv.gz")
+    (tmp_path / "t.csv.gz.partial").write_text("hello\n")
+    with pytest.raises(InvalidValueError, match="does not say what was planned"):
+        finished(tmp_path / "t.csv.gz")
+    (tmp_path / "t.csv.gz.partial").unlink()
+    stopped(tmp_path, 5)
+    with pytest.raises(InvalidValueError, match="1 networks in .* are complete; a table needs at least two"):
+        finished(tmp_path / "t.csv.gz")
 
 
 def test_a_line_that_a_kill_cut_short_is_measured_again(tmp_path: Path) -> None:

@@ -44,10 +44,17 @@ def record(
         list[str] | None,
         typer.Option(metavar="OPTION=VALUE", help="Draw no larger value of this option, as in filters_1=64."),
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OPTION=VALUE,VALUE", help="Draw these values of an option alone, as in batch=16,256."),
+    ] = None,
     jobs: Annotated[
         int, typer.Option(min=1, help="Train so many networks at a time, before the readings; needs --models.")
     ] = 1,
     time: Annotated[str, typer.Option(help="Stop after this time, as in 9m; called again, it goes on.")] = "30d",
+    finish: Annotated[
+        bool, typer.Option("--finish", help="Measure nothing: write the table of the networks that are complete.")
+    ] = False,
     seed: Seed = 0,
 ) -> None:
     """Measure drawn networks in drawn deployments, all combinations: a table to replay without the hardware.
@@ -57,9 +64,14 @@ def record(
     from rich.console import Console
 
     from flexibo.systems.assemble import Wishes
-    from flexibo.systems.recording.plan import largest_values
-    from flexibo.systems.recording.session import Grid, recording
+    from flexibo.systems.recording.plan import largest_values, wanted_values
+    from flexibo.systems.recording.session import Grid, finished, recording
 
+    console, may_take = Console(), seconds(time)
+    if finish:
+        whole, planned = finished(out)
+        console.print(f"The table is {out}, of {whole} of {planned} networks.", highlight=False, markup=False)
+        return
     wishes = Wishes(
         system,
         data_folder(data),
@@ -71,8 +83,7 @@ def record(
         meter=meter,
         seed=seed,
     )
-    console, may_take = Console(), seconds(time)
-    grid = Grid(networks, deployments, again, window, largest_values(at_most or ()))
+    grid = Grid(networks, deployments, again, window, largest_values(at_most or ()), wanted_values(only or ()))
     with (
         interruptible(console, f"the measurements so far are kept in {out}.partial"),
         bar(console, "measurements") as update,

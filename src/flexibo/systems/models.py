@@ -138,6 +138,10 @@ class ModelStore:
             return None
         return stored
 
+    def has(self, task: Task, design: Design, *, seed: int) -> bool:
+        """Whether its training has ended, well or not; the weights are not looked at."""
+        return self._entry(self._name(task, design, seed)) is not None
+
     def failure(self, task: Task, design: Design, *, seed: int) -> str | None:
         """Why training this model failed, if it did."""
         entry = self._entry(self._name(task, design, seed))

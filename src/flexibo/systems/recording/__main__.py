@@ -10,8 +10,8 @@ from pathlib import Path
 from flexibo.errors import FlexiBOError
 from flexibo.systems.assemble import Wishes
 from flexibo.systems.bench import QUICK_SECONDS
-from flexibo.systems.recording.plan import largest_values
-from flexibo.systems.recording.session import Grid, recording
+from flexibo.systems.recording.plan import largest_values, wanted_values
+from flexibo.systems.recording.session import Grid, finished, recording
 from flexibo.words import one_line
 
 UNFINISHED = 3
@@ -35,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--window", type=float, default=QUICK_SECONDS)
     parser.add_argument("--at-most", action="append", default=[], metavar="OPTION=VALUE")
+    parser.add_argument("--only", action="append", default=[], metavar="OPTION=VALUE,VALUE")
+    parser.add_argument("--finish", action="store_true", help="write the table of the networks that are complete")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
@@ -50,8 +52,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         seed=given.seed,
     )
     try:
-        at_most = largest_values(given.at_most)
-        grid = Grid(given.networks, given.deployments, given.again, given.window, at_most)
+        if given.finish:
+            whole, planned = finished(given.out)
+            sys.stdout.write(f"{given.out} is made, of {whole} of {planned} networks.\n")
+            return 0
+        at_most, only = largest_values(given.at_most), wanted_values(given.only)
+        grid = Grid(given.networks, given.deployments, given.again, given.window, at_most, only)
         left = recording(wishes, grid, given.out, seconds=given.seconds, jobs=given.jobs, told=_say)
     except FlexiBOError as error:
         sys.stderr.write("\n".join(map(one_line, f"{parser.prog}: {error}".split("\n"))) + "\n")

@@ -11,7 +11,7 @@ from typing import Any
 
 from flexibo.errors import FlexiBOError, InvalidValueError
 from flexibo.lines import append_line
-from flexibo.systems.recording.plan import Plan
+from flexibo.systems.recording.plan import Plan, plan_from
 
 Cell = tuple[int, int]
 
@@ -39,7 +39,7 @@ class Journal:
             self._read(plan)
         else:
             path.write_bytes(b"")
-            self._append({"plan": plan.fingerprint, "heading": heading})
+            self._append({"plan": plan.fingerprint, "heading": heading, "grid": plan.plain})
 
     def add_error(self, network: int, outcome: dict[str, Any]) -> None:
         """Keep what a training gave."""
@@ -79,6 +79,26 @@ class Journal:
 
     def _append(self, entry: dict[str, Any]) -> None:
         append_line(self._path, json.dumps(entry, separators=(",", ":")).encode())
+
+
+def left_behind(path: Path) -> tuple[Plan, Journal]:
+    """The plan and the journal of a recording that was begun, on whatever machine: nothing is measured with them.
+
+    Raises:
+        InvalidValueError: There is no such file, or it does not say what was planned.
+    """
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise InvalidValueError(f"{path} cannot be read: {error.strerror or error}; record something first.") from error
+    first = _parsed(lines[0]) if lines else None
+    try:
+        plan = plan_from((first or {})["grid"])
+    except (LookupError, TypeError, ValueError):
+        raise InvalidValueError(
+            f"{path} does not say what was planned; finish it with the command that began it."
+        ) from None
+    return plan, Journal(path, plan, {})
 
 
 @contextmanager

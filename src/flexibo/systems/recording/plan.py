@@ -41,6 +41,30 @@ class Plan:
         content = [self.system, self.networks, self.deployments, sorted(self.again), dict(self.settings)]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
 
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The plan as plain values, for a file; `plan_from` makes it again."""
+        networks, deployments = list(self.networks), list(self.deployments)
+        again, settings = sorted(map(list, self.again)), dict(self.settings)
+        return {
+            "system": self.system,
+            "networks": networks,
+            "deployments": deployments,
+            "again": again,
+            "settings": settings,
+        }
+
+
+def plan_from(plain: Mapping[str, Any]) -> Plan:
+    """The plan that `Plan.plain` was made of.
+
+    Raises:
+        KeyError, TypeError, ValueError: It is none.
+    """
+    again = frozenset((int(network), int(deployment)) for network, deployment in plain["again"])
+    networks, deployments = (tuple(map(dict, plain[what])) for what in ("networks", "deployments"))
+    return Plan(str(plain["system"]), networks, deployments, again, dict(plain["settings"]))
+
 
 def drawn(options: Mapping[str, Values], count: int, rng: np.random.Generator) -> tuple[Options, ...]:
     """At most `count` different combinations of option values, all of them where there are no more."""
@@ -82,6 +106,38 @@ def largest_values(given: Sequence[str]) -> dict[str, float]:
         except ValueError:
             raise InvalidValueError(f"--at-most is {text!r}; write OPTION=VALUE, as in filters_1=64.") from None
     return found
+
+
+def wanted_values(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """From what a user types, ``OPTION=VALUE,VALUE``, the values that are wanted of each option, as texts.
+
+    >>> wanted_values(["batch=16,256"])
+    {'batch': ('16', '256')}
+    """
+    found = {}
+    for text in given:
+        name, _, values = text.partition("=")
+        found[name] = tuple(value.strip() for value in values.split(",") if value.strip())
+        if not name or not found[name]:
+            raise InvalidValueError(f"--only is {text!r}; write OPTION=VALUE,VALUE, as in batch=16,256.")
+    return found
+
+
+def narrowed(options: Mapping[str, Values], only: Mapping[str, Sequence[str]]) -> dict[str, Values]:
+    """The options, with the wanted values alone where some are named; names of other options are not looked at.
+
+    >>> narrowed({"batch": (1, 16, 256), "cuda_graphs": (False, True)}, {"batch": ["256"], "cuda_graphs": ["true"]})
+    {'batch': (256,), 'cuda_graphs': (True,)}
+    """
+    return {name: _chosen(name, values, only[name]) if name in only else values for name, values in options.items()}
+
+
+def _chosen(name: str, values: Values, wanted: Sequence[str]) -> Any:
+    known, texts = {str(value).lower(): value for value in values}, {text.lower() for text in wanted}
+    for text in sorted(texts):
+        if text not in known:
+            raise unknown_name(f"value of option {name!r}", text, known)
+    return tuple(value for text, value in known.items() if text in texts)  # in the option's own order
 
 
 def planned(

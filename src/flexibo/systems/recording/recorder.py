@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from flexibo.errors import DesignError
@@ -31,10 +31,11 @@ def record(
     journal: Journal,
     bench: Bench,
     *,
+    among: Collection[int] | None = None,
     is_over: Callable[[], bool] = lambda: False,
     told: Told = lambda done, total, what: None,
 ) -> bool:
-    """Measure what is missing; whether nothing is any more.
+    """Measure what is missing; whether nothing is any more of these networks.
 
     A network that cannot be trained, or not run in some deployment, leaves empty cells: the rest goes on. A fault of
     the machine (a meter that fails, a full disk) is raised: the same call goes on once it is mended.
@@ -43,11 +44,13 @@ def record(
         plan: What is measured.
         journal: What has been measured; every outcome goes there at once.
         bench: What measures.
+        among: The places of the networks that are measured; None: all.
         is_over: Asked before each measurement: whether to stop and let a later call go on.
         told: Hears of every measurement.
     """
     total = len(plan.networks) * (1 + len(plan.deployments))
-    for n, network in enumerate(plan.networks):
+    for n in range(len(plan.networks)) if among is None else sorted(among):
+        network = plan.networks[n]
         if n not in journal.errors:
             if is_over():
                 return False
@@ -65,10 +68,26 @@ def record(
     return True
 
 
-def recorded(plan: Plan, journal: Journal) -> RecordedTable:
-    """The table of what was measured."""
+def complete(plan: Plan, journal: Journal) -> list[int]:
+    """The places of the networks of which nothing is left to measure."""
+    every = range(len(plan.deployments))
+    return [
+        n for n in range(len(plan.networks)) if n in journal.errors and all((n, d) in journal.readings for d in every)
+    ]
+
+
+def recorded(plan: Plan, journal: Journal, among: Sequence[int] | None = None) -> RecordedTable:
+    """The table of what was measured.
+
+    Args:
+        plan: What was to be measured.
+        journal: What was.
+        among: The places of the networks that the table has; None: all.
+    """
+    among = range(len(plan.networks)) if among is None else among
     rows = []
-    for n, network in enumerate(plan.networks):
+    for n in among:
+        network = plan.networks[n]
         for d, deployment in enumerate(plan.deployments):
             measured = {**journal.errors.get(n, {}), **journal.readings.get((n, d), {})}
             rows.append({**network, **deployment, **{name: measured.get(name) for name in MEASURED}})
@@ -84,21 +103,23 @@ def recorded(plan: Plan, journal: Journal) -> RecordedTable:
         "network_options": list(networks),
         "deployment_options": list(deployments),
         "values": values,
-        "trained_on": trained_on(journal),
+        "trained_on": trained_on(journal, among),
+        "networks_planned": len(plan.networks),
     }
     return RecordedTable(heading, tuple(rows))
 
 
-def trained_on(journal: Journal) -> dict[str, list[int]]:
+def trained_on(journal: Journal, among: Sequence[int]) -> dict[str, list[int]]:
     """By machine, which networks were trained there, as their place in the table's order.
 
     A store of models may hand over what another machine has trained. Its time then is that machine's; the table says so
     rather than mix them in silence.
     """
     found: dict[str, list[int]] = {}
-    for n, outcome in sorted(journal.errors.items()):
-        if outcome.get("trained_on"):
-            found.setdefault(str(outcome["trained_on"]), []).append(n)
+    for place, n in enumerate(among):
+        machine = journal.errors.get(n, {}).get("trained_on")
+        if machine:
+            found.setdefault(str(machine), []).append(place)
     return found
 
 

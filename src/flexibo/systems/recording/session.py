@@ -12,13 +12,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from flexibo.errors import InvalidValueError
+from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.systems.assemble import Wishes, assembled
 from flexibo.systems.bench import QUICK_SECONDS, Bench
 from flexibo.systems.recording.ahead import check_jobs, train_ahead
-from flexibo.systems.recording.journal import Journal, opened
-from flexibo.systems.recording.plan import Plan, capped, planned
-from flexibo.systems.recording.recorder import Told, record, recorded
+from flexibo.systems.recording.journal import Journal, left_behind, opened
+from flexibo.systems.recording.plan import Plan, capped, narrowed, planned
+from flexibo.systems.recording.recorder import Told, complete, record, recorded
 from flexibo.systems.recording.table import write_table
 
 
@@ -32,6 +32,7 @@ class Grid:
         again: How many combinations are read twice.
         window_seconds: How long a reading's window lasts, at least.
         at_most: The largest value that is drawn of some options of the network; widths decide what a training takes.
+        only: The values, as texts, that are drawn of some options of the network or the platform.
     """
 
     networks: int = 64
@@ -39,6 +40,7 @@ class Grid:
     again: int = 32
     window_seconds: float = QUICK_SECONDS
     at_most: Mapping[str, float] = field(default_factory=dict)
+    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def recording(
@@ -53,6 +55,8 @@ def recording(
 ) -> int:
     """Record until nothing is left or the time is over; how many measurements are left.
 
+    Networks whose models the store has already are read first: what a stopped call has trained is of use at once.
+
     Args:
         wishes: The system, its data, its platform.
         grid: How much is recorded.
@@ -64,10 +68,7 @@ def recording(
         clock: Seconds.
     """
     begin = clock()
-    if out.suffixes[-2:] != [".csv", ".gz"]:
-        raise InvalidValueError(f"The table is {out}; its name must end in .csv.gz.")
-    if out.is_dir():
-        raise InvalidValueError(f"The table is {out}, which is a folder; give the name of a file.")
+    _check_name(out)
     # A recording measures what it was asked to, however long that takes, unless a limit was named.
     longest = math.inf if wishes.longest_seconds is None else wishes.longest_seconds
     wishes = replace(wishes, longest_seconds=longest)
@@ -80,10 +81,41 @@ def recording(
     def is_over() -> bool:
         return clock() - begin > seconds
 
-    with opened(out.with_name(f"{out.name}.partial"), plan, heading) as journal:
-        if jobs > 1:
-            train_ahead(wishes, [n for i, n in enumerate(plan.networks) if i not in journal.errors], jobs, is_over)
+    with opened(_partial(out), plan, heading) as journal:
+        ready = [n for n, network in enumerate(plan.networks) if n in journal.errors or bench.is_trained(network)]
+        record(plan, journal, bench, among=ready, is_over=is_over, told=told)
+        untrained = [network for n, network in enumerate(plan.networks) if n not in journal.errors]
+        if jobs > 1 and untrained:
+            train_ahead(wishes, untrained, jobs, is_over)
         return _recorded(plan, journal, bench, out, is_over, told)
+
+
+def finished(out: Path) -> tuple[int, int]:
+    """Write the table of the networks that are complete; how many those are, and how many were planned.
+
+    Needs nothing but the journal, and so works on any machine; what is left may still be measured afterwards.
+
+    Raises:
+        InvalidValueError: Nothing was begun, or fewer than two networks are complete.
+    """
+    _check_name(out)
+    plan, journal = left_behind(_partial(out))
+    whole = complete(plan, journal)
+    if len(whole) < 2:
+        raise InvalidValueError(f"{len(whole)} networks in {_partial(out)} are complete; a table needs at least two.")
+    write_table(out, recorded(plan, journal, whole))
+    return len(whole), len(plan.networks)
+
+
+def _partial(out: Path) -> Path:
+    return out.with_name(f"{out.name}.partial")
+
+
+def _check_name(out: Path) -> None:
+    if out.suffixes[-2:] != [".csv", ".gz"]:
+        raise InvalidValueError(f"The table is {out}; its name must end in .csv.gz.")
+    if out.is_dir():
+        raise InvalidValueError(f"The table is {out}, which is a folder; give the name of a file.")
 
 
 def _recorded(plan: Plan, journal: Journal, bench: Bench, out: Path, is_over: Callable[[], bool], told: Told) -> int:
@@ -108,12 +140,17 @@ def plan_of(bench: Bench, grid: Grid, wishes: Wishes, made_with: Mapping[str, An
         "task": bench.task.fingerprint,
         "window_seconds": grid.window_seconds,
         "at_most": dict(grid.at_most),
+        "only": {name: list(values) for name, values in grid.only.items()},
         "made_with": dict(made_with),
     }
+    network, deployment = bench.entry.options, bench.platform.options(bench.entry.traits)
+    for name in grid.only:
+        if name not in {**network, **deployment}:
+            raise unknown_name("option", name, {**network, **deployment})
     return planned(
         bench.entry.name,
-        capped(bench.entry.options, grid.at_most),
-        bench.platform.options(bench.entry.traits),
+        narrowed(capped(network, grid.at_most), grid.only),
+        narrowed(deployment, grid.only),
         networks=grid.networks,
         deployments=grid.deployments,
         again=grid.again,
