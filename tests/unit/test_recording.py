@@ -227,7 +227,7 @@ def test_a_recording_with_too_little_to_make_a_table_of_is_a_sentence(tmp_path: 
         finished(tmp_path / "t.csv.gz")
     (tmp_path / "t.csv.gz.partial").unlink()
     stopped(tmp_path, 5)
-    with pytest.raises(InvalidValueError, match="1 networks in .* are complete; a table needs at least two"):
+    with pytest.raises(InvalidValueError, match=r"1 networks in .* are complete; a table needs at least two"):
         finished(tmp_path / "t.csv.gz")
 
 
