@@ -297,6 +297,17 @@ def test_windows_that_agree_are_not_followed_by_more() -> None:
     assert read(world, repeats=3, most_repeats=9, window_seconds=0.15).repeats == 3
 
 
+def test_long_calls_get_fewer_windows_and_not_a_longer_reading() -> None:
+    def lasted(call_seconds: float, **more: int) -> tuple[int, float]:
+        reading = read(World(call_seconds=call_seconds), repeats=3, window_seconds=0.15, warm_up_seconds=0.1, **more)
+        return reading.repeats, reading.seconds_total
+
+    assert lasted(0.04)[0] == lasted(0.001, most_repeats=9)[0] == 3
+    repeats, seconds = lasted(0.04, most_repeats=9)
+    assert repeats == 1
+    assert seconds < 1.3
+
+
 def test_windows_that_never_agree_end_at_the_most_that_there_may_be() -> None:
     world, watts = World(step=0.001, call_seconds=0.2), iter([100.0, 900.0] * 50)
     reading = measure(

@@ -105,7 +105,8 @@ def measure(
         meter: What counts joules.
         count: How many inferences one call of `work` is.
         repeats: How many windows there are, unless the limit allows fewer.
-        most_repeats: How many there may be while they disagree; None is no more than `repeats`.
+        most_repeats: How many there may be while they disagree; None is no more than `repeats`. Where it is given,
+            windows that must be longer than `window_seconds` are fewer instead, but at least one.
         window_seconds: How long a window lasts at least; by default what the meter needs.
         warm_up_seconds: How long the work runs before the first window.
         limit_seconds: How long the whole reading may take, unless a single call lasts longer; None is without limit.
@@ -246,6 +247,9 @@ class _Run:
                 return times[0], self._risen(first, second)
         call_seconds = self._warm_up(before.seconds + warm_up_seconds, times)
         self._pace(window_seconds, call_seconds)
+        if most > repeats and window_seconds is not None:
+            share = min(1.0, window_seconds / self._window_seconds)
+            repeats, most = (max(1, round(share * number)) for number in (repeats, most))
         marks = [self._begin()]
         while len(marks) <= repeats or (len(marks) <= most and _disagree(marks)):
             marks.append(self._window(marks[-1]))

@@ -11,9 +11,9 @@ A fire module of f filters has f of 1 x 1 and f of 3 x 3 in its expand layer, so
 fire module 8.
 
 Differences: all modules of a group are equally wide (the original's grow from 64 to 128 and from 128 to 256). Batch
-normalisation (Ioffe and Szegedy 2015) precedes every rectifier, as in most networks since: without it, squeeze layers of
-a few filters die early, nothing goes round them, and a quarter of the drawn networks never left the error of chance. No
-rectifier follows the last convolution, because a network whose classes are all at zero cannot learn any more.
+normalisation (Ioffe and Szegedy 2015) precedes every rectifier, as in most networks since: without it, squeeze layers
+of a few filters die early, nothing goes round them, and a quarter of the drawn networks never left the error of chance.
+No rectifier follows the last convolution, because a network whose classes are all at zero cannot learn any more.
 """
 
 from __future__ import annotations
