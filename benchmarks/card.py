@@ -1,0 +1,169 @@
+"""The figures of a recorded table's data card: ``python -m benchmarks.card lenet-h200``, or the path of a table.
+
+Everything in a card that is a number comes from here; what a card says besides (what the table is for, what it does not
+show) is written by hand under it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from flexibo.pareto import non_dominated
+from flexibo.systems.recorded import recorded_table
+from flexibo.systems.recording.table import RecordedTable, read_table
+
+RANGES = {
+    "error_percent": "error [%]",
+    "energy_joules": "energy of an inference [J]",
+    "latency_ms": "latency of a batch [ms]",
+    "power_watts": "power [W]",
+    "training_seconds": "training [s]",
+    "reading_seconds": "reading [s]",
+}
+"""What a card gives the range of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """The figures of a table.
+
+    Attributes:
+        name: The table's name.
+        heading: How it was made.
+        networks: How many networks it has.
+        deployments: How many deployments.
+        failed: Combinations without an error or an energy.
+        ranges: By column, the least, the median and the greatest value; those of a network count once.
+        front: The designs that no other one is better than, by error.
+        noise: By how much second readings differ, as shares of the first, least first; without a sign.
+        training_seconds: What all trainings took together, had they run one after the other.
+        reading_seconds: What all readings took, without second ones.
+    """
+
+    name: str
+    heading: Mapping[str, Any]
+    networks: int
+    deployments: int
+    failed: int
+    ranges: Mapping[str, tuple[float, float, float]]
+    front: tuple[Mapping[str, Any], ...]
+    noise: tuple[float, ...]
+    training_seconds: float
+    reading_seconds: float
+
+
+def card_of(name: str, table: RecordedTable) -> Card:
+    """The figures of a table."""
+    networks = {_of(row, table.network_options): row for row in table.rows}
+    deployments = {_of(row, table.deployment_options) for row in table.rows}
+    whole = [row for row in table.rows if row["error_percent"] is not None and row["energy_joules"] is not None]
+    ranges = {}
+    for column in RANGES:
+        per_network = column in ("error_percent", "training_seconds")
+        values = _known(networks.values() if per_network else table.rows, column)
+        ranges[column] = (min(values), median(values), max(values))
+    again = [row for row in whole if row["energy_joules_again"] is not None]
+    return Card(
+        name=name,
+        heading=table.heading,
+        networks=len(networks),
+        deployments=len(deployments),
+        failed=len(table.rows) - len(whole),
+        ranges=ranges,
+        front=_front(whole),
+        noise=tuple(sorted(abs(row["energy_joules_again"] / row["energy_joules"] - 1) for row in again)),
+        training_seconds=sum(_known(networks.values(), "training_seconds")),
+        reading_seconds=sum(_known(table.rows, "reading_seconds")),
+    )
+
+
+def text_of(card: Card) -> str:
+    """The card, in Markdown."""
+    options = (*card.heading["network_options"], *card.heading["deployment_options"])
+    lines = [f"# {card.name}", "", *(f"- {fact}" for fact in _facts(card)), "", *_table(_range_rows(card)), ""]
+    rows = [["error [%]", "energy [mJ]", "latency [ms]", *options]]
+    rows += [
+        [f"{row['error_percent']:.4g}", f"{1000 * row['energy_joules']:.4g}", f"{row['latency_ms']:.3g}"]
+        + [str(row[option]) for option in options]
+        for row in card.front
+    ]
+    return "\n".join([*lines, f"The {len(card.front)} non-dominated designs:", "", *_table(rows)]) + "\n"
+
+
+def _facts(card: Card) -> list[str]:
+    heading, settings = card.heading, card.heading["settings"]
+    planned = heading.get("networks_planned", card.networks)
+    on_front = [len({_of(row, heading[f"{what}_options"]) for row in card.front}) for what in ("network", "deployment")]
+    facts = [
+        f"System {heading['system']} on {settings['dataset']}: {settings['training_examples']:,} images to learn from, "
+        f"{settings['test_examples']:,} held out.",
+        f"Recorded on {heading['date']} with {heading['meter']}; machine: {_plain(heading['machine'])}; "
+        f"versions: {_plain(heading['versions'])}.",
+        f"{card.networks} networks (of {planned} planned, drawn with seed {settings['seed']}) x {card.deployments} "
+        f"deployments; {card.failed} combinations failed.",
+        f"Largest values drawn: {_plain(settings['at_most']) or 'all'}; "
+        f"only these: {_plain(settings.get('only', {})) or 'all'}.",
+        f"{heading['trained_at_once']} networks trained at a time; trainings {card.training_seconds:,.0f} s together, "
+        f"readings {card.reading_seconds:,.0f} s, of {settings['window_seconds']:g} s each after a warm-up.",
+        f"Non-dominated: {len(card.front)} designs, of {on_front[0]} networks and {on_front[1]} deployments.",
+    ]
+    if card.noise:
+        middle, ninth, most = (100 * float(np.quantile(card.noise, share)) for share in (0.5, 0.9, 1.0))
+        facts.append(
+            f"{len(card.noise)} second readings differ from the first by {middle:.1f} % in the median, {ninth:.1f} % in "
+            f"the ninth decile and {most:.1f} % at most."
+        )
+    return facts
+
+
+def _range_rows(card: Card) -> list[list[str]]:
+    rows = [[title, *(f"{value:.4g}" for value in card.ranges[column])] for column, title in RANGES.items()]
+    return [["", "least", "median", "greatest"], *rows]
+
+
+def _front(rows: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    losses = np.array([[row["error_percent"], row["energy_joules"]] for row in rows])
+    kept = [row for row, is_kept in zip(rows, non_dominated(losses), strict=True) if is_kept]
+    return tuple(sorted(kept, key=lambda row: (row["error_percent"], row["energy_joules"])))
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    head, *rest = (f"| {' | '.join(row)} |" for row in rows)
+    return [head, f"|{'---|' * len(rows[0])}", *rest]
+
+
+def _of(row: Mapping[str, Any], options: Iterable[str]) -> tuple[Any, ...]:
+    return tuple(row[option] for option in options)
+
+
+def _known(rows: Iterable[Mapping[str, Any]], column: str) -> list[float]:
+    return [float(row[column]) for row in rows if row[column] is not None]
+
+
+def _plain(value: Any) -> str:
+    if not isinstance(value, Mapping):
+        return str(value)
+    return ", ".join(f"{name} {json.dumps(part) if isinstance(part, list) else part}" for name, part in value.items())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.card", description=__doc__)
+    parser.add_argument("table", nargs="+", help="the name of a recorded table, or a file")
+    for text in parser.parse_args(arguments).table:
+        path = Path(text)
+        name = path.name.removesuffix(".csv.gz")
+        sys.stdout.write(text_of(card_of(name, read_table(path) if path.is_file() else recorded_table(name))))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

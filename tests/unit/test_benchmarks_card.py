@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.card import card_of, main, text_of
+from flexibo.systems.recording.table import RecordedTable, write_table
+
+HEADING = {
+    "system": "lenet",
+    "date": "2026-01-02",
+    "meter": "NVML, a GPU",
+    "machine": {"gpus": "a GPU", "driver": "1.2"},
+    "versions": {"torch": "2.11"},
+    "trained_at_once": 6,
+    "networks_planned": 5,
+    "settings": {
+        "dataset": "mnist",
+        "training_examples": 12000,
+        "test_examples": 2000,
+        "seed": 3,
+        "window_seconds": 0.6,
+        "at_most": {"filters": 64},
+        "only": {"batch": ["1", "16"]},
+    },
+    "network_options": ["filters"],
+    "deployment_options": ["batch"],
+    "values": {"filters": [16, 32, 64], "batch": [1, 16]},
+}
+
+
+def row(filters: int, batch: int, error: float | None, joules: float | None, again: float | None = None) -> Any:
+    return {
+        "filters": filters,
+        "batch": batch,
+        "error_percent": error,
+        "training_seconds": None if error is None else filters / 4,
+        "energy_joules": joules,
+        "latency_ms": 1.0,
+        "power_watts": 300.0,
+        "reading_seconds": 0.8,
+        "energy_joules_again": again,
+    }
+
+
+ROWS = (
+    row(16, 1, 30.0, 4.0),
+    row(16, 16, 30.0, 1.0, 1.1),
+    row(32, 1, 20.0, 8.0),
+    row(32, 16, 20.0, 2.0, 1.8),
+    row(64, 1, None, 16.0),
+    row(64, 16, None, None),
+)
+
+
+def test_a_card_counts_networks_deployments_and_failures() -> None:
+    card = card_of("lenet-x", RecordedTable(HEADING, ROWS))
+    assert (card.networks, card.deployments, card.failed) == (3, 2, 2)
+
+
+def test_a_card_has_the_range_of_each_column_with_networks_counted_once() -> None:
+    card = card_of("lenet-x", RecordedTable(HEADING, ROWS))
+    assert card.ranges["error_percent"] == (20.0, 25.0, 30.0)
+    assert card.ranges["energy_joules"] == (1.0, 4.0, 16.0)
+    assert card.training_seconds == 4 + 8
+    assert card.reading_seconds == pytest.approx(6 * 0.8)
+
+
+def test_a_card_has_the_non_dominated_designs_and_the_noise_of_second_readings() -> None:
+    card = card_of("lenet-x", RecordedTable(HEADING, ROWS))
+    assert [(design["filters"], design["batch"]) for design in card.front] == [(32, 16), (16, 16)]
+    assert card.noise == pytest.approx((0.1, 0.1))
+
+
+def test_a_card_is_printed_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_table(tmp_path / "lenet-x.csv.gz", RecordedTable(HEADING, ROWS))
+    assert main([str(tmp_path / "lenet-x.csv.gz")]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("# lenet-x\n")
+    assert "3 networks (of 5 planned, drawn with seed 3) x 2 deployments; 2 combinations failed." in printed
+    assert "Non-dominated: 2 designs, of 2 networks and 1 deployments." in printed
+    assert "2 second readings differ from the first by 10.0 % in the median" in printed
+    assert "| 20 | 2000 | 1 | 32 | 16 |" in printed
+
+
+def test_a_card_without_second_readings_says_nothing_of_noise() -> None:
+    rows = tuple({**one, "energy_joules_again": None} for one in ROWS)
+    assert "second readings" not in text_of(card_of("lenet-x", RecordedTable(HEADING, rows)))
