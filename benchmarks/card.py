@@ -119,8 +119,8 @@ def _facts(card: Card) -> list[str]:
     if card.noise:
         middle, ninth, most = (100 * float(np.quantile(card.noise, share)) for share in (0.5, 0.9, 1.0))
         facts.append(
-            f"{len(card.noise)} second readings differ from the first by {middle:.1f} % in the median, {ninth:.1f} % in "
-            f"the ninth decile and {most:.1f} % at most."
+            f"{len(card.noise)} second readings differ from the first by {middle:.1f} % in the median, {ninth:.1f} % "
+            f"in the ninth decile and {most:.1f} % at most."
         )
     return facts
 

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from benchmarks.card import card_of, main, text_of
+
 from flexibo.systems.recording.table import RecordedTable, write_table
 
 HEADING = {
