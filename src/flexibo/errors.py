@@ -34,17 +34,26 @@ class DesignError(FlexiBOError):
     """A design cannot be measured by its own fault: trying again, or on a repaired machine, would change nothing."""
 
 
+MOST_NAMES = 24
+MOST_NEAR = 5
+"""How many names an error lists, where some are near, and how many of those."""
+
+
 def unknown_name(what: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """An error that lists the known names and, where there is one, the nearest, whatever its case.
 
     >>> str(unknown_name("method", "flexbo", ["flexibo", "random"]))
     "Unknown method 'flexbo'; did you mean 'flexibo'? Known: flexibo, random."
+
+    Of a long list only the names near by are told, if there are any: it would hide the sentence.
     """
     names = sorted(known)
     by_lower = {other.lower(): other for other in names}
-    near = difflib.get_close_matches(str(name).lower(), by_lower, n=1)
-    hint = f"; did you mean {by_lower[near[0]]!r}?" if near else "."
-    return UnknownNameError(f"Unknown {what} {name!r}{hint} Known: {', '.join(names)}.")
+    near = [by_lower[lower] for lower in difflib.get_close_matches(str(name).lower(), by_lower, n=MOST_NEAR)]
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    is_long = bool(near) and len(names) > MOST_NAMES
+    listed = f"{', '.join(sorted(near))} and {len(names) - len(near)} others" if is_long else ", ".join(names)
+    return UnknownNameError(f"Unknown {what} {name!r}{hint} Known: {listed}.")
 
 
 def missing_extra(package: str, extra: str) -> MissingExtraError:

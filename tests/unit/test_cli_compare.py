@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from flexibo.cli import app
-from flexibo.errors import FlexiBOError
+from flexibo.errors import FlexiBOError, unknown_name
 
 
 def invoke(*arguments: str) -> Result:
@@ -48,6 +48,13 @@ def test_problems_are_listed_for_people_and_scripts(monkeypatch: pytest.MonkeyPa
     assert listed["dnn-stack"]["front"] == "true"
     assert listed["zdt1"]["designs"] is None
     assert "missing" in listed["nb201-tx2"]
+
+
+def test_a_long_list_of_names_does_not_hide_what_is_meant() -> None:
+    names = [f"zdt{n}" for n in range(1, 4)] + [f"recorded-{n}" for n in range(60)]
+    near = str(unknown_name("problem", "zdt9", names))
+    assert near == "Unknown problem 'zdt9'; did you mean 'zdt3'? Known: zdt1, zdt2, zdt3 and 60 others."
+    assert str(unknown_name("problem", "?", names)).count(",") == 62
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_data_must_be_named_and_be_there(tmp_path: Path, monkeypatch: pytest.Mon
         (["run", "lenet", "--data", str(tmp_path), "--budget", "soon"], "The duration is 'soon'"),
         (["run", "lenet", "--data", str(tmp_path), "--out", "nowhere/x.png"], "in a folder that exists"),
         (["run", "lenet", "--data", str(tmp_path), "--out", "x.foo"], "give a .png"),
-        (["run", "lenet", "--recorded"], "There is no recorded table of 'lenet'"),
+        (["run", "digits", "--recorded"], "There is no recorded table of 'digits'"),
     ):
         outcome = call(*arguments)
         assert isinstance(outcome.exception, FlexiBOError)

@@ -1,7 +1,7 @@
 """What a shell may complete: names that are known without importing anything heavy, and never an error.
 
 The names of methods, systems and problems stand here once more, because importing their tables takes longer than a
-user waits for a key; tests compare them with the tables.
+user waits for a key; tests compare them with the tables. Recorded systems are the files of their folder.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import typer
 
 from flexibo.cli.storage_places import VARIABLE, storage_url
 
+RECORDED = Path(__file__).parents[1] / "systems" / "recorded"
 METHODS = (
     "flexibo",
     *(f"flexibo-{model}-{cost}" for model in ("gp", "rf") for cost in ("log", "ratio", "constant")),
@@ -26,6 +27,7 @@ PROBLEMS = (
     *("accel-a100", "accel-zcu102", "accel-3", "accel-5"),
     *(f"tx2-{network}-{images}" for network in ("inceptionv3", "xception") for images in (200, 400, 600, 800)),
     *("tx2-objectives", "dnn-stack", "branin-currin", "zdt1", "zdt2", "zdt3", "dtlz1", "dtlz2", "dtlz7"),
+    *(path.name.removesuffix(".csv.gz") for path in sorted(RECORDED.glob("*.csv.gz"))),
 )
 SUITES = ("standard", "quick")
 PICTURES = (
