@@ -5,6 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+MOST_NAMES = 24
+MOST_NEAR = 5
+"""How many names an error lists, where some are near, and how many of those."""
+
 
 class FlexiBOError(Exception):
     """The parent of every exception that flexibo raises on purpose."""
@@ -32,11 +36,6 @@ class MachineError(FlexiBOError):
 
 class DesignError(FlexiBOError):
     """A design cannot be measured by its own fault: trying again, or on a repaired machine, would change nothing."""
-
-
-MOST_NAMES = 24
-MOST_NEAR = 5
-"""How many names an error lists, where some are near, and how many of those."""
 
 
 def unknown_name(what: str, name: object, known: Iterable[str]) -> UnknownNameError:

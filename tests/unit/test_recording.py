@@ -219,6 +219,16 @@ def test_what_is_complete_of_a_stopped_recording_becomes_a_table_on_any_machine(
     assert record(plan_again, journal, FakeBench())
 
 
+def test_a_table_of_some_networks_names_them_by_their_place_in_it(tmp_path: Path) -> None:
+    plan = plan_of(networks=6, again=0)
+    journal = Journal(tmp_path / "t.csv.gz.partial", plan, HEADING)
+    chosen = [n for n, network in enumerate(plan.networks) if network["filters"] == 32]
+    assert chosen != [0, 1]
+    record(plan, journal, FakeBench(), among=chosen)
+    finished(tmp_path / "t.csv.gz")
+    assert read_table(tmp_path / "t.csv.gz").heading["trained_on"] == {"another board": [0, 1]}
+
+
 def test_a_recording_with_too_little_to_make_a_table_of_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(InvalidValueError, match="cannot be read: No such file"):
         finished(tmp_path / "t.csv.gz")
