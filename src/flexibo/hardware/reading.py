@@ -10,8 +10,7 @@ and the energy of a window of work is wrong by up to one step over the window's 
   call takes longer than a step cannot be stopped at one; its windows last 20 steps instead.
 
 Windows that disagree, because something held up the processor that feeds the device, may be followed by more, so that
-the median is one of undisturbed windows. Python's garbage collector, which stops a process for a tenth of a second, is
-off meanwhile.
+the median is one of undisturbed windows. Python's garbage collector, which may hold up a process, is off meanwhile.
 
 A limit bounds what a reading takes, for work of which a single call may last a minute: there are as many windows as fit
 and at least one, which then is a single call. Where not even two calls fit, the first one is the reading, though it
@@ -374,8 +373,7 @@ def _windows(marks: list[_Mark], count: int) -> list[_Window]:
 
 
 def _disagree(marks: list[_Mark]) -> bool:
-    spread = _spread([window.joules for window in _windows(marks, 1)])
-    return spread is not None and spread > UNSTEADY
+    return (_spread([window.joules for window in _windows(marks, 1)]) or 0.0) > UNSTEADY
 
 
 def _spread(joules: list[float]) -> float | None:

@@ -209,21 +209,18 @@ class ModelStore:
         while True:
             stored = self._known(task, design, seed, retry_failed)
             if stored is not None:
-                return self._charged(stored, begin)
+                return replace(stored, cost_seconds=self._clock() - begin)
             with self._locked(lock) as is_mine:
                 if is_mine:
                     # Another process may have finished between the look above and the lock.
                     stored = self._known(task, design, seed, retry_failed)
                     stored = stored or self._train(name, task, design, seed, device, train, progress)
-                    return self._charged(stored, begin)
+                    return replace(stored, cost_seconds=self._clock() - begin)
             if watch.holder_is_dead():
                 watch.remove()
             else:
                 self._sleep(POLL_SECONDS)
                 begin = self._clock()  # what went before was waiting for another's work
-
-    def _charged(self, stored: Stored, begin: float) -> Stored:
-        return replace(stored, cost_seconds=self._clock() - begin)
 
     def _known(self, task: Task, design: Design, seed: int, retry_failed: bool) -> Stored | None:
         reason = None if retry_failed else self.failure(task, design, seed=seed)
@@ -397,8 +394,6 @@ def _beat(lock: Path, ended: threading.Event) -> None:
 def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):  # no process has a number that large
-        return False
-    except PermissionError:
-        return True
+    except (OSError, OverflowError) as error:  # no process has a number that large; another user's may not be asked
+        return isinstance(error, PermissionError)
     return True
