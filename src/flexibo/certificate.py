@@ -109,17 +109,17 @@ def percent(share: float, *, up: bool = True) -> str:
 
 
 def certificate(
-    believer: Believer, history: History, *, delta: float = 0.05, candidates: int | None = None
+    believer: Believer, history: History, *, delta: float | None = None, candidates: int | None = None
 ) -> Certificate:
     """The certificate of the front that a study reports. Same history, same certificate.
 
     Args:
         believer: What thinks of designs.
         history: What happened so far; every objective has a value.
-        delta: The probability that it fails.
+        delta: The probability that it fails; the study's own unless given.
         candidates: Over how many designs, beside those of the history; by default as many as a question looks at.
     """
-    checked = checked_delta(delta)
+    checked = checked_delta(believer.delta if delta is None else delta)
     m = None if candidates is None else whole_number("candidates", candidates, least=1)
     sure = confidence(believer, history, delta=checked, m=m)
     front = reported(history, believer.estimates(history), complete=False)

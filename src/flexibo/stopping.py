@@ -81,7 +81,7 @@ class CertifiedError:
         """Why to stop rather than ask this evaluation, or an empty string; initial designs are measured first."""
         if evaluation.initial:
             return ""
-        certificate = study.certificate(study.settings.delta)
+        certificate = study.certificate()
         if not certificate.relative <= self.limit:
             return ""
         return f"The front is certified to miss at most {100.0 * self.limit:.3g} %. {certificate}"
@@ -90,13 +90,8 @@ class CertifiedError:
 class Certified(Protocol):
     """What a rule needs of a study that has certificates."""
 
-    @property
-    def settings(self) -> Any:
-        """What it was created with."""
-        ...
-
-    def certificate(self, delta: float) -> Any:
-        """What its front misses at most."""
+    def certificate(self) -> Any:
+        """What its front misses at most, with the study's own delta."""
         ...
 
 

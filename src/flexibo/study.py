@@ -460,13 +460,13 @@ class Study:
         self.refresh()
         return front_of(self.believer, self.history, complete=measured, include=include)
 
-    def certificate(self, delta: float = 0.05, *, candidates: int | None = None) -> Certificate:
+    def certificate(self, delta: float | None = None, *, candidates: int | None = None) -> Certificate:
         """What the designs of the front miss at most of the best hypervolume; print it. It changes nothing.
 
         It holds with probability 1 - delta over the candidates, if the models are right: see `flexibo.certificate`.
 
         Args:
-            delta: The probability that it fails.
+            delta: The probability that it fails; the study's own `delta` unless given.
             candidates: Over how many designs; as many as the study draws for a question unless given. A space of at
                 most so many is covered whole.
         """

@@ -84,6 +84,15 @@ def test_more_confidence_makes_a_wider_gap() -> None:
     assert gaps[0] < gaps[1] < gaps[2]
 
 
+def test_the_delta_of_a_certificate_is_the_studys_own_unless_given(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    study = run(pool_study(delta=0.3, storage=url), 16)
+    assert study.certificate() == study.certificate(0.3)
+    assert study.certificate(0.05).delta == 0.05
+    study.close()
+    assert Study.load(url).certificate().delta == 0.3
+
+
 def test_the_same_history_has_the_same_certificate(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'study.db'}"
     study = Study(MANY, ["a", "b"], seed=1, n_initial=3, storage=url, candidates=60)
@@ -193,7 +202,7 @@ def test_it_is_ready_for_json() -> None:
     assert found["whole_space"] is True
 
 
-@pytest.mark.parametrize("delta", [0, 1, -0.1, float("nan"), "5%", True, None])
+@pytest.mark.parametrize("delta", [0, 1, -0.1, float("nan"), "5%", True])
 def test_a_delta_that_is_no_probability_is_refused(delta: Any) -> None:
     study = known_pool([(1.0, 3.0), (3.0, 1.0)])
     with pytest.raises(InvalidValueError, match="it must lie between 0 and 1"):
