@@ -223,6 +223,18 @@ class Study:
         self._commit(lambda: [BudgetSet(checked)])
 
     @property
+    def stop(self) -> dict[str, float]:
+        """The stop rules by name, with their limits; set it, to all that ``Study(stop=...)`` takes, to replace them."""
+        return named_limits(self._stop_rules)
+
+    @stop.setter
+    def stop(self, stop: object) -> None:
+        self._stop_rules = stop_rules(stop)
+        limits = named_limits(self._stop_rules)
+        if limits != (self.history.stop or {}):
+            self._commit(lambda: [StopSet(limits)])
+
+    @property
     def spent(self) -> float:
         """What was spent, failed attempts included."""
         return self.history.spent

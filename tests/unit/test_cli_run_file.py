@@ -117,6 +117,15 @@ class TestRun:
         assert stored().spent < 50
         assert "The share is '5'; give one below 100 %" in refusal("run", "study.yaml", "--certified-error", "5")
 
+    @pytest.mark.parametrize("blank", ["", " "])
+    @pytest.mark.parametrize("flag", ["--budget", "--certified-error", "--lease", "--idle"])
+    @pytest.mark.parametrize("command", [("run", "study.yaml"), ("resume",)])
+    def test_an_option_that_is_typed_without_its_number_is_refused(
+        self, folder: Path, command: tuple[str, ...], flag: str, blank: str
+    ) -> None:
+        assert refusal(*command, flag, blank) == f"{flag} is empty; give it a value, or leave it out."
+        assert not (folder / "toy.db").exists()
+
     def test_what_is_typed_replaces_what_the_file_says(self, folder: Path) -> None:
         typed = [
             "--budget",
@@ -411,6 +420,20 @@ class TestResume:
         assert stored().method.name == "sobol"
         assert "flexibo resume --storage sqlite:///toy.db --name toy --budget 100s" in shown
         assert json.loads(call("resume", "--json").stdout)["study"] == "toy"
+
+    def test_a_share_that_may_be_missed_is_added_to_the_stored_stop_rules(self, folder: Path) -> None:
+        (folder / "study.yaml").write_text(STUDY + "stop: {max_evaluations: 90}\n")
+        good("run", "study.yaml", "--budget", "40s")
+        shown = good("resume", "--budget", "400s", "--certified-error", "99.9%")
+        assert stored().stop == {"max_evaluations": 90, "certified_error": 0.999}
+        assert "The front is certified to miss at most 99.9 %" in shown
+        assert stored().spent < 100
+
+    def test_a_stop_rule_that_was_typed_stays_when_the_study_goes_on(self, folder: Path) -> None:
+        (folder / "study.yaml").write_text(STUDY + "stop: {max_evaluations: 90}\n")
+        good("run", "study.yaml", "--budget", "30s", "--certified-error", "1%")
+        good("resume", "--budget", "40s")
+        assert stored().stop == {"max_evaluations": 90, "certified_error": 0.01}
 
     def test_a_file_that_was_named_may_have_changed_and_leaves_a_note(self, folder: Path) -> None:
         good("run", "study.yaml", "--budget", "30s")

@@ -653,6 +653,16 @@ class TestRunAndResume:
         study.refresh()
         assert study.budget == 100
 
+    def test_a_share_that_may_be_missed_is_taken_by_run_and_by_resume(self, toy: System) -> None:
+        good("run", "toy", "--recorded", "--budget", "80s", "--certified-error", "1%")
+        assert Study.load("sqlite:///toy-table.db").stop == {"certified_error": 0.01}
+        assert "is certified to miss at most 99 %" in good("resume", "--budget", "100s", "--certified-error", "99%")
+        assert Study.load("sqlite:///toy-table.db").stop == {"certified_error": 0.99}
+
+    @pytest.mark.parametrize("flag", ["--budget", "--certified-error", "--longest"])
+    def test_an_option_that_is_typed_without_its_number_is_refused(self, toy: System, flag: str) -> None:
+        assert refusal("run", "toy", "--recorded", flag, "") == f"{flag} is empty; give it a value, or leave it out."
+
     @pytest.mark.parametrize("command", [("run", "toy", "--recorded"), ("resume",)])
     def test_a_budget_that_is_typed_counts_also_where_it_is_the_smaller_one(
         self, toy: System, command: tuple[str, ...], caplog: pytest.LogCaptureFixture

@@ -318,6 +318,20 @@ def test_a_study_stops_when_the_gain_per_cost_is_too_small(make_study: Make, fun
     assert all(row.gain is None for row in study.trace())
 
 
+def test_stop_rules_can_be_replaced_and_are_kept_with_the_study(
+    tmp_path: Path, make_study: Make, functions: Functions
+) -> None:
+    storage = f"sqlite:///{tmp_path / 'study.db'}"
+    study = make_study(stop={"max_evaluations": 5}, storage=storage)
+    study.run(functions)
+    study.stop = {**study.stop, "max_evaluations": 7, "gain_per_cost": 0.0}
+    study.run(functions)
+    assert len(study.trace()) == 7
+    assert Study.load(storage).stop == study.stop == {"max_evaluations": 7, "gain_per_cost": 0.0}
+    study.stop = None
+    assert Study.load(storage).stop == {}
+
+
 def test_a_callable_stops_a_study_and_gives_the_reason(make_study: Make, functions: Functions) -> None:
     study = make_study(stop=lambda study: study.spent > 50 and "enough")
     study.run(functions)

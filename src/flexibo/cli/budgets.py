@@ -1,7 +1,8 @@
-"""The budget that is typed for a study that is stored already: it counts, also where it is the smaller one."""
+"""What is typed for a study that is stored already: its budget counts, also where it is smaller, and its stop rules."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import typer
@@ -35,6 +36,12 @@ def settle_budget(study: Study, typed: float, *, quiet: bool) -> None:
         lines.append(f"It is spent already ({money(study.spent, typed, unit)}), so nothing is measured.")
     if lines and not quiet:
         typer.echo(one_line(" ".join(lines)))
+
+
+def settle_stop(study: Study, typed: Mapping[str, float]) -> None:
+    """Add the stop rules that were typed, which may be none, to those of a study."""
+    if typed:
+        study.stop = {**study.stop, **typed}
 
 
 def _amount(value: float, unit: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,8 +10,21 @@ import typer
 
 from flexibo.cli.storage_options import StorageURL, StudyName, storage_url
 from flexibo.cli.study_files import StudyFilePath, is_typed
-from flexibo.cli.system_options import Address, Data, ExecutorName, Idle, Lease, Longest, Models, Only, Outcome, Workers
-from flexibo.cli.words import names, seconds
+from flexibo.cli.system_options import (
+    Address,
+    CertifiedError,
+    Data,
+    ExecutorName,
+    Idle,
+    Lease,
+    Longest,
+    Models,
+    Only,
+    Outcome,
+    Workers,
+    filled,
+)
+from flexibo.cli.words import names, seconds, share
 from flexibo.words import harmless
 
 if TYPE_CHECKING:
@@ -26,8 +40,12 @@ def resume(
     name: StudyName = "",
     file: StudyFilePath = None,
     budget: Annotated[
-        str, typer.Option(help="Time for measurements in all, as in 2h; by default what is left.", show_default=False)
+        str,
+        typer.Option(
+            help="Time for measurements in all, as in 2h; by default what is left.", show_default=False, callback=filled
+        ),
     ] = "",
+    certified_error: CertifiedError = "",
     data: Data = None,
     models: Models = Path("models"),
     only: Only = None,
@@ -50,22 +68,32 @@ def resume(
     from flexibo.cli.study_files import joined
 
     allowed, chosen = seconds(budget) if budget else None, tuple(names(only or []))
+    stop = {"certified_error": share(certified_error)} if certified_error else {}
     place = Place(executor, workers, address, idle)
     typed_lease = seconds(lease) if is_typed(context, "lease") else None
     found = joined(storage, name, file, lease=typed_lease, storage_typed=is_typed(context, "storage"))
     if found is not None:
         typed_executor = executor if is_typed(context, "executor") else ""
         given = Typed(
-            budget=budget, only=chosen, executor=typed_executor, workers=workers, address=address, idle=idle, json=json
+            budget=budget,
+            certified_error=certified_error,
+            only=chosen,
+            executor=typed_executor,
+            workers=workers,
+            address=address,
+            idle=idle,
+            json=json,
         )
-        _resume_file(found, given, file, allowed)
+        _resume_file(found, given, file, allowed, stop)
         return
     given_here = Given(data=data, models=models, longest=seconds(longest) if longest else None, budget=allowed)
-    _resume_system(storage_url(storage), name, given_here, chosen, place, lease=seconds(lease), json=json)
+    _resume_system(storage_url(storage), name, given_here, chosen, place, stop, lease=seconds(lease), json=json)
 
 
-def _resume_file(found: Joined, given: Typed, file: Path | None, allowed: float | None) -> None:
-    from flexibo.cli.budgets import settle_budget
+def _resume_file(
+    found: Joined, given: Typed, file: Path | None, allowed: float | None, stop: Mapping[str, float]
+) -> None:
+    from flexibo.cli.budgets import settle_budget, settle_stop
     from flexibo.cli.file_runs import finish, placed
     from flexibo.cli.going_on import larger_budget, resume_command
     from flexibo.cli.pictures import Picture, picture_beside
@@ -74,6 +102,7 @@ def _resume_file(found: Joined, given: Typed, file: Path | None, allowed: float 
 
     if allowed is not None:
         settle_budget(found.study, allowed, quiet=given.json)
+    settle_stop(found.study, stop)
     if (change := note_change(found.study, found.file)) and not given.json:
         typer.echo(harmless(change))
     again = {key: value for key, value in given.options(budget="").items() if value} | {"--file": file}
@@ -85,11 +114,19 @@ def _resume_file(found: Joined, given: Typed, file: Path | None, allowed: float 
 
 
 def _resume_system(
-    url: str, name: str, given: Given, only: tuple[str, ...], place: Place, *, lease: float, json: bool
+    url: str,
+    name: str,
+    given: Given,
+    only: tuple[str, ...],
+    place: Place,
+    stop: Mapping[str, float],
+    *,
+    lease: float,
+    json: bool,
 ) -> None:
     from dataclasses import replace
 
-    from flexibo.cli.budgets import settle_budget
+    from flexibo.cli.budgets import settle_budget, settle_stop
     from flexibo.cli.building import built_again
     from flexibo.cli.going_on import resume_command
     from flexibo.cli.pictures import Picture, draw_front
@@ -113,6 +150,7 @@ def _resume_system(
     found = built_again(origin, study.settings.to_dict(), wanted, leads if only else ())
     if given.budget is not None:
         settle_budget(study, given.budget, quiet=json)
+    settle_stop(study, stop)
     if not json:
         introduce(found.system)
     measure(study, found.system.functions, leads, place, quiet=json)

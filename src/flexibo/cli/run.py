@@ -14,6 +14,7 @@ from flexibo.cli.study_files import check_is_system, is_study_file, is_typed
 from flexibo.cli.system_options import (
     FOR_SYSTEMS,
     Address,
+    CertifiedError,
     Data,
     Dataset,
     Epochs,
@@ -31,6 +32,7 @@ from flexibo.cli.system_options import (
     What,
     Workers,
     data_folder,
+    filled,
 )
 from flexibo.cli.words import names, seconds, share
 
@@ -48,16 +50,10 @@ def run(
         typer.Option(
             help="Time for measurements, as in 90s, 30m, 2h or 1d; by default as the file says, or 30m for a system.",
             show_default=False,
+            callback=filled,
         ),
     ] = "30m",
-    certified_error: Annotated[
-        str,
-        typer.Option(
-            help="Stop when the front surely misses at most this share of the best hypervolume, as in 5%; with "
-            "probability 1 - delta, over the candidates, if the models are right.",
-            show_default=False,
-        ),
-    ] = "",
+    certified_error: CertifiedError = "",
     data: Data = None,
     dataset: Dataset = "",
     platform: PlatformName = "auto",
@@ -154,13 +150,13 @@ def run(
     if not recorded:
         check_is_system(what)
     from flexibo.cli import building
-    from flexibo.cli.budgets import settle_budget
+    from flexibo.cli.budgets import settle_budget, settle_stop
     from flexibo.cli.going_on import resume_command
     from flexibo.cli.running import Place, end, introduce, measure, report
     from flexibo.cli.working import leads_of
 
     allowed, signs, longest_seconds = seconds(budget), seconds(lease), seconds(longest) if longest else None
-    stop = {"certified_error": share(certified_error)} if certified_error else None
+    stop = {"certified_error": share(certified_error)} if certified_error else {}
     place = Place(executor, workers, address, idle)  # what is wrong with it is said before a study is begun
     picture = chosen_picture(out, Path(f"{what}.png"))
     chosen, is_budget_typed = tuple(names(only or [])), is_typed(context, "budget")
@@ -180,6 +176,7 @@ def run(
             budget=allowed,
         )
         study, found = _joined(storage or f"sqlite:///{what}.db", name, signs, given)
+        settle_stop(study, stop)
     else:
         from flexibo.systems.assemble import Wishes
 

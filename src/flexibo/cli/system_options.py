@@ -12,6 +12,17 @@ from flexibo.cli.completing import file_and_system_names, system_names
 FOR_SYSTEMS = "Only for systems"
 """The part of the help in which the options stand that study files do without."""
 
+
+def filled(context: typer.Context, parameter: typer.CallbackParam, text: str) -> str:
+    """What was typed for an option, which must not be blank: an empty variable of a shell is a mistake."""
+    from flexibo.cli.study_files import is_typed
+    from flexibo.errors import InvalidValueError
+
+    if not text.strip() and is_typed(context, parameter.name or ""):
+        raise InvalidValueError(f"{parameter.opts[0]} is empty; give it a value, or leave it out.")
+    return text
+
+
 What: TypeAlias = Annotated[
     str,
     typer.Argument(
@@ -81,17 +92,29 @@ Workers: TypeAlias = Annotated[
 Address: TypeAlias = Annotated[
     str, typer.Option(help="HOST:PORT of a Dask or Ray cluster; without one, a local one is started.")
 ]
+CertifiedError: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        help="Stop when the front surely misses at most this share of the best hypervolume, as in 5%; with "
+        "probability 1 - delta, over the candidates, if the models are right.",
+        show_default=False,
+        callback=filled,
+    ),
+]
 Lease: TypeAlias = Annotated[
     str,
     typer.Option(
         help="Others may take over what is measured here after so long without a sign of life.",
         show_default="the file's, or 60s",
+        callback=filled,
     ),
 ]
 Idle: TypeAlias = Annotated[
     str,
     typer.Option(
-        help="Stop after so long without anything to do here; by default wait for the others.", show_default=False
+        help="Stop after so long without anything to do here; by default wait for the others.",
+        show_default=False,
+        callback=filled,
     ),
 ]
 Longest: TypeAlias = Annotated[
@@ -101,6 +124,7 @@ Longest: TypeAlias = Annotated[
         "quarter of the budget and at least a minute; on a GPU there is no limit.",
         show_default=False,
         rich_help_panel=FOR_SYSTEMS,
+        callback=filled,
     ),
 ]
 Outcome: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON, and nothing else.")]

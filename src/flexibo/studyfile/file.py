@@ -103,7 +103,7 @@ class StudyFile:
     def joined(self, storage: str, name: str, *, lease: float | None = None) -> Study:
         """The stored study, which must have the options and the objectives of the file.
 
-        Its method, seed and the like are the stored ones: they may have been typed when it was begun.
+        Its method, seed, stop rules and the like are the stored ones: they may have been typed when it was begun.
 
         Args:
             storage: Where it is kept.
@@ -120,7 +120,6 @@ class StudyFile:
             storage=found,
             name=name,
             lease=self.settings.get("lease", LEASE) if lease is None else lease,
-            stop=self.settings.get("stop"),
         )
 
 
