@@ -26,7 +26,9 @@ DRAWS = 3
 MOST_FREE = 1000
 """After so many evaluations in a row that cost nothing a budget is taken for a mistake."""
 NOTHING_BETTER = "No candidate may be feasible."
-NO_REGION_LEFT = "No Pareto region is left: every design that may be on the front is known."
+NO_REGION_LEFT = (
+    "No Pareto region is left among the candidates by the method's narrow boxes; a certificate says what may be missed."
+)
 
 
 @dataclass(frozen=True, slots=True)
