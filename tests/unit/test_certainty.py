@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from flexibo import Objective, Space, Study
-from flexibo.certainty import Confidence, reported_designs, standings
+from flexibo.certainty import Confidence, confidence, reported_designs, standings
 from flexibo.errors import InvalidValueError
+from flexibo.surrogates import interval
 from flexibo.views import front_view
 
 LINE = Space({"x": [0, 1, 2, 3, 4, 5]})
@@ -61,6 +62,25 @@ def test_under_constraints_only_what_surely_keeps_them_is_certain() -> None:
     assert standings(boxes, np.array([0, 1]), 3) == ["certain", "probable", "ruled out"]
     alone = sure(best=[[5, 0]], worst=[[np.inf, np.inf]])
     assert standings(alone, np.array([0]), 1) == ["probable"]
+
+
+def test_boxes_that_are_called_sure_hold_those_of_every_model_that_is_averaged() -> None:
+    study = study_of({x: {"a": a, "b": -a} for x, a in {0: 1.0, 2: 2.0, 3: 9.0}.items()})
+    history, believer = study.history, study.believer
+    boxes = confidence(believer, history, delta=0.05)
+    designs, half = believer.pool(history), np.sqrt(boxes.beta)
+    open_rows = ~np.isin(designs.keys(), history.designs.keys())
+    assert open_rows.sum() == 3
+    for j, refits in enumerate(believer.models(history)):
+        seen, y = history.data(j)
+        model: Any = refits.model(seen.encoded(None), y, groups=LINE.groups(None))
+        X = designs[open_rows].encoded(None)
+        own = np.array([interval(one, X, half) for one in model.fitted])
+        np.testing.assert_allclose(boxes.best[open_rows, j], own[:, 0].min(axis=0), rtol=1e-9)
+        np.testing.assert_allclose(boxes.worst[open_rows, j], own[:, 2].max(axis=0), rtol=1e-9)
+        mixture = interval(model, X, half)
+        assert (mixture[0] > boxes.best[open_rows, j]).any()  # or nothing was tested
+        assert (mixture[2] < boxes.worst[open_rows, j]).any()
 
 
 def test_a_front_that_is_measured_whole_is_certain() -> None:
