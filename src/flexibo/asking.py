@@ -6,8 +6,9 @@ import zlib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
+from flexibo.entries import Holder
 from flexibo.events import Asked, Evaluation, Event, Failed, ReferenceFixed, Reissued, Released
-from flexibo.history import History, Holder
+from flexibo.history import History
 from flexibo.log import EventLog
 from flexibo.optimizer import Optimizer, Stop
 from flexibo.storage.presence import Presence

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from flexibo.arrays import FloatArray, KeyArray
+from flexibo.entries import Charge, Holder, Measurement, Promise
 from flexibo.errors import InvalidValueError
 from flexibo.events import (
     Added,
@@ -32,81 +31,10 @@ from flexibo.events import (
     StopSet,
     Told,
 )
+from flexibo.ledgers import Ledger, Losses, Series
 from flexibo.objectives import LARGEST, Objective, purchases
+from flexibo.seen_designs import SeenDesigns
 from flexibo.space import Design, Designs, Space
-
-MAX_ATTEMPTS = 3
-"""An evaluation that failed is asked again at most twice."""
-
-
-REMEMBERED = 256
-"""How many designs are kept ready."""
-
-
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """What an event added to what was spent on an objective; below zero where a lost attempt was cheaper than thought.
-
-    Attributes:
-        event: The how-manieth event it was, from 0.
-        objective: What was measured, or would have been.
-        cost: How much.
-    """
-
-    event: int
-    objective: str
-    cost: float
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """An answer: the values and the cost of one evaluation, or of a result that was known before (number None)."""
-
-    design: Design
-    values: Mapping[str, float]
-    cost: float | None
-    number: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """Objectives of a design that are asked next, because the method measures them together."""
-
-    design: Design
-    objectives: tuple[str, ...]
-    initial: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """Who measures a pending evaluation, and how long that worker had lived when it got it."""
-
-    worker: str
-    seconds: float
-
-
-@dataclass(slots=True)
-class _Ledger:
-    """What is known of one purchase: keys of designs, in the order of events."""
-
-    costs: list[float] = field(default_factory=list)
-    cost_rows: list[FloatArray] = field(default_factory=list)
-    arrays: tuple[Designs, FloatArray] | None = None
-    pending: Counter[int] = field(default_factory=Counter)
-    failures: Counter[int] = field(default_factory=Counter)
-    impossible: set[int] = field(default_factory=set)
-    measured: set[int] = field(default_factory=set)
-
-
-@dataclass(slots=True)
-class _Data:
-    """The measurements of one objective: code rows, losses and keys, in the order of events."""
-
-    rows: list[FloatArray] = field(default_factory=list)
-    losses: list[float] = field(default_factory=list)
-    first: dict[int, tuple[int, float]] = field(default_factory=dict)
-    latest: dict[int, float] = field(default_factory=dict)
-    arrays: tuple[Designs, FloatArray] | None = None
 
 
 class History:
@@ -147,13 +75,9 @@ class History:
         self.chosen = 0
         self.scored: list[int] = []
         self._lost: dict[tuple[int, str], float] = {}
-        self._ledgers = tuple(_Ledger() for _ in self.purchases)
-        self._data = tuple(_Data() for _ in self.objectives)
-        self._rows: dict[int, FloatArray] = {}
-        self._designs = Designs(space, np.empty((0, len(space.names))))
-        self._keys: dict[tuple[int, Design], int] = {}
-        # Every event of an evaluation asks for the codes and keys of its design.
-        self._alone = lru_cache(maxsize=REMEMBERED)(lambda design: space.designs([design]))
+        self._ledgers = tuple(Ledger(Series(space)) for _ in self.purchases)
+        self._losses = tuple(Losses(Series(space)) for _ in self.objectives)
+        self._seen = SeenDesigns(space, self.purchases)
         self._purchase_of = {self.names[j]: p for p, purchase in enumerate(self.purchases) for j in purchase.members}
 
     def append(self, event: Event) -> None:
@@ -195,32 +119,23 @@ class History:
     @property
     def designs(self) -> Designs:
         """Every design that was asked about or brought in, once, in that order."""
-        if len(self._designs) < len(self._rows):
-            rows = list(self._rows.values())
-            self._designs = Designs(self.space, np.array(rows).reshape(len(rows), len(self.space.names)))
-        return self._designs
+        return self._seen.designs()
 
     def data(self, j: int) -> tuple[Designs, FloatArray]:
         """The designs (s) and losses (s,) that objective j was measured on, in order."""
-        data = self._data[j]
-        if data.arrays is None:
-            codes = np.array(data.rows).reshape(len(data.rows), len(self.space.names))
-            losses = np.array(data.losses, dtype=float)
-            losses.flags.writeable = False
-            data.arrays = Designs(self.space, codes), losses
-        return data.arrays
+        return self._losses[j].series.arrays()
 
     def count(self, j: int) -> int:
         """How many measurements of objective j there are."""
-        return len(self._data[j].losses)
+        return len(self._losses[j].series.numbers)
 
     def known(self, j: int) -> dict[int, float]:
         """The latest loss of objective j by key."""
-        return self._data[j].latest
+        return self._losses[j].latest
 
     def first(self, j: int) -> dict[int, tuple[int, float]]:
         """By key: after how many events objective j was first measured, and the loss then."""
-        return self._data[j].first
+        return self._losses[j].first
 
     def has_feasible(self) -> bool:
         """Whether a design is known in every objective and keeps every constraint, or there is no constraint."""
@@ -229,24 +144,18 @@ class History:
         designs = self.designs
         kept = np.ones(len(designs), dtype=bool)
         for j, objective in enumerate(self.objectives):
-            losses = self._data[j].latest
+            losses = self._losses[j].latest
             keys = designs.keys(objective.depends_on).tolist()
             kept &= np.array([losses.get(key, np.inf) <= min(objective.limit, LARGEST) for key in keys], dtype=bool)
         return bool(kept.any())
 
     def costs(self, p: int) -> tuple[Designs, FloatArray]:
         """The designs and raw costs of what was paid for purchase p, in order."""
-        ledger = self._ledgers[p]
-        if ledger.arrays is None:
-            codes = np.array(ledger.cost_rows).reshape(len(ledger.cost_rows), len(self.space.names))
-            costs = np.array(ledger.costs, dtype=float)
-            costs.flags.writeable = False
-            ledger.arrays = Designs(self.space, codes), costs
-        return ledger.arrays
+        return self._ledgers[p].costs.arrays()
 
     def closed(self, p: int) -> KeyArray:
         """Keys of designs for which purchase p must not be asked: measured, pending or failed too often."""
-        keys = self._closed(p)
+        keys = self._ledgers[p].closed(remeasured=self._is_remeasured(p))
         return np.fromiter(keys, dtype=np.uint64, count=len(keys))
 
     def is_closed(self, p: int, design: Design) -> bool:
@@ -254,14 +163,6 @@ class History:
         if self.is_pending(p, design) or self.is_hopeless(p, design):
             return True
         return self.is_measured(p, design) and not self._is_remeasured(p)
-
-    def _closed(self, p: int) -> set[int]:
-        ledger = self._ledgers[p]
-        keys = {key for key, number in ledger.pending.items() if number > 0}
-        keys |= {key for key, attempts in ledger.failures.items() if attempts >= MAX_ATTEMPTS} | ledger.impossible
-        if not self._is_remeasured(p):
-            keys |= ledger.measured
-        return keys
 
     def _is_remeasured(self, p: int) -> bool:
         return any(self.objectives[j].remeasure for j in self.purchases[p].members)
@@ -276,8 +177,7 @@ class History:
 
     def is_hopeless(self, p: int, design: Design) -> bool:
         """Whether purchase p of this design failed too often, or cannot be measured at all."""
-        ledger, key = self._ledgers[p], self.key(p, design)
-        return key in ledger.impossible or ledger.failures[key] >= MAX_ATTEMPTS
+        return self._ledgers[p].is_hopeless(self.key(p, design))
 
     def is_pending(self, p: int, design: Design) -> bool:
         """Whether purchase p of this design or an equivalent one is being measured."""
@@ -289,26 +189,17 @@ class History:
 
     def key(self, p: int, design: Design) -> int:
         """The key of a design for purchase p: equal where the design's outcome must be equal."""
-        # Remembered, because making one asks the space's rule.
-        if (p, design) not in self._keys:
-            self._keys[p, design] = int(self._alone(design).keys(self.purchases[p].options)[0])
-        return self._keys[p, design]
+        return self._seen.key(p, design)
 
-    def _ledger(self, objective: str) -> _Ledger:
+    def _ledger(self, objective: str) -> Ledger:
         return self._ledgers[self._purchase_of[objective]]
 
     def _key(self, evaluation: Evaluation) -> int:
         return self.key(self._purchase_of[evaluation.objective], evaluation.design)
 
-    def _row(self, design: Design) -> FloatArray:
-        """The code row of a design, remembered."""
-        single = self._alone(design)
-        key = int(single.keys()[0])
-        return self._rows.setdefault(key, single.codes[0])
-
     def _ask(self, event: Asked) -> None:
         evaluation = event.evaluation
-        self._row(evaluation.design)
+        self._seen.row(evaluation.design)
         if self.is_scored(evaluation):
             self.scored.append(evaluation.number)
         self.pending[evaluation.number] = evaluation
@@ -352,9 +243,8 @@ class History:
 
     def check_agrees(self, design: Design, values: Mapping[str, float]) -> None:
         """Refuse a second, different value of an exact objective."""
-        single = self._alone(design)
         for j, objective in enumerate(self.objectives):
-            known = self.known(j).get(int(single.keys(objective.depends_on)[0]))
+            known = self.known(j).get(self._seen.objective_key(objective, design))
             if objective.noisy or known is None or objective.name not in values:
                 continue
             if objective.value(known) != values[objective.name]:
@@ -367,10 +257,7 @@ class History:
         """The evaluation is no longer pending."""
         evaluation = self.pending.pop(number, None)
         if evaluation is not None:
-            pending, key = self._ledger(evaluation.objective).pending, self._key(evaluation)
-            pending[key] -= 1
-            if not pending[key]:
-                del pending[key]  # or every key ever asked would be looked at with each question
+            self._ledger(evaluation.objective).end(self._key(evaluation))
             self.holders.pop(number, None)
 
     def _lose(self, number: int, cost: float) -> None:
@@ -404,11 +291,8 @@ class History:
         evaluation = self._answer(event)
         if evaluation is None:
             return
-        ledger = self._ledger(evaluation.objective)
-        row = self._row(evaluation.design)
-        ledger.costs.append(event.cost)
-        ledger.cost_rows.append(row)
-        ledger.arrays = None
+        row = self._seen.row(evaluation.design)
+        self._ledger(evaluation.objective).costs.append(row, event.cost)
         self.told[evaluation.objective] += 1
         self.failed_in_a_row[evaluation.objective] = 0
         self._learn(evaluation.design, row, event.values)
@@ -427,32 +311,23 @@ class History:
         self.last_reason[evaluation.objective] = event.reason
 
     def _add(self, event: Added) -> None:
-        row = self._row(event.design)
+        row = self._seen.row(event.design)
         self._learn(event.design, row, event.values)
         for p, purchase in enumerate(self.purchases):
             if purchase.objective in event.costs:
-                self._ledgers[p].costs.append(event.costs[purchase.objective])
-                self._ledgers[p].cost_rows.append(row)
-                self._ledgers[p].arrays = None
+                self._ledgers[p].costs.append(row, event.costs[purchase.objective])
         self.measurements.append(Measurement(event.design, event.values, None, None))
 
     def _learn(self, design: Design, row: FloatArray, values: Mapping[str, float]) -> None:
         """Add values to the data of their objectives; an exact objective keeps its first value of a key."""
-        single = self._alone(design)
-        keys = [int(single.keys(objective.depends_on)[0]) for objective in self.objectives]
+        keys = [self._seen.objective_key(objective, design) for objective in self.objectives]
         for j, (objective, key) in enumerate(zip(self.objectives, keys, strict=True)):
             if objective.name not in values:
                 continue
-            data = self._data[j]
-            if key in data.latest and not objective.noisy:
+            if key in self._losses[j].latest and not objective.noisy:
                 continue
-            loss = objective.loss(values[objective.name])
-            data.rows.append(row)
-            data.losses.append(loss)
-            data.arrays = None
-            data.first.setdefault(key, (len(self.events) + 1, loss))
-            data.latest[key] = loss
+            self._losses[j].learn(key, row, objective.loss(values[objective.name]), len(self.events) + 1)
         # What a purchase yields may become known piece by piece, as when results are brought in.
         for p, purchase in enumerate(self.purchases):
-            if all(keys[j] in self._data[j].latest for j in purchase.members):
+            if all(keys[j] in self._losses[j].latest for j in purchase.members):
                 self._ledgers[p].measured.add(self.key(p, design))

@@ -15,8 +15,8 @@ from flexibo.benchmarks.problem import Problem, nadir_reference, true_front
 from flexibo.benchmarks.rivals.base import RivalEntry, Setting, Suggestion
 from flexibo.benchmarks.runs import SHARES
 from flexibo.benchmarks.terms import Terms
+from flexibo.entries import Measurement
 from flexibo.errors import InvalidValueError
-from flexibo.history import Measurement
 from flexibo.pareto import hypervolume
 from flexibo.space import Designs
 

@@ -14,7 +14,7 @@ from flexibo.benchmarks.ledger import Ledger
 from flexibo.benchmarks.problem import Problem
 from flexibo.benchmarks.runs import SHARES, Moment, Run
 from flexibo.benchmarks.terms import Terms
-from flexibo.history import Measurement
+from flexibo.entries import Measurement
 from flexibo.objectives import purchases
 from flexibo.space import Design
 

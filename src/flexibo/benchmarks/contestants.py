@@ -14,9 +14,9 @@ from flexibo.benchmarks.rivals.base import RivalEntry, Setting, Suggestion
 from flexibo.benchmarks.rivals.nearest import nearest_new
 from flexibo.catalogue import METHODS, find_method
 from flexibo.certainty import reported_designs
+from flexibo.entries import Measurement
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.events import Evaluation
-from flexibo.history import Measurement
 from flexibo.objectives import Objective, purchases
 from flexibo.pareto import non_dominated
 from flexibo.space import Design

@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 
 from flexibo.benchmarks.problem import Problem
+from flexibo.entries import Measurement
 from flexibo.errors import unknown_name
-from flexibo.history import Measurement
 from flexibo.objectives import purchases
 from flexibo.space import Design
 

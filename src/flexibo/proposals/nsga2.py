@@ -31,7 +31,8 @@ import numpy as np
 
 from flexibo.arrays import BoolArray, FloatArray
 from flexibo.errors import missing_extra
-from flexibo.history import MAX_ATTEMPTS, History
+from flexibo.history import History
+from flexibo.ledgers import MAX_ATTEMPTS
 from flexibo.proposals.base import askable, keys_by_options
 from flexibo.proposals.legal import fresh, is_new
 from flexibo.space import Design, Designs
