@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from flexibo.believer import Believer
 from flexibo.catalogue import SURROGATES, Method
 from flexibo.costs import TRANSFORMS, CostCallable
-from flexibo.events import BudgetSet, Created, event_to_dict
+from flexibo.errors import InvalidValueError
+from flexibo.events import BudgetSet, Created, Event, ReferenceFixed, event_to_dict
+from flexibo.history import History
 from flexibo.log import EventLog
 from flexibo.optimizer import Optimizer
 from flexibo.settings import Settings, check_budget_covers_initial, check_same_space, stored_choice
@@ -16,6 +19,8 @@ from flexibo.surrogates import Surrogate
 
 Settle: TypeAlias = Callable[[Mapping[str, Any]], Settings]
 """From what is stored, if anything is, to the settings that the user's arguments mean."""
+
+logger = logging.getLogger(__name__)
 
 
 def optimizer_of(
@@ -71,3 +76,26 @@ def founded(
     settings.check_against(stored[0]["settings"], name)
     log.learn(stored, news=is_new)
     return settings, optimizer
+
+
+def raised_budget(history: History, budget: float | None, *, name: str) -> list[Event]:
+    """Take the budget that was given when the study was opened, unless a larger one is stored."""
+    stored = history.budget
+    if budget is None or budget == stored:
+        return []
+    if stored is None or budget > stored:
+        return [BudgetSet(budget)]
+    logger.warning("Study %r has the larger budget of %g, which stays; set its budget to lower it.", name, stored)
+    return []
+
+
+def fixed_reference(history: History, reference: Mapping[str, float], *, name: str) -> list[Event]:
+    """Fix the reference point that was given, or refuse it where another one is stored."""
+    stored = history.reference_values()
+    if stored is None:
+        return [ReferenceFixed(reference)]
+    if stored != reference:
+        raise InvalidValueError(
+            f"The stored study {name!r} has the reference {stored}; {reference} given. A reference point is fixed once."
+        )
+    return []

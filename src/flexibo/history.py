@@ -137,6 +137,13 @@ class History:
         """By key: after how many events objective j was first measured, and the loss then."""
         return self._losses[j].first
 
+    def reference_values(self) -> dict[str, float] | None:
+        """The reference point by objective, in the users' values; None until it is fixed."""
+        if self.reference is None:
+            return None
+        optimised = [self.objectives[j] for j in self.optimised]
+        return {o.name: o.value(loss) for o, loss in zip(optimised, self.reference, strict=True)}
+
     def has_feasible(self) -> bool:
         """Whether a design is known in every objective and keeps every constraint, or there is no constraint."""
         if not np.isfinite(self.limits).any():

@@ -200,10 +200,6 @@ def summarise(
             for name in event.values:
                 counts[name] += 1
     volumes = [evaluation.volume for evaluation in history.asked if evaluation.volume is not None]
-    fixed = None
-    if history.reference is not None:
-        optimised = [history.objectives[j] for j in history.optimised]
-        fixed = {o.name: o.value(loss) for o, loss in zip(optimised, history.reference, strict=True)}
     return Summary(
         method=method,
         evaluations=counts,
@@ -216,7 +212,7 @@ def summarise(
         feasible=_feasible(front) if np.isfinite(history.limits).any() else None,
         hypervolume=known_volume(history, reference),
         region_volume=(volumes[-1] if volumes else None) if region_left else 0.0,
-        reference=fixed,
+        reference=history.reference_values(),
         stopped=stopped,
         standings={standing: sum(row.standing == standing for row in front) for standing in STANDINGS},
     )
