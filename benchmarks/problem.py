@@ -22,8 +22,14 @@ SCHEDULER = len(NETWORK)
 """The position of the only unordered option."""
 
 
-def lenet_space() -> Space:
-    """The 17 options of LeNet on a Jetson Xavier, with the paper's values."""
+GIGAHERTZ = {"cpu_ghz": (0.3, 2.3), "gpu_ghz": (0.3, 1.8), "emc_ghz": (0.3, 2.0)}
+"""Clocks that have any frequency."""
+STEPS = {"cpu_step": (0, 29), "gpu_step": (0, 29), "emc_step": (0, 19)}
+"""Clocks that have steps, as those of the board; the space then has 1.6 * 10^13 designs."""
+
+
+def lenet_space(clocks: Mapping[str, tuple[float, float]] = GIGAHERTZ) -> Space:
+    """The 17 options of LeNet on a Jetson Xavier, with the paper's values; the clocks by name."""
     network = {name: FILTERS if name.startswith("filters") else FILTER_SIZES for name in NETWORK}
     return Space(
         {
@@ -34,9 +40,7 @@ def lenet_space() -> Space:
             "dirty_ratio": [5, 50],
             "cache_pressure": [100, 500],
             "cpus": (1, 6),
-            "cpu_ghz": (0.3, 2.3),
-            "gpu_ghz": (0.3, 1.8),
-            "emc_ghz": (0.3, 2.0),
+            **clocks,
         }
     )
 
@@ -87,14 +91,19 @@ class Problem:
         return study
 
 
-def lenet(*, options: bool = False) -> Problem:
+def lenet(
+    *, options: bool = False, noisy: bool = False, clocks: Mapping[str, tuple[float, float]] = GIGAHERTZ
+) -> Problem:
     """Error and energy of LeNet; training takes ten minutes, an energy reading ten seconds.
 
     Args:
         options: Whether the study is told that the error depends on the network's options only.
+        noisy: Whether it is told that readings of the energy are noisy.
+        clocks: The options of the three clocks.
     """
     error = Objective("error", options=NETWORK) if options else Objective("error")
-    return Problem(lenet_space(), (error, Objective("energy")), _lenet_losses, {"error": 600.0, "energy": 10.0})
+    objectives = error, Objective("energy", noisy=noisy)
+    return Problem(lenet_space(clocks), objectives, _lenet_losses, {"error": 600.0, "energy": 10.0})
 
 
 def _lenet_losses(X: FloatArray) -> FloatArray:

@@ -122,13 +122,60 @@ def test_the_same_design_measured_again_and_again_without_noise_is_factorised_wi
 
 
 def test_many_designs_are_several_questions_each_with_rows_of_its_own(monkeypatch):
-    X, y = data(300)
+    (X, y), (Xs, _) = data(300), data(300, seed=1)
     local = conditioned(reaching(80, nearest=50), X, y)
     monkeypatch.setattr(module, "MOST_DESIGNS", 50)
-    apart = [local.predict(X[start : start + 50]) for start in range(0, 300, 50)]
-    mean, deviation = local.predict(X)
-    np.testing.assert_array_equal([mean, deviation], np.concatenate(apart, axis=1))
-    np.testing.assert_allclose(mean, y, atol=1e-3)  # every design is among the rows that its question looks at
+    apart = [local.predict(Xs[start : start + 50]) for start in range(0, 300, 50)]
+    np.testing.assert_array_equal(local.predict(Xs), np.concatenate(apart, axis=1))
+
+
+def test_among_many_designs_those_that_were_measured_are_predicted_alike_whatever_else_is_asked(monkeypatch):
+    (X, y), (Xs, _) = data(300), data(60, seed=1)
+    local = conditioned(reaching(80, nearest=50), X, y)
+    monkeypatch.setattr(module, "MOST_DESIGNS", 50)
+    alone, new = np.array(local.predict(X)), np.array(local.predict(Xs[:50]))
+    rows = np.random.default_rng(2).permutation(300)
+    together = np.array(local.predict(np.vstack([X[rows], Xs[:50]])))
+    np.testing.assert_array_equal(together, np.hstack([alone[:, rows], new]))
+    np.testing.assert_array_equal(local.predict(X[rows[:80]]), alone[:, rows[:80]])
+    np.testing.assert_allclose(alone[0], y, atol=1e-3)  # every design is among the rows that its group looks at
+
+
+def test_measured_designs_in_groups_are_about_as_sure_as_the_exact_model_says(monkeypatch):
+    X, y = data(400)
+    y = y + 0.2 * np.random.default_rng(3).normal(size=400)
+    noisy = replace(HYPERPARAMETERS, noise=0.05)
+    monkeypatch.setattr(module, "MOST_DESIGNS", 50)
+    mean, deviation = conditioned(reaching(180), X, y, noisy).predict(X)
+    exact_mean, exact_deviation = conditioned(EXACT, X, y, noisy).predict(X)
+    assert np.sqrt(np.mean((mean - exact_mean) ** 2)) < 0.5 * exact_deviation.mean()
+    ratio = deviation / exact_deviation
+    assert (ratio > 1.0 - 1e-9).all()  # what is left out makes the belief wider, not bolder
+    assert ratio.mean() < 1.5
+
+
+def test_a_new_row_changes_what_is_predicted_of_the_measured_ones(monkeypatch):
+    X, y = data(300)
+    monkeypatch.setattr(module, "MOST_DESIGNS", 50)
+    local = conditioned(reaching(80, nearest=50), X[:299], y[:299])
+    local.predict(X)  # made once, and not for the model that follows
+    longer = local.extend(X[299:], y[299:])
+    np.testing.assert_array_equal(longer.predict(X), conditioned_again(local, X, y).predict(X))
+    assert abs(longer.predict(X)[0][299] - y[299]) < 1e-3
+
+
+def conditioned_again(local, X, y):
+    """The same model with the last row, from nothing that was remembered."""
+    fresh = replace(local.posterior, X=local.posterior.X.copy())
+    return replace(local, posterior=fresh).extend(X[-1:], y[-1:])
+
+
+def test_the_groups_are_all_rows_once_and_each_lies_together():
+    Z = np.random.default_rng(0).random((1000, 3))
+    groups = module.neighbourhoods(Z, 100)
+    assert sorted(np.concatenate(groups).tolist()) == list(range(1000))
+    assert max(map(len, groups)) <= 100
+    assert np.mean([np.ptp(Z[rows], axis=0).prod() for rows in groups]) < 0.25
 
 
 def test_anchors_are_one_by_one_the_least_certain_row():

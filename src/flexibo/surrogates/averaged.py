@@ -19,7 +19,7 @@ import numpy as np
 
 from flexibo.arrays import FloatArray, IntArray
 from flexibo.errors import InvalidValueError
-from flexibo.surrogates.base import Surrogate, below, interval, joint, log_evidence, training_data, unfitted
+from flexibo.surrogates.base import Surrogate, around, below, interval, joint, log_evidence, training_data, unfitted
 
 TEMPERATURE = 4.0
 """Differences of log evidence count only this fraction."""
@@ -95,7 +95,14 @@ class Averaged:
 
         None is beyond the lowest and the highest that any model gives, as no quantile of a mixture is.
         """
-        boxes = np.array([interval(model, X, half) for model in self._fitted()])
+        return self._mixture(self._boxes(X, half), half)
+
+    def _boxes(self, X: FloatArray, half: float) -> FloatArray:
+        """The intervals of the models (k, 3, m)."""
+        return np.array([interval(model, X, half) for model in self._fitted()])
+
+    def _mixture(self, boxes: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The interval (m,) that those of the models (k, 3, m) average to."""
         # In units of the losses' range: squares of huge or tiny losses would overflow or vanish.
         unit = self._unit()
         lower, middle, upper = np.clip(boxes, *self.limits).transpose(1, 0, 2) / unit
@@ -114,8 +121,8 @@ class Averaged:
         given any of the models it does. The interval of the mixture's deviations has no such promise far out, and
         neither has a belief that is cut off at `limits`.
         """
-        boxes = np.array([interval(model, X, half) for model in self._fitted()])
-        return boxes[:, 0].min(axis=0), self.interval(X, half)[1], boxes[:, 2].max(axis=0)
+        boxes = self._boxes(X, half)
+        return boxes[:, 0].min(axis=0), self._mixture(boxes, half)[1], boxes[:, 2].max(axis=0)
 
     def below(self, X: FloatArray, limit: float) -> FloatArray:
         """The probability (m,) that the loss at each of the designs X (m, d) is at most a limit."""
@@ -135,10 +142,12 @@ class Averaged:
     def covariance(self, X: FloatArray, others: FloatArray) -> FloatArray:
         """The covariance (m, o): what the models give on average, and that of their disagreement."""
         weights = np.array(self.weights)
+        both = X if others is X else np.vstack([X, others])
+        models = [around(model, both) for model in self._fitted()]
         total = np.zeros((len(X), len(others)))
-        for weight, model in zip(weights, self._fitted(), strict=True):
+        for weight, model in zip(weights, models, strict=True):
             total += weight * joint(model).covariance(X, others)
-        here, there = (np.array([model.predict(D)[0] for model in self.fitted]) for D in (X, others))
+        here, there = (np.array([model.predict(D)[0] for model in models]) for D in (X, others))
         here, there = here - weights @ here, there - weights @ there
         return np.asarray(total + (weights[:, None] * here).T @ there)
 

@@ -74,6 +74,20 @@ class Joint(Protocol):
 
 
 @runtime_checkable
+class Local(Protocol):
+    """A surrogate that answers each question from some of its rows."""
+
+    def around(self, X: FloatArray) -> Surrogate:
+        """The surrogate with which the designs X (m, d) are one question, whichever part of it is asked."""
+        ...
+
+
+def around(model: Surrogate, X: FloatArray) -> Surrogate:
+    """The surrogate as it answers a question about the designs X (m, d); itself unless it is `Local`."""
+    return model.around(X) if isinstance(model, Local) else model
+
+
+@runtime_checkable
 class Weighable(Protocol):
     """A surrogate that says how well it explains its losses."""
 

@@ -18,6 +18,7 @@ from flexibo.surrogates.likelihood import Loss, hyperparameters, minimum, parame
 from flexibo.surrogates.local import TWO_THOUSAND, LocalPosterior, Reach, local_condition
 from flexibo.surrogates.posterior import Hyperparameters, Posterior, condition
 from flexibo.surrogates.priors import Independent, Kindred, Parameter, Prior
+from flexibo.surrogates.recall import Recall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,7 @@ class GaussianProcess:
     max_exact: int | None = 1500
     reach: Reach = TWO_THOUSAND
     posterior: Posterior | LocalPosterior | None = field(default=None, repr=False)
+    _recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.kernel not in KERNELS:
@@ -149,7 +151,14 @@ class GaussianProcess:
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The mean (m,) and the standard deviation (m,) of the noise-free loss at the designs X (m, d)."""
         posterior = self._fitted()
-        return posterior.predict(designs(X, len(posterior.groups)))
+        return self._recall.predicted(designs(X, len(posterior.groups)), posterior.predict)
+
+    def around(self, X: FloatArray) -> GaussianProcess:
+        """This process with the rows from which a question about the designs X (m, d) is answered."""
+        posterior = self._fitted()
+        if isinstance(posterior, Posterior):
+            return self
+        return replace(self, posterior=posterior.around(designs(X, len(posterior.groups))))
 
     def draws(self, X: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
         """Joint draws (count, m) of the noise-free losses at the designs X (m, d)."""

@@ -7,7 +7,8 @@ detail. Given these rows the answer is exact, so a deviation is never below that
 belief wider, not bolder.
 
 Nothing but rows is kept, so a new row costs next to nothing, and what is predicted does not depend on how the rows
-came. It does depend a little on what else is asked about: a design alone has all rows around it to itself.
+came. It does depend a little on what else is asked about: a design alone has all rows around it to itself. Among very
+many designs, those that were measured are predicted in groups that depend on the data alone, once for all questions.
 
 Anchors: the greedy rows of an incomplete Cholesky factorisation with pivoting (Fine and Scheinberg, Efficient SVM
 Training Using Low-Rank Kernel Representations, 2001). Rows around a question: Gramacy and Apley, Local Gaussian Process
@@ -20,7 +21,7 @@ Letters: s evaluations, of which g are anchors and r = s - g others; d columns; 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -29,8 +30,11 @@ from flexibo.errors import InvalidValueError
 from flexibo.surrogates.kernels import KERNELS, scaled, squared_distances
 from flexibo.surrogates.posterior import CHUNK_ENTRIES, Hyperparameters, Posterior, condition
 
-# More designs are several questions: where noise has all that was measured predicted too, all rows would be near.
+# More designs are several questions.
 MOST_DESIGNS = 1500
+# Of more designs, those that were measured, with noise, are predicted in groups of neighbours: together, all rows would
+# be near. A group has so small a part of the rows that a question looks at beside the anchors, and looks at half more.
+GROUP_PART = 5
 # Each anchor is chosen from about so many rows.
 ROWS_PER_ANCHOR = 4
 
@@ -66,15 +70,18 @@ class LocalPosterior:
 
     Attributes:
         anchored: The exact posterior given the anchors alone.
+        anchors: Their designs, shape (g, d).
         X: The designs of the other rows, shape (r, d).
         y: Their losses, shape (r,).
         reach: From how many rows a question is answered.
     """
 
     anchored: Posterior
+    anchors: FloatArray
     X: FloatArray
     y: FloatArray
     reach: Reach
+    _measured: list[tuple[FloatArray, FloatArray]] = field(default_factory=list, init=False, repr=False)
 
     @property
     def hyperparameters(self) -> Hyperparameters:
@@ -107,9 +114,32 @@ class LocalPosterior:
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean (m,) and standard deviation (m,) of the noise-free loss at X (m, d); many designs, a part at a time."""
-        parts = [X[start : start + MOST_DESIGNS] for start in range(0, max(len(X), 1), MOST_DESIGNS)]
-        means, deviations = zip(*(self.around(part).predict(part) for part in parts), strict=True)
-        return np.concatenate(means), np.concatenate(deviations)
+        if len(X) <= MOST_DESIGNS:
+            return self.around(X).predict(X)
+        mean, deviation = np.empty(len(X)), np.empty(len(X))
+        known = {row.tobytes(): place for place, row in enumerate((*self.anchors, *self.X))}
+        places = np.array([known.get(row.tobytes(), -1) for row in X])
+        new = np.flatnonzero(places < 0)
+        for start in range(0, len(new), MOST_DESIGNS):
+            part = new[start : start + MOST_DESIGNS]
+            mean[part], deviation[part] = self.around(X[part]).predict(X[part])
+        if len(new) < len(X):
+            again = places >= 0
+            mean[again], deviation[again] = (side[places[again]] for side in self.predict_measured())
+        return mean, deviation
+
+    def predict_measured(self) -> tuple[FloatArray, FloatArray]:
+        """Mean (s,) and deviation (s,) of the noise-free loss at the anchors and at the other rows, made once."""
+        if not self._measured:
+            X = np.vstack([self.anchors, self.X])
+            mean, deviation = np.empty(len(X)), np.empty(len(X))
+            lengths = np.array(self.hyperparameters.length_scales)
+            most = max(2, (self.reach.rows - self.reach.anchors) // GROUP_PART)
+            for rows in neighbourhoods(scaled(X, lengths, self.groups), most):
+                part = X[rows]
+                mean[rows], deviation[rows] = self.around(part, most + most // 2).predict(part)
+            self._measured.append((mean, deviation))
+        return self._measured[0]
 
     def covariance(self, X: FloatArray, others: FloatArray) -> FloatArray:
         """The covariance (m, o) of the noise-free losses at X (m, d) with those at others (o, d)."""
@@ -119,10 +149,16 @@ class LocalPosterior:
         """Joint draws (count, m) of the noise-free losses at X (m, d)."""
         return self.around(X).draws(X, count, rng)
 
-    def around(self, X: FloatArray) -> Posterior:
-        """The exact posterior given the anchors and the other rows that are nearest to any of the designs X (m, d)."""
+    def around(self, X: FloatArray, most: int | None = None) -> Posterior:
+        """The exact posterior given the anchors and the other rows that are nearest to any of the designs X (m, d).
+
+        Args:
+            X: The designs.
+            most: At most so many other rows, rather than as far as the reach goes.
+        """
         lengths = np.array(self.hyperparameters.length_scales)
         count = min(self.reach.rows - self.reach.anchors, self.reach.nearest * len(X), len(self.y))
+        count = count if most is None else min(count, most)
         if not count:
             return self.anchored
         near = nearest_rows(scaled(X, lengths, self.groups), scaled(self.X, lengths, self.groups), count)
@@ -155,7 +191,7 @@ def local_condition(
         hyperparameters=hyperparameters,
     )
     others = np.delete(np.arange(len(y)), chosen)
-    return LocalPosterior(anchored=anchored, X=X[others], y=y[others], reach=reach)
+    return LocalPosterior(anchored=anchored, anchors=X[chosen], X=X[others], y=y[others], reach=reach)
 
 
 def spread_rows(Z: FloatArray, *, kernel: str, hyperparameters: Hyperparameters, count: int) -> IntArray:
@@ -182,6 +218,25 @@ def spread_rows(Z: FloatArray, *, kernel: str, hyperparameters: Hyperparameters,
         unknown[row] = -np.inf
         chosen[step] = row
     return np.sort(chosen)
+
+
+def neighbourhoods(Z: FloatArray, most: int) -> list[IntArray]:
+    """The rows of Z (s, d) in groups of at most so many near each other: halved, along the widest column, until so few.
+
+    >>> [group.tolist() for group in neighbourhoods(np.array([[0.0], [9.0], [1.0], [8.0], [5.0]]), 2)]
+    [[0, 2], [4], [3, 1]]
+    """
+    groups, found = [np.arange(len(Z))], []
+    while groups:
+        rows = groups.pop()
+        if len(rows) <= most:
+            found.append(rows)
+            continue
+        column = int(np.argmax(np.ptp(Z[rows], axis=0)))
+        rows = rows[np.argsort(Z[rows, column], kind="stable")]
+        middle = len(rows) // 2
+        groups += [rows[middle:], rows[:middle]]
+    return found
 
 
 def nearest_rows(Z: FloatArray, others: FloatArray, count: int) -> IntArray:

@@ -13,13 +13,14 @@ median in the middle, and the volumes of the Pareto region are still those of th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from flexibo.arrays import FloatArray, IntArray
 from flexibo.surrogates.base import (
     Surrogate,
+    around,
     below,
     interval,
     is_constant,
@@ -165,6 +166,10 @@ class Warped:
     def draws(self, X: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
         """Joint draws (count, m) of the loss at the designs X (m, d)."""
         return self._fitted().inverse(joint(self.model).draws(X, count, rng))
+
+    def around(self, X: FloatArray) -> Warped:
+        """This surrogate as it answers a question about the designs X (m, d)."""
+        return replace(self, model=around(self.model, X))
 
     def covariance(self, X: FloatArray, others: FloatArray) -> FloatArray:
         """The covariance (m, o): the correlation of the warped losses, times the deviations that `predict` gives."""

@@ -1,0 +1,32 @@
+"""The last predictions of a model: one question asks about the same designs several times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from flexibo.arrays import FloatArray
+
+Prediction: TypeAlias = tuple[FloatArray, FloatArray]
+"""Mean (m,) and deviation (m,)."""
+REMEMBERED = 4
+"""How many predictions are remembered: the candidates, the front, and the two sides of a covariance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Predictions by the designs that they are of, the oldest forgotten first."""
+
+    _known: dict[tuple[int, bytes], Prediction] = field(default_factory=dict)
+
+    def predicted(self, X: FloatArray, predict: Callable[[FloatArray], Prediction]) -> Prediction:
+        """What `predict` says of the designs X (m, d), or said of the very same; not to be written to."""
+        key = len(X), X.tobytes()
+        if key not in self._known:
+            mean, deviation = predict(X)
+            mean.flags.writeable = deviation.flags.writeable = False
+            while len(self._known) >= REMEMBERED:
+                del self._known[next(iter(self._known))]
+            self._known[key] = mean, deviation
+        return self._known[key]
