@@ -137,7 +137,7 @@ class LocalPosterior:
             most = max(2, (self.reach.rows - self.reach.anchors) // GROUP_PART)
             for rows in neighbourhoods(scaled(X, lengths, self.groups), most):
                 part = X[rows]
-                mean[rows], deviation[rows] = self.around(part, most + most // 2).predict(part)
+                mean[rows], deviation[rows] = self.around(part, len(part) + len(part) // 2).predict(part)
             self._measured.append((mean, deviation))
         return self._measured[0]
 
