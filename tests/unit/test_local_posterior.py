@@ -146,7 +146,9 @@ def test_measured_designs_in_groups_are_about_as_sure_as_the_exact_model_says(mo
     y = y + 0.2 * np.random.default_rng(3).normal(size=400)
     noisy = replace(HYPERPARAMETERS, noise=0.05)
     monkeypatch.setattr(module, "MOST_DESIGNS", 50)
-    mean, deviation = conditioned(reaching(180), X, y, noisy).predict(X)
+    # About the share of anchors, and of other rows, that the default has of 5,000.
+    local = replace(LOCAL, reach=Reach(rows=200, anchors=50, nearest=8))
+    mean, deviation = conditioned(local, X, y, noisy).predict(X)
     exact_mean, exact_deviation = conditioned(EXACT, X, y, noisy).predict(X)
     assert np.sqrt(np.mean((mean - exact_mean) ** 2)) < 0.5 * exact_deviation.mean()
     ratio = deviation / exact_deviation
