@@ -48,7 +48,10 @@ def hypervolumes(Y: FloatArray, reference: FloatArray) -> FloatArray:
     array([3., 1.])
     """
     if Y.shape[1] == 0 or Y.shape[2] != 2:
-        return np.array([hypervolume(losses, reference) for losses in Y])
+        if Y.shape[2] == 1:
+            return np.array([hypervolume(losses, reference) for losses in Y])
+        volume, better = moocore.Hypervolume(ref=reference), np.all(reference > Y, axis=2)
+        return np.array([volume(losses[some]) if some.any() else 0.0 for losses, some in zip(Y, better, strict=True)])
     inside = np.minimum(Y, reference)
     order = np.argsort(inside[:, :, 0], axis=1)
     first, second = (np.take_along_axis(inside[:, :, j], order, axis=1) for j in (0, 1))
