@@ -2,7 +2,8 @@
 
 Every method optimises Branin-Currin and DTLZ2 with the same initial designs and the same budget. What counts is the
 hypervolume error: the share of the true front's hypervolume that the designs of the study's front miss, judged by
-their true values. Both objectives cost the same, so decoupling and cost-awareness bring nothing here.
+their true values. Both objectives cost the same, so cost-awareness brings nothing here. Decoupling still may: the
+default (`flexibo.acquisition.front_gain`) leaves out an objective of a design that adds nothing to the front.
 """
 
 from __future__ import annotations

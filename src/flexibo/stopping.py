@@ -31,7 +31,11 @@ class MaxEvaluations:
 
 @dataclass(frozen=True, slots=True)
 class GainPerCost:
-    """Stop when the best evaluation removes less volume per unit of cost."""
+    """Stop when the best evaluation gains less per unit of cost.
+
+    What a gain is depends on the method: for the default, the hypervolume that the evaluation is expected to add to the
+    reported front and a tenth of what it removes from the Pareto region; for the paper's methods, the latter alone.
+    """
 
     limit: float
 
