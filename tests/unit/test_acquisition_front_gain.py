@@ -264,3 +264,16 @@ def test_a_design_that_seems_feasible_is_confirmed_before_all_others():
     assert np.argwhere(front_gain(belief, np.random.default_rng(0)) > 0.0).tolist() == [[1, 2]]
     kept = replace(belief, mu=np.array([[1, 3, -5.0], [2, 2, -3], [3, 1, -3]]))
     assert (front_gain(kept, np.random.default_rng(0))[2] > 0.0).any()
+
+
+def test_a_skewed_belief_moves_by_the_deviation_of_its_own_side():
+    # One deviation is 0.2 towards better losses and 1.8 towards worse ones: no outcome is better than 1.5 - 0.2 * ROOT.
+    belief = believe(
+        [[1, 3], [3, 1], [2, 1.5]], [[0, 0], [0, 0], [0, 1.0]], [[True, True], [True, True], [False, False]]
+    )
+    lower, upper = belief.lower.copy(), belief.upper.copy()
+    lower[2, 1], upper[2, 1] = 1.5 - 0.4, 1.5 + 3.6
+    belief = replace(belief, lower=lower, upper=upper)
+    outcomes = [1.5 - 0.2 * ROOT, 1.5, 1.5 + 1.8 * ROOT]
+    after = [hypervolume(np.array([[1, 3], [3, 1], [2, y]]), belief.reference) for y in outcomes]
+    assert expected_gains(belief, np.array([2]), (1,)) == pytest.approx([(after[0] + 4 * after[1] + after[2]) / 6 - 5])

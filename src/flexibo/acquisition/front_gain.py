@@ -7,8 +7,10 @@ front is expected to grow by both, so it counts what the user gets. It is a know
 Dayanik: The Knowledge-Gradient Policy for Correlated Normal Beliefs. INFORMS Journal on Computing 21, 2009) of the
 hypervolume, as Daulton, Balandat, Bakshy: Hypervolume Knowledge Gradient. ICML 2023 take it for single objectives.
 
-Let z be the standard normal surprise of the outcome. The mean of a design i becomes mu_j(i) + z c_j(i, x) / sigma_j(x)
-with the covariance c_j; that of x becomes mu_j(x) + z sigma_j(x). The expectation over z is a sum over a few nodes.
+Let z be the standard normal surprise of the outcome. The loss of x becomes mu_j(x) + z sigma_j(x), that of a design i
+becomes mu_j(i) + z r sigma_j(i), where r is their correlation. The expectation over z is a sum over a few nodes.
+Beliefs may be skewed: sigma is that of the side of the mean to which a loss moves. (An energy of 900 that may be 90 or
+9,000 is never -3,000; with one deviation for both sides it would be, and worth more than anything that exists.)
 
 Differences from these papers:
 - The front is that of the measured designs and x, not the best that any design of the space might make.
@@ -40,6 +42,7 @@ from flexibo.pareto import hypervolumes, improvements, non_dominated
 from flexibo.pareto.goals import Goals
 from flexibo.pareto.region import alive_and_fronts, pareto_region
 
+_ALL = slice(None)
 SHORT_LIST = 40
 """So many measured and as many new designs of each bundle are looked at closely; with more objectives, fewer."""
 MANY = 1000
@@ -80,16 +83,16 @@ def expected_gains(belief: Belief, rows: IntArray, bundle: tuple[int, ...]) -> F
     goals = Goals.of(len(belief.limits), belief.optimised, belief.limits)
     nodes, weights = surprises(len(bundle))
     members = _members(belief, goals, float(np.abs(nodes).max()))
-    losses, k = _cautious(belief), caution(belief.left)
+    losses = _cautious(belief)
     before = hypervolumes(goals.corners(losses[members])[None], belief.reference)[0]
     after = np.empty((len(rows), len(nodes), len(members) + 1, len(belief.limits)))
     after[:, :, :-1] = losses[members]
     after[:, :, -1] = losses[rows, None]
     for j, surprise in zip(bundle, nodes.T, strict=True):
-        shifts, own = _shifts(belief, j, rows, members), belief.sigma[members, j]
-        surer = own - np.sqrt(np.maximum(own**2 - shifts**2, 0.0))
-        after[:, :, :-1, j] += surprise[:, None] * shifts[:, None] - k * surer[:, None]
-        after[:, :, -1, j] += (surprise - k) * belief.sigma[rows, j, None]
+        ties = _ties(belief, j, rows, members)
+        doubt = caution(belief.left) * np.sqrt(1.0 - ties**2) * _sides(belief, members, j)[1]
+        after[:, :, :-1, j] = _moved(belief, members, j, surprise[:, None] * ties[:, None]) + doubt[:, None]
+        after[:, :, -1, j] = _moved(belief, rows[:, None], j, surprise)
     fronts = goals.corners(after.reshape(-1, after.shape[-1])).reshape(-1, len(members) + 1, len(goals.optimised))
     volumes = hypervolumes(fronts, belief.reference).reshape(len(rows), len(nodes))
     return np.asarray(np.maximum(volumes @ weights - before, 0.0))
@@ -159,7 +162,21 @@ def _first_feasible(belief: Belief) -> int | None:
 
 def _cautious(belief: Belief) -> FloatArray:
     """The losses (m, n) that the candidates count with."""
-    return belief.mu + caution(belief.left) * belief.sigma
+    return belief.mu + caution(belief.left) * _sides(belief)[1]
+
+
+def _sides(belief: Belief, rows: IntArray | slice = _ALL, j: int | slice = _ALL) -> tuple[FloatArray, FloatArray]:
+    """The deviations of some losses towards better and towards worse ones."""
+    mu, lower, upper = belief.mu[rows, j], belief.lower[rows, j], belief.upper[rows, j]
+    width = upper - lower
+    unit = np.divide(2.0 * belief.sigma[rows, j], width, out=np.zeros_like(width), where=width > 0.0)
+    return unit * (mu - lower), unit * (upper - mu)
+
+
+def _moved(belief: Belief, rows: IntArray, j: int, deviations: FloatArray) -> FloatArray:
+    """The losses j of some candidates so many deviations above their means, each on its own side."""
+    better, worse = _sides(belief, rows, j)
+    return np.asarray(belief.mu[rows, j] + deviations * np.where(deviations < 0.0, better, worse))
 
 
 def _short_list(belief: Belief, b: int) -> IntArray:
@@ -185,7 +202,8 @@ def _lone_gains(belief: Belief, rows: IntArray, bundle: tuple[int, ...]) -> Floa
     gains = np.zeros(len(rows))
     for surprise, weight in zip(*surprises(len(bundle)), strict=True):
         outcome = losses[rows]
-        outcome[:, bundle] = belief.mu[rows][:, bundle] + surprise * belief.sigma[rows][:, bundle]
+        for j, deviations in zip(bundle, surprise, strict=True):
+            outcome[:, j] = _moved(belief, rows, j, deviations)
         outcome = goals.corners(outcome)
         legal = np.isfinite(outcome).all(axis=1)
         gains[legal] += weight * improvements(outcome[legal], front, belief.reference)
@@ -195,13 +213,14 @@ def _lone_gains(belief: Belief, rows: IntArray, bundle: tuple[int, ...]) -> Floa
 def _members(belief: Belief, goals: Goals, reach: float) -> IntArray:
     """The candidates (s,) that the front is taken from, but for those that no surprise up to `reach` brings to it."""
     touched = np.flatnonzero(belief.known.any(axis=1))
-    spread = reach * belief.sigma[touched]
-    best, worst = goals.corners(belief.mu[touched] - spread), goals.corners(_cautious(belief)[touched] + spread)
+    better, worse = _sides(belief, touched)
+    best = goals.corners(belief.mu[touched] - reach * better)
+    worst = goals.corners(_cautious(belief)[touched] + reach * worse)
     return touched[alive_and_fronts(best, worst)[0]]
 
 
-def _shifts(belief: Belief, j: int, rows: IntArray, members: IntArray) -> FloatArray:
-    """How far the means of members move (r, s) if quantity j of each of some candidates is one deviation worse."""
+def _ties(belief: Belief, j: int, rows: IntArray, members: IntArray) -> FloatArray:
+    """The correlation (r, s) of quantity j of some candidates with that of members; 0 for what is measured."""
     sigma, own = belief.sigma[rows, j, None], belief.sigma[members, j]
     joint, unknown = belief.joints[j], np.flatnonzero(own > 0.0)
     covariance = np.zeros((len(rows), len(members)))
@@ -209,7 +228,7 @@ def _shifts(belief: Belief, j: int, rows: IntArray, members: IntArray) -> FloatA
     few = len(members) // 20 if len(members) > MANY else 0
     if joint.is_tied and len(unknown) > few:
         covariance[:, unknown] = joint.covariance(rows, members[unknown])
-    shifts = np.divide(covariance, sigma, out=np.zeros_like(covariance), where=sigma > 0.0)
-    # No surprise moves a design by more than its own; skewed beliefs have covariances that are only nearly right.
-    shifts = np.clip(shifts, -own, own)
-    return np.where(belief.keys[rows, j, None] == belief.keys[members, j], sigma, shifts)
+    both = sigma * own
+    ties = np.divide(covariance, both, out=np.zeros_like(covariance), where=both > 0.0)
+    # Skewed beliefs have covariances that are only nearly right.
+    return np.where(belief.keys[rows, j, None] == belief.keys[members, j], 1.0, np.clip(ties, -1.0, 1.0))
