@@ -7,7 +7,6 @@ show) is written by hand under it.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -114,7 +113,8 @@ def _facts(card: Card) -> list[str]:
         f"only these: {_plain(settings.get('only', {})) or 'all'}.",
         f"{heading['trained_at_once']} networks trained at a time; trainings {card.training_seconds:,.0f} s together, "
         f"readings {card.reading_seconds:,.0f} s, of {settings['window_seconds']:g} s each after a warm-up.",
-        f"Non-dominated: {len(card.front)} designs, of {on_front[0]} networks and {on_front[1]} deployments.",
+        f"Non-dominated: {len(card.front)} designs, of {on_front[0]} of the {card.networks} networks and {on_front[1]} "
+        f"of the {card.deployments} deployments.",
     ]
     if card.noise:
         middle, ninth, most = (100 * float(np.quantile(card.noise, share)) for share in (0.5, 0.9, 1.0))
@@ -152,7 +152,13 @@ def _known(rows: Iterable[Mapping[str, Any]], column: str) -> list[float]:
 def _plain(value: Any) -> str:
     if not isinstance(value, Mapping):
         return str(value)
-    return ", ".join(f"{name} {json.dumps(part) if isinstance(part, list) else part}" for name, part in value.items())
+    return ", ".join(f"{name} {_part(part)}" for name, part in value.items())
+
+
+def _part(value: Any) -> str:
+    if isinstance(value, list):
+        return " or ".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -22,7 +22,7 @@ HEADING = {
         "test_examples": 2000,
         "seed": 3,
         "window_seconds": 0.6,
-        "at_most": {"filters": 64},
+        "at_most": {"filters": 64.0},
         "only": {"batch": ["1", "16"]},
     },
     "network_options": ["filters"],
@@ -80,7 +80,8 @@ def test_a_card_is_printed_from_a_file(tmp_path: Path, capsys: pytest.CaptureFix
     printed = capsys.readouterr().out
     assert printed.startswith("# lenet-x\n")
     assert "3 networks (of 5 planned, drawn with seed 3) x 2 deployments; 2 combinations failed." in printed
-    assert "Non-dominated: 2 designs, of 2 networks and 1 deployments." in printed
+    assert "Non-dominated: 2 designs, of 2 of the 3 networks and 1 of the 2 deployments." in printed
+    assert "Largest values drawn: filters 64; only these: batch 1 or 16." in printed
     assert "2 second readings differ from the first by 10.0 % in the median" in printed
     assert "| 20 | 2000 | 1 | 32 | 16 |" in printed
 
