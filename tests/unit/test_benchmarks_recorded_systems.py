@@ -104,7 +104,9 @@ def test_a_row_with_a_failed_measurement_is_left_out(tmp_path: Path, failed: str
 def test_a_machine_is_named_in_full(tmp_path: Path, machine: Any) -> None:
     rows = (row(6, 0.1, "bf16", True), row(12, 0.1, "bf16", True))
     write_table(tmp_path / "x-y.csv.gz", RecordedTable({**HEADING, "machine": machine}, rows))
-    assert "movie-reviews, a GPU" in system_problem("x-y", folder=tmp_path).summary
+    found = system_problem("x-y", folder=tmp_path)
+    assert found.summary == "bert-imdb on movie-reviews, a GPU"
+    assert found.source == "Recorded by flexibo on 2026-01-02: bert-imdb on movie-reviews, read by NVML, a GPU."
 
 
 def test_the_true_front_has_no_error(tmp_path: Path) -> None:

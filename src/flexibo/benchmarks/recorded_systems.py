@@ -43,7 +43,7 @@ def system_problem(name: str, *, folder: Path = FOLDER) -> Problem:
     reference = worst_of_interest(values, front)
     return Problem(
         name=name,
-        summary=f"{table.heading['system']} on {table.heading['settings']['dataset']}, {_machine(table)}",
+        summary=f"{_title(table)}, {_machine(table)}",
         space=space,
         objectives=objectives,
         values=Lookup.of(pool, values),
@@ -51,7 +51,7 @@ def system_problem(name: str, *, folder: Path = FOLDER) -> Problem:
         reference=reference,
         front=front,
         best=hypervolume(front, reference),
-        source=f"Recorded by flexibo on {table.heading['date']}, {_machine(table)}, {table.heading['meter']}.",
+        source=f"Recorded by flexibo on {table.heading['date']}: {_title(table)}, read by {table.heading['meter']}.",
     )
 
 
@@ -81,6 +81,10 @@ def _objectives(table: RecordedTable, space: Space) -> tuple[Objective, ...]:
     )
 
 
+def _title(table: RecordedTable) -> str:
+    return f"{table.heading['system']} on {table.heading['settings']['dataset']}"
+
+
 def _machine(table: RecordedTable) -> str:
     machine = table.heading["machine"]
     gpus = machine.get("gpus", machine) if isinstance(machine, dict) else machine
@@ -105,6 +109,12 @@ def _medians(numbers: FloatArray, keys: Sequence[KeyArray]) -> FloatArray:
     return shared
 
 
+def _summary(name: str) -> str:
+    """What a table is, by its name alone: a list of problems reads no tables."""
+    system, _, machine = name.rpartition("-")
+    return f"{system}, trained and read on a GPU ({machine.upper()}): error and energy of an inference"
+
+
 FAMILIES: tuple[Family, ...] = tuple(
-    Family(name, f"recorded: {name}", partial(system_problem, name)) for name in recordings()
+    Family(name, _summary(name), partial(system_problem, name)) for name in recordings()
 )
