@@ -641,9 +641,9 @@ class TestRunAndResume:
         shown = good("run", "toy", "--recorded", "--budget", "80s", "--name", "mine", "--lease", "5m")
         assert "The study is kept in sqlite:///toy-table.db" in shown
         study = Study.load("sqlite:///toy-table.db", "mine")
-        assert study.history.origin == {"system": "toy", "recorded": True}
+        assert study.history.origin == {"system": "toy-table", "recorded": True}
         assert 60 < study.spent <= 85
-        assert "Made by flexibo run: system toy, recorded True." in " ".join(good("status", "--no-front").split())
+        assert "Made by flexibo run: system toy-table, recorded True." in " ".join(good("status", "--no-front").split())
         again = good("resume", "--budget", "100s")
         assert "What was measured" in again
         study.refresh()
@@ -652,6 +652,25 @@ class TestRunAndResume:
         assert good("resume").count("Stopped: ") == 1
         study.refresh()
         assert study.budget == 100
+
+    def test_run_and_resume_draw_the_same_picture_named_after_the_table(self, toy: System) -> None:
+        assert "drawn in toy-table.png" in good("run", "toy", "--recorded", "--budget", "80s")
+        assert "drawn in toy-table.png" in good("resume", "--budget", "90s")
+
+    @pytest.mark.parametrize(
+        "typed", [("--and", "latency_ms"), ("--limit", "9"), ("--data", "."), ("--estimate", "5"), ("--longest", "9s")]
+    )
+    def test_what_says_how_to_measure_is_refused_beside_a_recorded_table(
+        self, toy: System, typed: tuple[str, str]
+    ) -> None:
+        told = refusal("run", "toy", "--recorded", *typed)
+        assert told == f"{typed[0]} says how to measure, and --recorded measures nothing; leave one of them out."
+
+    def test_a_folder_of_data_that_the_environment_names_does_not_disturb_a_recorded_table(
+        self, toy: System, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("FLEXIBO_DATA", str(tmp_path))
+        assert "The study is kept in" in good("run", "toy", "--recorded", "--budget", "80s")
 
     def test_a_share_that_may_be_missed_is_taken_by_run_and_by_resume(self, toy: System) -> None:
         good("run", "toy", "--recorded", "--budget", "80s", "--certified-error", "1%")

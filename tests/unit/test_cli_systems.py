@@ -61,6 +61,12 @@ def test_systems_are_listed_with_the_data_that_is_there(data: Path) -> None:
     assert shown.count("not here") == 7
     rows = json.loads(call("systems", "--json", "--data", str(data)).stdout)
     assert [row["name"] for row in rows] == list(catalogue.SYSTEMS)
+    assert {row["name"] for row in rows if row["recorded"] == [f"{row['name']}-h200"]} == {
+        "lenet",
+        "resnet",
+        "squeezenet",
+    }
+    assert "flexibo run NAME --recorded" in shown
     assert {row["name"]: row["found"] for row in rows}["lenet"] == "mnist"
     assert rows[2]["designs"] == 7**4 * 5**4
 
@@ -68,7 +74,9 @@ def test_systems_are_listed_with_the_data_that_is_there(data: Path) -> None:
 def test_data_must_be_named_and_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FLEXIBO_DATA", raising=False)
     for arguments, sentence in (
-        (["run", "lenet"], "No folder with training data was named"),
+        (["run", "lenet"], "give --data FOLDER or set FLEXIBO_DATA, or let a recorded table answer with --recorded."),
+        (["run", "deepspeech"], "No folder with training data was named; give --data FOLDER or set FLEXIBO_DATA."),
+        (["run", "lenet-h200"], "'lenet-h200' is a recorded table; add --recorded to have it answer."),
         (["run", "lenet", "--data", str(tmp_path / "none")], "does not exist"),
         (["record", "lenet", "--out", "t.csv.gz"], "No folder with training data was named"),
         (["run", "lenet", "--data", str(tmp_path), "--budget", "soon"], "The duration is 'soon'"),

@@ -60,7 +60,8 @@ def recorded(name: str) -> Built:
     """A system that answers from its recorded table."""
     from flexibo.benchmarks.recorded_systems import recorded_system
 
-    return Built(recorded_system(name), {"system": name, "recorded": True})
+    system = recorded_system(name)
+    return Built(system, {"system": system.name, "recorded": True})  # the table: a system may get a second one
 
 
 def built(wishes: Wishes, beside: Collection[str] = ()) -> Built:

@@ -77,7 +77,7 @@ COMMANDS = (
         run,
         STUDIES,
         "Run a study: a study file, or a system by its name.",
-        ("flexibo run study.yaml", "flexibo run bert-squad --recorded --budget 30m"),
+        ("flexibo run study.yaml", "flexibo run resnet --recorded --budget 5m"),
     ),
     Command(
         "resume",

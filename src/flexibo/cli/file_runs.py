@@ -98,7 +98,7 @@ class Typed:
 def run_file(path: Path, given: Typed, *, dry: bool) -> None:
     """Run the study of a file, or with `dry` only show what would be run."""
     from flexibo.cli.budgets import opening_budget, settle_budget
-    from flexibo.cli.pictures import chosen_picture, picture_beside
+    from flexibo.cli.pictures import Picture, chosen_picture, picture_beside
     from flexibo.cli.running import end
     from flexibo.cli.study_files import chosen_storage, note_change
     from flexibo.studyfile import read_study_file
@@ -111,7 +111,7 @@ def run_file(path: Path, given: Typed, *, dry: bool) -> None:
 
         show_plan(file, url, settings, place, json=given.json)
         return
-    picture = chosen_picture(given.out, picture_beside(file, given.name or file.name))
+    picture = chosen_picture(given.out) or Picture(picture_beside(file, given.name or file.name))
     if allowed := settings.get("budget"):
         settings["budget"] = opening_budget(url, given.name or file.name, allowed)
     study = _opened(file, {**settings, "storage": url})

@@ -27,11 +27,11 @@ class Picture:
     is_typed: bool = False
 
 
-def chosen_picture(out: Path | None, default: Path) -> Picture:
-    """The picture that was typed, which must be one that can be saved, or else the default."""
+def chosen_picture(out: Path | None) -> Picture | None:
+    """The picture that was typed, which must be one that can be saved; None where none was."""
     from flexibo.cli.running import checked_picture
 
-    return Picture(default) if out is None else Picture(checked_picture(out), is_typed=True)
+    return None if out is None else Picture(checked_picture(out), is_typed=True)
 
 
 def picture_beside(file: StudyFile, study: str) -> Path:

@@ -147,18 +147,21 @@ def run(
         from flexibo.errors import InvalidValueError
 
         raise InvalidValueError(f"--dry-run is for study files, and {what!r} is none; leave it out.")
-    if not recorded:
+    if recorded:
+        _check_replayed(context)
+    else:
         check_is_system(what)
     from flexibo.cli import building
     from flexibo.cli.budgets import settle_budget, settle_stop
     from flexibo.cli.going_on import resume_command
     from flexibo.cli.running import Place, end, introduce, measure, report
     from flexibo.cli.working import leads_of
+    from flexibo.systems.recorded import recordings
 
     allowed, signs, longest_seconds = seconds(budget), seconds(lease), seconds(longest) if longest else None
     stop = {"certified_error": share(certified_error)} if certified_error else {}
     place = Place(executor, workers, address, idle)  # what is wrong with it is said before a study is begun
-    picture = chosen_picture(out, Path(f"{what}.png"))
+    typed_picture = chosen_picture(out)
     chosen, is_budget_typed = tuple(names(only or [])), is_typed(context, "budget")
     if recorded:
         found = building.recorded(what)
@@ -182,7 +185,7 @@ def run(
 
         wishes = Wishes(
             what,
-            data_folder(data, trains=not chosen or "error_percent" in chosen),
+            data_folder(data, trains=not chosen or "error_percent" in chosen, recorded=bool(recordings(what))),
             platform=platform,
             dataset=dataset,
             limit=limit,
@@ -206,7 +209,7 @@ def run(
         introduce(found.system)
     measure(study, found.system.functions, leads_of(study.history, chosen), place, quiet=json)
     if not json:
-        _say_where(study, url, picture)
+        _say_where(study, url, typed_picture or Picture(Path(f"{found.system.name}.png")))
     report(study, url, command, json=json)
     end(study)
 
@@ -225,6 +228,18 @@ def _typed(context: typer.Context, file: str) -> Typed:
     only = tuple(names(given.pop("only", None) or []))
     storage = context.params["storage"]
     return Typed(**{**given, "only": only, "storage": storage, "is_storage_typed": "storage" in typed})
+
+
+def _check_replayed(context: typer.Context) -> None:
+    """Refuse what says how to measure: a recorded table answers as it is."""
+    from flexibo.errors import InvalidValueError
+
+    for parameter in context.command.params:
+        measures = getattr(parameter, "rich_help_panel", None) == FOR_SYSTEMS and parameter.name != "recorded"
+        if measures and is_typed(context, str(parameter.name)):
+            raise InvalidValueError(
+                f"{parameter.opts[0]} says how to measure, and --recorded measures nothing; leave one of them out."
+            )
 
 
 def _begun(

@@ -43,11 +43,14 @@ def is_study_file(what: str) -> bool:
 
 def check_is_system(name: str) -> None:
     """Refuse what is neither the name of a system nor a file that is there."""
-    from flexibo.errors import UnknownNameError
+    from flexibo.errors import InvalidValueError, UnknownNameError
     from flexibo.systems.catalogue import SYSTEMS
+    from flexibo.systems.recorded import recordings
 
     if name in SYSTEMS:
         return
+    if name in recordings():
+        raise InvalidValueError(f"{name!r} is a recorded table; add --recorded to have it answer.")
     files = sorted(path.name for path in Path().glob("*") if path.suffix in SUFFIXES)
     hint = _nearest(name, [*SYSTEMS, *files, *(Path(file).stem for file in files)])
     hint = next((file for file in files if Path(file).stem == hint), hint)

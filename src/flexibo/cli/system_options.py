@@ -131,13 +131,22 @@ Outcome: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the outc
 Seed: TypeAlias = Annotated[int, typer.Option(min=0, max=2**63 - 1, help="The same seed draws the same designs.")]
 
 
-def data_folder(data: Path | None, *, trains: bool = True) -> Path:
-    """The folder of the data, which must be given, also to who only reads energy."""
+def data_folder(data: Path | None, *, trains: bool = True, recorded: bool = False) -> Path:
+    """The folder of the data, which must be given, also to who only reads energy.
+
+    Args:
+        data: The folder that was named.
+        trains: Whether networks are trained.
+        recorded: Whether a recorded table could answer instead.
+    """
     from flexibo.errors import InvalidValueError
 
     if data is None:
         why = "" if trains else ", which decides the shape of the network"
-        raise InvalidValueError(f"No folder with training data was named{why}; give --data FOLDER or set FLEXIBO_DATA.")
+        instead = ", or let a recorded table answer with --recorded" if recorded else ""
+        raise InvalidValueError(
+            f"No folder with training data was named{why}; give --data FOLDER or set FLEXIBO_DATA{instead}."
+        )
     if not data.is_dir():
         raise InvalidValueError(f"The folder with training data, {data}, does not exist; give another --data.")
     return data

@@ -34,6 +34,8 @@ def systems(
     console = Console()
     console.print(table)
     console.print("Run one with: flexibo run NAME --data FOLDER --budget 30m", highlight=False)
+    if any(row["recorded"] for row in rows):
+        console.print("Without data or a GPU, from what is recorded: flexibo run NAME --recorded", highlight=False)
 
 
 def _rows(data: Path | None) -> list[dict[str, Any]]:
