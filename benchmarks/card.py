@@ -7,11 +7,12 @@ show) is written by hand under it.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,9 @@ class Card:
         noise: By how much second readings differ, as shares of the first, least first; without a sign.
         training_seconds: What all trainings took together, had they run one after the other.
         reading_seconds: What all readings took, without second ones.
+        cost_ratio: How many times as long as a reading a training takes, in the mean.
+        pace: How long a batch takes while energy is read, over its latency: the least, the median and the greatest.
+        cheap_trainings: Trainings that take less than e seconds: the paper's log cost is 1 for them, as for readings.
     """
 
     name: str
@@ -58,6 +62,9 @@ class Card:
     noise: tuple[float, ...]
     training_seconds: float
     reading_seconds: float
+    cost_ratio: float
+    pace: tuple[float, float, float]
+    cheap_trainings: int
 
 
 def card_of(name: str, table: RecordedTable) -> Card:
@@ -69,7 +76,8 @@ def card_of(name: str, table: RecordedTable) -> Card:
     for column in RANGES:
         per_network = column in ("error_percent", "training_seconds")
         values = _known(networks.values() if per_network else table.rows, column)
-        ranges[column] = (min(values), median(values), max(values))
+        ranges[column] = _spread(values)
+    trainings, readings = _known(networks.values(), "training_seconds"), _known(table.rows, "reading_seconds")
     again = [row for row in whole if row["energy_joules_again"] is not None]
     return Card(
         name=name,
@@ -80,8 +88,11 @@ def card_of(name: str, table: RecordedTable) -> Card:
         ranges=ranges,
         front=_front(whole),
         noise=tuple(sorted(abs(row["energy_joules_again"] / row["energy_joules"] - 1) for row in again)),
-        training_seconds=sum(_known(networks.values(), "training_seconds")),
-        reading_seconds=sum(_known(table.rows, "reading_seconds")),
+        training_seconds=sum(trainings),
+        reading_seconds=sum(readings),
+        cost_ratio=fmean(trainings) / fmean(readings),
+        pace=_spread([_pace(row) for row in whole]),
+        cheap_trainings=sum(seconds < math.e for seconds in trainings),
     )
 
 
@@ -102,7 +113,7 @@ def _facts(card: Card) -> list[str]:
     heading, settings = card.heading, card.heading["settings"]
     planned = heading.get("networks_planned", card.networks)
     on_front = [len({_of(row, heading[f"{what}_options"]) for row in card.front}) for what in ("network", "deployment")]
-    facts = [
+    return [
         f"System {heading['system']} on {settings['dataset']}: {settings['training_examples']:,} images to learn from, "
         f"{settings['test_examples']:,} held out.",
         f"Recorded on {heading['date']} with {heading['meter']}; machine: {_plain(heading['machine'])}; "
@@ -113,16 +124,40 @@ def _facts(card: Card) -> list[str]:
         f"only these: {_plain(settings.get('only', {})) or 'all'}.",
         f"{heading['trained_at_once']} networks trained at a time; trainings {card.training_seconds:,.0f} s together, "
         f"readings {card.reading_seconds:,.0f} s, of {settings['window_seconds']:g} s each after a warm-up.",
+        f"A training takes {card.cost_ratio:.3g} times as long as a reading in the mean; {card.cheap_trainings} of "
+        f"{card.networks} take less than e seconds, where the paper's log cost is the same for both.",
         f"Non-dominated: {len(card.front)} designs, of {on_front[0]} of the {card.networks} networks and {on_front[1]} "
         f"of the {card.deployments} deployments.",
+        *_doubts(card),
+    ]
+
+
+def _doubts(card: Card) -> list[str]:
+    """How far the figures can be trusted."""
+    least, middle, most = card.pace
+    share = card.ranges["error_percent"][1] / 100
+    deviation = 100 * math.sqrt(share * (1 - share) / card.heading["settings"]["test_examples"])
+    doubts = [
+        f"While energy is read, a batch takes {middle:.2f} times its latency in the median, {least:.2f} to {most:.2f} "
+        "times.",
+        f"The choice of held-out images alone gives the median error a standard deviation of {deviation:.2f} points.",
     ]
     if card.noise:
         middle, ninth, most = (100 * float(np.quantile(card.noise, share)) for share in (0.5, 0.9, 1.0))
-        facts.append(
+        doubts.append(
             f"{len(card.noise)} second readings differ from the first by {middle:.1f} % in the median, {ninth:.1f} % "
             f"in the ninth decile and {most:.1f} % at most."
         )
-    return facts
+    return doubts
+
+
+def _pace(row: Mapping[str, Any]) -> float:
+    """The seconds that a batch takes by its energy and power, over its latency."""
+    return float(1000 * row["energy_joules"] * row.get("batch", 1) / row["power_watts"] / row["latency_ms"])
+
+
+def _spread(values: Sequence[float]) -> tuple[float, float, float]:
+    return min(values), median(values), max(values)
 
 
 def _range_rows(card: Card) -> list[list[str]]:
