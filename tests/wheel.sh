@@ -31,3 +31,10 @@ mkdir "$dir/first" && cd "$dir/first"
 "$dir/env/bin/flexibo" run study.yaml --dry-run >/dev/null
 "$dir/env/bin/python" -c 'from flexibo.web import SCRIPTS, asset; assert all(map(asset, SCRIPTS))'
 echo "and has its example and its scripts"
+"$dir/env/bin/flexibo" run lenet --recorded --budget 40s >/dev/null
+"$dir/env/bin/python" - <<'PY'
+from flexibo.systems.recorded import FOLDER, recordings
+
+assert recordings() and all((FOLDER / f"{name}.md").is_file() for name in recordings())
+print("and has its recorded tables with their cards:", ", ".join(recordings()))
+PY
