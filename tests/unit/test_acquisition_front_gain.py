@@ -261,7 +261,9 @@ def test_a_design_that_seems_feasible_is_confirmed_before_all_others():
         limits=[math.inf, math.inf, 0.0],
     )
     belief = replace(belief, open=~belief.known)
-    assert np.argwhere(front_gain(belief, np.random.default_rng(0)) > 0.0).tolist() == [[1, 2]]
+    scores = front_gain(belief, np.random.default_rng(0))
+    assert np.argwhere(scores > 0.0).tolist() == [[1, 2]]
+    assert scores[1, 2] == pytest.approx(belief.feasible()[1] * 4.0)  # its volume is (4 - 2) * (4 - 2)
     kept = replace(belief, mu=np.array([[1, 3, -5.0], [2, 2, -3], [3, 1, -3]]))
     assert (front_gain(kept, np.random.default_rng(0))[2] > 0.0).any()
 

@@ -61,7 +61,7 @@ def front_gain(belief: Belief, rng: np.random.Generator) -> FloatArray:
     """What every candidate and bundle is expected to add to the hypervolume of the front (m, b)."""
     first = _first_feasible(belief)
     if first is not None:
-        return np.where(np.arange(len(belief.mu))[:, None] == first, belief.open, 0.0)
+        return _confirming_gain(belief, first)
     scores = CURIOSITY * region_gain(belief, rng)
     for b, bundle in enumerate(belief.bundles):
         rows = _short_list(belief, b)
@@ -158,6 +158,15 @@ def _first_feasible(belief: Belief) -> int | None:
         return None
     price = np.where(belief.open[likely], belief.prices[likely], 0.0).sum(axis=1)
     return int(likely[np.argmin(price)])
+
+
+def _confirming_gain(belief: Belief, first: int) -> FloatArray:
+    """What the first design that is known to be feasible is expected to add (m, b): its volume, if it is."""
+    alone = hypervolumes(belief.mu[None, first : first + 1, list(belief.optimised)], belief.reference)[0]
+    gains = np.zeros(belief.open.shape)
+    # However little it adds, it comes first.
+    gains[first] = np.where(belief.open[first], max(belief.feasible()[first] * alone, np.finfo(float).tiny), 0.0)
+    return gains
 
 
 def _cautious(belief: Belief) -> FloatArray:
