@@ -156,7 +156,10 @@ class Joint:
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """Boxes of candidates: middle, deviation, corners, keys, what is known, what is legal (m, n); see `Belief`."""
+    """Boxes of candidates: middle, deviation, corners, keys, what is known, what is legal (m, n); see `Belief`.
+
+    `usable` says which of them can probably be measured in everything (m,); None is all.
+    """
 
     mu: FloatArray
     sigma: FloatArray
@@ -166,6 +169,7 @@ class Predictions:
     known: BoolArray
     legal: FloatArray
     joints: tuple[Joint, ...]
+    usable: BoolArray | None = None
 
 
 def no_predictions(history: History, designs: Designs) -> Predictions:

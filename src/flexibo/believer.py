@@ -13,6 +13,7 @@ from flexibo.budget import designs_left
 from flexibo.candidates import candidates, fixed_candidates
 from flexibo.catalogue import Method, SurrogateChoice, find_surrogate
 from flexibo.costs import CostCallable, Costs
+from flexibo.failures import LIKELY, chance_of_success, possible
 from flexibo.history import History
 from flexibo.pareto import Region, non_dominated, pareto_region
 from flexibo.pareto.region import alive_and_fronts, checked_goals
@@ -66,7 +67,7 @@ class Believer:
         if self._kept is not None:
             belief = self._belief_in_pool(history)
             return replace(belief, kept=self._kept.after(history, belief))
-        belief = self.believe(history, self._candidates(history, rng))
+        belief = self.believe(history, _possible(history, self._candidates(history, rng)))
         if not self.method.region:
             return belief
         region = _region(belief)
@@ -90,7 +91,8 @@ class Believer:
     def estimates(self, history: History) -> Predictions:
         """What is thought of every design in the history, as far as it is not measured."""
         with single_thread():
-            return predictions(history, history.designs, self.models(history), pin_pending=False)
+            found = predictions(history, history.designs, self.models(history), pin_pending=False)
+        return replace(found, usable=chance_of_success(history, history.designs) >= LIKELY)
 
     def pool(self, history: History, m: int | None = None) -> Designs:
         """The candidates that the next question looks at first, the designs of the history at their head.
@@ -104,7 +106,7 @@ class Believer:
     def corners(self, history: History) -> tuple[FloatArray, FloatArray]:
         """The optimistic and the pessimistic front (f, k each) that the next question would look at."""
         with single_thread():
-            designs = self.pool(history)
+            designs = _possible(history, self.pool(history))
             boxes = predictions(history, designs, self.models(history), beta=self._beta(history, len(designs)))
         columns = list(history.optimised)
         # Without the volumes: nobody asked for them, and with many objectives they take longer than all the rest.
@@ -166,7 +168,7 @@ class Believer:
         if self.method.neighbours and history.space.size > count:
             boxes = predictions(history, known, self.models(history))
             feasible = boxes.legal.prod(axis=1)
-            likely = feasible >= min(0.5, float(feasible.max()))
+            likely = (feasible >= min(0.5, float(feasible.max()))) & possible(history, known)
             parents = known[likely][non_dominated(boxes.mu[likely][:, list(history.optimised)])]
         return candidates(history.space, count, known, rng, parents=parents, steps=self.method.steps)
 
@@ -187,6 +189,12 @@ def sure_beta(history: History, m: int, delta: float) -> float:
     So t counts the answers that the models have learned from: each state has its own.
     """
     return exploration(len(history.objectives), m, len(history.measurements), delta, factor=ALL_AT_ONCE)
+
+
+def _possible(history: History, designs: Designs) -> Designs:
+    """The designs that lack nothing that failed for good; all of them if there are no others."""
+    found = possible(history, designs)
+    return designs[found] if found.any() else designs
 
 
 def _region(belief: Belief) -> Region:

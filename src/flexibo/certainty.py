@@ -30,6 +30,7 @@ from flexibo.arrays import FloatArray, IntArray, KeyArray
 from flexibo.belief import Predictions, predictions
 from flexibo.believer import Believer, sure_beta
 from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.failures import possible
 from flexibo.front import Front, Standing, front_rows, in_order, likely_front, reported, touched_designs
 from flexibo.history import History
 from flexibo.pareto.region import alive_and_fronts, checked_goals
@@ -83,9 +84,10 @@ def confidence(believer: Believer, history: History, *, delta: float, m: int | N
         boxes.lower, boxes.upper, believer.reference(history), list(history.optimised), history.limits
     )
     whole = history.space.size <= (believer.m if m is None else m)
+    useless = ~possible(history, designs)[:, None]  # as bad as what breaks a limit
     return Confidence(
-        goals.corners(boxes.lower),
-        goals.corners(boxes.upper),
+        np.where(useless, np.inf, goals.corners(boxes.lower)),
+        np.where(useless, np.inf, goals.corners(boxes.upper)),
         boxes.keys,
         delta,
         beta,

@@ -198,8 +198,12 @@ def likely_front(history: History, estimates: Predictions, *, complete: bool) ->
 
 
 def touched_designs(estimates: Predictions, *, complete: bool) -> IntArray:
-    """The places of the designs with at least one measurement, or with all of them."""
-    return np.flatnonzero(estimates.known.all(axis=1) if complete else estimates.known.any(axis=1))
+    """The places of the designs with at least one measurement, or with all of them.
+
+    What cannot be measured, or probably cannot, is left out: nobody can use such a design.
+    """
+    touched = estimates.known.all(axis=1) if complete else estimates.known.any(axis=1)
+    return np.flatnonzero(touched if estimates.usable is None else touched & estimates.usable)
 
 
 def in_order(history: History, estimates: Predictions, places: IntArray) -> IntArray:

@@ -6,7 +6,7 @@ A study is the replay of its events. Every state that decides the next question 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -162,8 +162,15 @@ class History:
 
     def closed(self, p: int) -> KeyArray:
         """Keys of designs for which purchase p must not be asked: measured, pending or failed too often."""
-        keys = self._ledgers[p].closed(remeasured=self._is_remeasured(p))
-        return np.fromiter(keys, dtype=np.uint64, count=len(keys))
+        return _keys(self._ledgers[p].closed(remeasured=self._is_remeasured(p)))
+
+    def hopeless(self, p: int) -> KeyArray:
+        """Keys of designs for which purchase p failed too often, or cannot be measured at all."""
+        return _keys(self._ledgers[p].hopeless())
+
+    def measured(self, p: int) -> KeyArray:
+        """Keys of designs for which purchase p was measured."""
+        return _keys(self._ledgers[p].measured)
 
     def is_closed(self, p: int, design: Design) -> bool:
         """Whether purchase p of this design must not be asked."""
@@ -338,3 +345,7 @@ class History:
         for p, purchase in enumerate(self.purchases):
             if all(keys[j] in self._losses[j].latest for j in purchase.members):
                 self._ledgers[p].measured.add(self.key(p, design))
+
+
+def _keys(keys: Collection[int]) -> KeyArray:
+    return np.fromiter(keys, dtype=np.uint64, count=len(keys))

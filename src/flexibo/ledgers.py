@@ -67,10 +67,13 @@ class Ledger:
         """Whether it failed too often, or cannot be measured at all."""
         return key in self.impossible or self.failures[key] >= MAX_ATTEMPTS
 
+    def hopeless(self) -> set[int]:
+        """The keys that failed too often, or cannot be measured at all."""
+        return {key for key, attempts in self.failures.items() if attempts >= MAX_ATTEMPTS} | self.impossible
+
     def closed(self, *, remeasured: bool) -> set[int]:
         """The keys that must not be asked; what was measured is among them unless it is `remeasured`."""
-        keys = {key for key, number in self.pending.items() if number > 0}
-        keys |= {key for key, attempts in self.failures.items() if attempts >= MAX_ATTEMPTS} | self.impossible
+        keys = {key for key, number in self.pending.items() if number > 0} | self.hopeless()
         return keys if remeasured else keys | self.measured
 
     def end(self, key: int) -> None:

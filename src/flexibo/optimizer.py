@@ -14,6 +14,7 @@ from flexibo.believer import Believer
 from flexibo.budget import affords, buys_something, remaining, still_wanted, too_dear, why_nothing
 from flexibo.choice import choose, hopeless, missing_initial, second_best
 from flexibo.events import Evaluation, RunnerUp
+from flexibo.failures import weights
 from flexibo.front import SURE
 from flexibo.history import History
 from flexibo.pareto import Region
@@ -153,7 +154,7 @@ class Optimizer:
             if region is not None and region.is_gone:
                 stop = Stop(NO_REGION_LEFT if region.optimistic_volume > 0 else NOTHING_BETTER)
             else:
-                scores = self._scores(belief, rng)
+                scores = self._scores(history, belief, rng)
                 per_cost = scores / belief.thetas if self.method.models else scores
                 cell = choose(per_cost, belief, affordable, rng, fallbacks=self._fallbacks(region, belief))
                 if cell is not None:
@@ -200,9 +201,14 @@ class Optimizer:
             return Stop("The method waits for what is being measured; tell the pending evaluations first.")
         return Stop(self.method.finished)
 
-    def _scores(self, belief: Belief, rng: np.random.Generator) -> FloatArray:
-        """What the method says (m, b), weighted by the probability of feasibility if it has no rule of its own."""
+    def _scores(self, history: History, belief: Belief, rng: np.random.Generator) -> FloatArray:
+        """What the method says (m, b), weighted by the chance that a design can be measured in everything.
+
+        The probability of feasibility is a weight too, if the method has no rule of its own.
+        """
         scores = self.method.acquisition(belief, rng)
+        if self.method.models:
+            scores = scores * weights(history, belief.designs)[:, None]
         if self.method.feasibility == "probability" and np.isfinite(belief.limits).any():
             scores = scores * belief.feasible()[:, None]
         return scores

@@ -1,0 +1,155 @@
+"""What failures teach: chances of success, and studies that stay away from what cannot be measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flexibo import Design, Objective, Space, Study
+from flexibo.failures import chance_of_success, possible, weights
+
+WIDTHS, KERNELS = [16, 32, 64, 128, 256, 512, 1024], [1, 3, 5, 7, 9]
+NETWORK = ["width_1", "kernel_1", "width_2", "kernel_2", "width_3", "kernel_3"]
+MOST = 2_000_000
+
+
+def operations(design: Design) -> float:
+    (w1, k1), (w2, k2), (w3, k3) = ((design[f"width_{i}"], design[f"kernel_{i}"]) for i in (1, 2, 3))
+    return float(16 * w1 * k1**2 + w1 * w2 * k2**2 + w2 * w3 * k3**2)
+
+
+def error(design: Design) -> float:
+    taste = (design["kernel_1"] - 5) ** 2 + (design["kernel_2"] - 3) ** 2 + 2 * (np.log2(design["width_3"]) - 7) ** 2
+    return float(5 + 30 * np.exp(-0.16 * np.log2(operations(design))) + 0.05 * taste)
+
+
+def energy(design: Design) -> float:
+    return float(operations(design) ** 0.6 * (0.2 + design["batch"] ** -0.5))
+
+
+def network_study(**settings: Any) -> Study:
+    widths = {f"width_{i}": WIDTHS for i in (1, 2, 3)}
+    kernels = {f"kernel_{i}": KERNELS for i in (1, 2, 3)}
+    space = Space(widths | kernels | {"batch": [1, 4, 16, 64]})
+    return Study(space, [Objective("error", options=NETWORK), Objective("energy")], **({"seed": 0} | settings))
+
+
+def train(study: Study, most: int) -> int:
+    """Ask and answer; a network that is too large cannot be trained. Says how often that was tried."""
+    failed = 0
+    for _ in range(most):
+        evaluation = study.ask()
+        if evaluation is None:
+            break
+        design = evaluation.design
+        if evaluation.objective == "energy":
+            study.tell(evaluation, energy(design), cost=6)
+        elif operations(design) <= MOST:
+            study.tell(evaluation, error(design), cost=3 + operations(design) / 1e5)
+        else:
+            study.fail(evaluation, "too large", cost=0.2, impossible=True)
+            failed += 1
+    return failed
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_study_keeps_away_from_what_cannot_be_measured(seed: int) -> None:
+    # Without learning, each of these studies ends after 30 failures in a row with half of its budget left.
+    study = network_study(seed=seed, budget=600)
+    failed = train(study, 400)
+    assert study.spent > 590
+    assert failed <= 25
+    front = study.front()
+    assert len(front) >= 8
+    assert all(operations(row.design) <= MOST for row in front)
+
+
+def test_nothing_changes_without_failures() -> None:
+    study = network_study()
+    for _ in range(24):
+        evaluation = study.ask()
+        assert evaluation is not None
+        study.tell(evaluation, {"energy": energy, "error": error}[evaluation.objective](evaluation.design))
+    designs = study.space.sample(50, np.random.default_rng(0))
+    assert possible(study.history, designs).all()
+    assert (weights(study.history, designs) == 1.0).all()
+
+
+def test_chances_fall_towards_what_failed_and_are_sure_of_what_was_tried() -> None:
+    study = network_study()
+    train(study, 40)
+    history = study.history
+    small, large = (
+        Design({**{f"width_{i}": width for i in (1, 2, 3)}, **{f"kernel_{i}": k for i in (1, 2, 3)}, "batch": 4})
+        for width, k in ((16, 1), (1024, 9))
+    )
+    likely, unlikely = chance_of_success(history, study.space.designs([small, large]))
+    assert likely > 0.8
+    assert unlikely < 0.2
+    assert weights(history, study.space.designs([large]))[0] < 1e-5
+    tried = history.designs
+    fits = np.array([operations(design) <= MOST for design in tried])
+    asked = np.isin(tried.keys(NETWORK), np.union1d(history.hopeless(0), history.measured(0)))
+    assert asked.sum() > 10
+    assert (chance_of_success(history, tried)[asked] == fits[asked]).all()
+    assert (possible(history, tried)[asked] == fits[asked]).all()
+
+
+def test_designs_that_share_the_failed_part_are_impossible_too() -> None:
+    study = network_study()
+    train(study, 20)
+    failed = next(design for design in study.history.designs if study.history.is_hopeless(0, design))
+    others = study.space.designs([Design({**failed, "batch": batch}) for batch in (1, 4, 16, 64)])
+    assert not possible(study.history, others).any()
+
+
+def test_a_value_counts_though_later_attempts_failed() -> None:
+    noisy = Objective("a", noisy=True, remeasure=True)
+    study = Study(Space({"x": [1, 2, 3]}), [noisy, "b"], n_initial=3, seed=0)
+    known: set[Any] = set()
+    for _ in range(40):
+        evaluation = study.ask()
+        if evaluation is None:
+            break
+        if evaluation.objective == "a" and evaluation.design in known:
+            study.fail(evaluation, "broken since")
+        else:
+            study.tell(evaluation, float(evaluation.design["x"]) * (1 if evaluation.objective == "a" else -1))
+            known |= {evaluation.design} if evaluation.objective == "a" else set()
+    assert len(study.history.hopeless(0)) > 0
+    assert possible(study.history, study.history.designs).all()
+    assert len(study.front()) == 3
+
+
+def answered(study: Study, works: Callable[[str, int], bool]) -> Study:
+    """Ask and answer until nothing is left; what does not work is impossible."""
+    while (evaluation := study.ask()) is not None:
+        x = evaluation.design["x"]
+        if works(evaluation.objective, x):
+            study.tell(evaluation, float(x) if evaluation.objective == "a" else -float(x))
+        else:
+            study.fail(evaluation, "no", impossible=True)
+    return study
+
+
+def test_one_design_is_reported_where_all_others_are_impossible() -> None:
+    study = answered(Study(Space({"x": [0, 1, 2, 3]}), ["a", "b"], seed=0), lambda name, x: name == "b" or x == 2)
+    assert [row.design["x"] for row in study.front()] == [2]
+    assert [row.design["x"] for row in study.front(include="possible")] == [2]
+    assert study.certificate().gap == 0
+
+
+def test_the_front_is_empty_where_every_design_lacks_something_impossible() -> None:
+    study = answered(Study(Space({"x": [0, 1, 2, 3]}), ["a", "b"], seed=0), lambda name, x: (name == "a") == (x < 2))
+    assert all(study.history.count(j) for j in range(2))
+    assert len(study.front()) == 0
+    assert study.summary().front == 0
+
+
+def test_other_methods_learn_from_failures_too() -> None:
+    study = network_study(seed=1, budget=600, method="ehvi")
+    assert train(study, 400) <= 25
+    assert study.spent > 550
