@@ -75,7 +75,7 @@ class Suite:
 
 
 LATER = ("dnn-stack:surface=4:n=3", "nb201-4", "dnn-stack:surface=2:n=4", "dtlz2:n=5:ratio=10:finite")
-"""Problems of three to five objectives on which the slowest rivals have few stored runs or none."""
+"""Problems of three to five objectives on which the slowest rival has no stored runs."""
 
 STANDARD_PROBLEMS = (
     "nb201-tx2",
@@ -116,7 +116,6 @@ SUITES: dict[str, Suite] = {
         limits={
             "flexibo-gp-log": Limit({"nb201-4": 0, "dnn-stack:surface=2:n=4": 0}, elsewhere=True),
             "botorch-qlognehvi": Limit(dict.fromkeys(LATER, 0), elsewhere=True),
-            "smac-parego": Limit(dict.fromkeys(LATER[1:], 0), elsewhere=True),
             "botorch-hvkg": Limit(
                 dict.fromkeys(("branin-currin", "branin-currin:ratio=10", "tx2-inceptionv3-400", "tx2-xception-600"), 3)
             ),
