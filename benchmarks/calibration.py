@@ -30,8 +30,12 @@ from flexibo.surrogates.posterior import Posterior, condition
 SHARES = (0.25, 0.5, 1.0)
 """The shares of the budget at which a certificate is looked at."""
 ROUNDING = 1e-9
-Told: TypeAlias = Literal["known", "learned", "learned and warped"]
-SURROGATES: dict[Told, str] = {"learned": "gp-plain", "learned and warped": "gp"}
+Told: TypeAlias = Literal["known", "learned", "learned and warped", "learned and averaged"]
+SURROGATES: dict[Told, str] = {
+    "learned": "gp-plain",
+    "learned and warped": "gp-warped",
+    "learned and averaged": "gp",
+}
 KERNEL, EXACT = "matern52", 1e-8
 
 

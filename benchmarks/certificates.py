@@ -29,6 +29,8 @@ DRAWINGS: dict[str, Drawing] = {
     "learned": Drawing("learned"),
     "learned, noisy": Drawing("learned", noise=0.04),
     "learned and warped": Drawing("learned and warped"),
+    "learned and averaged": Drawing("learned and averaged"),
+    "learned and averaged, noisy": Drawing("learned and averaged", noise=0.04),
 }
 FIRST_SEED = 100
 """The comparisons use the seeds from 0 on."""
