@@ -166,7 +166,8 @@ def drawn_looks(drawing: Drawing, seed: int, *, delta: float, shares: Sequence[f
     def losses(designs: Designs) -> FloatArray:
         return Y[[at[key] for key in designs.keys().tolist()]]
 
-    found, left = [], [drawing.n * drawing.n_initial + round(share * drawing.evaluations) for share in shares]
+    found: list[Look] = []
+    left = [drawing.n * drawing.n_initial + round(share * drawing.evaluations) for share in shares]
     while evaluation := study.ask():
         truth = losses(space.designs([evaluation.design]))[0, names.index(evaluation.objective)]
         study.tell(evaluation, float(truth + np.sqrt(drawing.noise) * rng.standard_normal()), cost=1.0)
@@ -197,7 +198,7 @@ def problem_looks(name: str, seed: int, *, delta: float, shares: Sequence[float]
     contestant.begin(initial)
     found: list[Look] = []
     while len(found) < len(shares) and (suggestion := contestant.ask(money - (ledger.spent - opening))) is not None:
-        measurement = ledger.measure(suggestion.design, suggestion.objectives[0])
+        measurement = ledger.measure(problem.space.design(suggestion.design), suggestion.objectives[0])
         spent = ledger.spent - opening - ROUNDING * money
         while len(found) < len(shares) and shares[len(found)] * money < spent:
             found.append(look(contestant.study, problem.losses, shares[len(found)], delta))

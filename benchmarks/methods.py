@@ -47,7 +47,7 @@ def of_each_method(size: Size) -> list[Row]:
     """Section 8."""
     problem = lenet()
     means = {method.name: _mean(problem, method.name, size) for method in methods()}
-    rows = []
+    rows: list[Row] = []
     for name, seconds in means.items():
         theirs = f"; the paper's implementation: {PAPER_SECONDS[name]:g} s" if name in PAPER_SECONDS else ""
         rows.append(

@@ -56,13 +56,13 @@ def branin_currin() -> Problem:
 
 
 def _branin(design: Design) -> float:
-    u, v = 15.0 * float(design["x"]) - 5.0, 15.0 * float(design["y"])  # type: ignore[arg-type]
+    u, v = 15.0 * float(design["x"]) - 5.0, 15.0 * float(design["y"])
     bowl = v - 5.1 / (4.0 * math.pi**2) * u**2 + 5.0 / math.pi * u - 6.0
     return bowl**2 + 10.0 * (1.0 - 1.0 / (8.0 * math.pi)) * math.cos(u) + 10.0
 
 
 def _currin(design: Design) -> float:
-    x, y = float(design["x"]), float(design["y"])  # type: ignore[arg-type]
+    x, y = float(design["x"]), float(design["y"])
     damping = 1.0 - math.exp(-0.5 / y) if y > 0 else 1.0
     return (
         damping * (2300.0 * x**3 + 1900.0 * x**2 + 2092.0 * x + 60.0) / (100.0 * x**3 + 500.0 * x**2 + 4.0 * x + 20.0)
@@ -75,13 +75,13 @@ def dtlz2() -> Problem:
     space = Space(dict.fromkeys(names, (0.0, 1.0)))
 
     def radius(design: Design) -> float:
-        return 1.0 + sum((float(design[name]) - 0.5) ** 2 for name in names[1:])  # type: ignore[arg-type]
+        return 1.0 + sum((float(design[name]) - 0.5) ** 2 for name in names[1:])
 
     def first(design: Design) -> float:
-        return radius(design) * math.cos(0.5 * math.pi * float(design["x0"]))  # type: ignore[arg-type]
+        return radius(design) * math.cos(0.5 * math.pi * float(design["x0"]))
 
     def second(design: Design) -> float:
-        return radius(design) * math.sin(0.5 * math.pi * float(design["x0"]))  # type: ignore[arg-type]
+        return radius(design) * math.sin(0.5 * math.pi * float(design["x0"]))
 
     return Problem(space, {"f0": first, "f1": second}, (1.1, 1.1), 1.21 - math.pi / 4.0)
 

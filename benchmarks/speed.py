@@ -52,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if given.only is None or number in given.only:
                 print(f"section {number} ...", file=sys.stderr, flush=True)
                 rows += section()
+                if given.json is not None:  # what follows may take long, or fail
+                    write_json(given.json, facts, rows)
     facts["took"] = f"{time.perf_counter() - begin[0]:.0f} s, {time.process_time() - begin[1]:.0f} s of them computing"
     if given.quick:
         facts["sizes"] = "reduced (--quick): the bounds are those of the full sizes"

@@ -119,7 +119,7 @@ class Server:
             return cursor.fetchall() if cursor.description else []
 
     def _answers(self) -> bool:
-        asked = [self._binaries / "pg_isready", "-q", "-h", str(self.folder), "-p", str(self.port)]
+        asked = [str(self._binaries / "pg_isready"), "-q", "-h", str(self.folder), "-p", str(self.port)]
         return subprocess.run(asked, check=False).returncode == 0
 
     def _as_user(self) -> list[str]:
