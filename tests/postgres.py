@@ -115,7 +115,7 @@ class Server:
 
         place = {"host": str(self.folder), "port": self.port, "user": "postgres", "dbname": database}
         with psycopg.connect(**place, autocommit=True) as connection:  # type: ignore[arg-type]
-            cursor = connection.execute(statement)  # type: ignore[call-overload]
+            cursor = connection.execute(statement)
             return cursor.fetchall() if cursor.description else []
 
     def _answers(self) -> bool:
