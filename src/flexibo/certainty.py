@@ -30,8 +30,8 @@ from flexibo.arrays import FloatArray, IntArray, KeyArray
 from flexibo.belief import Predictions, predictions
 from flexibo.believer import Believer, sure_beta
 from flexibo.errors import InvalidValueError, unknown_name
-from flexibo.failures import possible
-from flexibo.front import Front, Standing, front_rows, in_order, likely_front, reported, touched_designs
+from flexibo.failures import chance_of_success, possible
+from flexibo.front import SURE, Front, Standing, front_rows, in_order, likely_front, reported, touched_designs
 from flexibo.history import History
 from flexibo.pareto.region import alive_and_fronts, checked_goals
 from flexibo.space import Designs
@@ -47,8 +47,9 @@ class Confidence:
     """Corners of the boxes of m candidates, which all hold at once with probability 1 - delta, if the models are right.
 
     Attributes:
-        best: The best corners of the k objectives, at infinity where a constraint is surely broken, shape (m, k).
-        worst: The worst corners, at infinity where a constraint may be broken, shape (m, k).
+        best: The best corners of the k objectives, at infinity where a constraint is surely broken or something failed
+            for good, shape (m, k).
+        worst: The worst corners, at infinity where a constraint may be broken or something may fail, shape (m, k).
         keys: Equal where two candidates must have the same value of a quantity, shape (m, n).
         delta: The probability that a box fails.
         beta: The square of the boxes' half width in deviations.
@@ -84,10 +85,10 @@ def confidence(believer: Believer, history: History, *, delta: float, m: int | N
         boxes.lower, boxes.upper, believer.reference(history), list(history.optimised), history.limits
     )
     whole = history.space.size <= (believer.m if m is None else m)
-    useless = ~possible(history, designs)[:, None]  # as bad as what breaks a limit
+    may, will = possible(history, designs), chance_of_success(history, designs) >= SURE  # the rest is as a broken limit
     return Confidence(
-        np.where(useless, np.inf, goals.corners(boxes.lower)),
-        np.where(useless, np.inf, goals.corners(boxes.upper)),
+        np.where(may[:, None], goals.corners(boxes.lower), np.inf),
+        np.where(will[:, None], goals.corners(boxes.upper), np.inf),
         boxes.keys,
         delta,
         beta,

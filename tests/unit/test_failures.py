@@ -10,6 +10,7 @@ import pytest
 
 from flexibo import Design, Objective, Space, Study
 from flexibo.failures import chance_of_success, possible, weights
+from flexibo.pareto import non_dominated
 
 WIDTHS, KERNELS = [16, 32, 64, 128, 256, 512, 1024], [1, 3, 5, 7, 9]
 NETWORK = ["width_1", "kernel_1", "width_2", "kernel_2", "width_3", "kernel_3"]
@@ -122,6 +123,32 @@ def test_a_value_counts_though_later_attempts_failed() -> None:
     assert len(study.history.hopeless(0)) > 0
     assert possible(study.history, study.history.designs).all()
     assert len(study.front()) == 3
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_what_would_fail_rules_nothing_out(seed: int) -> None:
+    def size(design: Design) -> float:
+        return float(design["width"] * design["depth"])
+
+    def values(design: Design) -> tuple[float, float]:
+        return 30 / size(design) ** 0.4, size(design) * (1 + 1 / design["batch"])
+
+    space = Space({"width": [16, 32, 64, 128, 256, 512], "depth": (1, 4), "batch": [1, 4, 16, 64]})
+    study = Study(
+        space, [Objective("error", options=["width", "depth"]), "latency"], n_initial=8, seed=seed, budget=300
+    )
+    fits = [design for design in space.enumerate() if size(design) * design["batch"] <= 8000]
+    while (evaluation := study.ask()) is not None:
+        if evaluation.objective == "error":
+            study.tell(evaluation, values(evaluation.design)[0], cost=10)
+        elif evaluation.design in fits:
+            study.tell(evaluation, values(evaluation.design)[1], cost=2)
+        else:
+            study.fail(evaluation, "out of memory", cost=1, impossible=True)
+    best = {fits[i] for i in np.flatnonzero(non_dominated(np.array([values(design) for design in fits])))}
+    found = [row.standing for row in study.front() if row.design in best]
+    assert len(found) >= 8
+    assert "ruled out" not in found
 
 
 def answered(study: Study, works: Callable[[str, int], bool]) -> Study:
