@@ -245,6 +245,17 @@ class TestStatus:
         assert "reason 2 " not in words
         assert "... and 3 before; --json has them all." in words
 
+    def test_a_failure_does_not_cheapen_the_mean_of_what_was_measured(self) -> None:
+        with begun(n_initial=2) as study:
+            for evaluation, cost in zip(study.ask(4), (8.0, 1.0, 0.5, 1.0), strict=True):
+                if cost == 0.5:
+                    study.fail(evaluation, "too large", cost=cost, impossible=True)
+                else:
+                    study.tell(evaluation, 0.5, cost=cost)
+        rows = {row["name"]: row for row in json.loads(good("status", "--json"))["objectives"]}
+        assert (rows["error"]["cost"], rows["error"]["mean_cost"]) == (8.5, 8.0)
+        assert rows["energy"]["mean_cost"] == 1.0
+
     def test_hostile_names_are_only_names(self) -> None:
         objectives = [Objective(f"error {HOSTILE}"), Objective("energy", unit=HOSTILE)]
         with begun(objectives=objectives, space={HOSTILE: ["a", f"b{HOSTILE}"], "[bold]": (0.0, 1.0)}) as study:

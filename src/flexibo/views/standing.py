@@ -33,6 +33,7 @@ def _objective(copy: StudyCopy, j: int, found: Sequence[Record]) -> dict[str, An
     history, objective = copy.study.history, copy.study.objectives[j]
     mine = [record for record in found if record.objective == objective.name]
     costs = [record.cost for record in mine if record.cost is not None and record.state != "added"]
+    paid = [record.cost or 0.0 for record in mine if record.state == "measured"]  # failures say nothing of values
     return {
         "name": objective.name,
         "unit": objective.unit,
@@ -46,7 +47,7 @@ def _objective(copy: StudyCopy, j: int, found: Sequence[Record]) -> dict[str, An
         "added": sum(objective.name in record.values for record in found if record.state == "added"),
         "cost": sum(costs),
         "lost_cost": sum(record.lost_cost for record in mine),
-        "mean_cost": sum(costs) / len(costs) if costs else None,
+        "mean_cost": sum(paid) / len(paid) if paid else None,
     }
 
 
