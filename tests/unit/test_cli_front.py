@@ -186,7 +186,7 @@ class TestFront:
         for form, empty in (((), ""), (("--csv",), None), (("--json",), None)):
             outcome = call(*form)
             assert outcome.exit_code == 1
-            assert outcome.stderr == "No front yet: a, b has not been measured.\n"
+            assert outcome.stderr == "No front yet: a, b have not been measured.\n"
             assert empty is None or outcome.stdout == empty
         assert json.loads(call("--json").stdout)["designs"] == []
         study.close()

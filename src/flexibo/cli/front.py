@@ -253,5 +253,5 @@ def _nothing(study: Study, *, measured: bool) -> str:
     history = study.history
     lacking = [name for j, name in enumerate(history.names) if not history.count(j)]
     if lacking:
-        return in_words(f"No front yet: {', '.join(lacking)} has not been measured.")
+        return in_words(f"No front yet: {', '.join(lacking)} {'have' if lacking[1:] else 'has'} not been measured.")
     return "No front yet: no design was measured in every objective." if measured else "No front yet."
