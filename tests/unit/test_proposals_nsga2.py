@@ -159,6 +159,17 @@ def test_failures_alone_do_not_stop_the_breeding() -> None:
     assert len(generation(history, initial)) == 8
 
 
+def test_designs_that_cannot_be_measured_at_all_do_not_stop_the_breeding() -> None:
+    history = History(SPACE, OBJECTIVES)
+    initial = initial_designs(SPACE, 8, 0)
+    for design in initial[1:]:
+        measure(history, design)
+    history.append(Failed(ask(history, initial[0], "a"), "too large", 1.0, impossible=True))
+    children = generation(history, initial)
+    assert len(children) == 8
+    assert set(children).isdisjoint(initial)
+
+
 def test_designs_within_the_limit_are_preferred() -> None:
     objectives = (Objective("a"), Objective("b"), Objective("heat", at_most=0.5))
     f = {"heat": lambda d: d["x"]}

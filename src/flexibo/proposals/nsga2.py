@@ -32,7 +32,6 @@ import numpy as np
 from flexibo.arrays import BoolArray, FloatArray
 from flexibo.errors import missing_extra
 from flexibo.history import History
-from flexibo.ledgers import MAX_ATTEMPTS
 from flexibo.proposals.base import askable, keys_by_options
 from flexibo.proposals.legal import fresh, is_new
 from flexibo.space import Design, Designs
@@ -156,10 +155,12 @@ def losses(history: History, designs: Designs) -> FloatArray:
         known = history.known(j)
         table[:, j] = [known.get(key, np.inf) for key in keys[objective.depends_on].tolist()]
     for p, purchase in enumerate(history.purchases):
-        if history.failed_attempts[purchase.objective] < MAX_ATTEMPTS:
+        hopeless = history.hopeless(p)
+        if not len(hopeless):
             continue
-        for i in np.flatnonzero(np.isinf(table[:, list(purchase.members)]).any(axis=1)).tolist():
-            if history.attempts(p, designs[i]) >= MAX_ATTEMPTS and not history.is_pending(p, designs[i]):
+        lacking = np.isinf(table[:, list(purchase.members)]).any(axis=1) & np.isin(keys[purchase.options], hopeless)
+        for i in np.flatnonzero(lacking).tolist():
+            if not history.is_pending(p, designs[i]):
                 table[i] = np.nan
     return table
 
