@@ -62,12 +62,19 @@ class Believer:
         self._models: dict[int, Refits] = {}
         self._kept = Kept(method.step, self._belief_in_pool) if method.step is not None else None
 
-    def belief(self, history: History, rng: np.random.Generator) -> Belief:
-        """What the method scores: the belief in its candidates."""
+    def belief(self, history: History, rng: np.random.Generator, *, likely: bool = False) -> Belief:
+        """What the method scores: the belief in its candidates.
+
+        Args:
+            history: What happened so far; every objective has a value.
+            rng: Source of the draw.
+            likely: Whether to leave out what probably cannot be measured, if there is anything else. A pool that is
+                the same at every question stays whole.
+        """
         if self._kept is not None:
             belief = self._belief_in_pool(history)
             return replace(belief, kept=self._kept.after(history, belief))
-        belief = self.believe(history, _possible(history, self._candidates(history, rng)))
+        belief = self.believe(history, _possible(history, self._candidates(history, rng), likely=likely))
         if not self.method.region:
             return belief
         region = _region(belief)
@@ -191,9 +198,9 @@ def sure_beta(history: History, m: int, delta: float) -> float:
     return exploration(len(history.objectives), m, len(history.measurements), delta, factor=ALL_AT_ONCE)
 
 
-def _possible(history: History, designs: Designs) -> Designs:
-    """The designs that lack nothing that failed for good; all of them if there are no others."""
-    found = possible(history, designs)
+def _possible(history: History, designs: Designs, *, likely: bool = False) -> Designs:
+    """The designs that lack nothing that failed for good, nor `likely` would; all of them if there are no others."""
+    found = chance_of_success(history, designs) >= LIKELY if likely else possible(history, designs)
     return designs[found] if found.any() else designs
 
 

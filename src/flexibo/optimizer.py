@@ -14,7 +14,7 @@ from flexibo.believer import Believer
 from flexibo.budget import affords, buys_something, remaining, still_wanted, too_dear, why_nothing
 from flexibo.choice import choose, hopeless, missing_initial, second_best
 from flexibo.events import Evaluation, RunnerUp
-from flexibo.failures import weights
+from flexibo.failures import LIKELY, chance_of_success, weights
 from flexibo.front import SURE
 from flexibo.history import History
 from flexibo.pareto import Region
@@ -134,11 +134,26 @@ class Optimizer:
         return self._evaluation(history, design, tuple(objectives), initial=True, why="initial design")
 
     def _best(self, history: History, wanted: frozenset[str], salt: int) -> Evaluation | Stop:
-        """The evaluation with the best score per cost."""
+        """The evaluation with the best score per cost; one that would probably fail only if no other is worth it.
+
+        A score may be 0 for all but designs that seem better than anything and cannot be measured.
+        """
+        best = self._best_of(history, wanted, salt)
+        if isinstance(best, Stop) or not self.method.models:
+            return best
+        if chance_of_success(history, history.space.designs([best.design]))[0] >= LIKELY:
+            return best
+        other = self._best_of(history, wanted, salt, likely=True)
+        return best if isinstance(other, Stop) else other
+
+    def _best_of(
+        self, history: History, wanted: frozenset[str], salt: int, *, likely: bool = False
+    ) -> Evaluation | Stop:
+        """The evaluation with the best score per cost, among all candidates or the `likely` ones."""
         stop = Stop("Nothing is left to measure.")
         for draw in range(DRAWS):
             rng = np.random.default_rng((self.seed, 2, len(history.asked), draw, *([salt] if salt else [])))
-            belief = self.believer.belief(history, rng)
+            belief = self.believer.belief(history, rng, likely=likely)
             affordable = belief.open & affords(history, self.costs, belief.prices)
             if len(wanted) < len(history.purchases):
                 served = _served(history, belief, wanted)
@@ -174,6 +189,7 @@ class Optimizer:
         Boxes may be too narrow, and a front is of little use before its constraints are known to be kept.
         """
         scores, because = feasibility_scores(belief), "no feasible design is known"
+        scores = scores * weights(history, belief.designs)[:, None]
         if history.has_feasible():
             scores, because = scores * unsure_members(belief, SURE)[:, None], "nothing else is left to learn"
         cell = choose(scores / belief.thetas, belief, affordable, rng)

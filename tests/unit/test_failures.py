@@ -180,3 +180,25 @@ def test_other_methods_learn_from_failures_too() -> None:
     study = network_study(seed=1, budget=600, method="ehvi")
     assert train(study, 400) <= 25
     assert study.spent > 550
+
+
+def test_a_limit_that_seems_to_be_kept_only_beyond_the_border_does_not_lead_there() -> None:
+    # The constraint that is most likely kept used to be asked about 30 times in a row, where nothing can be measured.
+    space = Space({f"x{i}": list(range(40)) for i in range(3)})
+    study = Study(space, ["energy", "size", Objective("error", at_most=20, optimise=True)], n_initial=8, seed=1)
+    in_a_row = []
+    for _ in range(60):
+        evaluation = study.ask()
+        if evaluation is None:
+            break
+        x = evaluation.design
+        share = sum(x.values()) / 117
+        if evaluation.objective == "error" and share > 0.8:
+            study.fail(evaluation, "too large", cost=0.2, impossible=True)
+        else:
+            values = {"energy": 1 + 10 * share + np.sin(x["x0"]), "size": x["x0"] - x["x1"]}
+            values["error"] = 80 - 85 * share + 0.1 * x["x1"]
+            study.tell(evaluation, float(values[evaluation.objective]), cost=1)
+        in_a_row.append(study.history.failed_in_a_row["error"])
+    assert study.history.has_feasible()
+    assert max(in_a_row) <= 8
