@@ -71,7 +71,7 @@ class Front(tuple[FrontRow, ...]):
     def __str__(self) -> str:
         """A table: a design per line, and below it the options that never vary."""
         if not self:
-            return "No design yet: not every objective has been measured."
+            return "No design yet: not every objective has been measured, or no design can be measured in all of them."
         names = list(self[0].design)
         same = [name for name in names if len(self) > 1 and len({row.design[name] for row in self}) == 1]
         columns = [_value_column(self, name) for name in self[0].values]

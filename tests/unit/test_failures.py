@@ -11,6 +11,7 @@ import pytest
 from flexibo import Design, Objective, Space, Study
 from flexibo.failures import chance_of_success, possible, weights
 from flexibo.pareto import non_dominated
+from flexibo.views import slice_view
 
 WIDTHS, KERNELS = [16, 32, 64, 128, 256, 512, 1024], [1, 3, 5, 7, 9]
 NETWORK = ["width_1", "kernel_1", "width_2", "kernel_2", "width_3", "kernel_3"]
@@ -173,7 +174,9 @@ def test_the_front_is_empty_where_every_design_lacks_something_impossible() -> N
     study = answered(Study(Space({"x": [0, 1, 2, 3]}), ["a", "b"], seed=0), lambda name, x: (name == "a") == (x < 2))
     assert all(study.history.count(j) for j in range(2))
     assert len(study.front()) == 0
+    assert "no design can be measured in all of them" in str(study.front())
     assert study.summary().front == 0
+    assert slice_view(study, "a", "x").at in study.history.designs
 
 
 def test_other_methods_learn_from_failures_too() -> None:

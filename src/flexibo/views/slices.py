@@ -176,10 +176,11 @@ def _balanced(study: Study, seen: Outlook, varying: Sequence[str]) -> Design:
     known = list(study.settings.initial_designs)
     if every_objective_measured(history):
         estimates = seen.believer.estimates(history)
-        front = reported(history, estimates, complete=False)
+        front = reported(history, estimates, complete=False)  # empty if every design lacks something impossible
         losses = estimates.mu[front][:, list(history.optimised)]
-        span = np.ptp(losses, axis=0)
-        scaled = (losses - losses.min(axis=0)) / np.where(span > 0, span, 1.0)
+        least = losses.min(axis=0, initial=np.inf)
+        span = losses.max(axis=0, initial=-np.inf) - least
+        scaled = (losses - least) / np.where(span > 0, span, 1.0)
         order = np.argsort((scaled**2).sum(axis=1), kind="stable")
         known = [*history.designs[front[order]], *known]
     active = (design for design in known if all(design[name] is not None for name in varying))
