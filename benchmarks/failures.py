@@ -59,7 +59,7 @@ class Rule:
 CHOSEN = Rule("as it is")
 RULES = (
     Rule("nothing is learned", learns=False),
-    Rule("chance as a weight", likely=0.0),
+    Rule("chance as a weight", likely=1e-9),
     Rule("at least 0.3", likely=0.3),
     CHOSEN,
     Rule("at least 0.7", likely=0.7),

@@ -175,7 +175,8 @@ class Believer:
         if self.method.neighbours and history.space.size > count:
             boxes = predictions(history, known, self.models(history))
             feasible = boxes.legal.prod(axis=1)
-            likely = (feasible >= min(0.5, float(feasible.max()))) & possible(history, known)
+            feasible = np.where(possible(history, known), feasible, -1.0)
+            likely = feasible >= min(0.5, max(0.0, float(feasible.max())))
             parents = known[likely][non_dominated(boxes.mu[likely][:, list(history.optimised)])]
         return candidates(history.space, count, known, rng, parents=parents, steps=self.method.steps)
 

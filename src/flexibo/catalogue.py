@@ -51,6 +51,7 @@ class Method:
         region: Whether it is about the Pareto region, and ends when none is left.
         neighbours: Whether neighbours of the front are among its candidates.
         steps: Whether random steps away from the front are as well.
+        confirms: Whether it measures what reported designs lack before it ends because no region is left.
         confidence: The factor of the logarithm in beta_t.
         feasibility: How it treats constraints: by a rule of its own, by the probability of feasibility, or not at all.
         measure: What its score is, for people; where it is about the region, what is to become of a share of that.
@@ -74,6 +75,7 @@ class Method:
     region: bool = False
     neighbours: bool = False
     steps: bool = False
+    confirms: bool = False
     confidence: float = 2.0 / 9.0
     feasibility: Literal["own", "probability", "none"] = "own"
     measure: str = "scored"
@@ -314,6 +316,7 @@ METHODS: dict[str, Method] = {
             region=True,
             neighbours=True,
             steps=True,
+            confirms=True,
             measure="expected to add to the front",
         ),
         _paper("gp", "log", "paper-log"),

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexibo.arrays import BoolArray, FloatArray
+from flexibo.arrays import BoolArray, FloatArray, IntArray
 from flexibo.history import History
 from flexibo.space import Designs
 
 MOST_LEARNED = 300
-"""A classifier learns from at most so many designs, the latest."""
+"""A classifier learns from at most so many designs: the latest that were measured, and the latest that failed."""
 TREND = 4.0
 """Variance of the linear part of the log odds: mostly it is too much of something that makes a design fail."""
 BUMPS = 4.0
@@ -22,7 +22,7 @@ BUMPS = 4.0
 LIKELY = 0.5
 """What a design lacks can probably be measured if the chance is at least this."""
 UNLIKELY = 1e-6
-"""What other designs count beside these. Models promise most beyond the border, where nothing was ever measured."""
+"""What other designs count at most beside these. Models promise most where nothing was ever measured."""
 REACH = 0.5
 """How far similarity reaches: the length scale, in units of the square root of the number of columns."""
 
@@ -48,9 +48,12 @@ def chance_of_success(history: History, designs: Designs) -> FloatArray:
 
 
 def weights(history: History, designs: Designs) -> FloatArray:
-    """What the scores of designs (m,) are multiplied by: the chance of success, and next to nothing if it is small."""
+    """What the scores of designs (m,) are multiplied by: the chance of success, and next to nothing if it is small.
+
+    Among those with a small chance it is the greatest that decides, not what their models promise.
+    """
     chance = chance_of_success(history, designs)
-    return np.where(chance >= LIKELY, chance, UNLIKELY * chance)
+    return np.where(chance >= LIKELY, chance, UNLIKELY ** (2.0 - chance / LIKELY))
 
 
 def _learned(history: History, p: int, designs: Designs) -> FloatArray:
@@ -59,7 +62,8 @@ def _learned(history: History, p: int, designs: Designs) -> FloatArray:
     keys = seen.keys(options)
     measured = np.isin(keys, history.measured(p))
     tried = np.flatnonzero(measured | np.isin(keys, history.hopeless(p)))
-    rows = tried[np.sort(np.unique(keys[tried], return_index=True)[1])][-MOST_LEARNED:]
+    tried = tried[np.sort(np.unique(keys[tried], return_index=True)[1])]
+    rows = np.sort(np.concatenate([_latest(tried[measured[tried]]), _latest(tried[~measured[tried]])]))
     good = measured[rows]
     if not good.any() or good.all():  # nothing to tell them apart by; Laplace's rule of succession
         return np.full(len(designs), (good.sum() + 1) / (len(good) + 2))
@@ -70,6 +74,10 @@ def _learned(history: History, p: int, designs: Designs) -> FloatArray:
     kernel = ConstantKernel(TREND) * DotProduct() + ConstantKernel(BUMPS) * RBF(REACH * X.shape[1] ** 0.5)
     model = GaussianProcessClassifier(kernel, optimizer=None).fit(X, good)
     return np.asarray(model.predict_proba(_centred(designs.encoded(options)))[:, 1])
+
+
+def _latest(rows: IntArray) -> IntArray:
+    return rows[-MOST_LEARNED // 2 :]
 
 
 def _centred(X: FloatArray) -> FloatArray:

@@ -14,8 +14,8 @@ from flexibo.believer import Believer
 from flexibo.budget import affords, buys_something, remaining, still_wanted, too_dear, why_nothing
 from flexibo.choice import choose, hopeless, missing_initial, second_best
 from flexibo.events import Evaluation, RunnerUp
-from flexibo.failures import LIKELY, chance_of_success, weights
-from flexibo.front import SURE
+from flexibo.failures import LIKELY, chance_of_success, possible, weights
+from flexibo.front import SURE, reported
 from flexibo.history import History
 from flexibo.pareto import Region
 from flexibo.proposals import Proposal
@@ -24,8 +24,13 @@ from flexibo.threads import single_thread
 
 DRAWS = 3
 """How many fresh draws of candidates must show no region before the study ends."""
+FURTHER = 50
+"""How many further designs are drawn at a time where all initial ones failed."""
 MOST_FREE = 1000
 """After so many evaluations in a row that cost nothing a budget is taken for a mistake."""
+PATIENCE = 10
+"""After so many failures of an objective in a row, what would probably fail too is left alone."""
+ONLY_UNLIKELY = "Nothing is left to learn from the designs that can probably be measured; the last ones failed."
 NOTHING_BETTER = "No candidate may be feasible."
 NO_REGION_LEFT = (
     "No Pareto region is left among the candidates by the method's narrow boxes; a certificate says what may be missed."
@@ -86,9 +91,9 @@ class Optimizer:
                 return Stop("The initial designs wait for objectives that are measured elsewhere.")
         for j, name in enumerate(history.names):
             if not history.count(j):
-                awaited = any(name in evaluation.yields for evaluation in history.pending.values())
-                what = "is known yet; tell a pending evaluation first" if awaited else "was ever measured"
-                return Stop(f"No value of {name!r} {what}.")
+                if any(name in evaluation.yields for evaluation in history.pending.values()):
+                    return Stop(f"No value of {name!r} is known yet; tell a pending evaluation first.")
+                return self._elsewhere(history, name, wanted) or Stop(f"No value of {name!r} was ever measured.")
         with single_thread():
             if self._proposal is not None:
                 return self._proposed(history, self._proposal, wanted)
@@ -107,6 +112,8 @@ class Optimizer:
     def _promised(self, history: History, wanted: frozenset[str]) -> Evaluation | None:
         """The rest of a bundle, as far as it is still wanted and paid for."""
         for promise in history.promises:
+            if not promise.initial and not possible(history, history.space.designs([promise.design])).all():
+                continue
             left = [n for n in promise.objectives if not history.is_closed(history.purchase_of(n), promise.design)]
             left.sort(key=lambda name: name not in wanted)
             if not left or left[0] not in wanted:
@@ -133,18 +140,41 @@ class Optimizer:
         objectives = sorted(_names(history, bundle), key=lambda name: name not in wanted)
         return self._evaluation(history, design, tuple(objectives), initial=True, why="initial design")
 
+    def _elsewhere(self, history: History, name: str, wanted: frozenset[str]) -> Evaluation | None:
+        """A further design to begin with, where an objective failed for good in all of the initial ones."""
+        p = history.purchase_of(name)
+        purchase = history.purchases[p]
+        if purchase.objective not in wanted:
+            return None
+        drawn = history.space.sample(FURTHER, np.random.default_rng((self.seed, 6, len(history.asked))))
+        designs = history.designs + drawn
+        is_open = possible(history, designs) & ~np.isin(designs.keys(purchase.options), history.closed(p))
+        prices = self.costs.prices(history, designs)[:, p]
+        rows = np.flatnonzero(is_open & affords(history, self.costs, prices))
+        if not len(rows):
+            return None
+        design = designs[int(rows[0])]
+        return self._evaluation(history, design, (purchase.objective,), initial=True, why="in place of what failed")
+
     def _best(self, history: History, wanted: frozenset[str], salt: int) -> Evaluation | Stop:
         """The evaluation with the best score per cost; one that would probably fail only if no other is worth it.
 
         A score may be 0 for all but designs that seem better than anything and cannot be measured.
         """
         best = self._best_of(history, wanted, salt)
-        if isinstance(best, Stop) or not self.method.models:
-            return best
-        if chance_of_success(history, history.space.designs([best.design]))[0] >= LIKELY:
-            return best
-        other = self._best_of(history, wanted, salt, likely=True)
-        return best if isinstance(other, Stop) else other
+        if isinstance(best, Evaluation) and self.method.models and not self._will_do(history, best):
+            other = self._best_of(history, wanted, salt, likely=True)
+            if isinstance(other, Evaluation):
+                return other
+            if history.failed_in_a_row[best.objective] >= PATIENCE:
+                best = Stop(ONLY_UNLIKELY)
+        if isinstance(best, Stop) and best.reason in (NO_REGION_LEFT, ONLY_UNLIKELY) and self.method.confirms:
+            return self._confirming(history, wanted) or best
+        return best
+
+    def _will_do(self, history: History, evaluation: Evaluation) -> bool:
+        """Whether an evaluation can probably be made, and all others of its design."""
+        return bool(chance_of_success(history, history.space.designs([evaluation.design]))[0] >= LIKELY)
 
     def _best_of(
         self, history: History, wanted: frozenset[str], salt: int, *, likely: bool = False
@@ -180,6 +210,27 @@ class Optimizer:
             if self.method.models and (hope := self._hope(history, belief, affordable, wanted, rng)):
                 return hope
         return stop
+
+    def _confirming(self, history: History, wanted: frozenset[str]) -> Evaluation | None:
+        """The cheapest evaluation that a reported design lacks.
+
+        What lies beyond the reference point is reported, but is worth no question while there is a region.
+        """
+        estimates = self.believer.estimates(history)
+        places = reported(history, estimates, complete=False)
+        designs, known = history.designs[places], estimates.known[places]
+        prices = self.costs.prices(history, designs)
+        asks = np.zeros(prices.shape, dtype=bool)
+        for p, purchase in enumerate(history.purchases):
+            if purchase.objective in wanted:
+                is_open = ~np.isin(designs.keys(purchase.options), history.closed(p))
+                asks[:, p] = is_open & ~known[:, list(purchase.members)].all(axis=1)
+        asks &= affords(history, self.costs, prices)
+        if not asks.any():
+            return None
+        i, p = divmod(int(np.argmin(np.where(asks, prices, np.inf))), prices.shape[1])
+        objective = history.purchases[p].objective
+        return self._evaluation(history, designs[i], (objective,), initial=False, why="confirms a design of the front")
 
     def _hope(
         self, history: History, belief: Belief, affordable: BoolArray, wanted: frozenset[str], rng: np.random.Generator

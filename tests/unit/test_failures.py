@@ -205,3 +205,38 @@ def test_a_limit_that_seems_to_be_kept_only_beyond_the_border_does_not_lead_ther
         in_a_row.append(study.history.failed_in_a_row["error"])
     assert study.history.has_feasible()
     assert max(in_a_row) <= 8
+
+
+def test_a_study_that_knows_all_that_can_be_measured_does_not_count_as_failed() -> None:
+    # Half of the designs are impossible, and promise more than all others.
+    study = answered(Study(Space({"x": list(range(60))}), ["a", "b"], seed=0), lambda name, x: name == "b" or x > 30)
+    assert "failed in" not in study.stopped
+    found = {row.design["x"] for row in study.front()}
+    assert {31, 32, 33} <= found <= set(range(31, 60))
+    assert all(all(row.measured.values()) for row in study.front())
+
+
+def test_other_designs_begin_a_study_whose_initial_ones_are_all_impossible() -> None:
+    space = Space({"x": list(range(40))})
+    tried: list[int] = []
+
+    def works(name: str, x: int) -> bool:
+        tried.append(x)
+        return name == "b" or len({*tried}) > 4
+
+    study = answered(Study(space, ["a", "b"], seed=0, n_initial=4), works)
+    assert study.history.count(0) > 5
+    assert len(study.front()) > 5
+
+
+def test_the_rest_of_a_bundle_is_not_bought_for_an_impossible_design() -> None:
+    study = network_study(seed=1, budget=600, method="ehvi")
+    train(study, 400)
+    wasted = [
+        evaluation
+        for evaluation in study.history.asked
+        if evaluation.objective == "energy"
+        and not evaluation.initial
+        and study.history.is_hopeless(0, evaluation.design)
+    ]
+    assert not wasted

@@ -592,3 +592,25 @@ def test_a_pool_of_recorded_designs_is_searched(functions: Functions) -> None:
     front = study.front()
     assert min(row.values["f"] for row in front) == 0
     assert all({**row.design} in rows for row in front)
+
+
+def test_what_is_reported_beyond_the_reference_is_confirmed_before_a_study_ends() -> None:
+    # The reference cuts off both ends of the front, so nothing there is worth a question while a region is left.
+    space = Space({"x": list(range(30))})
+    study = Study(
+        space, ["a", "b"], seed=0, n_initial=6, reference={"a": 18.0, "b": 18.0}, stop={"max_evaluations": 90}
+    )
+    study.run({"a": lambda d: (float(d["x"]), 1.0), "b": lambda d: (29.0 - d["x"], 1.0)})
+    assert "No Pareto region" in study.stopped
+    assert any(max(row.values.values()) > 18.0 for row in study.front())
+    assert all(all(row.measured.values()) for row in study.front())
+
+
+def test_confirming_keeps_to_the_budget_and_to_what_is_wanted() -> None:
+    space = Space({"x": list(range(30))})
+    study = Study(space, ["a", "b"], seed=0, n_initial=6, reference={"a": 18.0, "b": 18.0}, budget=60)
+    while evaluation := study.ask(only=["a"] if study.history.chosen else None):
+        x = evaluation.design["x"]
+        study.tell(evaluation, float(x) if evaluation.objective == "a" else 29.0 - x, cost=1.0)
+        assert evaluation.objective == "a" or not study.history.chosen
+    assert study.spent <= 60
