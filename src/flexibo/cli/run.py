@@ -308,14 +308,16 @@ def _only_study(url: str, system: str) -> str:
 
 
 def _say_where(study: Study, place: str, picture: Picture) -> None:
+    from shlex import quote
+
     from rich.console import Console
 
     from flexibo.storage import shown_url
 
-    console = Console()
+    console, url = Console(), shown_url(place)
     console.print(
-        f"The study is kept in {shown_url(place)}; flexibo resume goes on with it, with a larger --budget where it is "
-        "spent.",
+        f"The study is kept in {url}; flexibo resume --storage {quote(url)} goes on with it, with a larger --budget "
+        "where it is spent.",
         highlight=False,
         markup=False,
     )
