@@ -53,7 +53,7 @@ def weights(history: History, designs: Designs) -> FloatArray:
     Among those with a small chance it is the greatest that decides, not what their models promise.
     """
     chance = chance_of_success(history, designs)
-    return np.where(chance >= LIKELY, chance, UNLIKELY ** (2.0 - chance / LIKELY))
+    return np.where(chance >= LIKELY, chance, UNLIKELY ** (2.0 - np.minimum(chance / LIKELY, 1.0)))
 
 
 def _learned(history: History, p: int, designs: Designs) -> FloatArray:
