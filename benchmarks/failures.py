@@ -117,10 +117,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def outcome(rule: Rule, seed: int) -> Outcome:
     """What one study comes to under a rule."""
     settings: dict[str, Any] = {"TREND": rule.trend, "BUMPS": rule.bumps, "REACH": rule.reach, "LIKELY": rule.likely}
-    with (
-        patch.multiple(failures, **settings),
-        patch.object(optimizer, "weights", failures.weights if rule.learns else _only_possible),
-    ):
+    used: dict[str, Any] = {"LIKELY": rule.likely}
+    if not rule.learns:
+        used |= dict.fromkeys(("weights", "chance_of_success"), _only_possible)
+    with patch.multiple(failures, **settings), patch.multiple(optimizer, **used):
         study = _study(seed)
         failed = in_a_row = 0
         while evaluation := study.ask():

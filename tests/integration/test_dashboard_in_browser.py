@@ -155,6 +155,7 @@ def test_hostile_words_are_shown_as_text_and_nothing_outside_is_asked(chrome: Br
         [Objective(HARM, unit=HARM), "b"],
         name=HARM,
         budget=20,
+        stop={"max_evaluations": 40},
         n_initial=3,
         seed=0,
         storage=url,

@@ -47,6 +47,7 @@ def hostile(url: str) -> None:
         [Objective(HARM, unit="<script>"), "b"],
         name=f'"/../{HARM}é;.csv',
         budget=40,
+        stop={"max_evaluations": 40},
         seed=0,
         n_initial=3,
         storage=url,
