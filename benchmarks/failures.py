@@ -11,7 +11,7 @@ import argparse
 import os
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +21,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from flexibo import Design, Objective, Space, Study, failures, optimizer
+from flexibo import Design, Evaluation, Objective, Space, Study, failures, optimizer
 from flexibo.arrays import FloatArray
 from flexibo.history import History
 from flexibo.pareto import hypervolume
@@ -29,6 +29,7 @@ from flexibo.space import Designs
 
 WIDTHS, KERNELS, LAYERS = [16, 32, 64, 128, 256, 512, 1024], [1, 3, 5, 7, 9], (1, 2, 3)
 NETWORK = [f"{kind}_{layer}" for layer in LAYERS for kind in ("width", "kernel")]
+DEPLOYMENT = {"batch": [1, 4, 16, 64, 256], "precision": ["fp32", "fp16", "int8"]}
 MOST = 2_000_000
 REFERENCE = np.array([25.0, 10.0])
 BUDGET = 600.0
@@ -121,16 +122,10 @@ def outcome(rule: Rule, seed: int) -> Outcome:
     if not rule.learns:
         used |= dict.fromkeys(("weights", "chance_of_success"), _only_possible)
     with patch.multiple(failures, **settings), patch.multiple(optimizer, **used):
-        study = _study(seed)
+        study = network_study(seed=seed, budget=BUDGET)
         failed = in_a_row = 0
         while evaluation := study.ask():
-            design = evaluation.design
-            if evaluation.objective == "energy":
-                study.tell(evaluation, energy(design), cost=6.0)
-            elif operations(design) <= MOST:
-                study.tell(evaluation, error(design), cost=3.0 + operations(design) / 1e5)
-            else:
-                study.fail(evaluation, "too large to train", cost=0.2, impossible=True)
+            if not answered(study, evaluation):
                 failed += 1
                 in_a_row = max(in_a_row, study.history.failed_in_a_row["error"])
         front = [row.design for row in study.front() if operations(row.design) <= MOST]
@@ -142,10 +137,25 @@ def _only_possible(history: History, designs: Designs) -> FloatArray:
     return failures.possible(history, designs).astype(float)
 
 
-def _study(seed: int) -> Study:
+def network_study(deployment: Mapping[str, Any] = DEPLOYMENT, **settings: Any) -> Study:
+    """A study of the network with these options of its deployment, a batch among them."""
     options = {f"width_{layer}": WIDTHS for layer in LAYERS} | {f"kernel_{layer}": KERNELS for layer in LAYERS}
-    space = Space(options | {"batch": [1, 4, 16, 64, 256], "precision": ["fp32", "fp16", "int8"]})
-    return Study(space, [Objective("error", options=NETWORK), Objective("energy")], seed=seed, budget=BUDGET)
+    return Study(
+        Space(options | dict(deployment)), [Objective("error", options=NETWORK), Objective("energy")], **settings
+    )
+
+
+def answered(study: Study, evaluation: Evaluation) -> bool:
+    """Tell what an evaluation gives, or that the network is too large to train; whether it gave a value."""
+    design = evaluation.design
+    if evaluation.objective == "energy":
+        study.tell(evaluation, energy(design), cost=6.0)
+    elif operations(design) <= MOST:
+        study.tell(evaluation, error(design), cost=3.0 + operations(design) / 1e5)
+    else:
+        study.fail(evaluation, "too large to train", cost=0.2, impossible=True)
+        return False
+    return True
 
 
 def operations(design: Design) -> float:
@@ -162,7 +172,7 @@ def error(design: Design) -> float:
 
 def energy(design: Design) -> float:
     """Grows with the operations; large batches and small numbers help."""
-    effort = {"fp32": 1.6, "fp16": 1.3, "int8": 1.0}[design["precision"]]
+    effort = {"fp32": 1.6, "fp16": 1.3, "int8": 1.0}[design.get("precision", "int8")]
     return float(operations(design) ** 0.6 * effort * (0.2 + design["batch"] ** -0.5))
 
 

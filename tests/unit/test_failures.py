@@ -7,36 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks import failures as network
 
 from flexibo import Design, Objective, Space, Study
 from flexibo.failures import chance_of_success, possible, weights
 from flexibo.pareto import non_dominated
 from flexibo.views import slice_view
 
-WIDTHS, KERNELS = [16, 32, 64, 128, 256, 512, 1024], [1, 3, 5, 7, 9]
-NETWORK = ["width_1", "kernel_1", "width_2", "kernel_2", "width_3", "kernel_3"]
-MOST = 2_000_000
-
-
-def operations(design: Design) -> float:
-    (w1, k1), (w2, k2), (w3, k3) = ((design[f"width_{i}"], design[f"kernel_{i}"]) for i in (1, 2, 3))
-    return float(16 * w1 * k1**2 + w1 * w2 * k2**2 + w2 * w3 * k3**2)
-
-
-def error(design: Design) -> float:
-    taste = (design["kernel_1"] - 5) ** 2 + (design["kernel_2"] - 3) ** 2 + 2 * (np.log2(design["width_3"]) - 7) ** 2
-    return float(5 + 30 * np.exp(-0.16 * np.log2(operations(design))) + 0.05 * taste)
-
-
-def energy(design: Design) -> float:
-    return float(operations(design) ** 0.6 * (0.2 + design["batch"] ** -0.5))
-
 
 def network_study(**settings: Any) -> Study:
-    widths = {f"width_{i}": WIDTHS for i in (1, 2, 3)}
-    kernels = {f"kernel_{i}": KERNELS for i in (1, 2, 3)}
-    space = Space(widths | kernels | {"batch": [1, 4, 16, 64]})
-    return Study(space, [Objective("error", options=NETWORK), Objective("energy")], **({"seed": 0} | settings))
+    return network.network_study({"batch": [1, 4, 16, 64]}, **settings)
 
 
 def train(study: Study, most: int) -> int:
@@ -46,14 +26,7 @@ def train(study: Study, most: int) -> int:
         evaluation = study.ask()
         if evaluation is None:
             break
-        design = evaluation.design
-        if evaluation.objective == "energy":
-            study.tell(evaluation, energy(design), cost=6)
-        elif operations(design) <= MOST:
-            study.tell(evaluation, error(design), cost=3 + operations(design) / 1e5)
-        else:
-            study.fail(evaluation, "too large", cost=0.2, impossible=True)
-            failed += 1
+        failed += not network.answered(study, evaluation)
     return failed
 
 
@@ -66,26 +39,34 @@ def test_a_study_keeps_away_from_what_cannot_be_measured(seed: int) -> None:
     assert failed <= 25
     front = study.front()
     assert len(front) >= 8
-    assert all(operations(row.design) <= MOST for row in front)
+    assert all(network.operations(row.design) <= network.MOST for row in front)
 
 
 def test_nothing_changes_without_failures() -> None:
-    study = network_study()
+    study = network_study(seed=0)
     for _ in range(24):
         evaluation = study.ask()
         assert evaluation is not None
-        study.tell(evaluation, {"energy": energy, "error": error}[evaluation.objective](evaluation.design))
+        study.tell(
+            evaluation, {"energy": network.energy, "error": network.error}[evaluation.objective](evaluation.design)
+        )
     designs = study.space.sample(50, np.random.default_rng(0))
     assert possible(study.history, designs).all()
     assert (weights(study.history, designs) == 1.0).all()
 
 
 def test_chances_fall_towards_what_failed_and_are_sure_of_what_was_tried() -> None:
-    study = network_study()
+    study = network_study(seed=0)
     train(study, 40)
     history = study.history
     small, large = (
-        Design({**{f"width_{i}": width for i in (1, 2, 3)}, **{f"kernel_{i}": k for i in (1, 2, 3)}, "batch": 4})
+        Design(
+            {
+                **{f"width_{i}": width for i in (1, 2, 3)},
+                **{f"kernel_{i}": k for i in (1, 2, 3)},
+                "batch": 4,
+            }
+        )
         for width, k in ((16, 1), (1024, 9))
     )
     likely, unlikely = chance_of_success(history, study.space.designs([small, large]))
@@ -93,15 +74,15 @@ def test_chances_fall_towards_what_failed_and_are_sure_of_what_was_tried() -> No
     assert unlikely < 0.2
     assert weights(history, study.space.designs([large]))[0] < 1e-5
     tried = history.designs
-    fits = np.array([operations(design) <= MOST for design in tried])
-    asked = np.isin(tried.keys(NETWORK), np.union1d(history.hopeless(0), history.measured(0)))
+    fits = np.array([network.operations(design) <= network.MOST for design in tried])
+    asked = np.isin(tried.keys(network.NETWORK), np.union1d(history.hopeless(0), history.measured(0)))
     assert asked.sum() > 10
     assert (chance_of_success(history, tried)[asked] == fits[asked]).all()
     assert (possible(history, tried)[asked] == fits[asked]).all()
 
 
 def test_designs_that_share_the_failed_part_are_impossible_too() -> None:
-    study = network_study()
+    study = network_study(seed=0)
     train(study, 20)
     failed = next(design for design in study.history.designs if study.history.is_hopeless(0, design))
     others = study.space.designs([Design({**failed, "batch": batch}) for batch in (1, 4, 16, 64)])
