@@ -13,8 +13,8 @@ from benchmarks.problem import Problem, lenet, positions
 from benchmarks.results import Row
 from benchmarks.timing import Asks, asked, timed
 from flexibo import Study
-from flexibo.belief import exploration
-from flexibo.costs import log_cost
+from flexibo.belief.belief import exploration
+from flexibo.belief.costs import log_cost
 
 M = 1_000
 DELTA = 0.05

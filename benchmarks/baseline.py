@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from flexibo.arrays import FloatArray
+from flexibo._internal.arrays import FloatArray
 
 RESTARTS = 20
 

@@ -14,14 +14,14 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from flexibo import Objective, Space, Study
-from flexibo.arrays import BoolArray, FloatArray, IntArray
-from flexibo.benchmarks.contestants import OwnContestant, enter
-from flexibo.benchmarks.ledger import Ledger
-from flexibo.benchmarks.problems import find_problem
-from flexibo.benchmarks.terms import Terms
-from flexibo.certainty import confidence
+from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
+from flexibo.compare.contestants import OwnContestant, enter
+from flexibo.compare.ledger import Ledger
+from flexibo.compare.problems import find_problem
+from flexibo.compare.terms import Terms
 from flexibo.objectives import purchases
 from flexibo.pareto import hypervolume, non_dominated
+from flexibo.results.confidence import confidence
 from flexibo.space import Designs
 from flexibo.surrogates import Hyperparameters, Surrogate
 from flexibo.surrogates.kernels import KERNELS, scaled, squared_distances
@@ -65,12 +65,12 @@ class Look:
 def look(study: Study, losses: Callable[[Designs], FloatArray], share: float, delta: float) -> Look:
     """What a study certifies now, held against the true losses (m, n) of designs."""
     history, certificate = study.history, study.certificate(delta)
-    designs = study.believer.pool(history)
-    truth, reference = losses(designs), study.believer.reference(history)
+    designs = study.predictor.pool(history)
+    truth, reference = losses(designs), study.predictor.reference(history)
     front = study.front()
     places = _places(designs, study.space.designs([row.design for row in front]))
     best, found = hypervolume(truth, reference), hypervolume(truth[places], reference)
-    sure = confidence(study.believer, history, delta=delta)
+    sure = confidence(study.predictor, history, delta=delta)
     slack = ROUNDING * np.ptp(truth, axis=0)
     within = (sure.best <= truth + slack) & (truth <= sure.worst + slack)
     certain = [place for place, row in zip(places, front, strict=True) if row.standing == "certain"]

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.calibration import SHARES, Drawing, Look, drawn_looks, problem_looks
-from flexibo.benchmarks.suites import SUITES
+from flexibo.compare.suites import SUITES
 
 DRAWINGS: dict[str, Drawing] = {
     "known": Drawing(),

@@ -2,7 +2,7 @@
 
 A network of three layers on a board: error and energy, and whoever asks for more operations than the board can train is
 told that this is impossible, which costs little. The best errors lie at that border. The table compares ways to use
-what failures teach, and settings of the classifier; `flexibo.failures` has the ones that are used.
+what failures teach, and settings of the classifier; `flexibo.belief.failures` has the ones that are used.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from flexibo import Design, Evaluation, Objective, Space, Study, failures, optimizer
-from flexibo.arrays import FloatArray
+from flexibo import Design, Evaluation, Objective, Space, Study
+from flexibo._internal.arrays import FloatArray
+from flexibo.belief import failures
 from flexibo.history import History
+from flexibo.optimizer import optimizer
 from flexibo.pareto import hypervolume
 from flexibo.space import Designs
 

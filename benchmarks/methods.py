@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from benchmarks.problem import Problem, lenet
 from benchmarks.results import Row
 from benchmarks.timing import Asks, asked
-from flexibo import methods
+from flexibo import list_methods
 
 M = 1_000
 PAPER_SECONDS = {
@@ -46,7 +46,7 @@ QUICK = Size(60, 6)
 def of_each_method(size: Size) -> list[Row]:
     """Section 8."""
     problem = lenet()
-    means = {method.name: _mean(problem, method.name, size) for method in methods()}
+    means = {method.name: _mean(problem, method.name, size) for method in list_methods()}
     rows: list[Row] = []
     for name, seconds in means.items():
         theirs = f"; the paper's implementation: {PAPER_SECONDS[name]:g} s" if name in PAPER_SECONDS else ""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexibo import Evaluation, Objective, Space, Study
-from flexibo.arrays import FloatArray
+from flexibo._internal.arrays import FloatArray
 from flexibo.space import Designs
 
 FILTERS = [16, 32, 64, 128, 256, 512, 1024]

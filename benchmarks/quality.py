@@ -3,7 +3,7 @@
 Every method optimises Branin-Currin and DTLZ2 with the same initial designs and the same budget. What counts is the
 hypervolume error: the share of the true front's hypervolume that the designs of the study's front miss, judged by
 their true values. Both objectives cost the same, so cost-awareness brings nothing here. Decoupling still may: the
-default (`flexibo.acquisition.front_gain`) leaves out an objective of a design that adds nothing to the front.
+default (`flexibo.methods.front_gain`) leaves out an objective of a design that adds nothing to the front.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from flexibo import Design, Objective, Space, Study, methods
+from flexibo import Design, Objective, Space, Study, list_methods
 from flexibo.pareto import hypervolume
 
 N_INITIAL = 10
@@ -130,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _distinct() -> list[str]:
     """The methods that differ where costs are equal; of the paper's own the one with forests is left out, for time."""
-    names = [method.name for method in methods()]
+    names = [method.name for method in list_methods()]
     return [
         name for name in names if "-rf-" not in name and not name.endswith(("-ratio", "-constant")) and name != "random"
     ]

@@ -12,11 +12,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from flexibo.benchmarks.journal import FRONTS, RESULTS, SETTINGS
-from flexibo.benchmarks.rivals import RIVALS
-from flexibo.benchmarks.runs import read_runs
-from flexibo.benchmarks.stored import Stored, describe, store, stored_runs
-from flexibo.benchmarks.terms import Terms
+from flexibo.compare.journal import FRONTS, RESULTS, SETTINGS
+from flexibo.compare.rivals import RIVALS
+from flexibo.compare.runs import read_runs
+from flexibo.compare.stored import Stored, describe, store, stored_runs
+from flexibo.compare.terms import Terms
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

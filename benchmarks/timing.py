@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.problem import Problem
 from flexibo import Evaluation, GaussianProcess, RandomForest, Study
-from flexibo.arrays import FloatArray
+from flexibo._internal.arrays import FloatArray
 
 Result = TypeVar("Result")
 

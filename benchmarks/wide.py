@@ -19,10 +19,10 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 from flexibo import Evaluation, GaussianProcess, Study
-from flexibo.arrays import FloatArray
-from flexibo.benchmarks.problem import Problem, constant_costs, true_front
-from flexibo.benchmarks.problems import find_problem
-from flexibo.benchmarks.synthetic import functions
+from flexibo._internal.arrays import FloatArray
+from flexibo.compare.problem import Problem, constant_costs, true_front
+from flexibo.compare.problems import find_problem
+from flexibo.compare.synthetic import functions
 from flexibo.objectives import Objective
 from flexibo.pareto import hypervolume
 from flexibo.space import Categorical, Designs, Integer, Ordinal, Space

@@ -45,7 +45,7 @@ python_maximum_signature_line_length = 88
 # Names of other libraries have no pages here, and these parts of flexibo, which are not promised, have none either.
 INTERNAL = (
     "belief.Joint",
-    "believer.Believer",
+    "predictor.Predictor",
     "executors.cluster.ClusterExecutor",
     "history.History",
     "plots.html.View",

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from flexibo import Design, Objective, Space, Study
-from flexibo.events import Asked, Reissued, Told
+from flexibo.history.events import Asked, Reissued, Told
 
 NAME = "shared"
 NEVER = 10**6

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from flexibo import Design, Objective, Space, Study
-from flexibo.belief import Belief, Joint
+from flexibo.belief.belief import Belief, Joint
 
 FILTERS = [16, 32, 64, 128]
 

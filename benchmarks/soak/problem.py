@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flexibo import Objective
-from flexibo.events import Evaluation
+from flexibo.history.events import Evaluation
 
 SPACE = {"x": (0.0, 1.0), "k": [1, 2, 3, 4], "n": (1, 512)}
 DEPENDS_ON = {"error": ("k", "n"), "energy": ("x", "k", "n")}

@@ -15,12 +15,12 @@ from benchmarks.soak.journal import Journal
 from benchmarks.soak.problem import DEPENDS_ON, QUICK, SPACE, Answer, Pace, measured, objectives
 from flexibo import Study
 from flexibo.errors import InvalidValueError
-from flexibo.events import Evaluation
 from flexibo.executors import Measure, Outcome
-from flexibo.log import EventLog
+from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 from flexibo.optimizer import Stop
 from flexibo.storage import presence
+from flexibo.study.log import EventLog
 
 HOUR = 3600.0
 WAIT_SECONDS = 0.05

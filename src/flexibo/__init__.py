@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from flexibo.catalogue import methods
     from flexibo.errors import FlexiBOError
-    from flexibo.events import Evaluation
+    from flexibo.history import Evaluation
+    from flexibo.methods import list_methods
     from flexibo.objectives import Objective
     from flexibo.space import Categorical, Design, Integer, Ordinal, Real, Space
     from flexibo.study import Study
@@ -32,13 +32,13 @@ __all__ = [
     "Real",
     "Space",
     "Study",
-    "methods",
+    "list_methods",
 ]
 
 _HOMES = {
     "errors": ("FlexiBOError",),
-    "events": ("Evaluation",),
-    "catalogue": ("methods",),
+    "history": ("Evaluation",),
+    "methods": ("list_methods",),
     "objectives": ("Objective",),
     "space": ("Categorical", "Design", "Integer", "Ordinal", "Real", "Space"),
     "study": ("Study",),

@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
-from flexibo.arrays import plain
+from flexibo._internal.arrays import plain
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 
 Direction = Literal["min", "max"]

@@ -9,10 +9,10 @@ import pytest
 
 import flexibo
 from flexibo import Design, Objective, RandomForest, Space, Study
-from flexibo.events import event_from_dict, event_to_dict
+from flexibo.history.events import event_from_dict, event_to_dict
 
-NAMES = [method.name for method in flexibo.methods()]
-SCORING = [method.name for method in flexibo.methods() if method.models]
+NAMES = [method.name for method in flexibo.list_methods()]
+SCORING = [method.name for method in flexibo.list_methods() if method.models]
 SPACE = Space({"x": (0.0, 1.0), "width": [8, 16, 32, 64], "kind": ["a", "b"]})
 FUNCTIONS: dict[str, Callable[[Design], Any]] = {
     "error": lambda d: (1 / d["width"] + 0.05 * (d["kind"] == "a"), 5.0),
@@ -125,7 +125,7 @@ def test_a_method_does_not_depend_on_the_units_of_losses(method: str) -> None:
 
 
 def test_every_method_says_what_it_is() -> None:
-    for method in flexibo.methods():
+    for method in flexibo.list_methods():
         assert method.summary.endswith(".")
         assert method.name.startswith("random") or method.paper
         assert "objectives" in method.limits

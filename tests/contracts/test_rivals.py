@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from flexibo import Design, Space
-from flexibo.arrays import plain
-from flexibo.benchmarks.rivals import RIVALS, optuna_study, pymoo_nsga2
-from flexibo.benchmarks.rivals.base import Rival, RivalEntry, Setting, Suggestion
-from flexibo.benchmarks.rivals.careful import Careful
-from flexibo.benchmarks.rivals.nearest import nearest_new
+from flexibo._internal.arrays import plain
+from flexibo.compare.rivals import RIVALS, optuna_study, pymoo_nsga2
+from flexibo.compare.rivals.base import Rival, RivalEntry, Setting, Suggestion
+from flexibo.compare.rivals.careful import Careful
+from flexibo.compare.rivals.nearest import nearest_new
 from flexibo.errors import InvalidValueError, MissingExtraError
 from flexibo.pareto import hypervolume
 from flexibo.space import Categorical, Integer, Ordinal, Real

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.postgres import server
 
-from flexibo.interrupts import deferred_interrupts
+from flexibo._internal.interrupts import deferred_interrupts
 from flexibo.storage import MemoryStorage, Sign, Storage, StorageError, open_storage
 from flexibo.storage.sql import SQLStorage
 

@@ -34,7 +34,7 @@ def questions(method: str) -> list[str]:
     return asked
 
 
-@pytest.mark.parametrize("method", [method.name for method in flexibo.methods()])
+@pytest.mark.parametrize("method", [method.name for method in flexibo.list_methods()])
 def test_a_method_asks_what_it_has_always_asked(method: str) -> None:
     known = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     asked = questions(method)

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flexibo.benchmarks.datasets import DATASETS, status
-from flexibo.benchmarks.problem import Problem
-from flexibo.benchmarks.recorded import RECIPES, recorded_problem
+from flexibo.compare.datasets import DATASETS, status
+from flexibo.compare.problem import Problem
+from flexibo.compare.recorded import RECIPES, recorded_problem
 from flexibo.pareto import non_dominated
 
 pytestmark = pytest.mark.data

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from flexibo.benchmarks.report import ProblemFacts, Sheet, write_report
-from flexibo.benchmarks.runs import SHARES, Moment, Run
+from flexibo.compare.report import ProblemFacts, Sheet, write_report
+from flexibo.compare.runs import SHARES, Moment, Run
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")

@@ -19,7 +19,7 @@ import pytest
 from tests.postgres import PASSWORD, server
 
 from flexibo import Objective, Study
-from flexibo.events import Asked, Reissued, Released, Told
+from flexibo.history.events import Asked, Reissued, Released, Told
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="needs signals")]
 PATIENCE = 90.0

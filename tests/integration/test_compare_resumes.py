@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from flexibo.benchmarks import compare as comparing
-from flexibo.benchmarks.compare import compare
-from flexibo.benchmarks.runs import Run
-from flexibo.benchmarks.suites import Suite
-from flexibo.benchmarks.terms import Terms
+from flexibo.compare import comparison as comparing
+from flexibo.compare.comparison import compare
+from flexibo.compare.runs import Run
+from flexibo.compare.suites import Suite
+from flexibo.compare.terms import Terms
 from flexibo.errors import FlexiBOError
 
 PROBLEMS = ("branin-currin:ratio=10", "zdt1:finite")

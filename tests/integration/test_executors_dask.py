@@ -18,10 +18,10 @@ import pytest
 
 from flexibo import Design, Evaluation, Objective, Space, Study
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError
-from flexibo.events import Asked, Failed, Told
 from flexibo.executors import Outcome
 from flexibo.executors.dask import DaskExecutor
 from flexibo.executors.dask_local import WORKER
+from flexibo.history.events import Asked, Failed, Told
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 pytestmark = pytest.mark.slow

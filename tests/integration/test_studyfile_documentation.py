@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flexibo.stopping import RULES
+from flexibo.study.stop_rules import RULES
 from flexibo.studyfile import read_study_file
 from flexibo.studyfile.command import IMPOSSIBLE, NOT_RUN
 from flexibo.studyfile.example import example_files

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from flexibo import Study
-from flexibo.events import Asked, Released, Told
+from flexibo.history.events import Asked, Released, Told
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="needs signals")]
 PATIENCE = 120.0

@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flexibo.arrays import FloatArray
-from flexibo.certainty import Confidence, standings
-from flexibo.certificate import volumes
+from flexibo._internal.arrays import FloatArray
 from flexibo.pareto import hypervolume, non_dominated
+from flexibo.results.certificate import volumes
+from flexibo.results.confidence import Confidence, standings
 
 
 def boxes(seed: int, m: int, n: int, known: float) -> tuple[Confidence, FloatArray, np.random.Generator]:

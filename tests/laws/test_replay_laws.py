@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flexibo import Objective, Space, Study
-from flexibo.events import event_from_dict, event_to_dict
 from flexibo.history import History
+from flexibo.history.events import event_from_dict, event_to_dict
 from flexibo.storage import MemoryStorage
 
 SPACE = Space({"x": (0.0, 1.0), "k": ["a", "b", "c"], "w": [1, 2, 4]})

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flexibo.benchmarks import synthetic
-from flexibo.benchmarks.problem import Problem
-from flexibo.benchmarks.synthetic import volumes
+from flexibo.compare import synthetic
+from flexibo.compare.problem import Problem
+from flexibo.compare.synthetic import volumes
 from flexibo.pareto import hypervolume
 from flexibo.space import Designs
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from flexibo.acquisition.ehvi import expected_improvements
+from flexibo.methods.ehvi import expected_improvements
 
 pytestmark = pytest.mark.botorch
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.special import ndtri
 from scipy.stats import qmc
 
-from flexibo.acquisition.ehvi import expected_hypervolume_improvement, expected_improvements
-from flexibo.belief import Belief
+from flexibo.belief.belief import Belief
+from flexibo.methods.ehvi import expected_hypervolume_improvement, expected_improvements
 
 
 def draws(mu, sigma, seed, log2_count=17):

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm, spearmanr
 
-from flexibo.acquisition.fronts import pareto_set
-from flexibo.acquisition.mesmo import DRAWS, Normals, least_losses, max_value_scores, mesmo
-from flexibo.acquisition.mesmoc import front_bounds, mesmoc
-from flexibo.arrays import FloatArray, IntArray
-from flexibo.belief import Belief
+from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo.belief.belief import Belief
+from flexibo.methods.mesmo import DRAWS, Normals, least_losses, max_value_scores, mesmo
+from flexibo.methods.mesmoc import front_bounds, mesmoc
+from flexibo.methods.sampled_fronts import pareto_set
 from flexibo.pareto.dominance import strictly_dominated
 from flexibo.surrogates import GaussianProcess, Hyperparameters
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from flexibo import Design, Objective, Space
-from flexibo.candidates import initial_designs
-from flexibo.events import Asked, Evaluation, Told
+from flexibo.belief.candidates import initial_designs
 from flexibo.history import History
+from flexibo.history.events import Asked, Evaluation, Told
+from flexibo.methods.nsga2 import Nsga2
+from flexibo.methods.sobol import SobolSequence
 from flexibo.pareto import hypervolume
-from flexibo.proposals import Nsga2, SobolSequence
 from flexibo.space import Integer, Real
 
 pytest.importorskip("pymoo")

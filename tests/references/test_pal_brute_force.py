@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flexibo.acquisition.epsilon_pal import epsilon_classify
-from flexibo.acquisition.pal import DISCARDED, OPEN, PARETO, classify
+from flexibo.methods.epsilon_pal import epsilon_classify
+from flexibo.methods.pal import DISCARDED, OPEN, PARETO, classify
 
 
 def beats(a, b):

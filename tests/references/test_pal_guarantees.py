@@ -13,9 +13,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from flexibo.acquisition.epsilon_pal import epsilon_pal_step
-from flexibo.acquisition.pal import OPEN, PARETO, pal_step, widest_region
-from flexibo.belief import Belief, exploration
+from flexibo.belief.belief import Belief, exploration
+from flexibo.methods.epsilon_pal import epsilon_pal_step
+from flexibo.methods.pal import OPEN, PARETO, pal_step, widest_region
 from flexibo.pareto import non_dominated
 from flexibo.surrogates import Hyperparameters
 from flexibo.surrogates.kernels import KERNELS, squared_distances

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from flexibo.acquisition import propagation
-from flexibo.acquisition.fronts import pareto_set
-from flexibo.acquisition.propagation import conditioned, conditioned_variances, replacement
-from flexibo.arrays import FloatArray, IntArray
+from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo.methods import expectation_propagation as propagation
+from flexibo.methods.expectation_propagation import conditioned, conditioned_variances, replacement
+from flexibo.methods.sampled_fronts import pareto_set
 from flexibo.surrogates import GaussianProcess, Hyperparameters
 
 NOISE, JITTER = 1e-3, 1e-8

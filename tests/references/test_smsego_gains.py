@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from flexibo.acquisition.smsego import optimistic_hypervolume_gain
-from flexibo.belief import Belief
+from flexibo.belief.belief import Belief
+from flexibo.methods.smsego import optimistic_hypervolume_gain
 from flexibo.pareto import improvements
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flexibo import Space
-from flexibo.acquisition.camobo import cost_ordered_improvement, exploration, option_usage, usage_cost
-from flexibo.belief import Belief
+from flexibo.belief.belief import Belief
+from flexibo.methods.camobo import cost_ordered_improvement, exploration, option_usage, usage_cost
 from flexibo.space import Designs
 
 GRID = Space({"width": (0.0, 1.0), "kind": ["a", "b", "c"], "depth": (0.0, 1.0)})

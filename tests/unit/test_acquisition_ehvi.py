@@ -5,9 +5,9 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import ndtr
 
-from flexibo.acquisition import ehvi
-from flexibo.acquisition.ehvi import expected_hypervolume_improvement, expected_improvements
-from flexibo.belief import Belief
+from flexibo.belief.belief import Belief
+from flexibo.methods import ehvi
+from flexibo.methods.ehvi import expected_hypervolume_improvement, expected_improvements
 from flexibo.pareto import hypervolume
 
 

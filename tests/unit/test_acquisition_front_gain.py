@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.polynomial.hermite_e import hermegauss
 
-from flexibo.acquisition import front_gain as module
-from flexibo.acquisition.flexibo import region_gain
-from flexibo.acquisition.front_gain import expected_gains, front_gain, surprises
-from flexibo.belief import Belief, Joint
+from flexibo.belief.belief import Belief, Joint
+from flexibo.methods import front_gain as module
+from flexibo.methods.flexibo import region_gain
+from flexibo.methods.front_gain import expected_gains, front_gain, surprises
 from flexibo.pareto import hypervolume, pareto_region
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from flexibo.acquisition.fronts import draws, pareto_set, sampled_sets, within
-from flexibo.arrays import FloatArray
-from flexibo.belief import Belief
+from flexibo._internal.arrays import FloatArray
+from flexibo.belief.belief import Belief
+from flexibo.methods.sampled_fronts import draws, pareto_set, sampled_sets, within
 
 FREE = np.full(2, np.inf)
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import log_ndtr
 
-from flexibo.acquisition.additive import bundled, with_constraints
-from flexibo.acquisition.fronts import pareto_set
-from flexibo.acquisition.mesmo import Normals, least_losses, max_value_scores, mesmo, normals, truncation_gain
-from flexibo.arrays import FloatArray, IntArray
-from flexibo.belief import Belief
+from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo.belief.belief import Belief
+from flexibo.methods.additive import bundled, with_constraints
+from flexibo.methods.mesmo import Normals, least_losses, max_value_scores, mesmo, normals, truncation_gain
+from flexibo.methods.sampled_fronts import pareto_set
 
 Make = Callable[..., Belief]
 

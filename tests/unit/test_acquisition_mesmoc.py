@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from flexibo.acquisition.mesmo import DRAWS, mesmo, truncation_gain
-from flexibo.acquisition.mesmoc import front_bounds, mesmoc
-from flexibo.arrays import FloatArray, IntArray
-from flexibo.belief import Belief
+from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo.belief.belief import Belief
+from flexibo.methods.mesmo import DRAWS, mesmo, truncation_gain
+from flexibo.methods.mesmoc import front_bounds, mesmoc
 
 Make = Callable[..., Belief]
 LIMITS = np.array([np.inf, np.inf, 1.0])

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from flexibo.acquisition.epsilon_pal import epsilon_classify, epsilon_pal_step
-from flexibo.acquisition.pal import (
+from flexibo.errors import InvalidTypeError, InvalidValueError
+from flexibo.methods.epsilon_pal import epsilon_classify, epsilon_pal_step
+from flexibo.methods.pal import (
     DISCARDED,
     OPEN,
     PARETO,
@@ -19,7 +20,6 @@ from flexibo.acquisition.pal import (
     pal_step,
     widest_region,
 )
-from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.pareto import non_dominated
 
 STEPS = [pal_step, epsilon_pal_step]

@@ -5,9 +5,9 @@ import numpy.typing as npt
 import pytest
 
 from flexibo import Space
-from flexibo.acquisition.parego import drawn_weights, expected_scalarised_improvement, half_best, predictions
-from flexibo.acquisition.scalarise import expected_improvement, measured
-from flexibo.belief import Belief
+from flexibo.belief.belief import Belief
+from flexibo.methods.parego import drawn_weights, expected_scalarised_improvement, half_best, predictions
+from flexibo.methods.scalarise import expected_improvement, measured
 from flexibo.space import Designs
 from flexibo.surrogates import GaussianProcess
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from scipy.integrate import trapezoid
 from scipy.stats import norm, truncnorm
 
-from flexibo.acquisition import pesmo as module
-from flexibo.acquisition.pesmo import NOISE, SETS, entropy_gains, likely_sets, pesmo, standardised
-from flexibo.acquisition.propagation import _falls, conditioned, conditioned_variances, dominating, replacement
-from flexibo.arrays import FloatArray, IntArray
-from flexibo.belief import Belief, Joint
+from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo.belief.belief import Belief, Joint
+from flexibo.methods import pesmo as module
+from flexibo.methods.expectation_propagation import _falls, conditioned, conditioned_variances, dominating, replacement
+from flexibo.methods.pesmo import NOISE, SETS, entropy_gains, likely_sets, pesmo, standardised
 from flexibo.surrogates import GaussianProcess, Hyperparameters, Warped
 from flexibo.surrogates.warp import Warp
 

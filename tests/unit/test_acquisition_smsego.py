@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from flexibo.acquisition import smsego
-from flexibo.acquisition.smsego import optimism, optimistic_hypervolume_gain, penalties, slack, widths
-from flexibo.belief import Belief
+from flexibo.belief.belief import Belief
+from flexibo.methods import smsego
+from flexibo.methods.smsego import optimism, optimistic_hypervolume_gain, penalties, slack, widths
 
 
 def believe(mu, sigma, known, *, reference, optimised=None, limits=None, bundles=None, left=math.inf):

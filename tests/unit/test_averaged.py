@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from flexibo import Objective
-from flexibo.catalogue import find_surrogate
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.surrogates import Averaged, GaussianProcess, RandomForest, Surrogate, Warped
 from flexibo.surrogates.averaged import COMPARE_ROWS, EVIDENCE_ROWS, REACH, TEMPERATURE, _split, evidence_weights
 from flexibo.surrogates.base import below, interval, joint
+from flexibo.surrogates.table import find_surrogate
 
 EXACT = GaussianProcess(noise=1e-6, scatter=0.5, restarts=0)
 GROUPS = np.arange(3)

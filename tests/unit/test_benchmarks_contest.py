@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from flexibo import Design, Objective, Space
-from flexibo.benchmarks import contestants
-from flexibo.benchmarks.contest import run
-from flexibo.benchmarks.ledger import Ledger
-from flexibo.benchmarks.problem import Problem, nadir_reference, true_front
-from flexibo.benchmarks.rivals.base import RivalEntry, Setting, Suggestion
-from flexibo.benchmarks.runs import SHARES
-from flexibo.benchmarks.terms import Terms
-from flexibo.entries import Measurement
+from flexibo.compare import contestants
+from flexibo.compare.contest import run
+from flexibo.compare.ledger import Ledger
+from flexibo.compare.problem import Problem, nadir_reference, true_front
+from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
+from flexibo.compare.runs import SHARES
+from flexibo.compare.terms import Terms
 from flexibo.errors import InvalidValueError
+from flexibo.history.entries import Measurement
 from flexibo.pareto import hypervolume
 from flexibo.space import Designs
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flexibo.benchmarks.datasets import BLOCKS, DATASETS, data_folder, rebuild, status
-from flexibo.benchmarks.originals import CELLS, HARDWARE, HARDWARE_COLUMNS
-from flexibo.benchmarks.pickles import read_pickle
 from flexibo.cli import main
+from flexibo.compare.datasets import BLOCKS, DATASETS, data_folder, rebuild, status
+from flexibo.compare.originals import CELLS, HARDWARE, HARDWARE_COLUMNS
+from flexibo.compare.pickles import read_pickle
 from flexibo.errors import InvalidValueError, UnknownNameError
 
 TEXTS = [

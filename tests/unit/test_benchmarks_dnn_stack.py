@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flexibo.benchmarks import dnn_stack
-from flexibo.benchmarks.dnn_options import HARDWARE, NETWORKS, network_of, stack_space
-from flexibo.benchmarks.dnn_stack import front_designs, response_surface, useful_rows
-from flexibo.benchmarks.dnn_surface import DEPLOYMENT_SIZES
-from flexibo.benchmarks.ledger import Ledger
-from flexibo.benchmarks.problem import Problem
+from flexibo.compare import dnn_stack
+from flexibo.compare.dnn_options import HARDWARE, NETWORKS, network_of, stack_space
+from flexibo.compare.dnn_stack import front_designs, response_surface, useful_rows
+from flexibo.compare.dnn_surface import DEPLOYMENT_SIZES
+from flexibo.compare.ledger import Ledger
+from flexibo.compare.problem import Problem
 from flexibo.pareto import hypervolume, non_dominated
 from flexibo.pareto.dominance import strictly_dominated
 from flexibo.space import Designs

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from flexibo.benchmarks.goals import STANDARD_GOALS, Goal, Reached, goals_grid, reached
-from flexibo.benchmarks.runs import SHARES, Moment, Run
+from flexibo.compare.goals import STANDARD_GOALS, Goal, Reached, goals_grid, reached
+from flexibo.compare.runs import SHARES, Moment, Run
 
 PRICES = {"p": (20.0, 1.0), "q": (20.0, 1.0)}
 FREE = Goal(0.8, 0.5)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from flexibo import Objective, Space
-from flexibo.benchmarks.ledger import Ledger
-from flexibo.benchmarks.problem import Problem, constant_costs
+from flexibo.compare.ledger import Ledger
+from flexibo.compare.problem import Problem, constant_costs
 from flexibo.errors import InvalidValueError
 from flexibo.space import Designs
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from flexibo import Space
-from flexibo.benchmarks.rivals import nearest
-from flexibo.benchmarks.rivals.nearest import nearest_new
+from flexibo.compare.rivals import nearest
+from flexibo.compare.rivals.nearest import nearest_new
 from flexibo.errors import InvalidValueError
 from flexibo.space import Categorical, Design, Designs, Integer, Ordinal, Real
 

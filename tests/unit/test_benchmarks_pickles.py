@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flexibo.benchmarks.originals import HARDWARE
-from flexibo.benchmarks.pickles import HARMLESS, read_pickle
+from flexibo.compare.originals import HARDWARE
+from flexibo.compare.pickles import HARMLESS, read_pickle
 from flexibo.errors import InvalidValueError
 
 FLOAT = np.dtype("f8")
@@ -77,7 +77,7 @@ def test_an_attack_on_memory_ends_with_a_sentence(tmp_path: Path, attack: Any) -
     path = write(tmp_path / HARDWARE, {"nasbench201": attack} if isinstance(attack, Made) else attack)
     (tmp_path / "NATS-tss-v1_0-3ffb9-simple").mkdir()
     program = (
-        "import sys; from pathlib import Path; from flexibo.benchmarks.originals import nb201_rows\n"
+        "import sys; from pathlib import Path; from flexibo.compare.originals import nb201_rows\n"
         "from flexibo.errors import FlexiBOError\n"
         "try: print(nb201_rows(Path(sys.argv[1])))\n"
         "except FlexiBOError as error: sys.exit(str(error))"

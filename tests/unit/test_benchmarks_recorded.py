@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flexibo.benchmarks.datasets import DATASETS
-from flexibo.benchmarks.ledger import Ledger
-from flexibo.benchmarks.problem import Problem
-from flexibo.benchmarks.recorded import FAMILIES, RECIPES, read_table, recorded_problem
+from flexibo.compare.datasets import DATASETS
+from flexibo.compare.ledger import Ledger
+from flexibo.compare.problem import Problem
+from flexibo.compare.recorded import FAMILIES, RECIPES, read_table, recorded_problem
 from flexibo.errors import InvalidValueError
 
 BY_NAME = {recipe.name: recipe for recipe in RECIPES}

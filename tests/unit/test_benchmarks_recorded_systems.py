@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from flexibo import Study
-from flexibo.benchmarks.ledger import Ledger
-from flexibo.benchmarks.problem import Problem
-from flexibo.benchmarks.recorded_systems import recorded_system, system_problem
+from flexibo.compare.ledger import Ledger
+from flexibo.compare.problem import Problem
+from flexibo.compare.recorded_systems import recorded_system, system_problem
 from flexibo.errors import InvalidValueError, UnknownNameError
 from flexibo.systems.recorded import recorded_table, recordings
 from flexibo.systems.recording.table import RecordedTable, write_table

@@ -13,14 +13,14 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from flexibo.benchmarks import figures
-from flexibo.benchmarks.page.axes import Scale, spanning
-from flexibo.benchmarks.page.looks import looks_of
-from flexibo.benchmarks.page.outcomes import band, outcomes_by_problem
-from flexibo.benchmarks.page.text import shown
-from flexibo.benchmarks.problem import Problem, constant_costs
-from flexibo.benchmarks.report import ProblemFacts, Sheet, facts_of, report, write_report
-from flexibo.benchmarks.runs import SHARES, Moment, Run
+from flexibo.compare import figures
+from flexibo.compare.page.axes import Scale, spanning
+from flexibo.compare.page.looks import looks_of
+from flexibo.compare.page.outcomes import band, outcomes_by_problem
+from flexibo.compare.page.text import shown
+from flexibo.compare.problem import Problem, constant_costs
+from flexibo.compare.report import ProblemFacts, Sheet, facts_of, report, write_report
+from flexibo.compare.runs import SHARES, Moment, Run
 from flexibo.errors import FlexiBOError
 from flexibo.objectives import Objective
 from flexibo.space import Space

@@ -13,17 +13,17 @@ import pytest
 from rich.console import Console
 
 from flexibo import Objective, Space
-from flexibo.arrays import FloatArray
-from flexibo.benchmarks import problems as table_of_problems
-from flexibo.benchmarks.ledger import Ledger
-from flexibo.benchmarks.problem import Family, Problem, nadir_reference, true_front
-from flexibo.benchmarks.reproduce import EXPERIMENTS, Experiment, Findings, Repeat, Terms
-from flexibo.benchmarks.reproduce import sweep as sweep_module
-from flexibo.benchmarks.reproduce.drawing import errors
-from flexibo.benchmarks.reproduce.keeping import FILE
-from flexibo.benchmarks.reproduce.repeating import in_target, repeat, target_region
-from flexibo.benchmarks.reproduce.sweep import repeats_of
+from flexibo._internal.arrays import FloatArray
+from flexibo.compare import problems as table_of_problems
+from flexibo.compare.ledger import Ledger
+from flexibo.compare.problem import Family, Problem, nadir_reference, true_front
 from flexibo.errors import InvalidValueError
+from flexibo.experiments import EXPERIMENTS, Experiment, Findings, Repeat, Terms
+from flexibo.experiments import sweep as sweep_module
+from flexibo.experiments.drawing import errors
+from flexibo.experiments.keeping import FILE
+from flexibo.experiments.repeating import in_target, repeat, target_region
+from flexibo.experiments.sweep import repeats_of
 from flexibo.pareto import hypervolume
 from flexibo.space import Designs
 
@@ -203,7 +203,7 @@ def test_what_was_made_under_other_terms_is_not_used(
     if change == "version":
         monkeypatch.setattr("flexibo.__version__", "0.0.0")
     if change == "code":
-        monkeypatch.setattr("flexibo.benchmarks.reproduce.keeping.method_fingerprint", lambda method: "changed")
+        monkeypatch.setattr("flexibo.experiments.keeping.method_fingerprint", lambda method: "changed")
     families["toy"] = Family("toy", "made up", lambda: toy(dear=60.0 if change == "problem" else 50.0))
     table_of_problems.find_problem.cache_clear()
     problem = table_of_problems.find_problem("toy")

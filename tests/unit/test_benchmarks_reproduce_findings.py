@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from flexibo import Objective, Space
-from flexibo.benchmarks.problem import Problem, constant_costs
-from flexibo.benchmarks.reproduce import (
+from flexibo.compare.problem import Problem, constant_costs
+from flexibo.experiments import (
     EXPERIMENTS,
     Claim,
     Findings,
@@ -24,8 +24,8 @@ from flexibo.benchmarks.reproduce import (
     rq3,
     times,
 )
-from flexibo.benchmarks.reproduce.landscape import contour_grid, unexplained
-from flexibo.benchmarks.reproduce.measures import LOG_COST, REAL_COST, equal_limit, shown, standing
+from flexibo.experiments.landscape import contour_grid, unexplained
+from flexibo.experiments.measures import LOG_COST, REAL_COST, equal_limit, shown, standing
 
 
 def made_up(

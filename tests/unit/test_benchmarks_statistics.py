@@ -8,10 +8,10 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
-from flexibo.benchmarks.ratios import Ratio, paired_ratio
-from flexibo.benchmarks.runs import SHARES, Moment, Run
-from flexibo.benchmarks.scores import FLOOR, errors, mean_evaluations, summaries, thinking_per_evaluation
-from flexibo.benchmarks.statistics import against_best, ranking
+from flexibo.compare.ratios import Ratio, paired_ratio
+from flexibo.compare.runs import SHARES, Moment, Run
+from flexibo.compare.scores import FLOOR, errors, mean_evaluations, summaries, thinking_per_evaluation
+from flexibo.compare.statistics import against_best, ranking
 from flexibo.errors import InvalidValueError, UnknownNameError
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from flexibo.benchmarks import synthetic
-from flexibo.benchmarks.ledger import Ledger
-from flexibo.benchmarks.problem import Problem
-from flexibo.benchmarks.synthetic import branin_currin, functions, volumes
-from flexibo.benchmarks.synthetic.domains import mixed_grid
+from flexibo.compare import synthetic
+from flexibo.compare.ledger import Ledger
+from flexibo.compare.problem import Problem
+from flexibo.compare.synthetic import branin_currin, functions, volumes
+from flexibo.compare.synthetic.domains import mixed_grid
 from flexibo.errors import InvalidValueError
 from flexibo.pareto import hypervolume, non_dominated
 from flexibo.space import Categorical, Designs, Integer, Ordinal

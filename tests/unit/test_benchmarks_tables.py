@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from rich.console import Console, RenderableType
 
-from flexibo.benchmarks.runs import Moment, Run
-from flexibo.benchmarks.statistics import AgainstBest, against_best, ranking
-from flexibo.benchmarks.tables import (
+from flexibo.compare.runs import Moment, Run
+from flexibo.compare.statistics import AgainstBest, against_best, ranking
+from flexibo.compare.tables import (
     against_best_table,
     error_table,
     evaluations_table,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from flexibo.benchmarks.workers import finished
+from flexibo.compare.workers import finished
 from flexibo.errors import FlexiBOError
 
 

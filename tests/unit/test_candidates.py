@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexibo import Ordinal, Space
-from flexibo.candidates import candidates, initial_designs
+from flexibo.belief.candidates import candidates, initial_designs
 from flexibo.space.neighbours import steps_away
 
 

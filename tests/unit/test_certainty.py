@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from flexibo import Objective, Space, Study
-from flexibo.certainty import Confidence, confidence, reported_designs, standings
 from flexibo.errors import InvalidValueError
+from flexibo.results.confidence import Confidence, confidence, reported_designs, standings
 from flexibo.surrogates import interval
 from flexibo.views import front_view
 
@@ -66,12 +66,12 @@ def test_under_constraints_only_what_surely_keeps_them_is_certain() -> None:
 
 def test_boxes_that_are_called_sure_hold_those_of_every_model_that_is_averaged() -> None:
     study = study_of({x: {"a": a, "b": -a} for x, a in {0: 1.0, 2: 2.0, 3: 9.0}.items()})
-    history, believer = study.history, study.believer
-    boxes = confidence(believer, history, delta=0.05)
-    designs, half = believer.pool(history), np.sqrt(boxes.beta)
+    history, predictor = study.history, study.predictor
+    boxes = confidence(predictor, history, delta=0.05)
+    designs, half = predictor.pool(history), np.sqrt(boxes.beta)
     open_rows = ~np.isin(designs.keys(), history.designs.keys())
     assert open_rows.sum() == 3
-    for j, refits in enumerate(believer.models(history)):
+    for j, refits in enumerate(predictor.models(history)):
         seen, y = history.data(j)
         model: Any = refits.model(seen.encoded(None), y, groups=LINE.groups(None))
         X = designs[open_rows].encoded(None)
@@ -132,8 +132,8 @@ def test_before_every_objective_is_measured_there_is_no_front() -> None:
 
 def test_the_designs_of_the_front_can_be_had_without_their_standing() -> None:
     study = study_of({0: {"a": 1.0, "b": 5.0}, 1: {"a": 0.5}, 3: {"a": 9.0, "b": 9.0}})
-    assert list(reported_designs(study.believer, study.history)) == [row.design for row in study.front()]
-    assert len(reported_designs(study.believer, Study(LINE, ["a", "b"]).history)) == 0
+    assert list(reported_designs(study.predictor, study.history)) == [row.design for row in study.front()]
+    assert len(reported_designs(study.predictor, Study(LINE, ["a", "b"]).history)) == 0
 
 
 def test_the_price_of_confirming_is_that_of_what_is_missing() -> None:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from flexibo import Evaluation, Objective, Space, Study
-from flexibo.certificate import percent
 from flexibo.errors import InvalidValueError
 from flexibo.pareto import hypervolume
+from flexibo.results.certificate import percent
 
 POOL = Space({"x": list(range(12)), "k": [1, 2, 3]})
 MANY = Space({"x": (0.0, 1.0), "y": (0.0, 1.0)})
@@ -60,15 +60,15 @@ def test_a_pool_that_is_measured_whole_has_no_gap() -> None:
 
 
 def test_the_gap_is_between_the_best_corners_and_the_worst_corners_of_what_is_reported() -> None:
-    from flexibo.certainty import confidence
-    from flexibo.front import reported
+    from flexibo.belief.reported import reported
+    from flexibo.results.confidence import confidence
 
     study = run(pool_study(), 16)
     certificate = study.certificate(0.1)
-    history, believer = study.history, study.believer
-    sure = confidence(believer, history, delta=0.1)
-    front = reported(history, believer.estimates(history), complete=False)
-    reference = believer.reference(history)
+    history, predictor = study.history, study.predictor
+    sure = confidence(predictor, history, delta=0.1)
+    front = reported(history, predictor.estimates(history), complete=False)
+    reference = predictor.reference(history)
     assert certificate.gap == pytest.approx(
         hypervolume(sure.best, reference) - hypervolume(sure.worst[front], reference)
     )
@@ -224,7 +224,7 @@ def test_a_probability_is_not_made_larger_by_printing_it() -> None:
 def test_volumes_that_are_too_large_for_a_number_certify_nothing() -> None:
     study = known_pool(np.ones((1, 4)), ["a", "b", "c", "d"], reference=[2.0] * 4)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("flexibo.certificate.volumes", lambda *_: (np.inf, 1.0))
+        patched.setattr("flexibo.results.certificate.volumes", lambda *_: (np.inf, 1.0))
         found = study.certificate()
     assert (found.gap, found.relative) == (np.inf, 1.0)
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from flexibo import Objective, Space
-from flexibo.belief import Belief
-from flexibo.choice import choose, missing_initial, second_best
-from flexibo.events import Added, Asked, Evaluation, Failed
+from flexibo.belief.belief import Belief
 from flexibo.history import History
+from flexibo.history.events import Added, Asked, Evaluation, Failed
+from flexibo.optimizer.choice import choose, missing_initial, second_best
 from flexibo.pareto import pareto_region
 
 SPACE = Space({"x": [0, 1, 2, 3]})

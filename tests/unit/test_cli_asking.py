@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from flexibo import Evaluation, Objective, Space, Study
 from flexibo.cli import app, asking
 from flexibo.errors import FlexiBOError
-from flexibo.events import Failed, Released, Spent, Told
+from flexibo.history.events import Failed, Released, Spent, Told
 from flexibo.storage import Sign, StorageError, open_storage
 from flexibo.studyfile.command import Command
 from flexibo.studyfile.template import parsed

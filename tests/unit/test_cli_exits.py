@@ -212,10 +212,10 @@ def completions(words: str, folder: Path, **variables: str) -> list[str]:
 class TestCompletion:
     def test_the_names_are_those_of_the_tables(self) -> None:
         plots = pytest.importorskip("flexibo.plots")
-        from flexibo.benchmarks.problems import FAMILIES
-        from flexibo.benchmarks.reproduce import EXPERIMENTS
-        from flexibo.benchmarks.suites import SUITES
-        from flexibo.catalogue import METHODS
+        from flexibo.compare.problems import FAMILIES
+        from flexibo.compare.suites import SUITES
+        from flexibo.experiments import EXPERIMENTS
+        from flexibo.methods.table import METHODS
         from flexibo.systems.catalogue import SYSTEMS
 
         assert set(completing.METHODS) == set(METHODS)

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from flexibo import Study
 from flexibo.cli import app
 from flexibo.errors import FlexiBOError
-from flexibo.events import Noted
+from flexibo.history.events import Noted
 from flexibo.storage import open_storage
 from flexibo.storage.base import Content
 

@@ -59,7 +59,7 @@ def interrupted(*_: object, **__: object) -> Any:
 @pytest.mark.parametrize(
     ("arguments", "place", "kept"),
     [
-        (["compare", "--problems", "zdt1", "--out", "here"], "flexibo.benchmarks.compare.compare", "kept in here"),
+        (["compare", "--problems", "zdt1", "--out", "here"], "flexibo.compare.comparison.compare", "kept in here"),
         (
             ["record", "lenet", "--out", "t.csv.gz", "--data", "."],
             "flexibo.systems.recording.session.recording",
@@ -80,7 +80,7 @@ def test_long_commands_say_what_is_kept(
 
 
 def test_a_repeated_experiment_says_what_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from flexibo.benchmarks import reproduce
+    from flexibo import experiments as reproduce
 
     class Experiment:
         run = staticmethod(interrupted)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from flexibo import Design, FlexiBOError, Objective, Space, Study, plots
-from flexibo.belief import feasibility
+from flexibo.belief.belief import feasibility
 from flexibo.pareto import hypervolume
-from flexibo.progress import front_table
+from flexibo.study.progress import front_table
 
 SPACE = Space({"x": (0.0, 1.0), "y": (0.0, 1.0)})
 FUNCTIONS: dict[str, Callable[[Design], tuple[float, float]]] = {

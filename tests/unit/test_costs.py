@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from flexibo import Objective, Space
-from flexibo.arrays import FloatArray
-from flexibo.costs import Costs, constant_cost, log_cost, mean_costs, paper_log_cost, ratio_cost, sqrt_cost
+from flexibo._internal.arrays import FloatArray
+from flexibo.belief.costs import Costs, constant_cost, log_cost, mean_costs, paper_log_cost, ratio_cost, sqrt_cost
 from flexibo.errors import InvalidValueError
-from flexibo.events import Added
 from flexibo.history import History
+from flexibo.history.events import Added
 from flexibo.surrogates import GaussianProcess
 
 MEANS = np.array([100.0, 10.0])

@@ -10,7 +10,7 @@ import pytest
 from benchmarks import failures as network
 
 from flexibo import Design, Objective, Space, Study
-from flexibo.failures import chance_of_success, possible, weights
+from flexibo.belief.failures import chance_of_success, possible, weights
 from flexibo.pareto import non_dominated
 from flexibo.views import slice_view
 

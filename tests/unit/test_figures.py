@@ -7,10 +7,10 @@ import io
 import pytest
 from rich.console import Console
 
+from flexibo._internal.numbers import cost_unit, digits_of, figure, in_full, money
 from flexibo.cli.screen import wrapped
 from flexibo.cli.showing import shares
-from flexibo.figures import cost_unit, digits_of, figure, in_full, money
-from flexibo.front_layout import FrontLayout
+from flexibo.results.front_layout import FrontLayout
 
 
 @pytest.mark.parametrize(

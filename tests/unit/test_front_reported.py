@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from flexibo.belief import Predictions
-from flexibo.front import likely_front, reported
+from flexibo.belief.belief import Predictions
+from flexibo.belief.reported import likely_front, reported
 from flexibo.history import History
 
 HISTORY = cast(History, SimpleNamespace(optimised=(0, 1)))

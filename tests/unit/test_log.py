@@ -17,9 +17,9 @@ from flexibo import Study
 from flexibo.cli import app
 from flexibo.errors import InvalidValueError
 from flexibo.history import History
-from flexibo.log import EventLog
 from flexibo.storage import MemoryStorage, Storage, StorageError, open_storage, stored_studies
 from flexibo.storage.sqlite_file import schema_of
+from flexibo.study.log import EventLog
 
 SPACE = {"x": (0.0, 1.0), "k": ["a", "b"]}
 ASKED = 6

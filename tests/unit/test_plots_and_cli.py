@@ -152,7 +152,7 @@ def test_a_missing_extra_is_named(
 def test_the_list_of_methods_can_be_read_by_a_program() -> None:
     result = CliRunner().invoke(app, ["methods", "--json"])
     listed = {entry["name"]: entry for entry in json.loads(result.stdout)}
-    assert list(listed) == [method.name for method in flexibo.methods()]
+    assert list(listed) == [method.name for method in flexibo.list_methods()]
     assert listed["pesmo-dec"]["measures"] == "one objective at a time"
     assert listed["ca-mobo"]["cost_aware"]
     assert not listed["ehvi"]["cost_aware"]
@@ -160,7 +160,7 @@ def test_the_list_of_methods_can_be_read_by_a_program() -> None:
 
 
 def test_a_method_that_needs_an_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flexibo.catalogue.find_spec", lambda name: None)
+    monkeypatch.setattr("flexibo.methods.table.find_spec", lambda name: None)
     with pytest.raises(flexibo.FlexiBOError, match=r"flexibo\[evolution\]"):
         flexibo.Study({"x": (0.0, 1.0)}, ["a", "b"], method="nsga2")
 
@@ -179,7 +179,7 @@ def test_a_method_without_scores_has_none_to_divide(method: str) -> None:
 def test_the_command_line_lists_the_methods() -> None:
     result = CliRunner().invoke(app, ["methods"], env={"COLUMNS": "200"})
     assert result.exit_code == 0
-    for method in flexibo.methods():
+    for method in flexibo.list_methods():
         assert method.name in result.output
 
 
@@ -201,7 +201,7 @@ def test_importing_flexibo_imports_nothing_heavy() -> None:
     code = "import sys, flexibo; print([m for m in ('sklearn', 'pandas', 'matplotlib', 'numpy') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
     code = (
-        "import sys; from flexibo import Study, Space, Objective, methods; methods();"
+        "import sys; from flexibo import Study, Space, Objective, list_methods; list_methods();"
         "heavy = ('sklearn', 'pandas', 'matplotlib', 'sqlalchemy', 'scipy.optimize', 'rich');"
         "print([m for m in heavy if m in sys.modules])"
     )

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from flexibo import Design, Objective, Space
-from flexibo.candidates import initial_designs
+from flexibo.belief.candidates import initial_designs
 from flexibo.errors import MissingExtraError
-from flexibo.events import Added, Asked, Evaluation, Failed, Told
 from flexibo.history import History
-from flexibo.proposals import Nsga2, nsga2
+from flexibo.history.events import Added, Asked, Evaluation, Failed, Told
+from flexibo.methods import nsga2
+from flexibo.methods.nsga2 import Nsga2
 from flexibo.space import Designs, Integer, Ordinal, Real
 
 SPACE = Space({"x": (0.0, 1.0), "y": (0.0, 1.0), "n": (1, 5)})
@@ -238,7 +239,7 @@ def test_few_ordered_values_mutate_from_step_to_step() -> None:
 
 def test_a_copied_gene_gives_exactly_the_value_it_was_copied_from() -> None:
     """A last digit that is lost on the way makes a new design of an old one."""
-    from flexibo.proposals.genes import Breed
+    from flexibo.methods.genes import Breed
 
     space = Space({"rate": Real(1e-5, 0.3, log=True), "x": (0.1, 0.7), "kind": list("abcdefgh")})
     initial = space.sample(40, np.random.default_rng(0))
@@ -255,7 +256,7 @@ def test_a_copied_gene_gives_exactly_the_value_it_was_copied_from() -> None:
 
 
 def test_children_in_a_pool_are_the_nearest_members() -> None:
-    from flexibo.proposals.legal import nearest_legal
+    from flexibo.methods.legal_moves import nearest_legal
 
     rng = np.random.default_rng(3)
     pool = Space.from_designs([{"a": int(a), "b": int(b)} for a, b in rng.integers(0, 30, (60, 2))])
@@ -268,7 +269,7 @@ def test_children_in_a_pool_are_the_nearest_members() -> None:
 
 
 def test_children_that_a_rule_forbids_move_by_one_option_or_are_drawn_anew() -> None:
-    from flexibo.proposals.legal import nearest_legal
+    from flexibo.methods.legal_moves import nearest_legal
 
     def even(design: Design) -> bool:
         return (design["a"] + design["b"]) % 2 == 0
@@ -291,7 +292,7 @@ def test_children_that_a_rule_forbids_move_by_one_option_or_are_drawn_anew() -> 
 def test_the_gene_of_an_inactive_option_sleeps() -> None:
     from pymoo.core.population import Population
 
-    from flexibo.proposals.genes import Genes
+    from flexibo.methods.genes import Genes
 
     conditions = {"momentum": {"optimiser": ["sgd"]}}
     space = Space({"optimiser": ["sgd", "adam"], "momentum": (0.0, 1.0)}, conditions=conditions)
@@ -367,7 +368,7 @@ def test_an_interrupt_while_breeding_does_not_change_what_comes() -> None:
 
 
 def test_without_pymoo_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "flexibo.proposals.genes", raising=False)
+    monkeypatch.delitem(sys.modules, "flexibo.methods.genes", raising=False)
     monkeypatch.setitem(sys.modules, "pymoo.algorithms.moo.nsga2", None)
     history, initial = begun()
     with pytest.raises(MissingExtraError, match=r"pip install 'flexibo\[evolution\]'"):

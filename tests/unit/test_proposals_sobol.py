@@ -8,9 +8,10 @@ import pytest
 from scipy.stats import qmc
 
 from flexibo import Design, Objective, Space
-from flexibo.events import Added
 from flexibo.history import History
-from flexibo.proposals import SobolSequence, sobol
+from flexibo.history.events import Added
+from flexibo.methods import sobol
+from flexibo.methods.sobol import SobolSequence
 from flexibo.space import Categorical, Integer, Real
 
 OBJECTIVES = (Objective("a"), Objective("b"))
@@ -102,7 +103,7 @@ def test_designs_that_the_sequence_hardly_meets_are_found_in_the_end(monkeypatch
 
 def test_where_nothing_legal_can_be_found_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sobol, "MOST_MISSES", 500)
-    monkeypatch.setattr("flexibo.proposals.legal.DRAWS", 500)
+    monkeypatch.setattr("flexibo.methods.legal_moves.DRAWS", 500)
     assert first(Space({"x": (0.0, 1.0)}, valid=lambda d: d["x"] == 0.123456789), 1) == []
 
 

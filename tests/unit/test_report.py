@@ -6,10 +6,10 @@ import pytest
 
 from flexibo import Design, Evaluation, Objective, Space, Study
 from flexibo.errors import InvalidValueError, unknown_name
-from flexibo.events import Asked, Reissued, Spent, Told
-from flexibo.front import Front, FrontRow
 from flexibo.history import History
-from flexibo.report import Summary, trace
+from flexibo.history.events import Asked, Reissued, Spent, Told
+from flexibo.results.front import Front, FrontRow
+from flexibo.results.summary import Summary, trace
 
 LIMITED = [Objective("a"), Objective("b"), Objective("ms", at_most=50.0)]
 SPACE = Space({"x": (0.0, 1.0), "y": (0.0, 1.0)})

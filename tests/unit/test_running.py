@@ -9,10 +9,10 @@ import pytest
 
 from flexibo import Objective, Study
 from flexibo.errors import InvalidTypeError, MachineError, UnknownNameError
-from flexibo.events import Evaluation, Released, Told
 from flexibo.executors import Measure, Outcome, measured
-from flexibo.running import Loop
+from flexibo.history.events import Evaluation, Released, Told
 from flexibo.storage import MemoryStorage, StorageError
+from flexibo.study._run import Loop
 
 FUNCTIONS: dict[str, Any] = {"a": lambda d: (d["x"], 5.0), "b": lambda d: (1.0 - d["x"], 1.0)}
 
@@ -110,7 +110,7 @@ class Refusing(MemoryStorage):
 
 
 def test_what_was_measured_is_stored_as_soon_as_there_is_room_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flexibo.running.STORE_AGAIN_SECONDS", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("flexibo.study._run.STORE_AGAIN_SECONDS", (0.0, 0.0, 0.0))
     calls: list[Any] = []
     study = line(budget=20, storage=Refusing(3))
     study.run({"a": lambda d: (calls.append(d), FUNCTIONS["a"](d))[1], "b": FUNCTIONS["b"]})
@@ -119,7 +119,7 @@ def test_what_was_measured_is_stored_as_soon_as_there_is_room_again(monkeypatch:
 
 
 def test_what_cannot_be_stored_is_written_out_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flexibo.running.STORE_AGAIN_SECONDS", (0.0,))
+    monkeypatch.setattr("flexibo.study._run.STORE_AGAIN_SECONDS", (0.0,))
     study = line(budget=20, storage=Refusing(99))
     with pytest.raises(StorageError, match=r"Evaluation 0, \{'a': 0\.6369.*at a cost of 5, could not be stored.*full"):
         study.run(FUNCTIONS)

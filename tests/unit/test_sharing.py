@@ -8,8 +8,8 @@ import pytest
 
 from flexibo import Objective, Study
 from flexibo.errors import DesignError, InvalidTypeError, InvalidValueError, UnknownNameError
-from flexibo.events import Asked, Evaluation, Failed, Forgiven, Noted, Reissued, Released, Spent, Told
 from flexibo.executors import Outcome
+from flexibo.history.events import Asked, Evaluation, Failed, Forgiven, Noted, Reissued, Released, Spent, Told
 from flexibo.optimizer import Stop
 from flexibo.storage import MemoryStorage, Sign
 

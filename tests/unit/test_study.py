@@ -16,7 +16,7 @@ import pytest
 
 from flexibo import Design, Objective, Space, Study
 from flexibo.errors import InvalidTypeError, InvalidValueError, UnknownNameError
-from flexibo.events import Asked, BudgetSet, Created, Failed, ReferenceFixed, Released, Told
+from flexibo.history.events import Asked, BudgetSet, Created, Failed, ReferenceFixed, Released, Told
 
 Functions = Mapping[str, Callable[[Design], Any]]
 Make = Callable[..., Study]

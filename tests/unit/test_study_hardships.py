@@ -15,7 +15,7 @@ import pytest
 
 from flexibo import Design, Objective, Space, Study
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError
-from flexibo.events import Released, Told
+from flexibo.history.events import Released, Told
 from flexibo.storage import MemoryStorage
 from flexibo.surrogates import GaussianProcess
 

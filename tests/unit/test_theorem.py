@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from flexibo.errors import InvalidValueError
+from flexibo.results.theorem import information_gain, theorem_1_bound
 from flexibo.surrogates import GaussianProcess, RandomForest, Warped
-from flexibo.theorem import information_gain, theorem_1_bound
 
 GIVEN: dict[str, Any] = {
     "a": 3.0, "beta": 2.0, "gamma": 0.5, "noise": 0.5, "total_cost": 12.0, "costs": [1.0, 2.0, 3.0]

@@ -13,8 +13,8 @@ import pytest
 
 from flexibo import Categorical, Evaluation, GaussianProcess, Objective, Space, Study
 from flexibo.errors import InvalidValueError, UnknownNameError
-from flexibo.events import Added, Asked, Created, Failed, Reissued, Released, Spent, Told, event_to_dict
 from flexibo.history import History
+from flexibo.history.events import Added, Asked, Created, Failed, Reissued, Released, Spent, Told, event_to_dict
 from flexibo.storage import MemoryStorage, StorageError, open_storage
 from flexibo.transfer import (
     Record,

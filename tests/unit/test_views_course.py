@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from flexibo import Design, Objective, Study
-from flexibo.events import Reissued
+from flexibo.history.events import Reissued
 from flexibo.pareto import hypervolume
 from flexibo.views import choices_view, spending_view, trace_view
 

@@ -129,7 +129,7 @@ def test_confirming_costs_what_the_missing_purchases_are_expected_to_cost() -> N
     study.add({"x": 0.85}, {"b": 0.5}, cost={"b": 3.0})
     points = {point.design["x"]: point for point in front_view(study).points}
     designs = study.space.designs([{"x": 0.95}, {"x": 0.85}])
-    prices = study.believer.costs.prices(study.history, designs)
+    prices = study.predictor.costs.prices(study.history, designs)
     assert points[0.95].confirm_cost == pytest.approx(prices[0, 1])
     assert points[0.85].confirm_cost == pytest.approx(prices[1, 0] + prices[1, 1])
     assert {points[i / 10].confirm_cost for i in range(6)} == {0.0}

@@ -42,7 +42,7 @@ def predicted(study: Study, objective: str, designs: list[dict[str, Any]]) -> tu
     j = study.history.names.index(objective)
     options = study.objectives[j].depends_on
     seen, losses = study.history.data(j)
-    model = study.believer.models(study.history)[j].model(
+    model = study.predictor.models(study.history)[j].model(
         seen.encoded(options), losses, groups=study.space.groups(options)
     )
     mean, deviation = model.predict(study.space.designs(designs).encoded(options))

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from flexibo._internal.text import one_line
 from flexibo.errors import FlexiBOError
 from flexibo.systems.data import image_folder, reviews, speech, squad
 from flexibo.systems.data.base import DamagedDataError, MissingDataError
 from flexibo.systems.data.catalogue import find_dataset
 from flexibo.systems.recording.table import MEASURED, read_table
-from flexibo.words import one_line
 
 EVIL = "a\nflexibo: all is well\x1b[2J\u202e"
 ESCAPED = r"a\nflexibo: all is well\x1b[2J\u202e"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from flexibo.cli.screen import in_words, options
 
 if TYPE_CHECKING:
-    from flexibo.events import Evaluation
     from flexibo.executors import Executor, Measure, Outcome
+    from flexibo.history.events import Evaluation
     from flexibo.objectives import Objective
 
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flexibo._internal.numbers import cost_unit, money
 from flexibo.cli.exits import ExitStatus
 from flexibo.cli.screen import duration, in_words, print_json
 from flexibo.cli.storage_options import VARIABLE, JSONFlag, StorageURL, StudyName, storage_url
 from flexibo.cli.words import names, seconds
-from flexibo.figures import cost_unit, money
 
 if TYPE_CHECKING:
-    from flexibo.events import Evaluation
+    from flexibo.history.events import Evaluation
     from flexibo.optimizer import Stop
     from flexibo.study import Study
 
@@ -81,8 +81,8 @@ def ask(
 def study_by_hand(url: str, name: str, *, hand: str, lease: float) -> Study:
     """The stored study, asked and answered by a hand."""
     from flexibo.errors import InvalidValueError
-    from flexibo.loading import stored_study
     from flexibo.study import Study
+    from flexibo.study.loading import stored_study
     from flexibo.transfer import not_stored
 
     place, found, settings = stored_study(url, name or None)

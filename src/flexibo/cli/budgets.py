@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from flexibo.figures import cost_unit, figure, money
-from flexibo.words import one_line
+from flexibo._internal.numbers import cost_unit, figure, money
+from flexibo._internal.text import one_line
 
 if TYPE_CHECKING:
     from flexibo.study import Study

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from flexibo.words import one_line
+from flexibo._internal.text import one_line
 
 if TYPE_CHECKING:
     from flexibo.cli.running import Place

@@ -19,8 +19,8 @@ from flexibo.cli.words import names
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from flexibo.benchmarks.runs import Run
-    from flexibo.benchmarks.suites import Suite
+    from flexibo.compare.runs import Run
+    from flexibo.compare.suites import Suite
 
 THINKING = "Thinking time counts as cost: a second for what the cheapest evaluation of a problem costs."
 
@@ -62,7 +62,7 @@ def compare(
     """Compare methods at equal cost: a table here, results.csv and report.html in the folder."""
     from rich.console import Console
 
-    from flexibo.benchmarks.verdict import verdict
+    from flexibo.compare.verdict import verdict
 
     chosen = _chosen(suite, problems, methods, rivals, seeds, budget, initial)
     console = Console()
@@ -89,10 +89,10 @@ def _chosen(
     """The comparison that the options mean: a suite, or one made of names, with what differs from it."""
     from dataclasses import replace
 
-    from flexibo.benchmarks.contestants import checked_method, checked_rival
-    from flexibo.benchmarks.problems import full_name
-    from flexibo.benchmarks.suites import SUITES, Suite
-    from flexibo.benchmarks.terms import Terms
+    from flexibo.compare.contestants import checked_method, checked_rival
+    from flexibo.compare.problems import full_name
+    from flexibo.compare.suites import SUITES, Suite
+    from flexibo.compare.terms import Terms
     from flexibo.errors import InvalidValueError, unknown_name
 
     if name is not None and name not in SUITES:
@@ -118,7 +118,7 @@ def _chosen(
 
 
 def _runs(suite: Suite, out: Path, jobs: int, stored: bool, console: Console) -> list[Run]:
-    from flexibo.benchmarks.compare import compare
+    from flexibo.compare.comparison import compare
 
     with interruptible(console, f"what was finished is kept in {out}"), bar(console, "runs") as update:
 

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import typer
 
-from flexibo.words import harmless
+from flexibo._internal.text import harmless
 
 
 class ExitStatus(IntEnum):

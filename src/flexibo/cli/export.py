@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flexibo._internal.text import harmless
 from flexibo.cli.files import check_free, format_of, write_whole
 from flexibo.cli.storage_options import StorageURL, StudyName, storage_url
-from flexibo.words import harmless
 
 if TYPE_CHECKING:
     from flexibo.transfer import Record

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from flexibo._internal.text import harmless, one_line
 from flexibo.cli.by_hand import not_waiting, sentences_by_hand, waits_for_hands
 from flexibo.cli.going_on import facts, larger_budget, sentences, typed
 from flexibo.cli.words import names, seconds, share
-from flexibo.words import harmless, one_line
 
 if TYPE_CHECKING:
     from flexibo.cli.pictures import Picture
@@ -221,7 +221,7 @@ def _measure_here(study: Study, file: StudyFile, only: Collection[str], place: P
 
 def _attempts(study: Study) -> int:
     """How many evaluations were answered or failed, by whomever."""
-    from flexibo.events import Failed, Told
+    from flexibo.history.events import Failed, Told
 
     return sum(isinstance(event, Told | Failed) for event in study.events)
 

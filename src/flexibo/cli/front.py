@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flexibo._internal.numbers import cost_unit, figure, in_full
 from flexibo.cli.completing import PICTURES, picture_names
 from flexibo.cli.exits import ExitStatus
 from flexibo.cli.screen import harmless_console, in_words, print_json
 from flexibo.cli.storage_options import JSONFlag, StorageURL, StudyName, storage_url
-from flexibo.figures import cost_unit, figure, in_full
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from flexibo.front_layout import FrontLayout
+    from flexibo.results.front_layout import FrontLayout
     from flexibo.study import Study
     from flexibo.transfer import StudyCopy
     from flexibo.views.axes import Axis
@@ -187,8 +187,8 @@ def _print(shown: Shown, copy: StudyCopy, console: Console, *, whole: bool, flag
 
 
 def _layout(shown: Shown, study: Study, flags: str) -> FrontLayout:
-    from flexibo.front import shown_price
-    from flexibo.front_layout import front_layout
+    from flexibo.results.front import shown_price
+    from flexibo.results.front_layout import front_layout
 
     points = [point for _, point in shown.designs]
     lacking = any(not all(point.measured.values()) for point in points)
@@ -217,8 +217,8 @@ def _notes(points: Sequence[FrontPoint], flags: str, *, lacking: bool) -> list[s
 
 def _whole(n: int, point: FrontPoint, shown: Shown, unit: str) -> list[str]:
     """Everything about one design, its values and options as exactly as they are kept."""
-    from flexibo.front import shown_price
-    from flexibo.front_layout import feasibility
+    from flexibo.results.front import shown_price
+    from flexibo.results.front_layout import feasibility
 
     lines = [f"Design {n} of {shown.total}, in full"]
     width = max(len(in_words(name)) for name in (*(axis.name for axis in shown.axes), *point.design))

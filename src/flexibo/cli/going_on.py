@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flexibo.words import one_line
+from flexibo._internal.text import one_line
 
 if TYPE_CHECKING:
     from flexibo.study import Study

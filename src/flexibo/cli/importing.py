@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flexibo._internal.text import harmless
 from flexibo.cli.export import Format
 from flexibo.cli.files import format_of, read_lines
 from flexibo.cli.storage_options import StorageURL, storage_url
-from flexibo.words import harmless
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -59,7 +59,7 @@ def _events(lines: BinaryIO, source: str, storage: str, name: str) -> str:
 
 
 def _results(lines: BinaryIO, source: str, storage: str, name: str) -> str:
-    from flexibo.loading import stored_study
+    from flexibo.study.loading import stored_study
     from flexibo.transfer import import_results, read_results
     from flexibo.transfer.copies import copy_of
 

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
+from flexibo._internal.text import one_line
 from flexibo.cli.exits import ExitStatus
 from flexibo.cli.going_on import typed
-from flexibo.words import one_line
 
 SUFFIXES = (".yaml", ".yml")
 

@@ -10,7 +10,7 @@ import flexibo
 from flexibo.cli.screen import print_json
 
 if TYPE_CHECKING:
-    from flexibo.catalogue import Method
+    from flexibo.methods.table import Method
 
 
 def methods(
@@ -18,14 +18,14 @@ def methods(
 ) -> None:
     """List the methods that a study can use."""
     if json:
-        print_json([_described(method) for method in flexibo.methods()])
+        print_json([_described(method) for method in flexibo.list_methods()])
         return
     from rich.console import Console
     from rich.padding import Padding
     from rich.text import Text
 
     console = Console()
-    for method in flexibo.methods():
+    for method in flexibo.list_methods():
         aware = ", cost-aware" if method.cost_aware else ""
         default = " (default)" if method.name == "flexibo" else ""
         console.print(Text.assemble((method.name, "bold"), f"{default}  {method.measures}{aware}"))

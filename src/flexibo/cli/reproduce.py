@@ -35,8 +35,8 @@ def reproduce(
     """Repeat an experiment of the paper, and say where the result agrees with its claims."""
     from rich.console import Console
 
-    from flexibo.benchmarks.reproduce import EXPERIMENTS, Terms
     from flexibo.errors import unknown_name
+    from flexibo.experiments import EXPERIMENTS, Terms
 
     if experiment not in EXPERIMENTS:
         raise unknown_name("experiment", experiment, EXPERIMENTS)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flexibo._internal.text import harmless
 from flexibo.cli.storage_options import StorageURL, StudyName, storage_url
 from flexibo.cli.study_files import StudyFilePath, is_typed
 from flexibo.cli.system_options import (
@@ -25,7 +26,6 @@ from flexibo.cli.system_options import (
     filled,
 )
 from flexibo.cli.words import names, seconds, share
-from flexibo.words import harmless
 
 if TYPE_CHECKING:
     from flexibo.cli.building import Given

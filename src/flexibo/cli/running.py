@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from flexibo._internal.numbers import cost_unit, money
+from flexibo._internal.text import harmless, one_line
 from flexibo.cli.exits import ExitStatus
 from flexibo.cli.screen import harmless_console
 from flexibo.cli.words import seconds, size
-from flexibo.figures import cost_unit, money
-from flexibo.words import harmless, one_line
 
 if TYPE_CHECKING:
     from flexibo.executors import Measure
@@ -82,7 +82,7 @@ def end(study: Study) -> None:
 
 def failure(study: Study) -> str:
     """What failed so often that the study could not go on or has no front, and what to do; empty if nothing did."""
-    from flexibo.choice import hopeless
+    from flexibo.optimizer.choice import hopeless
 
     history = study.history
     tried = {

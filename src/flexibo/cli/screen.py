@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from flexibo.figures import figure
-from flexibo.words import harmless, one_line
+from flexibo._internal.numbers import figure
+from flexibo._internal.text import harmless, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flexibo.figures import figure
-from flexibo.words import one_line
+from flexibo._internal.numbers import figure
+from flexibo._internal.text import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from flexibo.report import Summary
+    from flexibo.results.summary import Summary
     from flexibo.study import Study
 
 ROUNDING = 1e-9
@@ -23,7 +23,7 @@ ROUNDING = 1e-9
 
 def show(study: Study, console: Console) -> None:
     """Print the front, and what was measured at which cost."""
-    from flexibo.progress import front_table
+    from flexibo.study.progress import front_table
 
     if front := study.front():
         console.print(front_table(study.history, front))

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flexibo._internal.numbers import cost_unit, figure, money
 from flexibo.cli.screen import duration, harmless_console, in_words, moment, options, print_json, wrapped
 from flexibo.cli.storage_options import JSONFlag, StorageURL, StudyName, storage_url
 from flexibo.cli.words import size
-from flexibo.figures import cost_unit, figure, money
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -180,7 +180,7 @@ def _front_facts(copy: StudyCopy) -> dict[str, Any]:
 
 
 def _print_front(copy: StudyCopy, console: Console) -> None:
-    from flexibo.progress import print_front
+    from flexibo.study.progress import print_front
 
     console.print()
     print_front(copy.study, console)

@@ -94,7 +94,7 @@ def joined(storage: str, name: str, file: Path | None, *, lease: float | None, s
         lease: How long a sign of life lasts; None: as the file says.
         storage_typed: Whether the storage was typed.
     """
-    from flexibo.loading import stored_study
+    from flexibo.study.loading import stored_study
     from flexibo.studyfile import is_from_file, read_study_file, stored_file
 
     if file is not None:
@@ -137,7 +137,7 @@ def origin_of(url: str, name: str) -> Mapping[str, Any]:
 
 def note_change(study: Study, file: StudyFile) -> str:
     """Write down, once, that the file of a study has changed, and say so; empty if it has not."""
-    from flexibo.events import Noted
+    from flexibo.history.events import Noted
     from flexibo.studyfile import has_changed
 
     if not has_changed(file, study.history.origin):

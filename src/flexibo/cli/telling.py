@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flexibo._internal.numbers import cost_unit, money
 from flexibo.cli.asking import HAND, study_by_hand
 from flexibo.cli.screen import in_words, print_json
 from flexibo.cli.storage_options import JSONFlag, StorageURL, StudyName, storage_url
-from flexibo.figures import cost_unit, money
 
 if TYPE_CHECKING:
-    from flexibo.events import Evaluation
+    from flexibo.history.events import Evaluation
     from flexibo.study import Study
 
 LEASE = 60.0
@@ -90,8 +90,8 @@ def _check_one_answer(values: Sequence[str], failed: str | None, impossible: boo
 def _asker(url: str, name: str, number: int, named: str) -> str:
     """The hand that was asked an evaluation: the named one, or the first that has not answered it."""
     from flexibo.errors import InvalidValueError
-    from flexibo.loading import stored_study
     from flexibo.storage.presence import is_hand
+    from flexibo.study.loading import stored_study
 
     place, study, _ = stored_study(url, name or None)
     contents = place.read()
@@ -124,7 +124,7 @@ def _asker(url: str, name: str, number: int, named: str) -> str:
 def _answerable(study: Study, number: int, hand: str) -> Evaluation:
     """The evaluation, if its hand has not answered it."""
     from flexibo.errors import InvalidValueError
-    from flexibo.events import Spent
+    from flexibo.history.events import Spent
 
     evaluation = study.history.asked[number]
     late = any(

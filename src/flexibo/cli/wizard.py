@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from flexibo.words import one_line
+from flexibo._internal.text import one_line
 
 if TYPE_CHECKING:
     from flexibo.studyfile.writing import ObjectiveAnswer

@@ -109,9 +109,9 @@ def _place(storage: str, name: str, file: Path | None, *, storage_typed: bool) -
 def loaded(url: str, name: str | None, *, lease: float) -> Study:
     """The stored study, if everything that it needs to go on is stored."""
     from flexibo.errors import InvalidValueError
-    from flexibo.loading import stored_study
     from flexibo.storage import shown_url
     from flexibo.study import Study
+    from flexibo.study.loading import stored_study
     from flexibo.transfer import not_stored
 
     found, name, settings = stored_study(url, name)
@@ -185,7 +185,7 @@ def _measures(
 
 def _awaited(url: str, name: str, patience: float) -> str:
     """The name of the study, which may have to be waited for."""
-    from flexibo.loading import stored_study
+    from flexibo.study.loading import stored_study
 
     until, has_said = time.monotonic() + patience, False
     while not is_there(url, name) and time.monotonic() < until:
@@ -210,7 +210,7 @@ def is_there(url: str, name: str) -> bool:
 @contextmanager
 def _failures_said_once() -> Iterator[None]:
     """A context without the log's lines on failures: each evaluation has a line already."""
-    log = logging.getLogger("flexibo.answers")
+    log = logging.getLogger("flexibo.study.answers")
     before = log.level
     log.setLevel(logging.ERROR)
     try:

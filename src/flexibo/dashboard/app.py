@@ -16,6 +16,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from flexibo._internal.text import one_line
 from flexibo.dashboard.facts import Facts
 from flexibo.dashboard.files import File, page, page_files
 from flexibo.dashboard.following import Follower
@@ -28,7 +29,6 @@ from flexibo.dashboard.thinking import SOON, Thinker
 from flexibo.dashboard.watching import StorageWatch, Watch
 from flexibo.errors import FlexiBOError
 from flexibo.transfer import table_lines
-from flexibo.words import one_line
 
 JSON = "application/json"
 EVENTS = "text/event-stream"

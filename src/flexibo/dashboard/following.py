@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
+from flexibo._internal.text import one_line
 from flexibo.dashboard.growing import GrowingCopy
 from flexibo.dashboard.states import Beats, state_of
 from flexibo.errors import FlexiBOError
@@ -18,7 +19,6 @@ from flexibo.storage import Sign, StorageError
 from flexibo.storage.base import Content
 from flexibo.storage.sql import SQLStorage
 from flexibo.views.axes import COST_UNIT
-from flexibo.words import one_line
 
 PATIENCE = 3.0
 """Seconds until a storage that is busy or away is given up for now: it is looked at again soon."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from flexibo.event_checks import DAMAGE, check_beginning, check_meaning, damaged_event
-from flexibo.events import Event
-from flexibo.log import EventLog
+from flexibo.history.events import Event
 from flexibo.storage import MemoryStorage, Sign
 from flexibo.storage.base import Content
 from flexibo.study import Study
+from flexibo.study.event_checks import DAMAGE, check_beginning, check_meaning, damaged_event
+from flexibo.study.log import EventLog
 from flexibo.transfer import Record, StudyCopy
 from flexibo.transfer.copies import copy_of
 from flexibo.transfer.records import Desk

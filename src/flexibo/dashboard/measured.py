@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexibo.arrays import BoolArray
+from flexibo._internal.arrays import BoolArray
 from flexibo.pareto import non_dominated
 from flexibo.study import Study
 from flexibo.views.axes import axis_of

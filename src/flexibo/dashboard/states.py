@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 
-from flexibo.budget import ROUNDING
-from flexibo.costs import mean_costs
+from flexibo.belief.budget import ROUNDING
+from flexibo.belief.costs import mean_costs
 from flexibo.history import History
 from flexibo.storage import Sign
 from flexibo.storage.presence import is_dead, is_over

@@ -14,13 +14,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from flexibo._internal.text import one_line
 from flexibo.dashboard.following import Follower
 from flexibo.dashboard.growing import GrowingCopy
 from flexibo.dashboard.pictures import QUICK, SLICE, Picture
 from flexibo.dashboard.sending import Body
 from flexibo.errors import FlexiBOError
 from flexibo.study import Study
-from flexibo.words import one_line
 
 EASE = 3.0
 """After thinking, what is only out of date waits for so many times as long."""

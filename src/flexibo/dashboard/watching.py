@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from flexibo._internal.text import one_line
 from flexibo.dashboard.following import PATIENCE, Follower
 from flexibo.errors import FlexiBOError
 from flexibo.storage import shown_url, stored_studies
 from flexibo.storage.sql import StoredStudy
-from flexibo.words import one_line
 
 PERIOD = 1.0
 """Seconds between two looks; more where a look takes long."""

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from flexibo.events import Evaluation
 from flexibo.executors.base import Measure
 from flexibo.executors.frames import Answer, Fault, Recent
 from flexibo.executors.jobs import Job
 from flexibo.executors.measuring import failure
+from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 
 HERE = (sys.version_info.major, sys.version_info.minor)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from flexibo.events import Evaluation
+from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 from flexibo.space import Design
 

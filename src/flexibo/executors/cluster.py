@@ -11,13 +11,13 @@ from types import TracebackType
 from typing import Protocol, TypeVar
 
 from flexibo.errors import InvalidValueError, MachineError
-from flexibo.events import Evaluation
 from flexibo.executors.attempts import Began, Ended, Gone, Offered, Report
 from flexibo.executors.base import Measure, Outcome
 from flexibo.executors.frames import Fault
 from flexibo.executors.jobs import Job, packed
 from flexibo.executors.measuring import too_long
 from flexibo.executors.offers import Amounts, Offers, in_words, needed
+from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 
 PATIENCE_SECONDS = 20.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 
-from flexibo.events import Evaluation
 from flexibo.executors.base import Measure, Outcome
 from flexibo.executors.measuring import measured
+from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import cloudpickle  # type: ignore[import-untyped]  # it has no annotations
 
 from flexibo.errors import InvalidTypeError
-from flexibo.events import Evaluation
 from flexibo.executors.base import Measure
 from flexibo.executors.measuring import too_long
+from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 
 LOAD_SECONDS = 300.0

@@ -16,8 +16,8 @@ from types import FrameType
 from typing import Any
 
 from flexibo.errors import DesignError, FlexiBOError, InvalidTypeError, InvalidValueError, MachineError
-from flexibo.events import Evaluation
 from flexibo.executors.base import Measure, Outcome
+from flexibo.history.events import Evaluation
 from flexibo.objectives import LARGEST, Objective
 
 _current: ContextVar[Evaluation | None] = ContextVar("evaluation", default=None)

@@ -14,10 +14,10 @@ import threading
 import time
 
 from flexibo.errors import MachineError
-from flexibo.events import Evaluation
 from flexibo.executors.base import Measure, Outcome
 from flexibo.executors.frames import CHUNK, Answer, Began, Fault, Frames, Place, Recent, Reply, Task, framed
 from flexibo.executors.measuring import failure, measured
+from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 
 LOOK_SECONDS = 2.0

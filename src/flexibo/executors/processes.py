@@ -10,14 +10,14 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from types import TracebackType
 
+from flexibo._internal.interrupts import deferred_interrupts
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError
-from flexibo.events import Evaluation
 from flexibo.executors.base import Measure, Outcome
 from flexibo.executors.child import Child
 from flexibo.executors.frames import Began, Fault, Reply
 from flexibo.executors.jobs import Job, ending, overdue, packed
 from flexibo.executors.slots import Slots
-from flexibo.interrupts import deferred_interrupts
+from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 
 GRACE_SECONDS = 2.0

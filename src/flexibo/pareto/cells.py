@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexibo.arrays import FloatArray
+from flexibo._internal.arrays import FloatArray
 
 
 def non_dominated_cells(front: FloatArray, reference: FloatArray) -> tuple[FloatArray, FloatArray]:

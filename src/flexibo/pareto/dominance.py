@@ -5,7 +5,7 @@ from __future__ import annotations
 import moocore
 import numpy as np
 
-from flexibo.arrays import BoolArray, FloatArray, IntArray
+from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
 
 # Rows times columns of one comparison table: small enough to stay in cache, large enough to hide Python.
 _TABLE_SIZE = 1 << 18

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import moocore
 import numpy as np
 
-from flexibo.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from flexibo._internal.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from flexibo.pareto.pins import ranges
 
 # Corners times points in one table, and boxes in one batch: small enough for the cache, large enough to hide Python.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from flexibo.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from flexibo._internal.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from flexibo.errors import InvalidValueError
 from flexibo.pareto.exclusive import MOST_AXES
 from flexibo.pareto.goals import Goals

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexibo.arrays import BoolArray, FloatArray
+from flexibo._internal.arrays import BoolArray, FloatArray
 from flexibo.errors import InvalidValueError
 
 

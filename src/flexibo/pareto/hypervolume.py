@@ -5,7 +5,7 @@ from __future__ import annotations
 import moocore
 import numpy as np
 
-from flexibo.arrays import FloatArray
+from flexibo._internal.arrays import FloatArray
 from flexibo.pareto.cells import non_dominated_cells
 from flexibo.pareto.exclusive import exclusive_volumes, surroundings
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from flexibo.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from flexibo._internal.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from flexibo.pareto.goals import Goals
 
 NOTHING = -1

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flexibo.arrays import FloatArray, IntArray
+from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.pareto.pins import Boxes, Pins
 
 

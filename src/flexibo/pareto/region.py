@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexibo.arrays import BoolArray, FloatArray
+from flexibo._internal.arrays import BoolArray, FloatArray
 from flexibo.errors import InvalidValueError
 from flexibo.pareto.dominance import non_dominated, strictly_dominated
 from flexibo.pareto.goals import Goals

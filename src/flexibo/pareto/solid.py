@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flexibo.arrays import BoolArray, FloatArray, IntArray
+from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
 from flexibo.pareto.dominance import non_dominated
 from flexibo.pareto.exclusive import Surroundings, exclusive_volumes, surroundings
 from flexibo.pareto.pins import Boxes, Pins, blocks, ranges, stacked_pins

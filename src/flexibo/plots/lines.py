@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from flexibo.figures import digits_of, figure
+from flexibo._internal.numbers import digits_of, figure
 from flexibo.plots import style
 from flexibo.plots.style import LOOKS, OTHER
 from flexibo.study import Study

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flexibo.arrays import AnyArray
+from flexibo._internal.arrays import AnyArray
 from flexibo.plots import style
 from flexibo.plots.fronts import draw_bounds, draw_points
 from flexibo.study import Study

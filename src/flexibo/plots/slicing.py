@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexibo.arrays import AnyArray, FloatArray
+from flexibo._internal.arrays import AnyArray, FloatArray
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.plots import style
 from flexibo.plots.effects import ranked

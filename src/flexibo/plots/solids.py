@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexibo.arrays import FloatArray
+from flexibo._internal.arrays import FloatArray
 from flexibo.errors import InvalidValueError
 from flexibo.plots import style
 from flexibo.plots.style import LOOKS

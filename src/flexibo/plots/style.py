@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from flexibo._internal.text import one_line
 from flexibo.errors import missing_extra
 from flexibo.views import Axis
-from flexibo.words import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

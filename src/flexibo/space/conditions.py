@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
-from flexibo.arrays import BoolArray, FloatArray
+from flexibo._internal.arrays import BoolArray, FloatArray
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.space.encoding import code_of, draw, expected, values_of
 from flexibo.space.options import Level, Option, Real

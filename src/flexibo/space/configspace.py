@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from flexibo.arrays import plain
+from flexibo._internal.arrays import plain
 from flexibo.errors import InvalidTypeError, InvalidValueError, missing_extra
 from flexibo.space.design import Design
 from flexibo.space.encoding import levels, value_of, values_of

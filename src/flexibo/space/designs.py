@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from flexibo.arrays import AnyArray, FloatArray, KeyArray
+from flexibo._internal.arrays import AnyArray, FloatArray, KeyArray
 from flexibo.errors import InvalidValueError
 from flexibo.space.design import Design
 from flexibo.space.encoding import encode, value_of, values_of, width

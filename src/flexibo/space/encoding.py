@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from flexibo.arrays import FloatArray, IntArray, plain
+from flexibo._internal.arrays import FloatArray, IntArray, plain
 from flexibo.space.options import Categorical, Integer, Option, Ordinal, Real, Value, is_number, is_whole
 
 # Two different categories are then at squared distance 1, like the two ends of an ordered option.

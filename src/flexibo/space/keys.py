@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from flexibo.arrays import FloatArray, KeyArray
+from flexibo._internal.arrays import FloatArray, KeyArray
 
 # Keys are made a block at a time, so that those of many designs need little memory.
 BLOCK = 4096

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexibo.arrays import BoolArray
+from flexibo._internal.arrays import BoolArray
 from flexibo.errors import InvalidValueError
 from flexibo.space.design import Design
 from flexibo.space.designs import Designs

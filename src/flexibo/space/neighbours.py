@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexibo.arrays import FloatArray
+from flexibo._internal.arrays import FloatArray
 from flexibo.space.designs import Designs
 from flexibo.space.encoding import near, stepped
 from flexibo.space.legality import legal

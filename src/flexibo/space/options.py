@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 
-from flexibo.arrays import plain
+from flexibo._internal.arrays import plain
 from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError
 
 Level: TypeAlias = str | int | float | bool

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flexibo.arrays import FloatArray, plain
+from flexibo._internal.arrays import FloatArray, plain
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.space.encoding import codes_of
 from flexibo.space.options import Level, Option, is_number, option_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexibo.arrays import FloatArray
+from flexibo._internal.arrays import FloatArray
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.space.options import OPTIONS, Option, named, option_to_dict
 

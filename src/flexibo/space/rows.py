@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexibo.arrays import FloatArray
+from flexibo._internal.arrays import FloatArray
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.space.design import Design
 from flexibo.space.encoding import code_of, codes_of, expected

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexibo.arrays import FloatArray
+from flexibo._internal.arrays import FloatArray
 from flexibo.errors import InvalidValueError
 from flexibo.space.designs import Designs
 from flexibo.space.encoding import draw, levels, log_weight

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flexibo.arrays import FloatArray, IntArray, KeyArray
+from flexibo._internal.arrays import FloatArray, IntArray, KeyArray
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.space import encoding, record
 from flexibo.space.conditions import Conditions, activity_of, checked_conditions

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from flexibo.interrupts import passed_interrupts
+from flexibo._internal.interrupts import passed_interrupts
 from flexibo.storage.base import StorageError
 from flexibo.storage.connections import Connections
 

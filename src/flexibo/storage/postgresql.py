@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 
+from flexibo._internal.interrupts import passed_interrupts
 from flexibo.errors import InvalidValueError, missing_extra
-from flexibo.interrupts import passed_interrupts
 from flexibo.storage.databases import Trouble
 from flexibo.storage.schema import bring_up_to_date, studies, version
 from flexibo.storage.urls import HIDDEN

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from flexibo.durations import seconds, share
+from flexibo._internal.durations import seconds, share
 from flexibo.studyfile.mistakes import Mistakes, Place, nearest
 from flexibo.studyfile.nodes import NOTHING, Listing, Node, Scalar, Table
 

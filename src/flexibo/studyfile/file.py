@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from flexibo.executors import Measure
-from flexibo.loading import stored_study
 from flexibo.objectives import Objective
 from flexibo.space import Space
 from flexibo.storage.presence import LEASE
 from flexibo.study import Study
+from flexibo.study.loading import stored_study
 from flexibo.studyfile.content import Content, read_content
 from flexibo.studyfile.executor import ExecutorChoice, executor_of
 from flexibo.studyfile.fields import Fields

@@ -7,8 +7,8 @@ import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from flexibo._internal.text import one_line
 from flexibo.errors import InvalidValueError
-from flexibo.words import one_line
 
 MOST_SHOWN = 40
 """How many mistakes are listed; a file that is something else entirely has one in every line."""

@@ -34,12 +34,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from flexibo._internal.text import one_line
 from flexibo.studyfile.content import read_content
 from flexibo.studyfile.file import StudyFile, study_file_of
 from flexibo.studyfile.mistakes import Mistakes, StudyFileError
 from flexibo.studyfile.nodes import nodes_of
 from flexibo.studyfile.trust import doubtful, doubtful_beside
-from flexibo.words import one_line
 
 
 def is_from_file(origin: Mapping[str, Any]) -> bool:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from flexibo.catalogue import METHODS, SURROGATES, find_method
-from flexibo.costs import TRANSFORMS
+from flexibo.belief.costs import TRANSFORMS
 from flexibo.errors import FlexiBOError
+from flexibo.methods.table import METHODS, find_method
 from flexibo.objectives import Objective
 from flexibo.space import Space
-from flexibo.stopping import RULES
 from flexibo.study import Study
+from flexibo.study.stop_rules import RULES
 from flexibo.studyfile.fields import Fields
 from flexibo.studyfile.mistakes import nearest
 from flexibo.studyfile.nodes import Listing, Node, Scalar, Table
+from flexibo.surrogates.table import SURROGATES
 
 MOST_INITIAL = 100_000
 MOST_CANDIDATES = 1_000_000

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from flexibo.durations import seconds
+from flexibo._internal.durations import seconds
 from flexibo.studyfile.hands import HAND
 from flexibo.studyfile.hands import KEY as BY
 from flexibo.studyfile.mistakes import Mistakes, Place, nearest

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from flexibo.arrays import FloatArray, IntArray
+from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.surrogates.base import dense_groups, designs, is_constant, location_and_scale, training_data, unfitted
 from flexibo.surrogates.kernels import KERNELS

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexibo.arrays import FloatArray, IntArray
+from flexibo._internal.arrays import FloatArray, IntArray
 
 
 class Kernel(NamedTuple):

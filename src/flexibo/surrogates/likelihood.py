@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from flexibo.arrays import FloatArray, IntArray
-from flexibo.interrupts import deferred_interrupts
+from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo._internal.interrupts import deferred_interrupts
 from flexibo.surrogates.kernels import KERNELS, grouped_distances
 from flexibo.surrogates.posterior import Hyperparameters, factorised
 from flexibo.surrogates.priors import NOISE, VARIANCE, Parameter, Prior, length_scale

@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from flexibo.arrays import FloatArray, IntArray
+from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.errors import InvalidValueError
 from flexibo.surrogates.kernels import KERNELS, scaled, squared_distances
 

@@ -24,7 +24,7 @@ from typing import Protocol
 
 import numpy as np
 
-from flexibo.arrays import FloatArray
+from flexibo._internal.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from flexibo.arrays import FloatArray
+from flexibo._internal.arrays import FloatArray
 
 Prediction: TypeAlias = tuple[FloatArray, FloatArray]
 """Mean (m,) and deviation (m,)."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexibo.arrays import FloatArray, IntArray
+from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.surrogates.base import Surrogate
 
 EVERY_UNTIL = 20

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from flexibo.arrays import FloatArray, IntArray
+from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.surrogates.base import (
     Surrogate,
     around,

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from flexibo._internal.text import one_line
 from flexibo.hardware import EnergyMeter
 from flexibo.hardware.knobs import Journal, Knob, settings
 from flexibo.hardware.reading import EnergyReading, measure
 from flexibo.systems.catalogue import Entry
 from flexibo.systems.platforms import Platform
-from flexibo.words import one_line
 
 Design = Mapping[str, Any]
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from flexibo.arrays import AnyArray, FloatArray, IntArray
+from flexibo._internal.arrays import AnyArray, FloatArray, IntArray
 from flexibo.errors import InvalidValueError
 
 N_CLASSES = 10

@@ -30,6 +30,7 @@ from uuid import uuid4
 
 from torch import nn
 
+from flexibo._internal.text import one_line
 from flexibo.errors import MachineError
 from flexibo.systems.tasks.base import Design, Device, Task, TrainingFailedError
 from flexibo.systems.training import (
@@ -44,7 +45,6 @@ from flexibo.systems.training import (
     unpacked,
     write_atomically,
 )
-from flexibo.words import one_line
 
 HEARTBEAT_SECONDS = 5.0
 STALE_SECONDS = 60.0

@@ -28,7 +28,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from flexibo.arrays import plain
+from flexibo._internal.arrays import plain
 from flexibo.errors import InvalidValueError
 from flexibo.systems.machine import machine_name
 from flexibo.systems.memory import within_memory

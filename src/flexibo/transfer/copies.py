@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flexibo.catalogue import SURROGATES
-from flexibo.costs import TRANSFORMS
-from flexibo.loading import stored_study
+from flexibo.belief.costs import TRANSFORMS
 from flexibo.storage import MemoryStorage, Sign, Storage
 from flexibo.storage.base import Content
 from flexibo.study import Study
+from flexibo.study.loading import stored_study
+from flexibo.surrogates.table import SURROGATES
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from flexibo.errors import InvalidValueError
-from flexibo.event_checks import DAMAGE, EventCheck, check_beginning, check_meaning, damage, is_whole
 from flexibo.storage import Storage, StorageError, open_storage, shown_url
 from flexibo.storage.base import Content
+from flexibo.study.event_checks import DAMAGE, EventCheck, check_beginning, check_meaning, damage, is_whole
 from flexibo.transfer.copies import StudyCopy, copy_of
 
 FORMAT = "flexibo-events"

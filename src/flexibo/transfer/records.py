@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from flexibo.events import Added, Asked, Event, Failed, Reissued, Released, Spent, Told
 from flexibo.history import History
+from flexibo.history.events import Added, Asked, Event, Failed, Reissued, Released, Spent, Told
 from flexibo.space import Design
 
 STATES = ("pending", "measured", "failed", "impossible", "released")

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from flexibo.answers import added
 from flexibo.errors import FlexiBOError, InvalidValueError, unknown_name
-from flexibo.events import Added, Event
 from flexibo.history import History
-from flexibo.log import EventLog
+from flexibo.history.events import Added, Event
 from flexibo.space import Categorical, Ordinal
 from flexibo.space.options import Option
 from flexibo.storage import Storage
+from flexibo.study.answers import added
+from flexibo.study.log import EventLog
 from flexibo.transfer.copies import StudyCopy, copy_of
 from flexibo.transfer.table import AFTER, BEFORE, COST_OF, headings, tamed
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from flexibo.figures import MOST, figure
+from flexibo._internal.numbers import MOST, figure
 from flexibo.objectives import Objective
 from flexibo.space import Categorical, Integer, Option, Ordinal, Real
 from flexibo.space.options import is_number

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flexibo.events import Evaluation, RunnerUp
+from flexibo.history.events import Evaluation, RunnerUp
 from flexibo.space import Value
 from flexibo.study import Study
 from flexibo.transfer.records import Record, records

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from flexibo.arrays import FloatArray, IntArray
-from flexibo.believer import Believer
-from flexibo.certainty import standings_of
-from flexibo.front import Feasibility, FrontRow, Standing, front_rows, reported, touched_designs
+from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo.belief.reported import reported, touched_designs
 from flexibo.history import History
+from flexibo.optimizer.predictor import Predictor
+from flexibo.results.confidence import standings_of
+from flexibo.results.front import Feasibility, FrontRow, Standing, front_rows
 from flexibo.space import Value
 from flexibo.study import Study
 from flexibo.views.axes import Axis, axis_of, plain_number
@@ -41,7 +42,7 @@ class FrontPoint:
         feasibility: The same in a word.
         confirm_cost: What it is expected to cost to measure what is missing; None where that cannot be measured, or
             nothing is known of costs.
-        standing: How surely it is on the front, see `flexibo.certainty`; None while that cannot be said.
+        standing: How surely it is on the front, see `flexibo.results.confidence`; None while that cannot be said.
     """
 
     kind: str
@@ -128,18 +129,18 @@ def front_view(study: Study, *, limit: int = LIMIT) -> FrontView:
     if not every_objective_measured(history):
         return _beginning(history, limit)
     seen = outlook(study)
-    estimates = seen.believer.estimates(history)
+    estimates = seen.predictor.estimates(history)
     best, touched = reported(history, estimates, complete=False), touched_designs(estimates, complete=False)
     rest = np.setdiff1d(touched, best)
     listed = _listed(estimates.mu[:, list(history.optimised)], best, rest, limit)
-    found = standings_of(seen.believer, history, estimates)
-    rows = front_rows(history, estimates, listed, found, seen.believer.costs)
+    found = standings_of(seen.predictor, history, estimates)
+    rows = front_rows(history, estimates, listed, found, seen.predictor.costs)
     is_front = np.isin(listed, best)
     points = tuple(_point(row, on_front=bool(shown)) for row, shown in zip(rows, is_front, strict=True))
     return FrontView(
         axes=_axes(history, points),
         points=points,
-        region=_region(history, seen.believer, limit),
+        region=_region(history, seen.predictor, limit),
         left_out=len(touched) - len(points),
         approximate=seen.approximate,
     )
@@ -229,11 +230,11 @@ def _axes(history: History, points: Sequence[FrontPoint]) -> tuple[Axis, ...]:
     return tuple(axis_of(o, (point.values[o.name] for point in points)) for o in history.objectives)
 
 
-def _region(history: History, believer: Believer, limit: int) -> RegionView:
+def _region(history: History, predictor: Predictor, limit: int) -> RegionView:
     """The region as the next question sees it; with three objectives or more, an even choice of many corners."""
     signs = np.array([history.objectives[j].value(1.0) for j in history.optimised])
     corners = []
-    for front in believer.corners(history):
+    for front in predictor.corners(history):
         few = spread(len(front), limit) if len(signs) > 2 else np.arange(len(front))
         corners.append(tuple(tuple(row) for row in (front[few] * signs).tolist()))
-    return RegionView(corners[0], corners[1], tuple((believer.reference(history) * signs).tolist()))
+    return RegionView(corners[0], corners[1], tuple((predictor.reference(history) * signs).tolist()))

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from flexibo.arrays import FloatArray
-from flexibo.proposals.sobol import codes_at
-from flexibo.settings import whole_number
+from flexibo._internal.arrays import FloatArray
+from flexibo._internal.checks import whole_number
+from flexibo._internal.threads import single_thread
+from flexibo.methods.sobol import codes_at
 from flexibo.space import Designs, Space
 from flexibo.study import Study
 from flexibo.surrogates import Surrogate
-from flexibo.threads import single_thread
 from flexibo.views.axes import Axis, axis_of
 from flexibo.views.outlook import outlook, settled
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
-from flexibo.believer import Believer
-from flexibo.catalogue import SurrogateChoice
-from flexibo.costs import Costs
+from flexibo.belief.costs import Costs
 from flexibo.history import History
+from flexibo.optimizer.predictor import Predictor
 from flexibo.space import Designs
 from flexibo.study import Study
 from flexibo.surrogates import GaussianProcess, Surrogate
+from flexibo.surrogates.table import SurrogateChoice
 from flexibo.views.thinning import Thinned
 
 MOST = 600
@@ -28,40 +28,40 @@ class Outlook:
     """What is thought of designs.
 
     Attributes:
-        believer: Thinks.
+        predictor: Thinks.
         approximate: Whether its models know only some of the evaluations.
     """
 
-    believer: Believer
+    predictor: Predictor
     approximate: bool
 
     def model(self, history: History, j: int) -> Surrogate:
         """The fitted surrogate of objective j, which must have been measured."""
         objective, (designs, losses) = history.objectives[j], history.data(j)
         X, groups = designs.encoded(objective.depends_on), history.space.groups(objective.depends_on)
-        return self.believer.models(history)[j].model(X, losses, groups=groups)
+        return self.predictor.models(history)[j].model(X, losses, groups=groups)
 
 
-_THINNED: WeakKeyDictionary[Study, Believer] = WeakKeyDictionary()
+_THINNED: WeakKeyDictionary[Study, Predictor] = WeakKeyDictionary()
 """One for each long study, so that several pictures of it fit its models once."""
 
 
 def outlook(study: Study) -> Outlook:
     """What is thought of a study's designs, within a few seconds."""
     if not _is_long(study.history):
-        return Outlook(study.believer, approximate=False)
+        return Outlook(study.predictor, approximate=False)
     if study not in _THINNED:
         _THINNED[study] = thinned_believer(study, MOST)
     return Outlook(_THINNED[study], approximate=True)
 
 
-def thinned_believer(study: Study, most: int) -> Believer:
-    """A believer as that of a study, whose models learn from at most so many evaluations."""
-    full, choice = study.believer, study.believer.surrogate
+def thinned_believer(study: Study, most: int) -> Predictor:
+    """A predictor as that of a study, whose models learn from at most so many evaluations."""
+    full, choice = study.predictor, study.predictor.surrogate
     thinned = SurrogateChoice(
         Thinned(choice.settings, most), growth=1.0, exact=None if choice.exact is None else Thinned(choice.exact, most)
     )
-    believer = Believer(
+    predictor = Predictor(
         replace(full.method, draws=False),  # no picture draws jointly
         full.initial,
         seed=full.seed,
@@ -70,8 +70,8 @@ def thinned_believer(study: Study, most: int) -> Believer:
         surrogate=thinned,
         cost=full.costs.cost,
     )
-    believer.costs = Costs(full.costs.cost, seed=full.seed, model=Thinned(GaussianProcess(), most), growth=1.0)
-    return believer
+    predictor.costs = Costs(full.costs.cost, seed=full.seed, model=Thinned(GaussianProcess(), most), growth=1.0)
+    return predictor
 
 
 def settled(designs: Designs) -> Designs:

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from flexibo.arrays import FloatArray
+from flexibo._internal.arrays import FloatArray
+from flexibo._internal.checks import whole_number
+from flexibo._internal.threads import single_thread
+from flexibo.belief.reported import reported
 from flexibo.errors import InvalidValueError, unknown_name
-from flexibo.front import reported
 from flexibo.history import History
-from flexibo.settings import whole_number
 from flexibo.space import Categorical, Design, Designs, Option, Ordinal, Value
 from flexibo.space.encoding import code_of, decode, expected, value_of
 from flexibo.study import Study
 from flexibo.surrogates import interval
-from flexibo.threads import single_thread
 from flexibo.views.axes import Axis, axis_of, is_log
 from flexibo.views.outlook import Outlook, every_objective_measured, outlook, settled
 from flexibo.views.parallel import category_names
@@ -175,7 +175,7 @@ def _balanced(study: Study, seen: Outlook, varying: Sequence[str]) -> Design:
     history = study.history
     known = list(study.settings.initial_designs)
     if every_objective_measured(history):
-        estimates = seen.believer.estimates(history)
+        estimates = seen.predictor.estimates(history)
         front = reported(history, estimates, complete=False)  # empty if every design lacks something impossible
         losses = estimates.mu[front][:, list(history.optimised)]
         least = losses.min(axis=0, initial=np.inf)

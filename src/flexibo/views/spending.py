@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flexibo.costs import mean_costs
+from flexibo.belief.costs import mean_costs
 from flexibo.history import History
 from flexibo.study import Study
 from flexibo.transfer.records import Record, records

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flexibo.events import Noted
+from flexibo.history.events import Noted
 from flexibo.storage.presence import is_dead
 from flexibo.transfer import STATES, Record, StudyCopy
 from flexibo.transfer.table import iso_time

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from flexibo.arrays import FloatArray, IntArray
-from flexibo.report import TraceRow
+from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo.results.summary import TraceRow
 from flexibo.study import Study
 from flexibo.views.axes import COST_LABEL, plain_number
 from flexibo.views.thinning import spread
@@ -25,8 +25,8 @@ class TraceView:
         cost_label: What costs are, with their unit.
         budget: The budget; None is without limit.
         objectives: The objectives, in the study's order.
-        rows: The columns, by name: see `flexibo.report.TraceRow`. "gain_per_cost" is the gain by the cost that was
-            expected with it; "initial" and "failed" are flags.
+        rows: The columns, by name: see `flexibo.results.summary.TraceRow`. "gain_per_cost" is the gain by the cost
+            that was expected with it; "initial" and "failed" are flags.
         evaluations: How many values of each objective there were by then.
         costs: What was spent on each objective by then, failed attempts included; nothing on one that is measured with
             another.

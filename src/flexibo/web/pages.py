@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from flexibo import __version__
+from flexibo._internal.text import one_line
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.web.assets import PAGE_SCRIPTS, PAGE_STYLES, SCRIPTS, STYLES, asset
 from flexibo.web.pictures import PICTURES
-from flexibo.words import one_line
 
 _PAGE = """<!doctype html>
 <html lang="en">

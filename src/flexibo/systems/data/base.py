@@ -8,9 +8,9 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from flexibo.arrays import IntArray
+from flexibo._internal.arrays import IntArray
+from flexibo._internal.text import one_line
 from flexibo.errors import FlexiBOError
-from flexibo.words import one_line
 
 Pixels: TypeAlias = npt.NDArray[np.uint8]
 Wave: TypeAlias = npt.NDArray[np.float32]

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from flexibo.arrays import AnyArray, BoolArray, IntArray
+from flexibo._internal.arrays import AnyArray, BoolArray, IntArray
 from flexibo.errors import missing_extra
 from flexibo.systems.data.base import DamagedDataError, Dataset, Images, MissingDataError, Pixels
 from flexibo.systems.data.files import MOST_BYTES, content

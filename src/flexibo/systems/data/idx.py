@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from flexibo.arrays import IntArray
+from flexibo._internal.arrays import IntArray
 from flexibo.errors import unknown_name
 from flexibo.systems.data.base import DamagedDataError, Dataset, Images, MissingDataError, Pixels
 from flexibo.systems.data.files import content

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flexibo.arrays import IntArray
+from flexibo._internal.arrays import IntArray
 from flexibo.errors import InvalidValueError, missing_extra
 from flexibo.systems.data.base import DamagedDataError, Dataset, Images, MissingDataError, Pixels
 from flexibo.systems.data.parts import chosen, fingerprint, stratified

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from flexibo.arrays import AnyArray, IntArray
+from flexibo._internal.arrays import AnyArray, IntArray
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.systems.data.base import Images, Questions, Recordings, Reviews
 

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from flexibo.arrays import IntArray
+from flexibo._internal.arrays import IntArray
 from flexibo.errors import InvalidValueError
 from flexibo.systems.data.base import DamagedDataError, Dataset, MissingDataError, Reviews
 from flexibo.systems.data.files import content, member_names, members, natural, text_of

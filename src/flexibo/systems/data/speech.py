@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from flexibo.arrays import FloatArray
+from flexibo._internal.arrays import FloatArray
 from flexibo.errors import InvalidValueError, missing_extra
 from flexibo.systems.data.base import DamagedDataError, Dataset, MissingDataError, Recordings, Wave
 from flexibo.systems.data.files import content, member_names, members, text_of

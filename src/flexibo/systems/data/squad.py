@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from flexibo.arrays import IntArray
+from flexibo._internal.arrays import IntArray
+from flexibo._internal.text import one_line
 from flexibo.errors import InvalidValueError
 from flexibo.systems.data.base import DamagedDataError, Dataset, MissingDataError, Question, Questions
 from flexibo.systems.data.files import content
 from flexibo.systems.data.parts import chosen, fingerprint
-from flexibo.words import one_line
 
 FILES = ("train-v2.0.json", "dev-v2.0.json")
 SHARE = 0.2

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from flexibo.arrays import IntArray
+from flexibo._internal.arrays import IntArray
 from flexibo.errors import InvalidValueError
 from flexibo.systems.data.base import DamagedDataError
 from flexibo.systems.data.files import content

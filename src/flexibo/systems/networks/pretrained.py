@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from flexibo.arrays import AnyArray
+from flexibo._internal.arrays import AnyArray
 from flexibo.errors import InvalidValueError
 from flexibo.systems.data.base import DamagedDataError, MissingDataError
 from flexibo.systems.networks.bert import Bert, Size

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from flexibo._internal.text import one_line
 from flexibo.errors import FlexiBOError
 from flexibo.systems.assemble import Wishes
 from flexibo.systems.bench import QUICK_SECONDS
 from flexibo.systems.recording.plan import largest_values, wanted_values
 from flexibo.systems.recording.session import Grid, finished, recording
-from flexibo.words import one_line
 
 UNFINISHED = 3
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from flexibo._internal.append_only import append_line
 from flexibo.errors import FlexiBOError, InvalidValueError
-from flexibo.lines import append_line
 from flexibo.systems.recording.plan import Plan, plan_from
 
 Cell = tuple[int, int]

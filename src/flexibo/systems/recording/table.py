@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from flexibo._internal.text import one_line
 from flexibo.errors import InvalidValueError
-from flexibo.words import one_line
 
 MEASURED = (
     "error_percent",

@@ -27,7 +27,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from flexibo.arrays import IntArray
+from flexibo._internal.arrays import IntArray
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.systems.data.base import Dataset, Questions
 from flexibo.systems.data.tokens import PAD, SEPARATOR, START, WordPieces, tokens_of

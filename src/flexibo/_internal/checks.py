@@ -1,0 +1,22 @@
+"""Arguments that several packages check alike."""
+
+from __future__ import annotations
+
+from flexibo._internal.arrays import plain
+from flexibo.errors import InvalidValueError
+
+
+def whole_number(name: str, number: object, *, least: int) -> int:
+    """The number as an int that is not below `least`."""
+    number = plain(number)
+    if isinstance(number, bool) or not isinstance(number, int) or number < least:
+        raise InvalidValueError(f"{name} is {number!r}; it must be a whole number, {least} or more.")
+    return number
+
+
+def checked_delta(delta: object) -> float:
+    """The probability of failure as a float, above 0 and below 1."""
+    delta = plain(delta)
+    if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 < delta < 1:
+        raise InvalidValueError(f"delta is {delta!r}; it must lie between 0 and 1.")
+    return float(delta)

@@ -1,0 +1,276 @@
+"""Belief: what is thought of every candidate, given the history."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexibo._internal.arrays import BoolArray, FloatArray, IntArray, KeyArray
+from flexibo.belief.costs import Costs
+from flexibo.errors import InvalidValueError
+from flexibo.history import History
+from flexibo.pareto import Region, non_dominated
+from flexibo.space import Designs
+from flexibo.surrogates import Joint as JointSurrogate
+from flexibo.surrogates import Refits, Surrogate, below, hull, interval, joint, normal_below
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """What is thought of m candidates and n quantities, of which k are optimised.
+
+    A quantity is an objective, a constraint, or both; a bundle is a set of quantities that is measured together.
+
+    Attributes:
+        designs: The candidates (m).
+        mu: Means of the losses (m, n).
+        sigma: Deviations of the losses (m, n); 0 where measured exactly or being measured.
+        lower: The optimistic corners (m, n): the best that each candidate may be.
+        upper: The pessimistic corners (m, n).
+        keys: Equal where two candidates must have the same value of a quantity (m, n).
+        known: What was measured, or is being measured and pinned to its mean (m, n).
+        optimised: The k columns that are optimised.
+        limits: The greatest loss that is feasible (n,); infinite where there is none.
+        reference: The reference point of the optimised columns (k,).
+        tolerances: Differences that do not matter (n,).
+        left: How many more designs the budget is expected to pay completely; infinite without a budget.
+        bundles: Quantities of each column that can be asked.
+        prices: Expected real cost (m, b).
+        thetas: What a score is divided by (m, b).
+        open: Whether it may be asked (m, b).
+        joints: How the losses of the candidates hang together, for each quantity (n); empty without models.
+        legal: The probability that each quantity is within its limit (m, n); None for that of normal losses.
+        region: The Pareto region; None for methods that are not about it.
+        kept: What the method carries from question to question; None for most.
+    """
+
+    designs: Designs
+    mu: FloatArray
+    sigma: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    keys: KeyArray
+    known: BoolArray
+    optimised: tuple[int, ...]
+    limits: FloatArray
+    reference: FloatArray
+    tolerances: FloatArray
+    left: float
+    bundles: tuple[tuple[int, ...], ...]
+    prices: FloatArray
+    thetas: FloatArray
+    open: BoolArray
+    joints: tuple[Joint, ...] = ()
+    legal: FloatArray | None = None
+    region: Region | None = None
+    kept: object = None
+
+    def feasible(self, columns: Sequence[int] | None = None) -> FloatArray:
+        """The probability (m,) that all constraints hold, or those of some columns."""
+        some = np.arange(len(self.limits)) if columns is None else np.asarray(columns, dtype=np.int64)
+        if self.legal is not None:
+            return np.asarray(self.legal[:, some].prod(axis=1))
+        return feasibility(self.mu[:, some], self.sigma[:, some], self.limits[some])
+
+    def incumbents(self) -> BoolArray:
+        """The candidates (m,) that are known in every quantity and within every limit."""
+        return np.asarray(self.known.all(axis=1) & (self.mu <= self.limits).all(axis=1))
+
+    def front(self) -> FloatArray:
+        """The distinct non-dominated losses (f, k) of the incumbents."""
+        losses = self.mu[self.incumbents()][:, list(self.optimised)]
+        return np.unique(losses[non_dominated(losses)], axis=0)
+
+
+def feasibility(mu: FloatArray, sigma: FloatArray, limits: FloatArray) -> FloatArray:
+    """The probability (m,) that normal losses with these means and deviations (m, n) are within the limits (n,).
+
+    >>> feasibility(np.array([[1.0, 5.0], [3.0, 5.0]]), np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([2.0, np.inf]))
+    array([1., 0.])
+    """
+    probability = np.ones(len(mu))
+    for j in np.flatnonzero(np.isfinite(limits)):
+        probability *= normal_below(mu[:, j], sigma[:, j], float(limits[j]))
+    return probability
+
+
+ALL_AT_ONCE = 2.0
+"""The factor of the logarithm in beta_t with which all boxes hold at once; the paper's 2/9 says where to look next."""
+
+
+def exploration(n: int, m: int, t: int, delta: float, *, factor: float = 2.0 / 9.0) -> float:
+    """beta_t = (2/9) log(n m pi^2 t^2 / (6 delta)), below the paper's eq. `uncertainty`.
+
+    >>> round(exploration(2, 1000, 20, 0.05), 3)
+    3.797
+    """
+    return max(0.0, factor * math.log(n * m * math.pi**2 * t**2 / (6.0 * delta)))
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """The joint belief of one quantity over all candidates.
+
+    Attributes:
+        model: The fitted surrogate; None where nothing is left to predict.
+        X: The distinct candidates as the surrogate sees them (u, d).
+        place: Where each candidate is among these (m,).
+        mean: The mean of each distinct candidate (u,).
+        pinned: Which of these are exactly their mean (u,).
+    """
+
+    model: Surrogate | None
+    X: FloatArray
+    place: IntArray
+    mean: FloatArray
+    pinned: BoolArray
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether the surrogate says how losses of different designs hang together."""
+        return self.model is None or isinstance(self.model, JointSurrogate)
+
+    def draws(self, count: int, rng: np.random.Generator, *, rows: IntArray | None = None) -> FloatArray:
+        """Joint draws (count, m) of the losses of all candidates, or (count, r) of some rows (r,)."""
+        place = self.place if rows is None else self.place[rows]
+        wanted, inverse = np.unique(place, return_inverse=True)
+        drawn = np.tile(self.mean[wanted], (count, 1))
+        free = ~self.pinned[wanted]
+        if free.any() and self.model is not None:
+            drawn[:, free] = joint(self.model).draws(self.X[wanted[free]], count, rng)
+        return np.asarray(drawn[:, inverse.reshape(-1)])
+
+    def covariance(self, rows: IntArray, others: IntArray) -> FloatArray:
+        """The covariance (r, o) between candidates; 0 where one of them is known exactly."""
+        here, there = self.place[rows], self.place[others]
+        if self.model is None:
+            return np.zeros((len(here), len(there)))
+        covariance = joint(self.model).covariance(self.X[here], self.X[there])
+        covariance[self.pinned[here]] = 0.0
+        covariance[:, self.pinned[there]] = 0.0
+        return covariance
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """Boxes of candidates: middle, deviation, corners, keys, what is known, what is legal (m, n); see `Belief`.
+
+    `usable` says which of them can probably be measured in everything (m,); None is all.
+    """
+
+    mu: FloatArray
+    sigma: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    keys: KeyArray
+    known: BoolArray
+    legal: FloatArray
+    joints: tuple[Joint, ...]
+    usable: BoolArray | None = None
+
+
+def no_predictions(history: History, designs: Designs) -> Predictions:
+    """The predictions of a method without models: nothing is known."""
+    nothing = np.zeros((len(designs), len(history.objectives)))
+    unknown, ones = np.zeros(nothing.shape, dtype=bool), np.ones(nothing.shape)
+    return Predictions(nothing, nothing, nothing, nothing, nothing.astype(np.uint64), unknown, ones, ())
+
+
+def predictions(
+    history: History,
+    designs: Designs,
+    models: Sequence[Refits],
+    *,
+    beta: float = 1.0,
+    pin_pending: bool = True,
+    sure: bool = False,
+) -> Predictions:
+    """What is thought of the candidates' losses.
+
+    An exact quantity that was measured has its value and deviation 0; one that is being measured is pinned to its
+    mean, so that the next question looks elsewhere.
+
+    Args:
+        history: What was measured.
+        designs: The candidates (m).
+        models: One for each quantity.
+        beta: Square of the boxes' half width in deviations.
+        pin_pending: Whether to pin what is being measured.
+        sure: Whether boxes must hold as often as beta says of normal losses, also where models are averaged.
+    """
+    shape = (len(designs), len(history.objectives))
+    mu, sigma, lower, upper = (np.zeros(shape) for _ in range(4))
+    keys, known, legal = np.zeros(shape, dtype=np.uint64), np.zeros(shape, dtype=bool), np.ones(shape)
+    half, box = math.sqrt(beta), hull if sure else interval
+    joints = []
+    for j, objective in enumerate(history.objectives):
+        keys[:, j] = designs.keys(objective.depends_on)
+        # One prediction per distinct key: equal keys then have bit-equal boxes, which the geometry relies on.
+        distinct, first, inverse = np.unique(keys[:, j], return_index=True, return_inverse=True)
+        middle, measured = _known(distinct, history.known(j))
+        pinned = measured & (not objective.noisy)
+        low, high = middle.copy(), middle.copy()
+        model, X = None, designs[first].encoded(objective.depends_on)
+        if not pinned.all():
+            seen, y = history.data(j)
+            groups = history.space.groups(objective.depends_on)
+            model = models[j].model(seen.encoded(objective.depends_on), y, groups=groups)
+            low[~pinned], middle[~pinned], high[~pinned] = _checked(box(model, X[~pinned], half), objective.name)
+        pending = [e.design for e in history.pending.values() if objective.name in e.yields]
+        if pending and pin_pending:
+            waiting = np.isin(distinct, history.space.designs(pending).keys(objective.depends_on))
+            pinned, measured = pinned | waiting, measured | waiting
+        low, high = np.where(pinned, middle, low), np.where(pinned, middle, high)
+        mu[:, j], lower[:, j], upper[:, j] = middle[inverse], low[inverse], high[inverse]
+        sigma[:, j] = ((high - low) / (2.0 * half))[inverse] if half else 0.0
+        known[:, j] = measured[inverse]
+        if objective.is_constraint:
+            probability = (middle <= objective.limit).astype(float)
+            if model is not None:
+                probability[~pinned] = below(model, X[~pinned], objective.limit)
+            legal[:, j] = probability[inverse]
+        joints.append(Joint(model, X, inverse.reshape(-1), middle, pinned))
+    return Predictions(mu, sigma, lower, upper, keys, known, legal, tuple(joints))
+
+
+def _checked(box: tuple[FloatArray, FloatArray, FloatArray], name: str) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The intervals (m,) that a surrogate gave, or a sentence if they are none."""
+    if not all(np.isfinite(side).all() for side in box):
+        raise InvalidValueError(
+            f"The surrogate of {name!r} predicted NaN or infinite losses; repair it, or use 'gp' or 'rf'."
+        )
+    return box
+
+
+def _known(distinct: KeyArray, known: Mapping[int, float]) -> tuple[FloatArray, BoolArray]:
+    """The known losses (u,) of the sorted keys (u,), and where there are any."""
+    losses, found = np.zeros(len(distinct)), np.zeros(len(distinct), dtype=bool)
+    keys = np.fromiter(known.keys(), dtype=np.uint64, count=len(known))
+    at = np.minimum(np.searchsorted(distinct, keys), len(distinct) - 1)
+    here = distinct[at] == keys
+    losses[at[here]] = np.fromiter(known.values(), dtype=float, count=len(known))[here]
+    found[at[here]] = True
+    return losses, found
+
+
+def offers(
+    history: History, designs: Designs, costs: Costs, *, coupled: bool
+) -> tuple[tuple[tuple[int, ...], ...], FloatArray, FloatArray, BoolArray]:
+    """What can be asked of the candidates: bundles, prices, thetas and whether each is open (m, b each)."""
+    prices = costs.prices(history, designs)
+    is_open = np.ones(prices.shape, dtype=bool)
+    for p, purchase in enumerate(history.purchases):
+        closed = history.closed(p)
+        if len(closed):
+            is_open[:, p] = ~np.isin(designs.keys(purchase.options), closed)
+    if not coupled:
+        bundles = tuple(purchase.members for purchase in history.purchases)
+        return bundles, prices, costs.thetas(history, prices), is_open
+    # A bundle is what is still missing of a design: nothing is paid for twice.
+    everything = tuple(j for purchase in history.purchases for j in purchase.members)
+    price: FloatArray = np.where(is_open, prices, 0.0).sum(axis=1, keepdims=True)
+    any_open: BoolArray = np.asarray(is_open.any(axis=1, keepdims=True))
+    return (everything,), price, costs.thetas(history, price), any_open

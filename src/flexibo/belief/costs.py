@@ -1,0 +1,189 @@
+"""What an evaluation is expected to cost, and what that means to the acquisition.
+
+Two things are kept apart (algorithm: "the acquisition's cost function and the budget's unit are two settings"): the
+price, in the budget's units, decides what can be afforded; theta, a transform of it, is what a score is divided by.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from flexibo._internal.arrays import FloatArray
+from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
+from flexibo.history import History
+from flexibo.space import Design, Designs
+from flexibo.surrogates import GaussianProcess, Refits, Surrogate
+
+CostCallable: TypeAlias = Callable[[Design, str], float]
+FLOOR = 1e-4
+"""Nothing counts as cheaper than this share of the dearest mean cost."""
+FEWEST_TO_LEARN = 4
+"""A cost model per design needs this many costs; before that the mean is used."""
+EQUAL = 1e-12
+"""Costs that differ by no more than this share are equal: there is nothing to learn, and the mean is used."""
+LEAST_SHARE = 1e-9
+"""To a cost model nothing is cheaper than this share of the dearest cost, as zero has no logarithm."""
+LONGEST_SHOWN = 80
+"""What a callable wrongly gave is shown up to this length."""
+
+
+def log_cost(prices: FloatArray, means: FloatArray) -> FloatArray:
+    """1 + log(t / min_k t_k): free of units; nothing counts as cheaper than the cheapest mean.
+
+    Args:
+        prices: Expected real costs (m, p).
+        means: Mean real cost of each purchase (p,).
+    """
+    return np.asarray(1.0 + np.log(np.maximum(prices / _least(means), 1.0)))
+
+
+def ratio_cost(prices: FloatArray, means: FloatArray) -> FloatArray:
+    """T / min_k t_k (the paper's RC)."""
+    least = _least(means)
+    return np.maximum(prices / least, FLOOR)
+
+
+def sqrt_cost(prices: FloatArray, means: FloatArray) -> FloatArray:
+    """The square root of the ratio: between `log_cost` and `ratio_cost` for large ratios."""
+    return np.sqrt(ratio_cost(prices, means))
+
+
+def constant_cost(prices: FloatArray, means: FloatArray) -> FloatArray:
+    """1 (the paper's CC): a method that is not cost-aware."""
+    return np.ones_like(prices)
+
+
+def paper_log_cost(prices: FloatArray, means: FloatArray) -> FloatArray:
+    """log(t) with t in seconds (the paper's LC), t floored at e so that it is at least 1."""
+    return np.log(np.maximum(prices, math.e))
+
+
+def _least(means: FloatArray) -> float:
+    """The cheapest purchase's mean, but not below the floor, so that a free objective does not silence the others."""
+    dearest = float(means.max(initial=0.0))
+    return max(float(means.min(initial=math.inf)), FLOOR * dearest) if dearest > 0 else 1.0
+
+
+TRANSFORMS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    "log": log_cost,
+    "ratio": ratio_cost,
+    "sqrt": sqrt_cost,
+    "constant": constant_cost,
+    "paper-log": paper_log_cost,
+    "learned": log_cost,
+    "learned-ratio": ratio_cost,
+    "learned-constant": constant_cost,
+}
+"""From expected costs to what scores are divided by. With "learned" costs are predicted for each design."""
+
+
+def mean_costs(history: History) -> FloatArray:
+    """The running mean of each purchase's own raw costs (p,); the prior where nothing was paid yet; NaN if neither."""
+    means = np.full(len(history.purchases), np.nan)
+    for p, purchase in enumerate(history.purchases):
+        _, costs = history.costs(p)
+        prior = history.objectives[purchase.members[0]].cost
+        if len(costs):
+            means[p] = costs.mean()
+        elif prior is not None:
+            means[p] = prior
+    return means
+
+
+class Costs:
+    """Prices and thetas of candidates.
+
+    Args:
+        cost: A name in `TRANSFORMS`, or a callable ``(design, objective) -> expected cost`` in the budget's units,
+            which is then both price and theta.
+        seed: Entropy for the learned models.
+        model: What predicts the logarithms of costs; by default a Gaussian process.
+        growth: By which factor the costs of a purchase grow between two fits of it.
+    """
+
+    def __init__(
+        self, cost: str | CostCallable, *, seed: int, model: Surrogate | None = None, growth: float = 1.1
+    ) -> None:
+        if isinstance(cost, str):
+            if cost not in TRANSFORMS:
+                raise unknown_name("cost", cost, TRANSFORMS)
+        elif not callable(cost):
+            raise InvalidTypeError(f"cost is {cost!r}; give one of {', '.join(TRANSFORMS)} or a callable.")
+        self.cost = cost
+        self._seed = seed
+        self._model = GaussianProcess() if model is None else model
+        self._growth = growth
+        self._refits: dict[int, Refits] = {}
+
+    def prices(self, history: History, designs: Designs) -> FloatArray:
+        """Expected real costs (m, p) of measuring each purchase of each design; 0 while nothing is known."""
+        if callable(self.cost):
+            names = [purchase.objective for purchase in history.purchases]
+            return np.array([[self._given(design, name) for name in names] for design in designs]).reshape(
+                len(designs), len(names)
+            )
+        prices = np.tile(np.nan_to_num(mean_costs(history)), (len(designs), 1))
+        if self.cost.startswith("learned"):
+            for p in range(len(history.purchases)):
+                prices[:, p] = self._learned(history, p, designs, prices[:, p])
+        return prices
+
+    def thetas(self, history: History, prices: FloatArray) -> FloatArray:
+        """What scores are divided by (m, p)."""
+        if callable(self.cost):
+            dearest = float(prices.max(initial=0.0))
+            return np.maximum(prices, FLOOR * dearest if dearest > 0 else 1.0)
+        means = mean_costs(history)
+        known = means[~np.isnan(means)]
+        guess = float(known.mean()) if len(known) else 1.0
+        means = np.where(np.isnan(means), guess, means)
+        return TRANSFORMS[self.cost](np.where(prices > 0, prices, 0.0), means)
+
+    def _given(self, design: Design, objective: str) -> float:
+        given = self.cost(design, objective)  # type: ignore[operator]  # only called when it is a callable
+        price = _number(given)
+        if not 0 <= price < math.inf:
+            raise InvalidValueError(
+                f"The cost callable gave {_short(given)} for {objective!r} of {design!r}; "
+                "return one number, zero or more and finite."
+            )
+        return price
+
+    def _learned(self, history: History, p: int, designs: Designs, fallback: FloatArray) -> FloatArray:
+        """Costs predicted per design by a Gaussian process of their logarithm, kept near what was seen."""
+        seen, costs = history.costs(p)
+        if len(costs) < FEWEST_TO_LEARN or costs.max() <= 0 or np.ptp(costs) <= EQUAL * costs.max():
+            return fallback
+        options = history.purchases[p].options
+        refits = self._refits.setdefault(p, Refits(self._model, seed=(self._seed, 7, p), growth=self._growth))
+        highest = math.log(costs.max())
+        logs = np.log(costs, out=np.full(len(costs), -math.inf), where=costs > 0)
+        losses = np.maximum(logs, highest + math.log(LEAST_SHARE))
+        model = refits.model(seen.encoded(options), losses, groups=history.space.groups(options))
+        mu, sigma = model.predict(designs.encoded(options))
+        # The mean of a log-normal; far from the data it must not run away from what was ever paid. The exponent is
+        # limited before it is raised, as it may be beyond what a float holds.
+        exponent = np.clip(mu + 0.5 * sigma**2, logs.min() - math.log(2), highest + math.log(2))
+        return np.clip(np.exp(exponent), costs.min() / 2, costs.max() * 2)
+
+
+def _number(given: object) -> float:
+    """What was given as a float; NaN where it is not one number."""
+    if isinstance(given, str | bytes) or getattr(given, "shape", ()) != ():
+        return math.nan
+    try:
+        return float(given)  # type: ignore[arg-type]  # anything float() takes is a number here
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def _short(given: object) -> str:
+    """What was given on one line, shortened."""
+    if isinstance(given, int) and given.bit_length() > LONGEST_SHOWN:
+        return f"a whole number of {given.bit_length()} bits"
+    text = " ".join(repr(given).split())
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."

@@ -1,0 +1,111 @@
+"""Compare: every contestant on every problem, in parallel, resumable."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+
+import flexibo
+from flexibo.compare.contest import run
+from flexibo.compare.contestants import check_contestant
+from flexibo.compare.journal import FRONTS, RESULTS, Journal, locked
+from flexibo.compare.problems import find_problem
+from flexibo.compare.rivals import RIVALS
+from flexibo.compare.runs import Run, read_runs
+from flexibo.compare.stored import stored_runs
+from flexibo.compare.suites import Suite
+from flexibo.compare.terms import Terms
+from flexibo.compare.workers import finished as finished_tasks
+from flexibo.errors import FlexiBOError
+
+Task = tuple[str, str, int]
+"""Problem, method, seed."""
+
+WORLD = ("benchmarks", "cli", "executors", "hardware", "lines", "plots", "progress", "storage", "systems")
+"""Parts of the package that do not decide what a method asks."""
+
+
+def compare(
+    suite: Suite,
+    folder: Path,
+    *,
+    jobs: int,
+    stored: bool = True,
+    finished: Callable[[int, int, Run | None], None] = lambda done, total, run: None,
+    told: Callable[[str], None] = lambda text: None,
+) -> list[Run]:
+    """The runs of a comparison: those that the folder or the package has already, and the others, made now.
+
+    Args:
+        suite: What to compare.
+        folder: Where every finished run is kept. Called again after a kill, this goes on where it was.
+        jobs: How many processes work at once, each with one thread.
+        stored: Whether to use the results of rivals that come with the package, where they fit.
+        finished: Called with the number of runs done, of all runs, and the run that was just made.
+        told: Called with what a user should know, a sentence.
+
+    Raises:
+        FlexiBOError: If a run cannot be made; the others are kept.
+    """
+    with locked(folder):
+        tasks = suite.tasks()
+        problems = {name: find_problem(name).fingerprint() for name in dict.fromkeys(task[0] for task in tasks)}
+        names = dict.fromkeys(task[1] for task in tasks)
+        methods = {name: mark for name in names if (mark := method_fingerprint(name))}
+        journal = Journal(folder, suite.terms, problems=problems, methods=methods)
+        if journal.forgotten:
+            told(f"{journal.forgotten} runs in {folder} are not used: their problem or their method has changed since.")
+        ready = {run.key: run for run in stored_runs(tasks, suite.terms, problems)}
+        if stored:
+            known = ready | journal.runs
+        else:  # what lies in the folder may have come with the package at an earlier call
+            known = {key: run for key, run in journal.runs.items() if ready.get(key) != run}
+        missing = [task for task in tasks if task not in known]
+        for method in dict.fromkeys(task[1] for task in missing):
+            check_contestant(method)
+        finished(len(tasks) - len(missing), len(tasks), None)
+        for _, made in finished_tasks(partial(_run, terms=suite.terms), missing, jobs):
+            journal.add(made)
+            known[made.key] = made
+            finished(sum(task in known for task in tasks), len(tasks), made)
+        journal.runs = {task: known[task] for task in tasks} | journal.runs
+        journal.tidy()
+        written = {run.key: run for run in read_runs(folder / RESULTS, folder / FRONTS)}
+        return [written[task] for task in tasks]
+
+
+def method_fingerprint(name: str) -> str:
+    """What decides the questions of a contestant beside the problem: versions of libraries, or our own code.
+
+    Empty for a rival that is not installed: what was made elsewhere is then taken as it is.
+    """
+    if name in RIVALS:
+        return RIVALS[name].versions() if RIVALS[name].is_installed() else ""
+    root = Path(flexibo.__file__).parent
+    files = sorted(
+        path for path in root.rglob("*.py") if path.relative_to(root).parts[0].removesuffix(".py") not in WORLD
+    )
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    return f"flexibo {flexibo.__version__} {digest.hexdigest()[:12]}"
+
+
+def _run(task: Task, terms: Terms) -> Run:
+    """Make one run; only the first seed keeps its front."""
+    problem, method, seed = task
+    try:
+        _warm_up(method)
+        made = run(find_problem(problem), method, seed, terms)
+    except FlexiBOError as error:
+        raise FlexiBOError(f"{method} on {problem} with seed {seed}: {error}") from None
+    return replace(made, front=made.front if seed == 0 else ())
+
+
+@cache
+def _warm_up(method: str) -> None:
+    """Let a contestant ask once before its time is taken: the first question of a process imports libraries."""
+    run(find_problem("branin-currin"), method, 0, Terms(n_initial=4, budget=0.5))

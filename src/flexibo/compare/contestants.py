@@ -1,0 +1,215 @@
+"""Contestants: a method of ours and an optimiser of others behind one interface, so that one loop serves both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from flexibo._internal.arrays import FloatArray
+from flexibo.compare.problem import Problem
+from flexibo.compare.rivals import RIVALS
+from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
+from flexibo.compare.rivals.nearest import nearest_new
+from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.history.entries import Measurement
+from flexibo.history.events import Evaluation
+from flexibo.methods.table import METHODS, find_method
+from flexibo.objectives import Objective, purchases
+from flexibo.pareto import non_dominated
+from flexibo.results.confidence import reported_designs
+from flexibo.space import Design
+from flexibo.study import Study
+
+
+class Contestant(Protocol):
+    """Asks, learns, and reports a front."""
+
+    def begin(self, initial: Sequence[Measurement]) -> None:
+        """Learn the initial designs."""
+
+    def ask(self, left: float) -> Suggestion | None:
+        """A design that can be measured anew and the objectives to buy of it; None when there is nothing to ask.
+
+        Args:
+            left: What may still be spent.
+        """
+
+    def tell(self, measured: Sequence[Measurement]) -> None:
+        """Learn what was bought."""
+
+    def front(self) -> Sequence[Design]:
+        """The designs that it reports."""
+
+
+def check_contestant(name: str) -> None:
+    """Refuse a name that is neither a method of ours nor a rival that is installed."""
+    if name in RIVALS:
+        RIVALS[name].check()
+    else:
+        checked_method(name)
+
+
+def checked_method(name: str) -> str:
+    """The name, if it is one of our methods'."""
+    if name in RIVALS:
+        raise InvalidValueError(f"{name!r} is an optimiser of another library; name it with --rivals.")
+    if name.split("/")[0] not in METHODS:
+        raise unknown_name("method", name, METHODS)
+    return find_method(name).name
+
+
+def checked_rival(name: str) -> str:
+    """The name, if it is a rival's."""
+    if name not in RIVALS:
+        raise unknown_name("rival", name, RIVALS)
+    return name
+
+
+def enter(problem: Problem, name: str, initial: Sequence[Measurement], *, seed: int, budget: float) -> Contestant:
+    """A contestant that knows nothing yet.
+
+    Args:
+        problem: What it will be asked about.
+        name: A method of ours or a rival.
+        initial: What was bought of the initial designs; begin() tells it.
+        seed: Decides every draw.
+        budget: What may be spent after the initial designs.
+    """
+    if name in RIVALS:
+        RIVALS[name].check()
+        return RivalContestant(problem.objectives, RIVALS[name], _setting(problem, initial, seed))
+    opening = sum(measurement.cost or 0.0 for measurement in initial)
+    designs = list(dict.fromkeys(measurement.design for measurement in initial))
+    # Who does not look at costs is not told the budget: it would buy cheap leftovers that a rival cannot ask for.
+    told = opening + budget if find_method(name).cost_aware else None
+    return OwnContestant(problem, name, designs, seed=seed, budget=told)
+
+
+class OwnContestant:
+    """One of our methods, as a user would run it."""
+
+    def __init__(
+        self, problem: Problem, method: str, initial: Sequence[Design], *, seed: int, budget: float | None
+    ) -> None:
+        pairs = zip(problem.objectives, problem.reference, strict=True)
+        self.study = Study(
+            problem.space,
+            problem.objectives,
+            method=method,
+            initial_designs=initial,
+            n_initial=len(initial),
+            seed=seed,
+            budget=budget,
+            reference={objective.name: objective.value(float(loss)) for objective, loss in pairs},
+        )
+        self._asked: Evaluation | None = None
+
+    def begin(self, initial: Sequence[Measurement]) -> None:
+        """Answer the study's first questions."""
+        known = {(m.design, name): m for m in initial for name in m.values}
+        self._asked = self.study.ask()
+        while self._asked is not None and self._asked.initial:
+            measurement = known[self._asked.design, self._asked.objective]
+            self.study.tell(self._asked, measurement.values, cost=measurement.cost or 0.0)
+            self._asked = self.study.ask()
+
+    def ask(self, left: float) -> Suggestion | None:
+        """The study's next question; a method that looks at costs knows its budget."""
+        self._asked = self._asked or self.study.ask()
+        return None if self._asked is None else Suggestion(self._asked.design, (self._asked.objective,))
+
+    def tell(self, measured: Sequence[Measurement]) -> None:
+        """Answer it."""
+        assert self._asked is not None
+        for measurement in measured:
+            self.study.tell(self._asked, measurement.values, cost=measurement.cost or 0.0)
+        self._asked = None
+
+    def front(self) -> Sequence[Design]:
+        """The front as the study shows it, predicted members included."""
+        return list(reported_designs(self.study.predictor, self.study.history))
+
+
+class RivalContestant:
+    """An optimiser of another library. It is told losses, and what was really measured."""
+
+    def __init__(self, objectives: Sequence[Objective], entry: RivalEntry, setting: Setting) -> None:
+        self.rival = entry.make(setting)
+        self._objectives = {objective.name: objective for objective in objectives}
+        self._setting = setting
+        self._rng = np.random.default_rng((setting.seed, 13))
+        self._taken: dict[str, set[int]] = {lead: set() for lead in setting.leads}
+        self._known: dict[Design, dict[str, float]] = {}
+
+    def begin(self, initial: Sequence[Measurement]) -> None:
+        """Tell it the initial designs, each with all its losses."""
+        losses: dict[Design, dict[str, float]] = {}
+        for measurement in initial:
+            losses.setdefault(measurement.design, {}).update(self._losses(measurement.values))
+        for design, own in losses.items():
+            self._learn(design, own)
+
+    def ask(self, left: float) -> Suggestion | None:
+        """What it suggests, moved to the nearest design of which something is still unknown.
+
+        In the place of a single objective that cannot be paid for comes the dearest one that can.
+        """
+        suggestion = self.rival.ask()
+        leads = suggestion.objectives or self._setting.leads
+        prices = dict(zip(self._setting.names, self._setting.costs, strict=True))
+        if suggestion.objectives and sum(prices[lead] for lead in leads) > left:
+            affordable = [lead for lead in self._setting.leads if prices[lead] <= left]
+            if not affordable:
+                return None
+            leads = (max(affordable, key=prices.__getitem__),)
+        taken = set.intersection(*(self._taken[lead] for lead in leads))
+        design = nearest_new(self._setting.space, suggestion.design, taken, self._rng)
+        return None if design is None else Suggestion(design, leads)
+
+    def tell(self, measured: Sequence[Measurement]) -> None:
+        """Tell it what was measured."""
+        losses = self._losses({name: value for one in measured for name, value in one.values.items()})
+        self._learn(measured[0].design, losses)
+
+    def front(self) -> Sequence[Design]:
+        """What it recommends, or the best of what was measured in every objective."""
+        recommended = self.rival.front()
+        if recommended is not None:
+            return recommended
+        complete = {d: own for d, own in self._known.items() if len(own) == len(self._setting.names)}
+        losses: FloatArray = np.array([[own[name] for name in self._setting.names] for own in complete.values()])
+        if not len(losses):
+            return []
+        return [design for design, best in zip(complete, non_dominated(losses).tolist(), strict=True) if best]
+
+    def _learn(self, design: Design, losses: Mapping[str, float]) -> None:
+        key = int(self._setting.space.designs([design]).keys()[0])
+        for lead in self._setting.leads:
+            if lead in losses:
+                self._taken[lead].add(key)
+        self._known.setdefault(design, {}).update(losses)
+        self.rival.tell(design, losses)
+
+    def _losses(self, values: Mapping[str, float]) -> dict[str, float]:
+        return {name: self._objectives[name].loss(value) for name, value in values.items()}
+
+
+def _setting(problem: Problem, initial: Sequence[Measurement], seed: int) -> Setting:
+    """What a rival is told before it sees a value."""
+    bought = purchases(problem.objectives)
+    costs = np.zeros(len(problem.names))
+    for purchase in bought:
+        paid = [m.cost for m in initial if purchase.objective in m.values and m.cost]
+        costs[purchase.members[0]] = float(np.mean(paid)) if paid else 0.0
+    return Setting(
+        space=problem.space,
+        names=problem.names,
+        reference=problem.reference,
+        costs=costs,
+        leads=tuple(purchase.objective for purchase in bought),
+        noisy=any(objective.noisy for objective in problem.objectives),
+        n_initial=len({measurement.design for measurement in initial}),
+        seed=seed,
+    )

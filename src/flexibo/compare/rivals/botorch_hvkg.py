@@ -1,0 +1,238 @@
+"""BoTorch's hypervolume knowledge gradient, decoupled and cost-aware, at the settings of BoTorch's own tutorial.
+
+The tutorial is "Multi-Objective BO with Decoupled Evaluations using HVKG" (BoTorch, tutorials/decoupled_mobo); the
+method is Daulton, Balandat, Bakshy: Hypervolume Knowledge Gradient, ICML 2023. A question takes what the tutorial's
+loop does between two measurements: fit the models, find the current value, optimise the acquisition for each purchase.
+
+Differences from the tutorial: losses are standardised, the cheapest purchase costs 1 (there the costs are 3 and 1),
+objectives that are measured together are one purchase, and the noise is inferred where readings vary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from flexibo._internal.arrays import FloatArray
+from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
+from flexibo.compare.rivals.botorch_memory import Memory
+from flexibo.compare.rivals.botorch_models import (
+    Columns,
+    fresh_design,
+    import_quietly,
+    tensor,
+    tutorial_model,
+    unit_bounds,
+)
+from flexibo.space import Design
+
+LEAST_COST = 1e-6
+"""The least cost, as a share of the greatest: BoTorch divides by it."""
+N_LEGAL = 4_096
+"""Where a rule forbids the design that came out, the nearest of so many legal ones stands in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How hard to search; the defaults are the tutorial's.
+
+    Attributes:
+        n_pareto: How many designs the front of a fantasy has.
+        n_fantasies: How many values a measurement might have.
+        restarts: Starts of the search.
+        raw_samples: From how many random designs they are chosen.
+        value_restarts: Starts of the search for the current value.
+        value_raw_samples: From how many random sets of designs they are chosen.
+        iterations: The most steps of a climb (BoTorch's default, which the tutorial keeps).
+        batch_limit: How many starts are climbed together.
+        start_batch: How many random designs are scored together, which decides the time and not the choice; None for
+            as many as are climbed together, which the tutorial's options imply.
+    """
+
+    n_pareto: int = 10
+    n_fantasies: int = 8
+    restarts: int = 1
+    raw_samples: int = 512
+    value_restarts: int = 20
+    value_raw_samples: int = 1_024
+    iterations: int = 2_000
+    batch_limit: int = 5
+    start_batch: int | None = 64
+
+    def options(self) -> dict[str, int]:
+        """What BoTorch's optimiser is told."""
+        start = self.batch_limit if self.start_batch is None else self.start_batch
+        return {"batch_limit": self.batch_limit, "init_batch_limit": start, "maxiter": self.iterations}
+
+
+class HypervolumeKnowledgeGradient:
+    """Asks for the design and the objective whose measurement is worth most per cost.
+
+    Args:
+        setting: What is known beforehand.
+        effort: How hard to search.
+
+    Attributes:
+        fallbacks: How many questions were drawn at random because the numbers failed.
+    """
+
+    def __init__(self, setting: Setting, *, effort: Effort | None = None) -> None:
+        self.fallbacks = 0
+        self._setting = setting
+        self._effort = effort or Effort()
+        self._columns = Columns(setting.space)
+        self._memory = Memory(setting, self._columns, partial(tutorial_model, noisy=setting.noisy))
+        self._readings = self._memory.readings
+        self._groups = _guessed_groups(setting)
+        import_quietly()
+
+    def tell(self, design: Design, losses: Mapping[str, float]) -> None:
+        """Learn what was measured of a design."""
+        self._readings.add(design, losses)
+        told = [lead for lead in self._setting.leads if lead in losses]
+        if len(told) == 1:
+            others = {lead: names for lead, names in self._groups.items() if lead != told[0]}
+            self._groups = {lead: tuple(n for n in names if n not in losses) for lead, names in others.items()}
+            self._groups[told[0]] = tuple(losses)
+
+    def ask(self) -> Suggestion:
+        """The design to measure next, and the objective of it."""
+        setting, count = self._setting, self._readings.count
+        rng = np.random.default_rng((setting.seed, count))
+        chosen = None
+        if self._readings.enough():
+            chosen = self._memory.attempted(1, self._chosen)
+            self.fallbacks += chosen is None
+        if chosen is None:
+            lead = setting.leads[int(rng.integers(len(setting.leads)))]
+            return Suggestion(fresh_design(setting.space, self._readings.all_designs(), rng), (lead,))
+        return Suggestion(self._legal(chosen[0], rng), (setting.leads[chosen[1]],))
+
+    def front(self) -> Sequence[Design] | None:
+        """The designs, of those measured in anything, whose posterior means no others dominate."""
+        return self._memory.front()
+
+    def _chosen(self) -> tuple[FloatArray, int]:
+        setting, fit = self._setting, self._memory.fit()
+        members = [[setting.names.index(name) for name in self._groups[lead]] for lead in setting.leads]
+        costs = purchase_costs(setting.costs, members)
+        return best_purchase(fit.model, fit.reference(setting), members, costs, self._effort)
+
+    def _legal(self, row: FloatArray, rng: np.random.Generator) -> Design:
+        """The design nearest to a row (d,); with a rule, the nearest that it allows."""
+        space = self._setting.space
+        design = self._columns.design(row)
+        if space.pool is not None or design in space:
+            return design
+        legal = space.sample(N_LEGAL, rng, draws=50 * N_LEGAL)
+        return legal[int(((self._columns.rows(legal) - row) ** 2).sum(axis=1).argmin())]
+
+
+def best_purchase(
+    model: Any, reference: Any, members: Sequence[Sequence[int]], costs: FloatArray, effort: Effort
+) -> tuple[FloatArray, int]:
+    """The row (d,) of the unit cube to measure and the position of the purchase, worth most per cost.
+
+    Args:
+        model: A model per objective, of what is maximised.
+        reference: The reference point (n,) in the model's units, on the model's device.
+        members: For each purchase, the positions of the objectives it measures.
+        costs: What each objective adds to the cost of its purchase (n,).
+        effort: How hard to search.
+    """
+    import torch
+    from botorch.acquisition.cost_aware import InverseCostWeightedUtility
+    from botorch.acquisition.multi_objective.hypervolume_knowledge_gradient import qHypervolumeKnowledgeGradient
+    from botorch.models.cost import FixedCostModel
+    from botorch.optim.optimize import optimize_acqf
+
+    bounds = unit_bounds(model.models[0].train_inputs[0].shape[-1]).to(reference)
+    acquisition = qHypervolumeKnowledgeGradient(
+        model=model,
+        ref_point=reference,
+        num_fantasies=effort.n_fantasies,
+        num_pareto=effort.n_pareto,
+        current_value=_current_value(model, reference, bounds, effort),
+        cost_aware_utility=InverseCostWeightedUtility(FixedCostModel(tensor(costs).to(reference))),
+    )
+    choices: list[tuple[float, FloatArray]] = []
+    for group in members:
+        mask = torch.zeros(1, model.num_outputs, dtype=torch.bool, device=reference.device)
+        mask[0, list(group)] = True
+        acquisition.X_evaluation_mask = mask
+        X, worth = optimize_acqf(
+            acquisition,
+            bounds=bounds,
+            q=1,
+            num_restarts=effort.restarts,
+            raw_samples=effort.raw_samples,
+            sequential=False,
+            options=effort.options(),
+        )
+        choices.append((float(worth), X[0].cpu().numpy()))
+    best = int(np.argmax([worth for worth, _ in choices]))
+    return choices[best][1], best
+
+
+def purchase_costs(costs: FloatArray, members: Sequence[Sequence[int]]) -> FloatArray:
+    """The costs (n,) with the price of each purchase at its first objective, and the cheapest price 1.
+
+    >>> purchase_costs(np.array([30.0, 10.0, 0.0]), [[0], [1, 2]])
+    array([3., 1., 0.])
+    """
+    prices = np.array([costs[list(group)].sum() for group in members])
+    prices = np.maximum(prices, LEAST_COST * prices.max()) if prices.max() > 0 else np.ones(len(prices))
+    shared = np.zeros(len(costs))
+    shared[[group[0] for group in members]] = prices / prices.min()
+    return shared
+
+
+def _current_value(model: Any, reference: Any, bounds: Any, effort: Effort) -> Any:
+    """The hypervolume of the best set of designs under the posterior mean."""
+    from botorch.acquisition.multi_objective.hypervolume_knowledge_gradient import _get_hv_value_function
+    from botorch.optim.optimize import optimize_acqf
+
+    _, value = optimize_acqf(
+        _get_hv_value_function(model=model, ref_point=reference, use_posterior_mean=True),
+        bounds=bounds,
+        q=effort.n_pareto,
+        num_restarts=effort.value_restarts,
+        raw_samples=effort.value_raw_samples,
+        return_best_only=True,
+        options=effort.options(),
+    )
+    return value
+
+
+def _guessed_groups(setting: Setting) -> dict[str, tuple[str, ...]]:
+    """Which objectives each lead brings: itself and what follows it, until a measurement shows it.
+
+    A setting says what can be bought, not what comes with it.
+    """
+    groups = {lead: [lead] for lead in setting.leads}
+    lead = setting.leads[0]
+    for name in setting.names:
+        if name in groups:
+            lead = name
+        else:
+            groups[lead].append(name)
+    return {lead: tuple(names) for lead, names in groups.items()}
+
+
+ENTRY = RivalEntry(
+    name="botorch-hvkg",
+    summary="BoTorch's hypervolume knowledge gradient (HVKG); measures single objectives, aware of their costs",
+    packages=("botorch", "gpytorch", "torch"),
+    modules=("torch", "botorch"),
+    make=HypervolumeKnowledgeGradient,
+    documentation="https://botorch.org/docs/tutorials/decoupled_mobo",
+    decoupled=True,
+    caveat=(
+        "Its one-shot search works in a continuous cube only, as BoTorch offers no other for it; on a pool or a finite "
+        "space the design that comes out is rounded to the nearest that can be measured."
+    ),
+)

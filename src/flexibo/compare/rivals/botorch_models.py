@@ -1,0 +1,331 @@
+"""What both BoTorch rivals share: the device, what they were told, their models, and what to do when numbers fail.
+
+BoTorch maximises, so models are of negated losses. They are standardised before the models and the acquisition see
+them (as Ax does for BoTorch), because acquisitions smooth their kinks by fixed widths that assume values of order one.
+Inputs lie in the unit cube, categories as one-hot columns of 0 and 1. All is done in double precision and on one
+thread; acquisitions are computed on the GPU if there is one. Models are fitted on the processor all the same: a fit is
+hundreds of steps one after the other, with matrices that are small for a GPU.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo.compare.rivals.base import Setting
+from flexibo.space import Categorical, Design, Designs, Space
+from flexibo.space.encoding import ONE_HOT
+
+NOISE_VARIANCE = 1e-7
+"""What BoTorch's tutorial on decoupled evaluations takes for "no noise"."""
+JITTERS = (1e-8, 1e-4)
+"""What is added to the diagonals of covariances: BoTorch's default first, more when that fails."""
+FEWEST_READINGS = 2
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+
+class Readings:
+    """The losses a rival was told.
+
+    Args:
+        setting: What is known beforehand.
+
+    Attributes:
+        count: How many tells there were.
+        designs: The designs that were measured in anything, each once.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        self.count = 0
+        self.designs: list[Design] = []
+        self._space = setting.space
+        self._noisy = setting.noisy
+        self._positions: dict[Design, int] = {}
+        self._losses: dict[str, list[tuple[int, float]]] = {name: [] for name in setting.names}
+        self._seen: dict[str, set[int]] = {name: set() for name in setting.names}
+
+    def add(self, design: Design, losses: Mapping[str, float]) -> None:
+        """Remember what was measured of a design; what is exact is kept once, what is not finite is left out."""
+        self.count += 1
+        i = self._positions.setdefault(design, len(self.designs))
+        if i == len(self.designs):
+            self.designs.append(design)
+        for name, loss in losses.items():
+            if np.isfinite(loss) and (self._noisy or i not in self._seen[name]):
+                self._losses[name].append((i, float(loss)))
+                self._seen[name].add(i)
+
+    def of(self, name: str) -> tuple[IntArray, FloatArray]:
+        """The positions (s,) among the designs and the losses (s,) of one objective."""
+        told = self._losses[name]
+        return np.array([i for i, _ in told], dtype=np.int64), np.array([loss for _, loss in told])
+
+    def common(self) -> IntArray:
+        """The positions of the designs that were measured in every objective."""
+        return np.array(sorted(set.intersection(*self._seen.values())), dtype=np.int64)
+
+    def enough(self) -> bool:
+        """Whether there is something to model."""
+        return min(map(len, self._losses.values())) >= FEWEST_READINGS
+
+    def all_designs(self) -> Designs:
+        """The designs that were measured in anything."""
+        return self._space.designs(self.designs)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """How designs become rows of numbers in the unit cube, and back.
+
+    Attributes:
+        space: The designs.
+        coded: Whether a category is one column with its number, as BoTorch's optimisers of mixed spaces want it, rather
+            than one-hot columns of 0 and 1.
+    """
+
+    space: Space
+    coded: bool = False
+
+    def rows(self, designs: Designs) -> FloatArray:
+        """The rows (m, d) of designs (m); a constant option has no column."""
+        X = designs.encoded()
+        groups = self.space.groups()
+        columns = []
+        for place, option in enumerate(self.space.options.values()):
+            own = X[:, groups == place]
+            if isinstance(option, Categorical):
+                own = own.argmax(axis=1)[:, None] if self.coded and own.shape[1] else own / ONE_HOT
+            columns.append(own)
+        return np.concatenate(columns, axis=1, dtype=np.float64)
+
+    def design(self, row: FloatArray) -> Design:
+        """The design nearest to a row (d,); rules and pools are not consulted."""
+        if self.coded:
+            parts: list[FloatArray] = []
+            varying = [option for option in self.space.options.values() if option.size > 1]
+            for option, value in zip(varying, row.tolist(), strict=True):
+                one_hot = isinstance(option, Categorical)
+                parts.append(np.eye(int(option.size))[round(value)] if one_hot else np.array([value]))
+            row = np.concatenate(parts)
+        return self.space.decode(row[None, :])[0]
+
+    def categories(self) -> dict[int, int]:
+        """How many values each column of coded categories has."""
+        varying = [option for option in self.space.options.values() if option.size > 1]
+        return {place: int(option.size) for place, option in enumerate(varying) if isinstance(option, Categorical)}
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Makes the negated losses of one objective standard: mean 0, deviation 1.
+
+    Attributes:
+        mean: The mean of the losses.
+        deviation: Their deviation; 1 if they are all the same.
+    """
+
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, losses: FloatArray) -> Scale:
+        """The scale on which these losses (s,) are standard."""
+        deviation = float(losses.std(ddof=1))
+        flat = not deviation > 1e-12 * max(1.0, float(np.abs(losses).max()))
+        return cls(float(losses.mean()), 1.0 if flat else deviation)
+
+    def gains(self, losses: FloatArray) -> FloatArray:
+        """What BoTorch maximises."""
+        return np.asarray((self.mean - losses) / self.deviation)
+
+
+def import_quietly() -> None:
+    """Import the libraries before anybody's time is taken; they warn about each other."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import botorch.acquisition.multi_objective.hypervolume_knowledge_gradient
+        import botorch.acquisition.multi_objective.logei
+        import botorch.optim.optimize_mixed  # noqa: F401
+
+
+def device() -> Any:
+    """The first GPU, or the processor."""
+    import torch
+
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def tensor(values: object) -> Any:
+    """Numbers in double precision on the device."""
+    import torch
+
+    return torch.tensor(np.asarray(values), dtype=torch.double, device=device())
+
+
+def unit_bounds(d: int) -> Any:
+    """The lower and upper bounds (2, d) of the unit cube."""
+    return tensor([[0.0] * d, [1.0] * d])
+
+
+@contextmanager
+def quietly(*seeds: int) -> Iterator[None]:
+    """A context without warnings, on one thread, whose random numbers the seeds decide; all is restored after it."""
+    import torch
+
+    seed = int(np.random.SeedSequence(seeds).generate_state(1)[0])
+    threads, state = torch.get_num_threads(), random.getstate()
+    with warnings.catch_warnings(), torch.random.fork_rng():
+        warnings.simplefilter("ignore")
+        torch.set_num_threads(1)
+        torch.manual_seed(seed)
+        random.seed(seed)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)
+            random.setstate(state)
+
+
+def attempted(think: Callable[[], T], forget: Callable[[], None]) -> T | None:
+    """What a thought leads to, tried again with more jitter if it fails; None if that fails as well.
+
+    A comparison takes hours, and numerical trouble takes many forms in the libraries, so any exception counts.
+
+    Args:
+        think: What may fail.
+        forget: Called after a failure: drops what was fitted.
+    """
+    import torch
+    from gpytorch.settings import cholesky_jitter
+
+    for jitter in JITTERS:
+        try:
+            with cholesky_jitter(double_value=jitter):
+                return think()
+        except Exception as error:
+            _log.warning("BoTorch failed with jitter %g: %s: %s", jitter, type(error).__name__, error)
+            forget()
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+    return None
+
+
+def recommended_model(X: Any, y: Any, *, categories: Mapping[int, int] | None = None) -> Any:
+    """BoTorch's default model of one objective: squared exponential kernel, its priors, inferred noise.
+
+    Args:
+        X: The designs (s, d).
+        y: What is maximised (s,), standardised.
+        categories: How many values each column of coded categories has; the model sees them one-hot.
+    """
+    from functools import partial
+
+    from botorch.models.gp_regression import SingleTaskGP
+    from botorch.models.transforms.input import NumericToCategoricalEncoding
+    from torch.nn.functional import one_hot
+
+    transform = None
+    if categories:
+        encoders = {column: partial(one_hot, num_classes=size) for column, size in categories.items()}
+        transform = NumericToCategoricalEncoding(X.shape[-1], dict(categories), encoders)
+    return SingleTaskGP(X, y[:, None], outcome_transform=None, input_transform=transform)
+
+
+def tutorial_model(X: Any, y: Any, *, noisy: bool = False) -> Any:
+    """The model of BoTorch's tutorial on decoupled evaluations: Matern 5/2, its priors, and next to no noise.
+
+    Args:
+        X: The designs (s, d).
+        y: What is maximised (s,).
+        noisy: Whether to infer the noise instead.
+    """
+    import torch
+    from botorch.models.gp_regression import SingleTaskGP
+    from gpytorch.kernels import MaternKernel, ScaleKernel
+    from gpytorch.priors import GammaPrior
+
+    matern = MaternKernel(nu=2.5, ard_num_dims=X.shape[-1], lengthscale_prior=GammaPrior(2.0, 2.0))
+    return SingleTaskGP(
+        X,
+        y[:, None],
+        train_Yvar=None if noisy else torch.full_like(y[:, None], NOISE_VARIANCE),
+        covar_module=ScaleKernel(matern, outputscale_prior=GammaPrior(2.0, 0.15)),
+        outcome_transform=None,
+    )
+
+
+def fitted(models: Sequence[Any]) -> Any:
+    """The models, one per objective, as one, with hyperparameters that are most likely."""
+    from botorch import fit_gpytorch_mll
+    from botorch.models.model_list_gp_regression import ModelListGP
+    from gpytorch.mlls.sum_marginal_log_likelihood import SumMarginalLogLikelihood
+
+    model = ModelListGP(*models)
+    fit_gpytorch_mll(SumMarginalLogLikelihood(model.likelihood, model))
+    return model
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A model per objective, fitted to what was told.
+
+    Attributes:
+        count: After how many tells.
+        model: The models as one.
+        scales: On what scale each of them sees its losses.
+    """
+
+    count: int
+    model: Any
+    scales: tuple[Scale, ...]
+
+    def reference(self, setting: Setting) -> Any:
+        """The reference point (n,) as the models see it."""
+        return tensor([float(scale.gains(setting.reference[j])) for j, scale in enumerate(self.scales)])
+
+    def best_by_mean(self, X: FloatArray) -> IntArray:
+        """The positions of the rows of X (m, d) whose posterior means no others dominate."""
+        import torch
+        from botorch.utils.multi_objective.pareto import is_non_dominated
+
+        with torch.no_grad():
+            mean = self.model.posterior(tensor(X)).mean
+        return np.flatnonzero(is_non_dominated(mean).cpu().numpy())
+
+
+def fit_to(setting: Setting, readings: Readings, columns: Columns, build: Callable[[Any, Any], Any]) -> Fit:
+    """The models of all objectives, each of what was told of it.
+
+    Args:
+        setting: What is known beforehand; its seed decides what a failed fit starts from next.
+        readings: What was told.
+        columns: How designs become rows.
+        build: Makes a model of designs (s, d) and what is maximised (s,), not yet fitted.
+    """
+    X = columns.rows(readings.all_designs())
+    scales, models = [], []
+    for name in setting.names:
+        at, losses = readings.of(name)
+        scales.append(Scale.of(losses))
+        models.append(build(tensor(X[at]).cpu(), tensor(scales[-1].gains(losses)).cpu()))
+    with quietly(setting.seed, 2, readings.count):
+        model = fitted(models)
+    # Moved in training mode: there the inputs are as they were given, in the other as they were transformed.
+    return Fit(readings.count, model.train().to(device()).eval(), tuple(scales))
+
+
+def fresh_design(space: Space, measured: Designs, rng: np.random.Generator) -> Design:
+    """A random legal design, one that was not measured if the draw has any."""
+    drawn = space.sample(len(measured) + 1, rng)
+    fresh = np.flatnonzero(~np.isin(drawn.keys(), measured.keys()))
+    return drawn[int(fresh[0]) if len(fresh) else 0]

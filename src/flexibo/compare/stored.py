@@ -1,0 +1,116 @@
+"""Results of rivals that come with the package: they are slow, and do not change while their library does not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from flexibo.compare.rivals import RIVALS
+from flexibo.compare.runs import Run, read_runs, write_fronts, write_runs
+from flexibo.compare.terms import Terms
+from flexibo.errors import InvalidValueError
+
+FOLDER = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """How the stored results of a rival were made.
+
+    Attributes:
+        rival: Its name.
+        versions: The versions of its packages.
+        command: What made them.
+        machine: Where they were made, for the thinking times.
+        terms: What everybody got.
+        problems: The fingerprint of each problem.
+    """
+
+    rival: str
+    versions: str
+    command: str
+    machine: str
+    terms: Terms
+    problems: Mapping[str, str]
+
+
+def describe(rival: str, folder: Path = FOLDER) -> Stored | None:
+    """How the stored results of a rival were made; None if there are none."""
+    path = folder / f"{rival}.json"
+    if not path.exists():
+        return None
+    content = json.loads(path.read_text(encoding="utf-8"))
+    return Stored(**(content | {"terms": Terms(**content["terms"])}))
+
+
+def stored_runs(
+    tasks: Sequence[tuple[str, str, int]], terms: Terms, problems: Mapping[str, str], folder: Path = FOLDER
+) -> list[Run]:
+    """Those of the tasks (problem, rival, seed) whose results come with the package.
+
+    Args:
+        tasks: What is wanted.
+        terms: Results made under other terms are of no use.
+        problems: The fingerprint of each problem; results on a problem that has changed are of no use.
+        folder: Where they lie.
+    """
+    found: list[Run] = []
+    for rival in dict.fromkeys(task[1] for task in tasks):
+        made = describe(rival, folder)
+        if made is None or made.terms != terms or not _is_current(rival, made.versions):
+            continue
+        same = {name for name, mark in problems.items() if made.problems.get(name) == mark}
+        wanted = {task for task in tasks if task[1] == rival and task[0] in same}
+        runs = read_runs(folder / f"{rival}.csv", folder / f"{rival}-fronts.csv") if wanted else []
+        found += [run for run in runs if run.key in wanted]
+    return found
+
+
+def _is_current(rival: str, versions: str) -> bool:
+    """Whether results were made with the version of the rival's own package that is installed, if one is.
+
+    The others, such as torch, differ between machines and builds.
+    """
+    entry = RIVALS.get(rival)
+    return entry is None or not entry.is_installed() or entry.versions().split(", ")[0] == versions.split(", ")[0]
+
+
+def store(runs: Iterable[Run], made: Stored, folder: Path = FOLDER) -> None:
+    """Keep the results of a rival: a table, its fronts, and how they were made."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = [run for run in runs if run.method == made.rival]
+    write_runs(folder / f"{made.rival}.csv", kept)
+    write_fronts(folder / f"{made.rival}-fronts.csv", kept)
+    content = {
+        "rival": made.rival,
+        "versions": made.versions,
+        "command": made.command,
+        "machine": made.machine,
+        "terms": {"n_initial": made.terms.n_initial, "budget": made.terms.budget},
+        "problems": dict(made.problems),
+    }
+    (folder / f"{made.rival}.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def add(runs: Iterable[Run], made: Stored, folder: Path = FOLDER) -> None:
+    """Keep further results of a rival beside those that are stored; where both have a run, the new one counts.
+
+    Args:
+        runs: The further ones.
+        made: How all of them were made: its texts replace what was said, its problems come to those there were.
+        folder: Where they lie.
+    """
+    before = describe(made.rival, folder)
+    if before is None:
+        store(runs, made, folder)
+        return
+    if before.terms != made.terms:
+        raise InvalidValueError(
+            f"The stored runs of {made.rival} were made with {before.terms}; {made.terms} given. Make them alike."
+        )
+    kept = {run.key: run for run in read_runs(folder / f"{made.rival}.csv", folder / f"{made.rival}-fronts.csv")}
+    changed = {name for name, mark in made.problems.items() if before.problems.get(name, mark) != mark}
+    kept = {key: run for key, run in kept.items() if run.problem not in changed} | {run.key: run for run in runs}
+    store(kept.values(), replace(made, problems={**before.problems, **made.problems}), folder)

@@ -1,0 +1,132 @@
+"""Suites: comparisons that have a name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from flexibo.compare.goals import STANDARD_GOALS, Goal
+from flexibo.compare.terms import Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A contestant that is too slow to take part everywhere, or with every seed.
+
+    Attributes:
+        seeds: With how many seeds it takes part, by problem.
+        elsewhere: Whether it takes part in all other problems, with every seed.
+    """
+
+    seeds: Mapping[str, int]
+    elsewhere: bool = False
+
+    def allows(self, problem: str, seed: int) -> bool:
+        """Whether the contestant takes part in a problem with this seed."""
+        return seed < self.seeds[problem] if problem in self.seeds else self.elsewhere
+
+    def told(self, most: int) -> str:
+        """What the limit is, given how many seeds the others have, for people."""
+        parts = []
+        for n in sorted(set(self.seeds.values()), reverse=True):
+            where = ", ".join(problem for problem, own in self.seeds.items() if own == n)
+            seeds = "1 seed" if min(n, most) == 1 else f"{min(n, most)} seeds"
+            parts.append(f"takes part with {seeds} in {where}" if n else f"takes no part in {where}")
+        return "; ".join(parts) + ("" if self.elsewhere else " alone")
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A comparison that has a name.
+
+    Attributes:
+        summary: One line.
+        problems: Their full names.
+        methods: Methods of ours, the one to be judged first.
+        rivals: Optimisers of others.
+        seeds: Seeds 0, 1, ... up to this number.
+        terms: What everybody gets.
+        limits: Contestants that take part in less.
+        goals: What the first method is held to.
+    """
+
+    summary: str
+    problems: tuple[str, ...]
+    methods: tuple[str, ...]
+    rivals: tuple[str, ...]
+    seeds: int
+    terms: Terms = field(default_factory=Terms)
+    limits: Mapping[str, Limit] = field(default_factory=dict)
+    goals: tuple[Goal, ...] = ()
+
+    def tasks(self) -> list[tuple[str, str, int]]:
+        """Every (problem, method, seed) of the suite."""
+        return [
+            (problem, method, seed)
+            for problem in self.problems
+            for seed in range(self.seeds)
+            for method in (*self.methods, *self.rivals)
+            if self._takes_part(method, problem, seed)
+        ]
+
+    def _takes_part(self, method: str, problem: str, seed: int) -> bool:
+        limit = self.limits.get(method)
+        return limit is None or limit.allows(problem, seed)
+
+
+LATER = ("dnn-stack:surface=4:n=3", "nb201-4", "dnn-stack:surface=2:n=4", "dtlz2:n=5:ratio=10:finite")
+"""Problems of three to five objectives on which the slowest rival has no stored runs."""
+
+STANDARD_PROBLEMS = (
+    "nb201-tx2",
+    "nb201-pi4",
+    "accel-a100",
+    "accel-zcu102",
+    "accel-3",
+    "tx2-inceptionv3-400",
+    "tx2-xception-600",
+    "dnn-stack",
+    "dnn-stack:surface=1",
+    "dnn-stack:surface=2",
+    "branin-currin",
+    "branin-currin:ratio=10",
+    "branin-currin:ratio=100",
+    "zdt1:ratio=10:finite",
+    "zdt3:ratio=10:finite",
+    "dtlz2:n=3:ratio=100",
+    "branin-currin:ratio=10:noise=0.05",
+    *LATER,
+)
+
+SUITES: dict[str, Suite] = {
+    "standard": Suite(
+        "The judge: 21 problems of 2 to 5 objectives, 10 seeds; all rivals, the paper's methods but slow PESMO.",
+        STANDARD_PROBLEMS,
+        ("flexibo", "flexibo-gp-log", "ehvi", "parego", "smsego", "pal", "ca-mobo", "random-coupled"),
+        (
+            "botorch-qlognehvi",
+            "botorch-hvkg",
+            "optuna-tpe",
+            "optuna-gp",
+            "optuna-nsga2",
+            "smac-parego",
+            "pymoo-nsga2",
+        ),
+        10,
+        limits={
+            "flexibo-gp-log": Limit({"nb201-4": 0, "dnn-stack:surface=2:n=4": 0}, elsewhere=True),
+            "botorch-qlognehvi": Limit(dict.fromkeys(LATER, 0), elsewhere=True),
+            "botorch-hvkg": Limit(
+                dict.fromkeys(("branin-currin", "branin-currin:ratio=10", "tx2-inceptionv3-400", "tx2-xception-600"), 3)
+            ),
+        },
+        goals=STANDARD_GOALS,
+    ),
+    "quick": Suite(
+        "Two small problems, three methods, two rivals, three seeds: under two minutes.",
+        ("branin-currin:ratio=10", "zdt1:ratio=10:finite"),
+        ("flexibo", "ehvi", "random-coupled"),
+        ("optuna-tpe", "pymoo-nsga2"),
+        3,
+    ),
+}

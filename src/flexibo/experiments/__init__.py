@@ -1,0 +1,31 @@
+"""The paper's experiments: what `flexibo reproduce` runs.
+
+Iqbal et al. 2023, "FlexiBO" (JAIR 77): its three research questions, its table of times and its motivation, on problems
+whose true values are known. Every experiment makes its repeats (each kept in the output folder as soon as it is
+finished, and shared between experiments), writes CSVs, figures and a report, and judges the paper's claims by them.
+"""
+
+from __future__ import annotations
+
+from flexibo.experiments.base import Iteration, Progress, Repeat, Terms
+from flexibo.experiments.experiment import Experiment
+from flexibo.experiments.findings import Claim, Findings, Judgement, Table
+from flexibo.experiments.motivation import MOTIVATION
+from flexibo.experiments.rq1 import RQ1
+from flexibo.experiments.rq2 import RQ2
+from flexibo.experiments.rq3 import RQ3
+from flexibo.experiments.times import TIMES
+
+EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in (RQ1, RQ2, RQ3, TIMES, MOTIVATION)}
+__all__ = [
+    "EXPERIMENTS",
+    "Claim",
+    "Experiment",
+    "Findings",
+    "Iteration",
+    "Judgement",
+    "Progress",
+    "Repeat",
+    "Table",
+    "Terms",
+]

@@ -1,0 +1,137 @@
+"""What is read off repeats: where a method stands after equal cost, means over repeats, and numbers for people."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from flexibo.experiments.base import Iteration, Repeat, methods_of, of_problem, problems_of
+
+LEAST = 1e-6
+"""Smaller numbers are not written out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What is counted along a run.
+
+    Attributes:
+        name: For headings.
+        label: For the axis of a figure; ``{unit}`` is the problem's unit of cost.
+        of: Where an iteration lies on it.
+    """
+
+    name: str
+    label: str
+    of: Callable[[Iteration], float] = field(repr=False)
+
+
+ITERATIONS = Axis("iterations", "iterations", lambda i: float(i.number))
+LOG_COST = Axis("log cost", "cumulative cost (log {unit})", lambda i: i.log_spent)
+REAL_COST = Axis("real cost", "cumulative cost ({unit})", lambda i: i.spent)
+AXES = (ITERATIONS, LOG_COST, REAL_COST)
+
+
+def standing(repeat: Repeat, axis: Axis, limit: float) -> Iteration:
+    """The last iteration of a repeat that does not go beyond a limit."""
+    places = [axis.of(iteration) for iteration in repeat.iterations]
+    return repeat.iterations[max(0, bisect_right(places, limit * (1 + 1e-9)) - 1)]
+
+
+def equal_limit(repeats: Sequence[Repeat], axis: Axis) -> float:
+    """How far every repeat came, those left out that stopped by themselves because they had nothing more to ask."""
+    ends = [axis.of(repeat.iterations[-1]) for repeat in repeats if not repeat.stopped]
+    return min(ends) if ends else max(axis.of(repeat.iterations[-1]) for repeat in repeats)
+
+
+Measure: TypeAlias = Callable[[Repeat], float]
+
+
+def error_at(axis: Axis, limit: float) -> Measure:
+    """The hypervolume error at a limit."""
+    return lambda repeat: standing(repeat, axis, limit).error
+
+
+def targets_at(axis: Axis, limit: float) -> Measure:
+    """How many designs of the reported front lie in the target region at a limit."""
+    return lambda repeat: float(standing(repeat, axis, limit).in_target)
+
+
+def iterations_at(axis: Axis, limit: float) -> Measure:
+    """How many iterations were made by a limit."""
+    return lambda repeat: float(standing(repeat, axis, limit).number)
+
+
+def values_of(repeats: Sequence[Repeat], problem: str, method: str, measure: Measure) -> list[float]:
+    """What each repeat of a method on a problem measures, in the order of the seeds."""
+    own = sorted(of_problem(repeats, problem, method), key=lambda repeat: repeat.seed)
+    return [measure(repeat) for repeat in own]
+
+
+def mean(values: Sequence[float]) -> float:
+    """The mean of those that are numbers; not a number where there is none."""
+    finite = [value for value in values if math.isfinite(value)]
+    return float(np.mean(finite)) if finite else math.nan
+
+
+def spread(values: Sequence[float]) -> float:
+    """The standard error of the mean; 0 for a single value."""
+    finite = [value for value in values if math.isfinite(value)]
+    return float(np.std(finite, ddof=1) / math.sqrt(len(finite))) if len(finite) > 1 else 0.0
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number for people: so many digits, more where they stand before the point, and no powers of ten.
+
+    >>> number(0.12345), number(147.3, 2), number(1920.0)
+    ('0.123', '147', '1,920')
+    """
+    if not math.isfinite(value):
+        return "-"
+    if 0 < abs(value) < LEAST:
+        return f"{'-' if value < 0 else ''}<{LEAST:f}"
+    text = f"{value:,.{_places(value, digits)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def percent(share: float, digits: int = 2) -> str:
+    """A share in percent.
+
+    >>> percent(0.125)
+    '12 %'
+    """
+    return f"{number(100.0 * share, digits)} %"
+
+
+def shown(values: Sequence[float]) -> str:
+    """The mean and its standard error, which gets no more places than the mean has, for people.
+
+    >>> shown([0.1, 0.3]), shown([0.4, 0.402])
+    ('0.2 ± 0.1', '0.401 ± 0.001')
+    """
+    middle, error = mean(values), spread(values)
+    if not error:
+        return number(middle)
+    digits = min(2, 2 + _places(middle, 3) - _places(error, 2)) if middle else 2
+    return f"{number(middle)} ± {number(error, max(1, digits))}"
+
+
+def _places(value: float, digits: int) -> int:
+    """How many places after the point show so many digits of a number."""
+    return max(0, digits - 1 - math.floor(math.log10(abs(value)))) if value else 0
+
+
+def compared_methods(repeats: Sequence[Repeat], *, ours: str, extra: Sequence[str] = ()) -> list[str]:
+    """The methods that a method is compared with; `extra` ones take no part."""
+    return [method for method in methods_of(repeats) if method != ours and method not in extra]
+
+
+def limits(repeats: Sequence[Repeat], axis: Axis, *, extra: Sequence[str] = ()) -> dict[str, float]:
+    """The equal limit of each problem; methods that take no part in a comparison do not decide it."""
+    judged = [repeat for repeat in repeats if repeat.method not in extra]
+    return {problem: equal_limit(of_problem(judged, problem), axis) for problem in problems_of(judged)}

@@ -1,0 +1,139 @@
+"""RQ1: which cost function should FlexiBO divide by? Logarithmic, ratio or constant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from flexibo.compare.problem import Problem
+from flexibo.experiments import drawing
+from flexibo.experiments.base import Repeat, methods_of, of_problem, problems_of
+from flexibo.experiments.experiment import Experiment, Figures
+from flexibo.experiments.findings import Findings, Table
+from flexibo.experiments.judging import claim_best
+from flexibo.experiments.measures import LOG_COST, Measure, iterations_at, limits, shown, targets_at, values_of
+from flexibo.experiments.standings import DEFINITIONS, error_claims, standings_tables
+
+LOG, RATIO, CONSTANT = "flexibo-gp-log", "flexibo-gp-ratio", "flexibo-gp-constant"
+VOLUME = (
+    "The change of volume is the paper's: what an evaluation was expected to remove from the Pareto region, as a share "
+    "of the region at the first iteration, which is the same for all three. The Pareto region is what lies between the "
+    "fronts that the models think likely at worst and at best. The last region is its volume at the last question, in "
+    "percent of the first one: the less, the surer the models are; more than 100 where measurements surprised them."
+)
+
+
+def removed_per_evaluation(repeat: Repeat) -> float:
+    """The mean volume that an evaluation was expected to remove, as a share of the first region; in percent."""
+    gains = [i.gain for i in repeat.iterations if i.volume is not None and i.gain is not None]
+    first = _first_volume(repeat)
+    return 100.0 * sum(gains) / len(gains) / first if gains and first else math.nan
+
+
+def removed_per_cost(repeat: Repeat) -> float:
+    """The same for each unit of the paper's log cost; in percent."""
+    spent = repeat.iterations[-1].log_spent
+    return removed_per_evaluation(repeat) * (len(repeat.iterations) - 1) / spent if spent else math.nan
+
+
+def last_region(repeat: Repeat) -> float:
+    """The volume of the region at the last question, as a share of the first region; in percent."""
+    volumes = [i.volume for i in repeat.iterations if i.volume is not None]
+    return 100.0 * volumes[-1] / volumes[0] if volumes and volumes[0] else math.nan
+
+
+def cheap_share(repeat: Repeat) -> float:
+    """The share of all evaluations that went to the cheapest objective; not a number where there is but one."""
+    total = sum(repeat.count(lead) for lead in repeat.leads)
+    return repeat.count(repeat.cheap) / total if total and len(repeat.leads) > 1 else math.nan
+
+
+def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Findings:
+    """What three cost functions do."""
+    others = (RATIO, CONSTANT)
+    log_limits = limits(repeats, LOG_COST)
+    claims = (
+        *error_claims(
+            repeats, "FlexiBO with log costs has a lower hypervolume error than with ratio and constant costs"
+        ),
+        claim_best(
+            "Log costs find more designs in the target region than ratio and constant costs (at equal log cost).",
+            repeats,
+            ours=LOG,
+            others=others,
+            measure=lambda problem: targets_at(LOG_COST, log_limits[problem]),
+            made=lambda problem: iterations_at(LOG_COST, log_limits[problem]),
+            best=max,
+        ),
+        claim_best(
+            "Ratio costs favour the cheap objective: the greatest share of evaluations goes to it.",
+            repeats,
+            ours=RATIO,
+            others=(LOG, CONSTANT),
+            measure=lambda _: cheap_share,
+            best=max,
+        ),
+        claim_best(
+            "Log costs change the volume of the Pareto region most per evaluation (percent of the first region).",
+            repeats,
+            ours=LOG,
+            others=others,
+            measure=lambda _: removed_per_evaluation,
+            best=max,
+        ),
+        claim_best(
+            "Constant costs change the volume less than log costs do for what they spend (percent per log cost).",
+            repeats,
+            ours=CONSTANT,
+            others=(LOG,),
+            measure=lambda _: removed_per_cost,
+        ),
+    )
+    behaviour = (table for name in problems_of(repeats) for table in _behaviour(of_problem(repeats, name)))
+    tables = (*standings_tables(repeats), *behaviour)
+    title = "RQ1: log, ratio and constant costs in FlexiBO"
+    return Findings("rq1", title, tables, claims, (DEFINITIONS, VOLUME))
+
+
+def _behaviour(repeats: Sequence[Repeat]) -> list[Table]:
+    """Evaluations per objective on one problem, and the change of volume."""
+    problem, leads = repeats[0].problem, repeats[0].leads
+    # Ignored: mypy cannot infer a lambda whose default binds the value of a loop.
+    counts: dict[str, Measure] = {lead: lambda r, lead=lead: float(r.count(lead)) for lead in leads}  # type: ignore[misc]
+    changes: dict[str, Measure] = {
+        "per evaluation (%)": removed_per_evaluation,
+        "per log cost (%)": removed_per_cost,
+        "last region (% of first)": last_region,
+    }
+    return [
+        _measured(repeats, f"{problem}: evaluations per objective", counts),
+        _measured(repeats, f"{problem}: change of the Pareto region's volume", changes),
+    ]
+
+
+def _measured(repeats: Sequence[Repeat], title: str, measures: Mapping[str, Measure]) -> Table:
+    """A table with a column for each measure of the repeats on one problem."""
+    problem = repeats[0].problem
+    rows = [
+        (method, *(shown(values_of(repeats, problem, method, measure)) for measure in measures.values()))
+        for method in methods_of(repeats)
+    ]
+    return Table(title, ("method", *measures), tuple(rows))
+
+
+def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figures:
+    """Errors, fronts, and what was measured."""
+    return {
+        "rq1-error": drawing.errors(repeats),
+        "rq1-fronts": drawing.fronts(repeats, problems),
+        "rq1-behaviour": drawing.behaviour(repeats),
+    }
+
+
+def _first_volume(repeat: Repeat) -> float:
+    return next((i.volume for i in repeat.iterations if i.volume is not None), 0.0)
+
+
+RQ1 = Experiment(
+    "rq1", "Log, ratio and constant costs: which should FlexiBO divide by?", (LOG, RATIO, CONSTANT), findings, figures
+)

@@ -1,0 +1,141 @@
+"""Times: seconds per iteration, without and with the evaluation, beside the paper's table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from flexibo.compare.problem import Problem
+from flexibo.experiments import drawing
+from flexibo.experiments.base import Repeat, methods_of, of_problem, problems_of
+from flexibo.experiments.experiment import Experiment, Figures
+from flexibo.experiments.findings import Claim, Findings, Judgement, Table
+from flexibo.experiments.judging import lower
+from flexibo.experiments.measures import mean, number, shown
+from flexibo.experiments.standings import OURS
+
+PAPER: dict[str, tuple[float, float]] = {
+    OURS: (79.9, 1417.2),
+    "pesmo": (64.8, 9133.7),
+    "pesmo-dec": (66.9, 4400.4),
+    "pal": (178.2, 8764.3),
+    "ca-mobo": (71.2, 8411.5),
+    "parego": (56.2, 8656.9),
+    "smsego": (48.4, 9020.9),
+}
+"""The paper's table: seconds per iteration without and with evaluation, on a Jetson."""
+
+SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+NOTES = (
+    "Without evaluation: processor time of asking and telling, on one core of the machine that ran this; the paper's "
+    "is on a Jetson. With evaluation: the same plus the recorded cost of what the iteration measured. Means over the "
+    "iterations of each repeat, then over repeats and problems, ± the standard error over repeats.",
+    "The paper's text says that FlexiBO needs 5.6 times less than the next best method, ParEGO; by its own table the "
+    "next best is PESMO-DEC, with 3.1 times FlexiBO's seconds, and ParEGO needs 6.1 times as many.",
+)
+
+
+def thinking(repeat: Repeat) -> float:
+    """Seconds per iteration without evaluation."""
+    times = [iteration.thinking_s for iteration in repeat.iterations[1:]]
+    return mean(times)
+
+
+def with_evaluation(repeat: Repeat) -> float:
+    """Seconds per iteration with evaluation; not a number where costs are no times."""
+    n = len(repeat.iterations) - 1
+    seconds = SECONDS.get(repeat.unit, math.nan)
+    return thinking(repeat) + seconds * repeat.iterations[-1].spent / n if n else math.nan
+
+
+def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Findings:
+    """How long an iteration takes."""
+    without, full = ({m: mean(_all(repeats, m, measure)) for m in methods_of(repeats)} for measure in _MEASURES)
+    claims = (_slower_thinking(without), _pal_slowest(without), *_quickest(full))
+    names = problems_of(repeats)
+    each = [_on_problem(of_problem(repeats, name)) for name in names] if len(names) > 1 else []
+    tables = (_beside_paper(repeats), *each)
+    return Findings("times", "Seconds per iteration, without and with evaluation", tables, claims, NOTES)
+
+
+_MEASURES = (thinking, with_evaluation)
+
+
+def _all(repeats: Sequence[Repeat], method: str, measure: object) -> list[float]:
+    assert callable(measure)
+    return [float(measure(repeat)) for repeat in repeats if repeat.method == method]
+
+
+def _slower_thinking(seconds: Mapping[str, float]) -> Claim:
+    others = {method: value for method, value in seconds.items() if method not in (OURS, "pal")}
+    judgements = []
+    if others and not math.isnan(seconds[OURS]):
+        slowest = max(others, key=others.__getitem__)
+        numbers = f"{number(seconds[OURS])} s against {number(others[slowest])} s of {slowest}"
+        judgements.append(Judgement("all problems", lower(others[slowest], seconds[OURS]), numbers))
+    paper = (
+        "Without evaluation an iteration of FlexiBO takes longer than of every method but PAL (79.9 s; others to 71.2)."
+    )
+    return Claim(paper, tuple(judgements))
+
+
+def _pal_slowest(seconds: Mapping[str, float]) -> Claim:
+    others = {method: value for method, value in seconds.items() if method != "pal"}
+    judgements = []
+    if "pal" in seconds and others:
+        slowest = max(others, key=others.__getitem__)
+        numbers = f"{number(seconds['pal'])} s against {number(others[slowest])} s of {slowest}"
+        judgements.append(Judgement("all problems", lower(others[slowest], seconds["pal"]), numbers))
+    return Claim("Without evaluation an iteration of PAL takes longest (178.2 s).", tuple(judgements))
+
+
+def _quickest(seconds: Mapping[str, float]) -> list[Claim]:
+    others = {method: value for method, value in seconds.items() if method != OURS and not math.isnan(value)}
+    lowest: tuple[Judgement, ...] = ()
+    second: tuple[Judgement, ...] = ()
+    if others and not math.isnan(seconds[OURS]):
+        best = min(others, key=others.__getitem__)
+        ratio = others[best] / seconds[OURS] if seconds[OURS] else math.inf
+        taken = f"{number(others[best], 4)} s"
+        numbers = f"{number(seconds[OURS], 4)} s; the next, {best}, takes {taken}, {number(ratio, 2)} times as long"
+        lowest = (Judgement("all problems", lower(seconds[OURS], others[best]), numbers),)
+        shared = sum(value == others[best] for value in others.values()) > 1
+        second = (Judgement("all problems", None if shared else best == "pesmo-dec", f"{best}, {taken}"),)
+    return [
+        Claim(
+            "With evaluation an iteration of FlexiBO takes least (1417 s; the next, PESMO-DEC, 3.1 times as long).",
+            lowest,
+        ),
+        Claim("With evaluation PESMO-DEC, the other decoupled method, comes next (4400 s).", second),
+    ]
+
+
+def _beside_paper(repeats: Sequence[Repeat]) -> Table:
+    rows = []
+    for method in methods_of(repeats):
+        paper = PAPER.get(method, (math.nan, math.nan))
+        cells: list[str] = []
+        for k, measure in enumerate(_MEASURES):
+            cells += [shown(_all(repeats, method, measure)), "-" if math.isnan(paper[k]) else number(paper[k], 5)]
+        rows.append((method, *cells))
+    headings = ("method", "without evaluation (s)", "the paper's (s)", "with evaluation (s)", "the paper's (s)")
+    return Table("Seconds per iteration, over all problems", headings, tuple(rows))
+
+
+def _on_problem(repeats: Sequence[Repeat]) -> Table:
+    rows = [
+        (method, *(shown(_all(repeats, method, measure)) for measure in _MEASURES)) for method in methods_of(repeats)
+    ]
+    headings = ("method", "without evaluation (s)", "with evaluation (s)")
+    return Table(f"{repeats[0].problem}: seconds per iteration", headings, tuple(rows))
+
+
+def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figures:
+    """The seconds as bars, the paper's beside ours."""
+    ours = {
+        method: tuple(mean(_all(repeats, method, measure)) for measure in _MEASURES) for method in methods_of(repeats)
+    }
+    return {"times": drawing.times(ours, PAPER)}
+
+
+TIMES = Experiment("times", "Seconds per iteration, without and with evaluation.", tuple(PAPER), findings, figures)

@@ -1,0 +1,351 @@
+"""History: what the events of a study add up to. Append-only memory.
+
+A study is the replay of its events. Every state that decides the next question is derived from them here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from flexibo._internal.arrays import FloatArray, KeyArray
+from flexibo.errors import InvalidValueError
+from flexibo.history.designs import SeenDesigns
+from flexibo.history.entries import Charge, Holder, Measurement, Promise
+from flexibo.history.events import (
+    Added,
+    Asked,
+    BudgetSet,
+    Created,
+    Evaluation,
+    Event,
+    Failed,
+    Forgiven,
+    Noted,
+    ReferenceFixed,
+    Reissued,
+    Released,
+    Spent,
+    StopSet,
+    Told,
+)
+from flexibo.history.ledgers import Ledger, Losses, Series
+from flexibo.objectives import LARGEST, Objective, purchases
+from flexibo.space import Design, Designs, Space
+
+
+class History:
+    """All that happened in a study, and what follows from it.
+
+    Args:
+        space: The design space.
+        objectives: The objectives, in the study's order.
+    """
+
+    def __init__(self, space: Space, objectives: Sequence[Objective]) -> None:
+        self.space = space
+        self.objectives = tuple(objectives)
+        self.purchases = purchases(self.objectives)
+        self.names = tuple(objective.name for objective in self.objectives)
+        self.optimised = tuple(j for j, objective in enumerate(self.objectives) if objective.optimise)
+        self.limits: FloatArray = np.array([objective.limit for objective in self.objectives])
+        self.events: list[Event] = []
+        self.measurements: list[Measurement] = []
+        self.pending: dict[int, Evaluation] = {}
+        self.holders: dict[int, Holder] = {}
+        self.asked: list[Evaluation] = []
+        self.spent = 0.0
+        self.charges: list[Charge] = []
+        self.budget: float | None = None
+        self.reference: tuple[float, ...] | None = None
+        self.answered: dict[int, str] = {}
+        self.reissues: Counter[int] = Counter()
+        self.failed_attempts: Counter[str] = Counter()
+        self.failed_in_a_row: Counter[str] = Counter()
+        self.told: Counter[str] = Counter()
+        self.free_in_a_row = 0
+        self.last_reason: dict[str, str] = {}
+        self.promises: list[Promise] = []
+        self.timed: dict[str, bool] = {}
+        self.stop: Mapping[str, float] | None = None
+        self.origin: Mapping[str, Any] = {}
+        self.chosen = 0
+        self.scored: list[int] = []
+        self._lost: dict[tuple[int, str], float] = {}
+        self._ledgers = tuple(Ledger(Series(space)) for _ in self.purchases)
+        self._losses = tuple(Losses(Series(space)) for _ in self.objectives)
+        self._seen = SeenDesigns(space, self.purchases)
+        self._purchase_of = {self.names[j]: p for p, purchase in enumerate(self.purchases) for j in purchase.members}
+
+    def append(self, event: Event) -> None:
+        """Remember one event."""
+        match event:
+            case Asked():
+                self._ask(event)
+            case Reissued():
+                self._lose(event.number, event.cost)
+                self.reissues[event.number] += 1
+                self.holders[event.number] = Holder(event.worker, event.seconds)
+            case Told():
+                self._tell(event)
+            case Failed():
+                self._fail(event)
+            case Released():
+                self._lose(event.number, event.cost)
+                self._close(event.number)
+                self._promise_again(self.asked[event.number])
+            case Spent():
+                self._pay(event.number, event.worker, event.cost)
+            case Added():
+                self._add(event)
+            case ReferenceFixed():
+                optimised = [self.objectives[j] for j in self.optimised]
+                self.reference = tuple(o.loss(event.values[o.name]) for o in optimised)
+            case BudgetSet():
+                self.budget = event.budget
+            case StopSet():
+                self.stop = event.rules
+            case Forgiven():
+                self._forgive()
+            case Created():
+                self.origin = event.origin
+            case Noted():
+                pass
+        self.events.append(event)
+
+    @property
+    def designs(self) -> Designs:
+        """Every design that was asked about or brought in, once, in that order."""
+        return self._seen.designs()
+
+    def data(self, j: int) -> tuple[Designs, FloatArray]:
+        """The designs (s) and losses (s,) that objective j was measured on, in order."""
+        return self._losses[j].series.arrays()
+
+    def count(self, j: int) -> int:
+        """How many measurements of objective j there are."""
+        return len(self._losses[j].series.numbers)
+
+    def known(self, j: int) -> dict[int, float]:
+        """The latest loss of objective j by key."""
+        return self._losses[j].latest
+
+    def first(self, j: int) -> dict[int, tuple[int, float]]:
+        """By key: after how many events objective j was first measured, and the loss then."""
+        return self._losses[j].first
+
+    def reference_values(self) -> dict[str, float] | None:
+        """The reference point by objective, in the users' values; None until it is fixed."""
+        if self.reference is None:
+            return None
+        optimised = [self.objectives[j] for j in self.optimised]
+        return {o.name: o.value(loss) for o, loss in zip(optimised, self.reference, strict=True)}
+
+    def has_feasible(self) -> bool:
+        """Whether a design is known in every objective and keeps every constraint, or there is no constraint."""
+        if not np.isfinite(self.limits).any():
+            return True
+        designs = self.designs
+        kept = np.ones(len(designs), dtype=bool)
+        for j, objective in enumerate(self.objectives):
+            losses = self._losses[j].latest
+            keys = designs.keys(objective.depends_on).tolist()
+            kept &= np.array([losses.get(key, np.inf) <= min(objective.limit, LARGEST) for key in keys], dtype=bool)
+        return bool(kept.any())
+
+    def costs(self, p: int) -> tuple[Designs, FloatArray]:
+        """The designs and raw costs of what was paid for purchase p, in order."""
+        return self._ledgers[p].costs.arrays()
+
+    def closed(self, p: int) -> KeyArray:
+        """Keys of designs for which purchase p must not be asked: measured, pending or failed too often."""
+        return _keys(self._ledgers[p].closed(remeasured=self._is_remeasured(p)))
+
+    def hopeless(self, p: int) -> KeyArray:
+        """Keys of designs for which purchase p failed too often, or cannot be measured at all."""
+        return _keys(self._ledgers[p].hopeless())
+
+    def measured(self, p: int) -> KeyArray:
+        """Keys of designs for which purchase p was measured."""
+        return _keys(self._ledgers[p].measured)
+
+    def is_closed(self, p: int, design: Design) -> bool:
+        """Whether purchase p of this design must not be asked."""
+        if self.is_pending(p, design) or self.is_hopeless(p, design):
+            return True
+        return self.is_measured(p, design) and not self._is_remeasured(p)
+
+    def _is_remeasured(self, p: int) -> bool:
+        return any(self.objectives[j].remeasure for j in self.purchases[p].members)
+
+    def is_measured(self, p: int, design: Design) -> bool:
+        """Whether purchase p was measured for this design or an equivalent one."""
+        return self.key(p, design) in self._ledgers[p].measured
+
+    def attempts(self, p: int, design: Design) -> int:
+        """How many attempts at purchase p of this design failed."""
+        return self._ledgers[p].failures[self.key(p, design)]
+
+    def is_hopeless(self, p: int, design: Design) -> bool:
+        """Whether purchase p of this design failed too often, or cannot be measured at all."""
+        return self._ledgers[p].is_hopeless(self.key(p, design))
+
+    def is_pending(self, p: int, design: Design) -> bool:
+        """Whether purchase p of this design or an equivalent one is being measured."""
+        return self._ledgers[p].pending[self.key(p, design)] > 0
+
+    def purchase_of(self, objective: str) -> int:
+        """The purchase that yields an objective."""
+        return self._purchase_of[objective]
+
+    def key(self, p: int, design: Design) -> int:
+        """The key of a design for purchase p: equal where the design's outcome must be equal."""
+        return self._seen.key(p, design)
+
+    def _ledger(self, objective: str) -> Ledger:
+        return self._ledgers[self._purchase_of[objective]]
+
+    def _key(self, evaluation: Evaluation) -> int:
+        return self.key(self._purchase_of[evaluation.objective], evaluation.design)
+
+    def _ask(self, event: Asked) -> None:
+        evaluation = event.evaluation
+        self._seen.row(evaluation.design)
+        if self.is_scored(evaluation):
+            self.scored.append(evaluation.number)
+        self.pending[evaluation.number] = evaluation
+        self.holders[evaluation.number] = Holder(event.worker, event.seconds)
+        self.asked.append(evaluation)
+        self._ledger(evaluation.objective).pending[self._key(evaluation)] += 1
+        # A promise that is kept ends; so do those that were made of this design, and those that nobody waits for.
+        self.promises = [p for p in self.promises if p.design != evaluation.design and self._is_open(p)]
+        if evaluation.then:
+            self.promises.append(Promise(evaluation.design, evaluation.then, evaluation.initial))
+        self.chosen += not evaluation.initial
+
+    def _promise_again(self, evaluation: Evaluation) -> None:
+        """The part of a bundle that was given back is asked with the rest of it."""
+        is_part = evaluation.then or (not evaluation.initial and evaluation.number not in self.scored)
+        if not is_part or evaluation.number in self.answered:
+            return
+        kept = next((p for p in self.promises if p.design == evaluation.design), None)
+        others = () if kept is None else tuple(n for n in kept.objectives if n != evaluation.objective)
+        self.promises = [p for p in self.promises if p is not kept]
+        self.promises.append(Promise(evaluation.design, (evaluation.objective, *others), evaluation.initial))
+
+    def _forgive(self) -> None:
+        """Begin to count failures anew; where an objective never gave a value, no design is to blame."""
+        self.failed_in_a_row.clear()
+        for purchase, ledger in zip(self.purchases, self._ledgers, strict=True):
+            if not self.told[purchase.objective]:
+                ledger.failures.clear()
+
+    def _is_open(self, promise: Promise) -> bool:
+        return not all(self.is_closed(self.purchase_of(name), promise.design) for name in promise.objectives)
+
+    def is_scored(self, evaluation: Evaluation) -> bool:
+        """Whether this next question was chosen by its score: no initial design, and not the rest of a bundle."""
+        return not evaluation.initial and all(promise.design != evaluation.design for promise in self.promises)
+
+    def is_answerable(self, evaluation: Evaluation) -> bool:
+        """Whether it was asked here and has no answer yet; one that was given back may still be answered, late."""
+        known = 0 <= evaluation.number < len(self.asked) and self.asked[evaluation.number] == evaluation
+        return known and evaluation.number not in self.answered
+
+    def check_agrees(self, design: Design, values: Mapping[str, float]) -> None:
+        """Refuse a second, different value of an exact objective."""
+        for j, objective in enumerate(self.objectives):
+            known = self.known(j).get(self._seen.objective_key(objective, design))
+            if objective.noisy or known is None or objective.name not in values:
+                continue
+            if objective.value(known) != values[objective.name]:
+                raise InvalidValueError(
+                    f"Objective {objective.name!r} of this design is {objective.value(known):g} already; "
+                    f"{values[objective.name]:g} given. Make the objective noisy if readings differ."
+                )
+
+    def _close(self, number: int) -> None:
+        """The evaluation is no longer pending."""
+        evaluation = self.pending.pop(number, None)
+        if evaluation is not None:
+            self._ledger(evaluation.objective).end(self._key(evaluation))
+            self.holders.pop(number, None)
+
+    def _lose(self, number: int, cost: float) -> None:
+        """Charge what a vanished worker is thought to have spent."""
+        holder = self.holders.get(number)
+        if holder is not None and cost > 0:
+            self._charge(number, cost)
+            self._lost[number, holder.worker] = cost
+
+    def _pay(self, number: int, worker: str, cost: float) -> None:
+        """Charge what an attempt cost, instead of what it was thought to have cost while its worker was missing."""
+        self._charge(number, cost - self._lost.pop((number, worker), 0.0))
+        self.free_in_a_row = 0 if cost > 0 else self.free_in_a_row + 1
+
+    def _charge(self, number: int, cost: float) -> None:
+        self.spent += cost
+        self.charges.append(Charge(len(self.events), self.asked[number].objective, cost))
+
+    def _answer(self, event: Told | Failed) -> Evaluation | None:
+        """The evaluation that is answered and its cost paid; None if it was answered before."""
+        if event.number in self.answered:
+            return None
+        self._close(event.number)
+        self.answered[event.number] = event.worker
+        self._pay(event.number, event.worker, event.cost)
+        evaluation = self.asked[event.number]
+        self.timed[evaluation.objective] = event.timed
+        return evaluation
+
+    def _tell(self, event: Told) -> None:
+        evaluation = self._answer(event)
+        if evaluation is None:
+            return
+        row = self._seen.row(evaluation.design)
+        self._ledger(evaluation.objective).costs.append(row, event.cost)
+        self.told[evaluation.objective] += 1
+        self.failed_in_a_row[evaluation.objective] = 0
+        self._learn(evaluation.design, row, event.values)
+        self.measurements.append(Measurement(evaluation.design, event.values, event.cost, event.number))
+
+    def _fail(self, event: Failed) -> None:
+        evaluation = self._answer(event)
+        if evaluation is None:
+            return
+        ledger = self._ledger(evaluation.objective)
+        ledger.failures[self._key(evaluation)] += 1
+        if event.impossible:
+            ledger.impossible.add(self._key(evaluation))
+        self.failed_attempts[evaluation.objective] += 1
+        self.failed_in_a_row[evaluation.objective] += 1
+        self.last_reason[evaluation.objective] = event.reason
+
+    def _add(self, event: Added) -> None:
+        row = self._seen.row(event.design)
+        self._learn(event.design, row, event.values)
+        for p, purchase in enumerate(self.purchases):
+            if purchase.objective in event.costs:
+                self._ledgers[p].costs.append(row, event.costs[purchase.objective])
+        self.measurements.append(Measurement(event.design, event.values, None, None))
+
+    def _learn(self, design: Design, row: FloatArray, values: Mapping[str, float]) -> None:
+        """Add values to the data of their objectives; an exact objective keeps its first value of a key."""
+        keys = [self._seen.objective_key(objective, design) for objective in self.objectives]
+        for j, (objective, key) in enumerate(zip(self.objectives, keys, strict=True)):
+            if objective.name not in values:
+                continue
+            if key in self._losses[j].latest and not objective.noisy:
+                continue
+            self._losses[j].learn(key, row, objective.loss(values[objective.name]), len(self.events) + 1)
+        # What a purchase yields may become known piece by piece, as when results are brought in.
+        for p, purchase in enumerate(self.purchases):
+            if all(keys[j] in self._losses[j].latest for j in purchase.members):
+                self._ledgers[p].measured.add(self.key(p, design))
+
+
+def _keys(keys: Collection[int]) -> KeyArray:
+    return np.fromiter(keys, dtype=np.uint64, count=len(keys))

@@ -1,0 +1,93 @@
+"""What methods share whose score of a bundle is the sum of the scores of its quantities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import entr
+
+from flexibo._internal.arrays import BoolArray, FloatArray
+from flexibo.belief.belief import Belief
+from flexibo.pareto.dominance import non_dominated, strictly_dominated
+
+
+def bundled(scores: FloatArray, bundles: Sequence[Sequence[int]]) -> FloatArray:
+    """The sum of the scores over each bundle's columns.
+
+    Args:
+        scores: One score for each candidate and quantity, shape (m, n).
+        bundles: The quantities that are measured together.
+
+    Returns:
+        Shape (m, b).
+
+    >>> bundled(np.array([[1.0, 2.0, 4.0]]), ((0, 2), (1,))).tolist()
+    [[5.0, 2.0]]
+    """
+    return np.stack([scores[:, list(bundle)].sum(axis=1) for bundle in bundles], axis=1)
+
+
+def with_constraints(scores: FloatArray, belief: Belief) -> FloatArray:
+    """Scores of a method that knows of objectives only, with scores for the constraints.
+
+    Our rule, for no paper has one: a constraint is worth measuring where the objectives are, and where it is open
+    whether it holds. A quantity that is limited and not optimised scores the binary entropy of its probability of being
+    legal (in bits, at most 1) times the sum of the design's objective scores. A design whose objectives are all
+    known, so that they score nothing, and which no known legal design dominates, has the greatest such sum instead:
+    its constraints decide whether it belongs to the result. Columns of objectives stay as they are.
+
+    Args:
+        scores: Shape (m, n); only the columns of objectives are read.
+        belief: What is thought of the candidates.
+
+    Returns:
+        Shape (m, n).
+    """
+    pure = [j for j in np.flatnonzero(np.isfinite(belief.limits)).tolist() if j not in belief.optimised]
+    if not pure:
+        return scores
+    worth = scores[:, list(belief.optimised)].sum(axis=1)
+    worth = np.where(_undecided(belief), worth.max(initial=0.0), worth)
+    result = np.array(scores)
+    for j in pure:
+        result[:, j] = worth * _binary_entropy(belief, j)
+    return np.asarray(result)
+
+
+def _binary_entropy(belief: Belief, column: int) -> FloatArray:
+    """How open it is whether each design's quantity is legal (m,), in bits; 0 where it is known."""
+    p = belief.feasible([column])
+    return np.asarray((entr(p) + entr(1.0 - p)) / math.log(2.0))
+
+
+def _undecided(belief: Belief) -> BoolArray:
+    """The designs whose objectives are all known and not dominated by a known legal design (m,)."""
+    columns = list(belief.optimised)
+    result = np.asarray(belief.known[:, columns].all(axis=1))
+    result[result] = ~strictly_dominated(belief.mu[result][:, columns], belief.front())
+    return result
+
+
+def feasibility_scores(belief: Belief) -> FloatArray:
+    """The probability of feasibility (m, b), for each bundle with a constraint that is not known; 0 for the others.
+
+    This is what to measure while no feasible design is known and nothing else is worth measuring.
+    """
+    unknown = (belief.sigma > 0) & np.isfinite(belief.limits)
+    hopeless = ((belief.sigma == 0) & (belief.mu > belief.limits)).any(axis=1)
+    # However unlikely, what is not known to be violated may be feasible.
+    chance = np.where(hopeless, 0.0, np.maximum(belief.feasible(), np.finfo(float).tiny))
+    asks = np.stack([unknown[:, list(bundle)].any(axis=1) for bundle in belief.bundles], axis=1)
+    return np.where(asks, chance[:, None], 0.0)
+
+
+def unsure_members(belief: Belief, sure: float) -> BoolArray:
+    """The candidates (m,) that seem to be on the front of what was measured, and are feasible less than surely."""
+    chance = belief.feasible()
+    likely = np.flatnonzero(belief.known.any(axis=1) & (chance > 0.5))
+    members = likely[non_dominated(belief.mu[likely][:, list(belief.optimised)])]
+    unsure = np.zeros(len(chance), dtype=bool)
+    unsure[members[chance[members] < sure]] = True
+    return unsure

@@ -1,0 +1,71 @@
+"""Legal designs for a proposal: the nearest to one that is not legal, and fresh ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
+from flexibo.space import Designs, Space
+from flexibo.space.legality import legal
+from flexibo.space.neighbours import neighbours
+from flexibo.space.space import ENUMERATION_LIMIT
+
+DRAWS = 100_000
+"""A draw of fresh designs ends after so many draws, or 50 per design wanted, where a rule forbids most designs."""
+DRAWS_FOR_ONE = 1_000
+"""A design without a legal neighbour is replaced by a legal one among so many draws."""
+
+
+def distances(X: FloatArray, x: FloatArray) -> FloatArray:
+    """The squared distance (m,) of each row of X (m, d) to x (d,)."""
+    # Added column by column: ties, frequent among discrete options, are then the same on every machine.
+    result = np.zeros(len(X))
+    for column, value in zip(X.T, x, strict=True):
+        result += (column - value) ** 2
+    return result
+
+
+def nearest_legal(space: Space, designs: Designs, rng: np.random.Generator) -> tuple[Designs, IntArray]:
+    """The designs with those replaced that are not legal, and the positions of those for which there is a design.
+
+    In a pool it is the nearest member. Under a rule it is the nearest legal design that differs in one option, or else
+    a legal design drawn at random; a rule that forbids nearly everything may leave nothing.
+    """
+    allowed = legal(space, designs)
+    kept = np.ones(len(designs), dtype=np.bool_)
+    codes = designs.codes.copy()
+    for i in np.flatnonzero(~allowed).tolist():
+        around = designs[[i]]
+        near = _near(space, around, rng)
+        kept[i] = len(near) > 0
+        if kept[i]:
+            away = distances(near.encoded(), around.encoded()[0])
+            codes[i] = near.codes[rng.choice(np.flatnonzero(away == away.min()))]
+    return Designs(space, codes[kept]), np.flatnonzero(kept)
+
+
+def _near(space: Space, design: Designs, rng: np.random.Generator) -> Designs:
+    """Legal designs near a single design that is not legal: a pool's members, or neighbours, or a random design."""
+    if space.pool is not None:
+        return space.pool
+    near = neighbours(space, design, rng, steps=1, draws=4)
+    return near if len(near) else space.sample(1, rng, draws=DRAWS_FOR_ONE)
+
+
+def fresh(space: Space, seen: Collection[int], count: int, rng: np.random.Generator) -> Designs:
+    """Up to `count` random legal designs whose keys are not in `seen`; none only if none is left or can be found."""
+    # A draw gives distinct designs, so this many hold `count` that are new, if there are so many.
+    wanted = len(seen) + count
+    drawn = space.sample(wanted, rng, draws=max(DRAWS, 50 * wanted))
+    left = drawn[is_new(drawn, seen)][:count]
+    if not len(left) and space.size <= ENUMERATION_LIMIT:
+        every = space.enumerate()
+        left = every[rng.permutation(np.flatnonzero(is_new(every, seen)))[:count]]
+    return left
+
+
+def is_new(designs: Designs, seen: Collection[int]) -> BoolArray:
+    """Whether the key of each design (m,) is not in `seen`."""
+    return np.fromiter((key not in seen for key in designs.keys().tolist()), dtype=np.bool_, count=len(designs))

@@ -1,0 +1,9 @@
+"""The core loop: believe, score, choose. Same history, same question.
+
+It imports methods, belief and what lies below, and nothing that measures or stores.
+"""
+
+from flexibo.optimizer.optimizer import Optimizer, Stop
+from flexibo.optimizer.predictor import Predictor
+
+__all__ = ["Optimizer", "Predictor", "Stop"]

@@ -1,0 +1,221 @@
+"""From a history to a belief: candidates, models, prices, and what a method keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from flexibo._internal.arrays import FloatArray
+from flexibo._internal.threads import single_thread
+from flexibo.belief.belief import ALL_AT_ONCE, Belief, Predictions, exploration, no_predictions, offers, predictions
+from flexibo.belief.budget import designs_left
+from flexibo.belief.candidates import candidates, fixed_candidates
+from flexibo.belief.costs import CostCallable, Costs
+from flexibo.belief.failures import LIKELY, chance_of_success, possible
+from flexibo.history import History
+from flexibo.methods.replay import Kept
+from flexibo.methods.table import Method
+from flexibo.pareto import Region, non_dominated, pareto_region
+from flexibo.pareto.region import alive_and_fronts, checked_goals
+from flexibo.space import Design, Designs
+from flexibo.surrogates import Refits, Surrogate, joint
+from flexibo.surrogates.table import SurrogateChoice, find_surrogate
+
+CERTIFIED = "certified_error"
+"""The stop rule of studies that end when their front is certified."""
+
+
+class Predictor:
+    """What a method thinks of candidates, given a history. Same history, same belief.
+
+    Args:
+        method: Says which models, candidates and boxes it needs.
+        initial: The designs that are measured first.
+        seed: Decides every draw.
+        m: How many candidates are drawn for each question.
+        delta: The paper's confidence parameter.
+        surrogate: Replaces the method's own.
+        cost: Replaces the method's own.
+    """
+
+    def __init__(
+        self,
+        method: Method,
+        initial: Sequence[Design],
+        *,
+        seed: int,
+        m: int,
+        delta: float,
+        surrogate: str | Surrogate | SurrogateChoice | None = None,
+        cost: str | CostCallable | None = None,
+    ) -> None:
+        self.method = method
+        self.initial = tuple(initial)
+        self.seed = seed
+        self.m = m
+        self.delta = delta
+        self.costs = Costs(method.cost if cost is None else cost, seed=seed)
+        self.surrogate = find_surrogate(method.surrogate if surrogate is None else surrogate)
+        if method.draws:
+            joint(self.surrogate.settings)  # before anything is paid for
+        self._models: dict[int, Refits] = {}
+        self._kept = Kept(method.step, self._belief_in_pool) if method.step is not None else None
+
+    def belief(self, history: History, rng: np.random.Generator, *, likely: bool = False) -> Belief:
+        """What the method scores: the belief in its candidates.
+
+        Args:
+            history: What happened so far; every objective has a value.
+            rng: Source of the draw.
+            likely: Whether to leave out what probably cannot be measured, if there is anything else. A pool that is
+                the same at every question stays whole.
+        """
+        if self._kept is not None:
+            belief = self._belief_in_pool(history)
+            return replace(belief, kept=self._kept.after(history, belief))
+        belief = self.believe(history, _possible(history, self._candidates(history, rng), likely=likely))
+        if not self.method.region:
+            return belief
+        region = _region(belief)
+        if region.optimistic_volume <= 0.0:
+            # Nothing seems to beat the reference. The way there leads over what is best so far, whatever that is worth.
+            belief = replace(belief, reference=np.maximum(belief.reference, _worst(history)))
+            region = _region(belief)
+        if region.is_gone and CERTIFIED in (history.stop or {}):
+            # Nothing is left to learn by the boxes that say where to look. Whoever wants to be certain looks further.
+            beta = sure_beta(history, len(belief.designs), self.delta)
+            belief = replace(self.believe(history, belief.designs, beta=beta), reference=belief.reference)
+            region = _region(belief)
+        return replace(belief, region=region)
+
+    def reference(self, history: History) -> FloatArray:
+        """The reference point (k,): fixed before, or the worst measurement so far plus 10 % of the range."""
+        if history.reference is not None:
+            return np.array(history.reference)
+        return _worst(history)
+
+    def estimates(self, history: History) -> Predictions:
+        """What is thought of every design in the history, as far as it is not measured."""
+        with single_thread():
+            found = predictions(history, history.designs, self.models(history), pin_pending=False)
+        return replace(found, usable=chance_of_success(history, history.designs) >= LIKELY)
+
+    def pool(self, history: History, m: int | None = None) -> Designs:
+        """The candidates that the next question looks at first, the designs of the history at their head.
+
+        Args:
+            history: What happened so far; every objective has a value.
+            m: Draw so many; by default as many as the question does. Of a space with at most m designs, it is all.
+        """
+        return self._candidates(history, np.random.default_rng((self.seed, 2, len(history.asked), 0)), m)
+
+    def corners(self, history: History) -> tuple[FloatArray, FloatArray]:
+        """The optimistic and the pessimistic front (f, k each) that the next question would look at."""
+        with single_thread():
+            designs = _possible(history, self.pool(history))
+            boxes = predictions(history, designs, self.models(history), beta=self._beta(history, len(designs)))
+        columns = list(history.optimised)
+        # Without the volumes: nobody asked for them, and with many objectives they take longer than all the rest.
+        goals = checked_goals(boxes.lower, boxes.upper, self.reference(history), columns, history.limits)
+        _, optimistic, pessimistic = alive_and_fronts(goals.corners(boxes.lower), goals.corners(boxes.upper))
+        return boxes.lower[optimistic][:, columns], boxes.upper[pessimistic][:, columns]
+
+    def believe(
+        self, history: History, designs: Designs, *, pin_pending: bool = True, beta: float | None = None
+    ) -> Belief:
+        """Means, deviations, prices and what may be asked, for these candidates; beta is the method's unless given."""
+        bundles, prices, thetas, is_open = offers(history, designs, self.costs, coupled=self.method.coupled)
+        if self.method.models:
+            square = self._beta(history, len(designs)) if beta is None else beta
+            boxes = predictions(
+                history, designs, self.models(history), beta=square, pin_pending=pin_pending, sure=beta is not None
+            )
+        else:
+            boxes = no_predictions(history, designs)
+        return Belief(
+            designs=designs,
+            mu=boxes.mu,
+            sigma=boxes.sigma,
+            lower=boxes.lower,
+            upper=boxes.upper,
+            keys=boxes.keys,
+            known=boxes.known,
+            optimised=history.optimised,
+            limits=history.limits,
+            reference=self.reference(history),
+            tolerances=self._tolerances(history),
+            left=designs_left(history, self.costs),
+            bundles=bundles,
+            prices=prices,
+            thetas=thetas,
+            open=is_open,
+            joints=boxes.joints,
+            legal=boxes.legal,
+        )
+
+    def models(self, history: History) -> list[Refits]:
+        """The surrogates of the objectives, made on first use."""
+        choice = self.surrogate
+        for j, objective in enumerate(history.objectives):
+            self._models.setdefault(j, Refits(choice.of(objective), seed=(self.seed, 1, j), growth=choice.growth))
+        return [self._models[j] for j in range(len(history.objectives))]
+
+    def _belief_in_pool(self, history: History) -> Belief:
+        """The belief in the candidates that are the same at every question of the study.
+
+        Nothing is pinned to a mean: what is kept would hold a value that nobody measured.
+        """
+        pool = fixed_candidates(history.space, self.m, self.initial, np.random.default_rng((self.seed, 5)))
+        return self.believe(history, pool, pin_pending=False)
+
+    def _candidates(self, history: History, rng: np.random.Generator, m: int | None = None) -> Designs:
+        known, count = history.designs, self.m if m is None else m
+        parents = None
+        if self.method.neighbours and history.space.size > count:
+            boxes = predictions(history, known, self.models(history))
+            feasible = boxes.legal.prod(axis=1)
+            feasible = np.where(possible(history, known), feasible, -1.0)
+            likely = feasible >= min(0.5, max(0.0, float(feasible.max())))
+            parents = known[likely][non_dominated(boxes.mu[likely][:, list(history.optimised)])]
+        return candidates(history.space, count, known, rng, parents=parents, steps=self.method.steps)
+
+    def _tolerances(self, history: History) -> FloatArray:
+        """What does not matter (n,): as the objectives say, or 1 % of the range of the first measurements."""
+        given = [objective.tolerance for objective in history.objectives]
+        spans = [_span(history.data(j)[1][: max(2, len(self.initial))]) for j in range(len(given))]
+        return np.array([0.01 * span if own is None else own for own, span in zip(given, spans, strict=True)])
+
+    def _beta(self, history: History, m: int) -> float:
+        t = max(1, len(self.initial) + history.chosen)
+        return exploration(len(history.objectives), m, t, self.delta, factor=self.method.confidence)
+
+
+def sure_beta(history: History, m: int, delta: float) -> float:
+    """The beta with which the boxes of m candidates all hold at once, at every state of knowledge of a study.
+
+    So t counts the answers that the models have learned from: each state has its own.
+    """
+    return exploration(len(history.objectives), m, len(history.measurements), delta, factor=ALL_AT_ONCE)
+
+
+def _possible(history: History, designs: Designs, *, likely: bool = False) -> Designs:
+    """The designs that lack nothing that failed for good, nor `likely` would; all of them if there are no others."""
+    found = chance_of_success(history, designs) >= LIKELY if likely else possible(history, designs)
+    return designs[found] if found.any() else designs
+
+
+def _region(belief: Belief) -> Region:
+    return pareto_region(belief.lower, belief.upper, belief.reference, optimised=belief.optimised, limits=belief.limits)
+
+
+def _worst(history: History) -> FloatArray:
+    """The worst measurements (k,) of the optimised objectives, plus 10 % of the range."""
+    losses = [history.data(j)[1] for j in history.optimised]
+    return np.array([float(y.max()) + 0.1 * _span(y) for y in losses])
+
+
+def _span(y: FloatArray) -> float:
+    """The range of the losses y (s,), or what stands in for it where they are all equal."""
+    return float(np.ptp(y)) or abs(float(y.max())) or 1.0

@@ -1,0 +1,154 @@
+"""The certificate of a front: how much of the best hypervolume its designs miss at most.
+
+Let every loss lie within its box (`flexibo.results.confidence` says when). No candidate is better than its best corner,
+so the best front of the candidates is worth at most HV(F_opt), the hypervolume of the best corners. No reported design is
+worse than its worst corner, so the reported designs are worth at least HV(their worst corners). Then they miss
+
+    HV(best front) - HV(reported) <= HV(F_opt) - HV(worst corners) = gap,
+
+and as a share of the best front's hypervolume at most gap / HV(F_opt), which is never above 1. Under
+constraints the best corners are those of possibly feasible candidates, the worst corners those of surely feasible ones,
+and reported designs that break a constraint count for nothing.
+
+All of this is about the candidates. Only where they are all designs of the space is it about the space.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo._internal.checks import checked_delta, whole_number
+from flexibo._internal.numbers import figure
+from flexibo.belief.reported import reported
+from flexibo.history import History
+from flexibo.optimizer.predictor import Predictor
+from flexibo.pareto import hypervolume
+from flexibo.results.confidence import Confidence, confidence
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What the designs of a front miss at most. Print it: it says so in words, and on which conditions.
+
+    Attributes:
+        gap: The bound on the hypervolume that they miss, in units of the objectives.
+        relative: The same as a share of the best front's hypervolume, between 0 and 1; 1 says nothing.
+        optimistic_volume: The hypervolume of the best corners: no front of the candidates is worth more.
+        reported_volume: The hypervolume of the reported designs' worst corners: they are worth no less.
+        delta: The probability that it fails, whenever and however often it is asked for in a study.
+        beta: The square of the boxes' half width in deviations.
+        t: How many answers the models have learned from.
+        candidates: Over how many designs it holds.
+        whole_space: Whether these are all designs of the space.
+        designs: How many designs are reported.
+        constrained: Whether there are constraints.
+        pending: How many evaluations were asked and not answered; they count as unknown.
+    """
+
+    gap: float
+    relative: float
+    optimistic_volume: float
+    reported_volume: float
+    delta: float
+    beta: float
+    t: int
+    candidates: int
+    whole_space: bool
+    designs: int
+    constrained: bool
+    pending: int
+
+    def __str__(self) -> str:
+        return " ".join(self.sentences())
+
+    def sentences(self) -> list[str]:
+        """What it says, and on which conditions."""
+        who = "the design of the front misses" if self.designs == 1 else f"the {self.designs} designs of the front miss"
+        where = f"all {self.candidates:,} designs" if self.whole_space else f"{self.candidates:,} candidates"
+        if not self.optimistic_volume > 0:
+            better = "be feasible and better" if self.constrained else "be better"
+            said = [f"Nothing is certified: none of {where} may {better} than the reference point."]
+        else:
+            said = [
+                f"With a probability of {percent(1.0 - self.delta, up=False)}, if the models are right, {who} at most "
+                f"{percent(self.relative)} of the hypervolume of the best front among {where} "
+                f"({figure(self.gap)} of at most {figure(self.optimistic_volume)})."
+            ]
+        if self.constrained:
+            said.append("A design of the front that may break a constraint counts for nothing.")
+        if not self.whole_space:
+            said.append("The candidates are a draw: better designs may lie outside.")
+        return said
+
+    def to_dict(self) -> dict[str, Any]:
+        """The certificate, ready for JSON; ``words`` says what it means."""
+        return {**asdict(self), "words": str(self)}
+
+
+def percent(share: float, *, up: bool = True) -> str:
+    """A share in per cent with three digits: a bound is rounded up, and what is promised of it down.
+
+    Digits are those of what is missing to 100 % where that is less, so that only 1 is printed as 100 %.
+
+    >>> percent(0.95), percent(0.08341), percent(1.0), percent(0.0)
+    ('95 %', '8.35 %', '100 %', '0 %')
+    >>> percent(0.9999, up=False), percent(0.96667, up=False), percent(0.9999997)
+    ('99.99 %', '96.6 %', '99.99997 %')
+    """
+    if not 0.0 < share < 1.0:
+        return f"{100.0 * share:g} %"
+    digits = max(2 - math.floor(math.log10(100.0 * share)), -math.floor(math.log10(100.0 * (1.0 - share)) + 1e-9))
+    step = 10.0**-digits
+    steps = math.ceil(100.0 * share / step - 1e-6) if up else math.floor(100.0 * share / step + 1e-6)
+    return f"{steps * step:.{max(0, digits)}f}".rstrip("0").rstrip(".") + " %"
+
+
+def certificate(
+    predictor: Predictor, history: History, *, delta: float | None = None, candidates: int | None = None
+) -> Certificate:
+    """The certificate of the front that a study reports. Same history, same certificate.
+
+    Args:
+        predictor: What thinks of designs.
+        history: What happened so far; every objective has a value.
+        delta: The probability that it fails; the study's own unless given.
+        candidates: Over how many designs, beside those of the history; by default as many as a question looks at.
+    """
+    checked = checked_delta(predictor.delta if delta is None else delta)
+    m = None if candidates is None else whole_number("candidates", candidates, least=1)
+    sure = confidence(predictor, history, delta=checked, m=m)
+    front = reported(history, predictor.estimates(history), complete=False)
+    optimistic, pessimistic = volumes(sure, front, predictor.reference(history))
+    # Volumes of huge losses can be too large for a number; nothing is certified of them.
+    gap = optimistic - pessimistic if math.isfinite(optimistic) else math.inf
+    return Certificate(
+        gap=gap,
+        relative=gap / optimistic if 0 < optimistic < math.inf else 1.0,
+        optimistic_volume=optimistic,
+        reported_volume=pessimistic,
+        delta=checked,
+        beta=sure.beta,
+        t=sure.t,
+        candidates=len(sure.best),
+        whole_space=sure.whole,
+        designs=len(front),
+        constrained=bool(np.isfinite(history.limits).any()),
+        pending=len(history.pending),
+    )
+
+
+def volumes(sure: Confidence, front: IntArray, reference: FloatArray) -> tuple[float, float]:
+    """What the best front of the candidates is worth at most, and what some of them are worth at least.
+
+    Args:
+        sure: The boxes of the candidates.
+        front: The places of those that are reported (f,).
+        reference: The reference point of the volumes, shape (k,).
+    """
+    optimistic = hypervolume(sure.best, reference)
+    return optimistic, min(hypervolume(sure.worst[front], reference), optimistic)

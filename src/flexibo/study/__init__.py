@@ -1,0 +1,8 @@
+"""Study: ask, tell, run, resume, front. Here the mind meets the world.
+
+It imports the optimizer, results, storage and executors. What starts with an underscore is nobody else's business.
+"""
+
+from flexibo.study.study import Study
+
+__all__ = ["Study"]

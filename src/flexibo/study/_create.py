@@ -1,0 +1,102 @@
+"""Beginning a study, or going on with the one that is stored: its settings and what chooses its questions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from flexibo.belief.costs import TRANSFORMS, CostCallable
+from flexibo.errors import InvalidValueError
+from flexibo.history import History
+from flexibo.history.events import BudgetSet, Created, Event, ReferenceFixed, event_to_dict
+from flexibo.methods.table import Method
+from flexibo.optimizer import Optimizer
+from flexibo.optimizer.predictor import Predictor
+from flexibo.study.log import EventLog
+from flexibo.study.settings import Settings, check_budget_covers_initial, check_same_space, stored_choice
+from flexibo.surrogates import Surrogate
+from flexibo.surrogates.table import SURROGATES
+
+Settle: TypeAlias = Callable[[Mapping[str, Any]], Settings]
+"""From what is stored, if anything is, to the settings that the user's arguments mean."""
+
+logger = logging.getLogger(__name__)
+
+
+def optimizer_of(
+    method: Method, settings: Settings, *, surrogate: str | Surrogate | None, cost: str | CostCallable | None
+) -> Optimizer:
+    """What chooses the questions of a study with these settings.
+
+    Args:
+        method: The method.
+        settings: What the study was created with.
+        surrogate: The surrogate that was given, for what cannot be stored.
+        cost: The cost function that was given, likewise.
+    """
+    predictor = Predictor(
+        method,
+        settings.initial_designs,
+        seed=settings.seed,
+        m=settings.candidates,
+        delta=settings.delta,
+        surrogate=stored_choice("surrogate", surrogate, settings.surrogate, SURROGATES),
+        cost=stored_choice("cost", cost, settings.cost, TRANSFORMS),
+    )
+    return Optimizer(predictor, n_given=settings.n_given)
+
+
+def founded(
+    log: EventLog,
+    settle: Settle,
+    choose: Callable[[Settings], Optimizer],
+    *,
+    name: str,
+    budget: float | None,
+    origin: Mapping[str, Any],
+) -> tuple[Settings, Optimizer]:
+    """Go on with the study that is stored, or begin it: the settings that hold, and what chooses.
+
+    Another process may begin the same study at this moment: what it has chosen, such as the seed, holds for both.
+    """
+    stored = log.unread()
+    if stored:
+        check_same_space(log.history.space, stored[0]["settings"], name)  # or its designs would be misunderstood
+    settings = settle(stored[0]["settings"] if stored else {})
+    optimizer = choose(settings)
+    is_new = not stored
+    if is_new:
+        check_budget_covers_initial(budget, settings, [purchase.objective for purchase in log.history.purchases])
+        first = (Created(settings.to_dict(), origin), BudgetSet(budget))
+        stored = log.begun([event_to_dict(event) for event in first])
+        if settings.to_dict() != stored[0]["settings"]:
+            check_same_space(log.history.space, stored[0]["settings"], name)
+            settings = settle(stored[0]["settings"])
+            optimizer = choose(settings)
+    settings.check_against(stored[0]["settings"], name)
+    log.learn(stored, news=is_new)
+    return settings, optimizer
+
+
+def raised_budget(history: History, budget: float | None, *, name: str) -> list[Event]:
+    """Take the budget that was given when the study was opened, unless a larger one is stored."""
+    stored = history.budget
+    if budget is None or budget == stored:
+        return []
+    if stored is None or budget > stored:
+        return [BudgetSet(budget)]
+    logger.warning("Study %r has the larger budget of %g, which stays; set its budget to lower it.", name, stored)
+    return []
+
+
+def fixed_reference(history: History, reference: Mapping[str, float], *, name: str) -> list[Event]:
+    """Fix the reference point that was given, or refuse it where another one is stored."""
+    stored = history.reference_values()
+    if stored is None:
+        return [ReferenceFixed(reference)]
+    if stored != reference:
+        raise InvalidValueError(
+            f"The stored study {name!r} has the reference {stored}; {reference} given. A reference point is fixed once."
+        )
+    return []

@@ -1,0 +1,303 @@
+"""Events as they are read, checked before anything follows from them: a log may be damaged, or edited by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+from flexibo.errors import FlexiBOError, InvalidValueError
+from flexibo.history import History
+from flexibo.history.events import (
+    EVENTS,
+    Added,
+    Asked,
+    Evaluation,
+    Event,
+    Failed,
+    ReferenceFixed,
+    Reissued,
+    Released,
+    RunnerUp,
+    Spent,
+    StopSet,
+    Told,
+    event_from_dict,
+)
+from flexibo.objectives import LARGEST, Objective
+from flexibo.space import Space
+from flexibo.storage.base import StorageError
+from flexibo.study.settings import Settings
+from flexibo.study.stop_rules import stop_rules
+
+DAMAGE = (FlexiBOError, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, OverflowError)
+"""What a damaged event raises somewhere on its way into a history."""
+
+
+class EventCheck:
+    """Makes events of what was read, and refuses one that cannot follow the ones before it.
+
+    Args:
+        history: What happened before. It may learn the checked events at once, or later, all of them together.
+    """
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._names = frozenset(history.names)
+        self._leads = frozenset(purchase.objective for purchase in history.purchases)
+        self._before = self._asked = len(history.asked)
+        self._closed: set[int] = set()
+        self._has_begun = bool(history.events)
+
+    def event(self, content: Mapping[str, Any]) -> Event:
+        """The event in `content`; what is wrong with it is raised as one of `DAMAGE`."""
+        if not isinstance(content, dict):
+            raise InvalidValueError("it is no JSON object.")
+        kind = content.get("event")
+        if kind == "created" and self._has_begun:
+            raise InvalidValueError("a study is created once.")
+        if isinstance(kind, str) and kind in _KINDS:  # otherwise the next line says what is wrong
+            _check_fields(content, kind)
+        event = event_from_dict(content, self._history.space)
+        self._check(event)
+        self._has_begun = True
+        return event
+
+    def _check(self, event: Event) -> None:
+        match event:
+            case Asked(evaluation):
+                self._check_question(evaluation)
+                self._asked += 1
+            case Told() | Failed() | Released() | Reissued() | Spent():
+                self._check_answer(event)
+            case Added():
+                self._check_names(event.values)
+                self._check_names(event.costs)
+            case ReferenceFixed():
+                self._check_names(event.values)
+                for j in self._history.optimised:
+                    if self._history.names[j] not in event.values:
+                        raise InvalidValueError(f"it has no value of {self._history.names[j]!r}.")
+            case StopSet():
+                stop_rules(event.rules)
+            case _:
+                pass
+
+    def _check_question(self, question: Evaluation) -> None:
+        if question.number != self._asked:
+            raise InvalidValueError(f"evaluation {question.number} does not follow {self._asked - 1}.")
+        if question.objective not in self._leads or not self._leads.issuperset(question.then):
+            name = next(name for name in (question.objective, *question.then) if name not in self._leads)
+            raise InvalidValueError(f"{name!r} is no objective that can be asked for.")
+        if question.runner_up is not None and question.runner_up.objective not in self._leads:
+            raise InvalidValueError(f"{question.runner_up.objective!r} is no objective that can be asked for.")
+        if not question.yields or not self._names.issuperset(question.yields):
+            raise InvalidValueError(f"it yields {', '.join(question.yields) or 'nothing'}.")
+
+    def _check_answer(self, event: Told | Failed | Released | Reissued | Spent) -> None:
+        number = event.number
+        if number >= self._asked:
+            raise InvalidValueError(f"evaluation {number} was never asked.")
+        if isinstance(event, Told):
+            self._check_names(event.values)
+        if isinstance(event, Reissued | Released) and not self._is_pending(number):
+            raise InvalidValueError(f"evaluation {number} is not pending any more.")
+        if isinstance(event, Told | Failed | Released):
+            self._closed.add(number)
+
+    def _is_pending(self, number: int) -> bool:
+        return number not in self._closed and (number >= self._before or number in self._history.pending)
+
+    def _check_names(self, named: Mapping[str, float]) -> None:
+        if not self._names.issuperset(named):
+            unknown = next(name for name in named if name not in self._names)
+            raise InvalidValueError(f"there is no objective {unknown!r}.")
+
+
+def check_beginning(content: Mapping[str, Any]) -> None:
+    """Refuse a first event that no study begins with, by one of `DAMAGE`."""
+    if not isinstance(content, dict):
+        raise InvalidValueError("it is no JSON object.")
+    if content.get("event") != "created":
+        raise InvalidValueError("a study begins with the event 'created'.")
+    _check_fields(content, "created")
+    settings = content["settings"]
+    for name in Settings.__dataclass_fields__:
+        if name not in settings:
+            raise InvalidValueError(f"it has no setting {name!r}.")
+        if name in _SETTINGS and not _SETTINGS[name](settings[name]):
+            raise InvalidValueError(f"its setting {name!r} is {_short(settings[name])}.")
+    if settings["n_given"] > len(settings["initial_designs"]):
+        raise InvalidValueError(f"its setting 'n_given' is {settings['n_given']}, more than the initial designs.")
+
+
+def check_meaning(settings: Mapping[str, Any]) -> None:
+    """Refuse settings that are no space and no objectives, by one of `DAMAGE`."""
+    Space.from_dict(settings["space"], valid=_everything if settings["space"].get("has_rule") else None)
+    for objective in settings["objectives"]:
+        Objective.from_dict(objective)
+
+
+def damage(error: BaseException) -> str:
+    """What is wrong with an event that raised one of `DAMAGE`, as the rest of a sentence."""
+    if isinstance(error, FlexiBOError):
+        return str(error)
+    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
+        return "it is no JSON."
+    return f"it is no event of a study ({type(error).__name__}: {error})."
+
+
+def damaged_event(number: int, study: str, error: BaseException, remedy: str = "Restore a copy of it.") -> StorageError:
+    """The error for an event of a stored study that raised one of `DAMAGE`; `study` is words such as "study 'net'"."""
+    return StorageError(f"Event {number} of {study} is damaged: {damage(error)} {remedy}")
+
+
+def _check_fields(content: Mapping[str, Any], kind: str) -> None:
+    """Refuse a field that is missing, unknown or of a wrong type: some are used long after the event was read."""
+    needed, known = _KINDS[kind]
+    names = content.keys()
+    if not needed <= names:
+        raise InvalidValueError(f"it has no field {min(needed - names)!r}.")
+    if not names <= known:
+        raise InvalidValueError(
+            f"its field {min(names - known, key=str)!r} is unknown; it may come from a newer version of flexibo."
+        )
+    for name, value in content.items():
+        if name in _FIELDS and not _FIELDS[name](value):
+            raise InvalidValueError(f"its field {name!r} is {_short(value)}.")
+
+
+def _short(value: object, most: int = 80) -> str:
+    """A value for a message; who damaged a log may have put anything there."""
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):  # the second: a number of too many digits
+        return "too long to be shown"
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+def _everything(design: Mapping[str, Any]) -> bool:
+    return True
+
+
+def is_whole(value: object) -> bool:
+    """Whether it is a whole number, zero or more."""
+    return type(value) is int and value >= 0
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_number_or_none(value: object) -> bool:
+    return value is None or _is_number(value)
+
+
+def _is_price(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST
+
+
+def _is_budget(value: object) -> bool:
+    return value is None or (_is_price(value) and value != 0)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _are_numbers(value: object) -> bool:
+    return isinstance(value, dict) and all(_is_number(one) and abs(one) <= LARGEST for one in value.values())
+
+
+def _are_prices(value: object) -> bool:
+    return isinstance(value, dict) and all(map(_is_price, value.values()))
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _are_objects(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_object, value))
+
+
+def _are_named(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, dict) and _is_text(one.get("name")) for one in value)
+
+
+def _is_runner_up(value: object) -> bool:
+    if not isinstance(value, dict) or value.keys() != {f.name for f in fields(RunnerUp)}:
+        return False
+    return (
+        _is_object(value["design"])
+        and _is_text(value["objective"])
+        and _is_number(value["gain"])
+        and _is_price(value["cost"])
+    )
+
+
+_FIELDS: Mapping[str, Callable[[Any], bool]] = {
+    "time": _is_number,
+    "number": is_whole,
+    "attempt": is_whole,
+    "cost": _is_price,
+    "seconds": _is_price,
+    "budget": _is_budget,
+    "gain": _is_number_or_none,
+    "volume": _is_number_or_none,
+    "objective": _is_text,
+    "worker": _is_text,
+    "reason": _is_text,
+    "text": _is_text,
+    "why": _is_text,
+    "timed": _is_flag,
+    "impossible": _is_flag,
+    "initial": _is_flag,
+    "yields": _are_texts,
+    "then": _are_texts,
+    "design": _is_object,
+    "runner_up": _is_runner_up,
+    "values": _are_numbers,
+    "costs": _are_prices,
+    "settings": _is_object,
+    "origin": _is_object,
+    "rules": _is_object,
+}
+_SETTINGS: Mapping[str, Callable[[Any], bool]] = {
+    "space": lambda value: isinstance(value, dict) and _are_named(value.get("options")),
+    "objectives": _are_named,
+    "method": _is_text,
+    "seed": is_whole,
+    "initial_designs": _are_objects,
+    "n_given": is_whole,
+    "candidates": is_whole,
+    "delta": _is_number,
+    "cost": _is_text,
+    "surrogate": _is_text,
+}
+
+
+def _fields_of(kind: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The fields that an event of this kind must have, and those that it may have."""
+    if kind == "asked":
+        # Written from the first version on, whatever the dataclass has as defaults.
+        needed = {f.name for f in fields(Evaluation) if f.default is MISSING} | {"yields", "then"}
+        known = {f.name for f in fields(Evaluation)} | {"worker", "seconds"}
+    else:
+        own = fields(EVENTS[kind])
+        needed = {f.name for f in own if f.default is MISSING and f.default_factory is MISSING}
+        known = {f.name for f in own}
+    return frozenset(needed), frozenset(known | {"event", "time"})
+
+
+_KINDS = {kind: _fields_of(kind) for kind in EVENTS}

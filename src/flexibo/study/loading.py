@@ -1,0 +1,45 @@
+"""Finding a study in a storage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.storage import NoSuchStorageError, Storage, open_storage, shown_url, stored_studies
+from flexibo.study.event_checks import DAMAGE, check_beginning, check_meaning, damaged_event
+
+
+def stored_study(storage: str | Storage, name: str | None) -> tuple[Storage, str, Mapping[str, Any]]:
+    """A study that is there: its storage, its name and the settings it was created with.
+
+    Args:
+        storage: A database URL, or a storage that holds one study.
+        name: The study's name; None where there is only one.
+    """
+    if isinstance(storage, str):
+        name = _the_name(storage, name)
+        storage = open_storage(storage, name, create=False)
+    events = storage.read()
+    if not events:
+        raise NoSuchStorageError(f"The storage holds no study {name!r}; start one with Study(..., storage=...).")
+    name = name or "study"
+    try:
+        check_beginning(events[0])
+        check_meaning(events[0]["settings"])
+    except DAMAGE as error:
+        raise damaged_event(0, f"study {name!r}", error) from None
+    return storage, name, events[0]["settings"]
+
+
+def _the_name(url: str, name: str | None) -> str:
+    names = [study.name for study in stored_studies(url)]
+    if not names:
+        raise NoSuchStorageError(f"{shown_url(url)} holds no studies; start one with Study(..., storage=...).")
+    if name is None and len(names) == 1:
+        return names[0]
+    if name is None:
+        raise InvalidValueError(f"{shown_url(url)} holds several studies; name one of {', '.join(map(repr, names))}.")
+    if name not in names:
+        raise unknown_name("study", name, names)
+    return name

@@ -1,0 +1,317 @@
+"""Settings: what a study was created with. They are stored with it, and must agree when it is opened again."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from flexibo._internal.arrays import plain
+from flexibo._internal.checks import checked_delta, whole_number
+from flexibo.belief.candidates import initial_designs as drawn_designs
+from flexibo.belief.costs import CostCallable
+from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
+from flexibo.objectives import LARGEST, Objective
+from flexibo.space import Design, Space
+from flexibo.surrogates import Surrogate
+
+Choice = TypeVar("Choice")
+N_INITIAL = 10
+CANDIDATES = 1000
+DELTA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What decides the questions of a study, beside its history.
+
+    Attributes:
+        space: The design space.
+        objectives: The objectives.
+        method: Name of the method.
+        seed: Decides every draw.
+        initial_designs: Measured first, in all objectives.
+        n_given: How many of these the user gave; the others were drawn.
+        candidates: How many designs are drawn for each question.
+        delta: The paper's confidence parameter.
+        cost: Name of the cost function, "callable", or "" for the method's own.
+        surrogate: Name or description of the surrogate, or "" for the method's own.
+    """
+
+    space: Space
+    objectives: tuple[Objective, ...]
+    method: str
+    seed: int
+    initial_designs: tuple[Design, ...]
+    n_given: int
+    candidates: int
+    delta: float
+    cost: str
+    surrogate: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings, ready for JSON."""
+        return {
+            "space": self.space.to_dict(),
+            "objectives": [objective.to_dict() for objective in self.objectives],
+            "method": self.method,
+            "seed": self.seed,
+            "initial_designs": [dict(design) for design in self.initial_designs],
+            "n_given": self.n_given,
+            "candidates": self.candidates,
+            "delta": self.delta,
+            "cost": self.cost,
+            "surrogate": self.surrogate,
+        }
+
+    def check_against(self, stored: Mapping[str, Any], study: str) -> None:
+        """Refuse to go on with a stored study under other settings."""
+        for key, given in self.to_dict().items():
+            before = stored.get(key)
+            if key == "objectives":
+                before, given = _what_matters(before or []), _what_matters(given)
+            if given != before:
+                raise _other(key, before, given, study)
+
+
+def check_same_space(space: Space, stored: Mapping[str, Any], study: str) -> None:
+    """Refuse to read a stored study's designs as those of another space."""
+    given = space.to_dict()
+    if given != stored.get("space"):
+        raise _other("space", stored.get("space"), given, study)
+
+
+def _other(key: str, stored: Any, given: Any, study: str) -> InvalidValueError:
+    return InvalidValueError(
+        f"The stored study {study!r} was created with {_difference(key, stored, given)}. "
+        "Open it with the same settings, or choose another name."
+    )
+
+
+def _what_matters(objectives: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The objectives without what may change from one opening to the next: it decides no question."""
+    return [{k: v for k, v in one.items() if k not in ("timeout", "resources", "unit")} for one in objectives]
+
+
+def _difference(key: str, stored: Any, given: Any) -> str:
+    """What differs, in words."""
+    if key == "initial_designs":
+        return f"{len(stored)} other initial designs (n_initial, initial_designs)"
+    if key == "objectives":
+        names = [[objective["name"] for objective in part] for part in (stored, given)]
+        if names[0] != names[1]:
+            return f"other objectives ({', '.join(names[0])})"
+        pairs = zip(stored, given, strict=True)
+        changed = [f"{k} of {o['name']!r}" for o, n in pairs for k in dict.fromkeys([*o, *n]) if o.get(k) != n.get(k)]
+        return f"other properties of its objectives ({', '.join(changed[:3])})"
+    if key == "space":
+        old, new = ({option["name"]: option for option in part["options"]} for part in (stored, given))
+        differing = [name for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)]
+        return f"another space ({', '.join(differing[:3]) or 'its rule, conditions or pool'} differ)"
+    if key in ("cost", "surrogate"):
+        before = f"{key} {stored!r}" if stored else f"the method's own {key}"
+        now = repr(given) if given else "the method's own"
+        return f"{before}; {now} given"
+    return f"{key} {stored!r}; {given!r} given"
+
+
+def checked_settings(
+    space: Space,
+    objectives: tuple[Objective, ...],
+    stored: Mapping[str, Any],
+    *,
+    method: str,
+    seed: int | None,
+    n_initial: int | None,
+    initial_designs: Iterable[Mapping[str, Any]] | None,
+    candidates: int | None,
+    delta: float | None,
+    cost: str | CostCallable | None,
+    surrogate: str | Surrogate | None,
+) -> Settings:
+    """The settings that the arguments mean; what is None comes from the stored study, or is the default."""
+    if seed is None:
+        seed = stored.get("seed", secrets.randbelow(2**31))
+    seed = whole_number("seed", seed, least=0)
+    first, n_given = _initial(space, seed, n_initial, initial_designs)
+    if n_initial is None and initial_designs is None and stored:
+        first, n_given = _initial(space, seed, None, stored["initial_designs"])[0], stored["n_given"]
+    if candidates is None:
+        candidates = stored.get("candidates", CANDIDATES)
+    if delta is None:
+        delta = stored.get("delta", DELTA)
+    return Settings(
+        space=space,
+        objectives=objectives,
+        method=method,
+        seed=seed,
+        initial_designs=first,
+        n_given=n_given,
+        candidates=whole_number("candidates", candidates, least=1),
+        delta=checked_delta(delta),
+        cost=_name(cost) if cost is not None else stored.get("cost", ""),
+        surrogate=_name(surrogate) if surrogate is not None else stored.get("surrogate", ""),
+    )
+
+
+def _name(choice: object) -> str:
+    if isinstance(choice, str):
+        return choice
+    if callable(choice):
+        return "callable"
+    kind = type(choice)
+    # The default repr holds an address, which differs in the next process.
+    return f"{kind.__module__}.{kind.__qualname__}" if kind.__repr__ is object.__repr__ else repr(choice)
+
+
+def listed(designs: object) -> list[Mapping[str, Any]]:
+    """The initial designs as a list, which can be gone through again."""
+    if isinstance(designs, str | Mapping) or not isinstance(designs, Iterable):
+        raise InvalidTypeError(f"initial_designs is {designs!r}; give a list of mappings.")
+    return list(designs)
+
+
+def _initial(
+    space: Space, seed: int, n_initial: int | None, given: Iterable[Mapping[str, Any]] | None
+) -> tuple[tuple[Design, ...], int]:
+    """The given designs first, then drawn ones up to n_initial; and how many were given."""
+    first = () if given is None else tuple(dict.fromkeys(space.design(design) for design in given))
+    count = (N_INITIAL if given is None else max(1, len(first))) if n_initial is None else n_initial
+    count = whole_number("n_initial", count, least=1)
+    if count <= len(first):
+        return first, len(first)
+    drawn = [design for design in drawn_designs(space, count, seed) if design not in first]
+    return (*first, *drawn[: count - len(first)]), len(first)
+
+
+def checked_budget(budget: object) -> float | None:
+    """The budget as a positive float, or None for no limit."""
+    if budget is None:
+        return None
+    budget = plain(budget)
+    if isinstance(budget, bool) or not isinstance(budget, int | float):
+        raise InvalidTypeError(f"budget is {budget!r}; it must be a number, or None for no limit.")
+    if not 0 < budget <= LARGEST:
+        raise InvalidValueError(f"budget is {budget!r}; it must be above zero and finite, or None for no limit.")
+    return float(budget)
+
+
+def check_budget_covers_initial(budget: float | None, settings: Settings, leads: Sequence[str]) -> None:
+    """Refuse a budget that, by the objectives' own prior costs, cannot pay the initial designs."""
+    priors = [o.cost for o in settings.objectives if o.name in leads]
+    if budget is None or any(prior is None for prior in priors):
+        return
+    needed = len(settings.initial_designs) * sum(prior for prior in priors if prior is not None)
+    if needed > budget:
+        raise InvalidValueError(
+            f"budget is {budget:g}, but {len(settings.initial_designs)} initial designs are expected to cost "
+            f"{needed:g}; raise the budget or lower n_initial."
+        )
+
+
+def checked_cost(cost: object) -> float:
+    """The cost of an evaluation as a finite float, zero or more."""
+    try:
+        number = float(cost)  # type: ignore[arg-type]  # anything float() takes is a number here
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidTypeError(f"cost is {cost!r}; it must be a number, zero or more.") from None
+    if isinstance(cost, str) or not 0 <= number <= LARGEST:
+        raise InvalidValueError(f"cost is {cost!r}; it must be a number, zero or more.")
+    return number
+
+
+def checked_lease(lease: object) -> float:
+    """The lease as a float above zero."""
+    lease = plain(lease)
+    if isinstance(lease, bool) or not isinstance(lease, int | float) or not 0 < lease <= LARGEST:
+        raise InvalidValueError(f"lease is {lease!r}; it must be a number of seconds above zero.")
+    return float(lease)
+
+
+def checked_reference(
+    reference: Mapping[str, float] | Sequence[float], objectives: Sequence[Objective]
+) -> dict[str, float]:
+    """The reference point by objective, in the users' values."""
+    names = [objective.name for objective in objectives]
+    if not isinstance(reference, Mapping):
+        try:
+            values = list(reference)
+        except TypeError:
+            raise InvalidTypeError(
+                f"reference is {reference!r}; give a value for each of {', '.join(names)}."
+            ) from None
+        if len(values) != len(names):
+            raise InvalidValueError(f"reference has {len(values)} values; {len(names)} objectives need one each.")
+        reference = dict(zip(names, values, strict=True))
+    if set(reference) != set(names):
+        raise InvalidValueError(f"reference names {', '.join(map(str, reference))}; it must name {', '.join(names)}.")
+    point = {}
+    for objective in objectives:
+        try:
+            point[objective.name] = objective.checked_value(reference[objective.name])
+        except (InvalidTypeError, InvalidValueError):
+            raise InvalidValueError(
+                f"reference has {reference[objective.name]!r} for {objective.name!r}; it must be a finite number."
+            ) from None
+    return point
+
+
+def check_names(only: object, names: Collection[str]) -> None:
+    """Refuse what is no list of objectives."""
+    if isinstance(only, str) or not isinstance(only, Collection) or not only:
+        raise InvalidTypeError(f"only is {only!r}; give a list of objectives.")
+    for name in only:
+        if name not in names:
+            raise unknown_name("objective", name, names)
+
+
+def check_executor(executor: object, leads: Sequence[str]) -> None:
+    """Refuse what is no executor, and one whose slots are of objectives that are never asked for."""
+    able = all(hasattr(executor, name) for name in ("has_room", "submit", "is_busy", "finished"))
+    if not able or isinstance(executor, type):
+        raise InvalidTypeError(f"executor is {executor!r}; it must be an executor of flexibo.executors.")
+    for name in getattr(executor, "slots", ()):
+        if name not in leads:
+            raise unknown_name("objective in the executor's slots:", name, leads)
+
+
+def check_functions(functions: object, names: Sequence[str], leads: Sequence[str], *, some: bool) -> None:
+    """Refuse functions that do not fit the objectives: one callable for each that is asked for, and no others.
+
+    Args:
+        functions: What was given.
+        names: The objectives.
+        leads: Those that are asked for.
+        some: Whether functions of some of them are enough.
+    """
+    if not isinstance(functions, Mapping):
+        raise InvalidTypeError(f"run() was given {functions!r}; give a mapping from objective to function.")
+    for name in functions:
+        if name not in names:
+            raise unknown_name("objective", name, names)
+        if name not in leads:
+            raise InvalidValueError(
+                f"Objective {name!r} is measured with another, whose function returns both; "
+                f"give functions for {', '.join(leads)} only."
+            )
+    if some and not functions:
+        raise InvalidTypeError(f"run() was given no function; give those of some of {', '.join(leads)}.")
+    for name in leads:
+        if name not in functions:
+            if some:
+                continue
+            raise InvalidTypeError(
+                f"Objective {name!r} has no function; run() needs one for each of {', '.join(leads)}."
+            )
+        if not callable(functions[name]):
+            raise InvalidTypeError(f"The function of {name!r} is {functions[name]!r}; it must be callable.")
+
+
+def stored_choice(what: str, given: Choice | None, stored: str, known: Iterable[str]) -> Choice | str | None:
+    """What was given, or what the stored study was created with; what cannot be stored must be given again."""
+    if given is not None or not stored:
+        return given
+    if stored not in known:
+        raise InvalidTypeError(f"The stored study was created with a {what} of your own ({stored}); give it again.")
+    return stored

@@ -1,0 +1,168 @@
+"""When a study ends before its budget does."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+from flexibo._internal.arrays import plain
+from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
+from flexibo.history import History
+from flexibo.history.events import Evaluation
+
+Predicate: TypeAlias = Callable[[Any], object]
+"""Takes the study; returns True or a reason to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class MaxEvaluations:
+    """Stop after so many questions."""
+
+    limit: float
+
+    def reason(self, history: History, evaluation: Evaluation) -> str:
+        """Why to stop rather than ask this evaluation, or an empty string."""
+        others = len(history.asked) - (evaluation.number < len(history.asked))  # it may have been asked before
+        return f"{self.limit:g} evaluations were asked, the most allowed." if others >= self.limit else ""
+
+
+@dataclass(frozen=True, slots=True)
+class GainPerCost:
+    """Stop when the best evaluation gains less per unit of cost.
+
+    What a gain is depends on the method: for the default, the hypervolume that the evaluation is expected to add to the
+    reported front and a tenth of what it removes from the Pareto region; for the paper's methods, the latter alone.
+    """
+
+    limit: float
+
+    def reason(self, history: History, evaluation: Evaluation) -> str:
+        """Why to stop rather than ask this evaluation, or an empty string."""
+        if evaluation.gain is None or evaluation.cost <= 0 or evaluation.gain / evaluation.cost >= self.limit:
+            return ""
+        per_cost = evaluation.gain / evaluation.cost
+        return f"The best evaluation gains {per_cost:.3g} per unit of cost, less than {self.limit:g}."
+
+
+@dataclass(frozen=True, slots=True)
+class MaxSeconds:
+    """Stop after so much time on the wall, thinking included, since the study was opened."""
+
+    limit: float
+    clock: Callable[[], float] = time.monotonic
+    start: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "start", self.clock())
+
+    def reason(self, history: History, evaluation: Evaluation) -> str:
+        """Why to stop rather than ask this evaluation, or an empty string."""
+        elapsed = self.clock() - self.start
+        return f"{elapsed:.0f} s have passed; {self.limit:g} are allowed." if elapsed >= self.limit else ""
+
+
+@dataclass(frozen=True, slots=True)
+class CertifiedError:
+    """Stop when the study's certificate says that the front misses at most this share of the best hypervolume.
+
+    The certificate is that of `Study.certificate` with the study's own delta. It costs about as much thought as a
+    question, and holds whenever it is looked at, so that looking after every answer does not weaken it. A study with
+    this rule does not end because no Pareto region is left: it then looks at wider boxes, those of the certificate.
+    """
+
+    limit: float
+
+    def __post_init__(self) -> None:
+        if self.limit >= 1:
+            raise InvalidValueError(
+                f"Stop rule 'certified_error' has the limit {self.limit!r}; it must be below 1, as 0.05 for 5 %."
+            )
+
+    def reason(self, study: Certified, evaluation: Evaluation) -> str:
+        """Why to stop rather than ask this evaluation, or an empty string; initial designs are measured first."""
+        if evaluation.initial:
+            return ""
+        certificate = study.certificate()
+        if not certificate.relative <= self.limit:
+            return ""
+        return f"The front is certified to miss at most {100.0 * self.limit:.3g} %. {certificate}"
+
+
+class Certified(Protocol):
+    """What a rule needs of a study that has certificates."""
+
+    def certificate(self) -> Any:
+        """What its front misses at most, with the study's own delta."""
+        ...
+
+
+Limit: TypeAlias = MaxEvaluations | GainPerCost | MaxSeconds
+"""A rule that is quick, and looks at nothing but the history."""
+StopRule: TypeAlias = Limit | CertifiedError
+RULES: dict[str, type[StopRule]] = {
+    "max_evaluations": MaxEvaluations,
+    "gain_per_cost": GainPerCost,
+    "max_seconds": MaxSeconds,
+    "certified_error": CertifiedError,
+}
+
+
+def stop_rules(stop: object) -> tuple[StopRule | Predicate, ...]:
+    """The rules that ``Study(stop=...)`` means.
+
+    Args:
+        stop: None; a mapping of names in `RULES` to limits; a callable that takes the study and returns True or a
+            reason to stop; or a sequence of these.
+
+    >>> stop_rules({"max_evaluations": 100})
+    (MaxEvaluations(limit=100),)
+    """
+    if stop is None:
+        return ()
+    if isinstance(stop, Mapping):
+        return tuple(_named(name, limit) for name, limit in stop.items())
+    if callable(stop):
+        return (stop,)
+    if isinstance(stop, Sequence) and not isinstance(stop, str):
+        return tuple(rule for part in stop for rule in stop_rules(part))
+    raise InvalidTypeError(f"stop is {stop!r}; give a mapping such as {{'max_evaluations': 100}} or a callable.")
+
+
+def _named(name: str, limit: object) -> StopRule:
+    if name not in RULES:
+        raise unknown_name("stop rule", name, RULES)
+    limit = plain(limit)
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not math.isfinite(limit) or limit < 0:
+        raise InvalidValueError(f"Stop rule {name!r} has the limit {limit!r}; it must be a number, zero or more.")
+    return RULES[name](limit)
+
+
+def named_limits(rules: Sequence[StopRule | Predicate]) -> dict[str, float]:
+    """The rules that can be stored, by name; a callable stays with the process that gave it."""
+    names = {kind: name for name, kind in RULES.items()}
+    return {names[type(rule)]: rule.limit for rule in rules if isinstance(rule, StopRule)}
+
+
+def limit_reason(rules: Sequence[StopRule | Predicate], history: History, evaluation: Evaluation) -> str:
+    """The first quick rule's reason to stop rather than ask this evaluation, or an empty string."""
+    limits = (rule for rule in rules if isinstance(rule, Limit))
+    return next((reason for rule in limits if (reason := rule.reason(history, evaluation))), "")
+
+
+def stop_reason(
+    rules: Sequence[StopRule | Predicate], study: Certified, history: History, evaluation: Evaluation
+) -> str:
+    """The first rule's reason to stop rather than ask this evaluation, or an empty string."""
+    for rule in rules:
+        if isinstance(rule, Limit):
+            answer: object = rule.reason(history, evaluation)
+        elif isinstance(rule, CertifiedError):
+            answer = rule.reason(study, evaluation)
+        else:
+            answer = rule(study)
+        if answer:
+            return answer if isinstance(answer, str) else "The stop rule said so."
+    return ""

@@ -1,0 +1,67 @@
+"""The table of surrogates: every name that `Study(surrogate=...)` takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from flexibo.errors import InvalidTypeError, unknown_name
+from flexibo.objectives import Objective
+from flexibo.surrogates.averaged import Averaged
+from flexibo.surrogates.base import Surrogate
+from flexibo.surrogates.gaussian_process import PAPER_GP, GaussianProcess
+from flexibo.surrogates.random_forest import PAPER_RF
+from flexibo.surrogates.warp import Warped
+
+
+@dataclass(frozen=True, slots=True)
+class SurrogateChoice:
+    """A surrogate by name.
+
+    Attributes:
+        settings: The unfitted surrogate.
+        growth: By which factor its data grows between two refits.
+        exact: What models objectives that are measured without noise; None for the same.
+    """
+
+    settings: Surrogate
+    growth: float = 1.1
+    exact: Surrogate | None = None
+
+    def of(self, objective: Objective) -> Surrogate:
+        """The unfitted surrogate of an objective."""
+        return self.settings if objective.noisy or self.exact is None else self.exact
+
+
+SCATTERS = (0.2, 1.0)
+"""Options that matter about equally, and options of which some hardly matter."""
+
+
+def _average(noise: float | Literal["learned"]) -> Averaged:
+    """Plain and warped Gaussian processes, with options more and less of a kind, averaged by their evidence."""
+    processes = [GaussianProcess(noise=noise, scatter=scatter, restarts=0) for scatter in SCATTERS]
+    return Averaged((*processes, *(Warped(process) for process in processes)))
+
+
+SURROGATES: dict[str, SurrogateChoice] = {
+    "gp": SurrogateChoice(_average("learned"), exact=_average(1e-6)),
+    "gp-warped": SurrogateChoice(Warped(GaussianProcess())),
+    "gp-plain": SurrogateChoice(GaussianProcess(), exact=GaussianProcess(noise=1e-6)),
+    "gp-paper": SurrogateChoice(PAPER_GP),
+    "rf": SurrogateChoice(PAPER_RF, growth=1.0),
+}
+
+
+def find_surrogate(surrogate: str | Surrogate | SurrogateChoice) -> SurrogateChoice:
+    """The surrogate of this name, or the given one."""
+    if isinstance(surrogate, SurrogateChoice):
+        return surrogate
+    if not isinstance(surrogate, str):
+        if not callable(getattr(surrogate, "fit", None)):
+            raise InvalidTypeError(
+                f"surrogate is {surrogate!r}; give one of {', '.join(SURROGATES)} or an object with fit()."
+            )
+        return SurrogateChoice(surrogate)
+    if surrogate not in SURROGATES:
+        raise unknown_name("surrogate", surrogate, SURROGATES)
+    return SURROGATES[surrogate]
