@@ -24,7 +24,7 @@ from flexibo.errors import FlexiBOError
 Task = tuple[str, str, int]
 """Problem, method, seed."""
 
-WORLD = ("benchmarks", "cli", "executors", "hardware", "lines", "plots", "progress", "storage", "systems")
+WORLD = ("cli", "compare", "executors", "experiments", "hardware", "plots", "storage", "systems")
 """Parts of the package that do not decide what a method asks."""
 
 

@@ -1,8 +1,8 @@
 """The certificate of a front: how much of the best hypervolume its designs miss at most.
 
 Let every loss lie within its box (`flexibo.results.confidence` says when). No candidate is better than its best corner,
-so the best front of the candidates is worth at most HV(F_opt), the hypervolume of the best corners. No reported design is
-worse than its worst corner, so the reported designs are worth at least HV(their worst corners). Then they miss
+so the best front of the candidates is worth at most HV(F_opt), the hypervolume of the best corners. No reported design
+is worse than its worst corner, so the reported designs are worth at least HV(their worst corners). Then they miss
 
     HV(best front) - HV(reported) <= HV(F_opt) - HV(worst corners) = gap,
 

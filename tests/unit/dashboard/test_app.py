@@ -1,0 +1,339 @@
+"""What the dashboard answers: facts and pictures of hostile studies, and refusals of hostile requests."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from tests.unit.dashboard.asgi_client import Client
+
+from flexibo import Objective, Study
+from flexibo.dashboard.app import Dashboard, dashboard_app
+from flexibo.dashboard.files import OWN, page, page_files
+from flexibo.dashboard.following import Follower
+from flexibo.dashboard.guard import LOOPBACK_NAMES, Access
+from flexibo.dashboard.sending import Body, json_bytes
+from flexibo.dashboard.watching import Watch
+
+HARM = "<img src=x onerror=alert(1)>"
+FORMULA = "=HYPERLINK(1)"
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/study.db"
+
+
+@pytest.fixture
+def client(url: str) -> Iterator[Client]:
+    app, dashboard = dashboard_app([url], Access(None, LOOPBACK_NAMES))
+    yield Client(app)
+    dashboard.watch.close()
+
+
+def hostile(url: str) -> None:
+    """A study whose every text is hostile."""
+    study = Study(
+        {HARM: [FORMULA, HARM, "@plain"], "x": (0.0, 1.0)},
+        [Objective(HARM, unit="<script>"), "b"],
+        name=f'"/../{HARM}é;.csv',
+        budget=40,
+        stop={"max_evaluations": 40},
+        seed=0,
+        n_initial=3,
+        storage=url,
+    )
+
+    def failing(design: Any) -> float:
+        if design["x"] > 0.5:
+            raise RuntimeError(f"{HARM}\n\x1b[2J")
+        return float(design["x"])
+
+    study.run({HARM: failing, "b": lambda design: (1 - design["x"], 1.0)}, progress=False)
+    study.note(f"{FORMULA} {HARM}")
+
+
+def only_study(client: Client) -> dict[str, Any]:
+    (study,) = client.get("/api/studies").json()["studies"]
+    return dict(study)
+
+
+def facts_of(client: Client) -> dict[str, Any]:
+    """The facts of the only study, once it is read."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        facts = dict(client.get(f"/api/studies/{only_study(client)['id']}").json())
+        if "overview" in facts and facts["state"] != "reading":
+            return facts
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def picture_of(client: Client, path: str) -> dict[str, Any]:
+    end = time.monotonic() + PATIENCE
+    while (response := client.get(path)).status_code == 204 or response.headers["x-flexibo-version"] == "measured":
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    assert response.status_code == 200
+    return dict(response.json())
+
+
+def test_hostile_texts_are_sent_as_json_and_change_no_address(url: str, client: Client) -> None:
+    hostile(url)
+    facts = facts_of(client)
+    assert HARM in facts["name"]
+    assert HARM not in facts["id"]
+    assert any(HARM in row["reason"] for row in facts["failures"])
+    assert HARM in facts["notes"][0]["text"]
+    base = f"/api/studies/{facts['id']}"
+    for kind in ("front", "trace", "spending", "choices", "parallel", "importance"):
+        assert picture_of(client, f"{base}/{kind}")["kind"] == kind
+    sliced = client.get(f"{base}/slice", params={"objective": HARM, "x": HARM})
+    assert sliced.status_code in (200, 204)
+    assert client.get(base).headers["content-type"] == "application/json"
+
+
+def test_the_table_to_download_has_no_formula_and_a_harmless_name(url: str, client: Client) -> None:
+    hostile(url)
+    facts = facts_of(client)
+    response = client.get(f"/api/studies/{facts['id']}/evaluations.csv")
+    disposition = response.headers["content-disposition"]
+    assert disposition.startswith('attachment; filename="')
+    name = disposition.removeprefix('attachment; filename="').removesuffix('"')
+    assert name.isascii()
+    assert not set(name) & set('/\\";<>%\r\n')
+    assert not name.startswith(".")
+    assert response.headers["content-type"].startswith("text/csv")
+    rows = list(csv.reader(io.StringIO(response.text)))
+    assert len(rows) == 1 + sum(row["measured"] + row["failed"] for row in facts["overview"]["objectives"])
+    for cell in (cell for row in rows for cell in row):
+        assert not cell.startswith(("=", "@", "\t")), cell
+
+
+def test_no_part_of_a_study_is_downloaded_while_it_is_being_read(
+    url: str, client: Client, make_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_study(storage=url)
+    path = f"/api/studies/{facts_of(client)['id']}/evaluations.csv"
+    assert client.get(path).status_code == 200
+    monkeypatch.setattr(Follower, "is_reading", property(lambda self: True))
+    refused = client.get(path)
+    assert refused.status_code == 503
+    assert refused.json()["error"].endswith(".")
+
+
+def test_a_page_that_was_open_before_a_restart_is_not_told_that_another_study_is_the_old_one(
+    tmp_path: Path, make_study: Callable[..., Study]
+) -> None:
+    url, have = f"sqlite:///{tmp_path}/study.db", []
+    for budget in (40, 77):
+        make_study(storage=url, budget=budget).close()
+        app, dashboard = dashboard_app([url], Access(None, LOOPBACK_NAMES))
+        asking = Client(app)
+        path = f"/api/studies/{facts_of(asking)['id']}/trace"
+        assert picture_of(asking, path)["budget"] == budget
+        assert [asking.get(path, params={"have": version}).status_code for version in have] == [200] * len(have)
+        have.append(asking.get(path).headers["x-flexibo-version"])
+        dashboard.watch.close()
+        (tmp_path / "study.db").unlink()
+
+
+def test_what_was_thought_of_a_study_is_forgotten_with_it(tmp_path: Path, make_study: Callable[..., Study]) -> None:
+    for name in ("one", "two"):
+        make_study(storage=f"sqlite:///{tmp_path}/study.db", name=name).close()
+    watch = Watch([f"sqlite:///{tmp_path}/study.db"])
+    watch.look()
+    dashboard = Dashboard(watch)
+    client = Client(Starlette(routes=dashboard.routes()))
+    one, two = (study["id"] for study in watch.summary()["studies"])
+    assert client.get(f"/api/studies/{one}").status_code == 200
+    assert list(dashboard._minds) == [one]
+    with sqlite3.connect(tmp_path / "study.db") as connection:
+        connection.execute("DELETE FROM flexibo_events WHERE study = 'one'")
+    connection.close()
+    watch.look()
+    assert client.get(f"/api/studies/{two}").status_code == 200
+    assert list(dashboard._minds) == [two]
+    watch.close()
+
+
+def test_so_many_pages_follow_at_a_time_and_no_more(url: str, make_study: Callable[..., Study]) -> None:
+    make_study(storage=url)
+    app, dashboard = dashboard_app([url], Access(None, LOOPBACK_NAMES), most_pages=1)
+    client = Client(app)
+    assert dashboard.feed.admit(), "a page that is open"
+    refused = client.get("/api/live")
+    assert refused.status_code == 503
+    assert refused.json()["error"].endswith(".")
+    dashboard.feed.leave()
+    dashboard.feed.close()  # a stream that ends at once
+    assert [client.get("/api/live").status_code for _ in range(3)] == [200, 200, 200], "each gives its place back"
+    dashboard.watch.close()
+
+
+def test_pictures_say_their_version_and_are_not_sent_twice(
+    url: str, client: Client, make_study: Callable[..., Study]
+) -> None:
+    make_study(storage=url).note("hello")
+    base = f"/api/studies/{facts_of(client)['id']}"
+    picture_of(client, f"{base}/trace")
+    response = client.get(f"{base}/trace")
+    version = response.headers["x-flexibo-version"]
+    again = client.get(f"{base}/trace", params={"have": version})
+    assert (again.status_code, again.content) == (204, b"")
+    assert client.get(f"{base}/trace", params={"have": "other"}).status_code == 200
+
+
+def test_what_is_measured_is_shown_before_anything_is_thought_out(
+    url: str, client: Client, make_study: Callable[..., Study], functions: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = make_study(storage=url, budget=120)
+    study.run(functions)
+    monkeypatch.setattr("flexibo.dashboard.thinking.Lane.want", lambda self, picture: None)  # thinks for ever
+    base = f"/api/studies/{facts_of(client)['id']}"
+    response = client.get(f"{base}/front")
+    assert response.headers["x-flexibo-version"] == "measured"
+    view = response.json()
+    assert view["region"] is None
+    assert {point["kind"] for point in view["points"]} <= {"front-measured", "measured"}
+    assert all(all(point["measured"].values()) for point in view["points"])
+    best = [point["values"] for point in view["points"] if point["kind"] == "front-measured"]
+    assert sorted(map(str, best)) == sorted(str(dict(row.values)) for row in study.front(measured=True))
+    assert float(response.headers["x-flexibo-again"]) > 0
+    assert client.get(f"{base}/front", params={"have": "measured"}).status_code == 204
+
+
+def test_a_study_that_grows_is_seen(url: str, client: Client, make_study: Callable[..., Study]) -> None:
+    study = make_study(storage=url)
+    before = facts_of(client)
+    study.tell(study.ask(), 0.5, cost=3.0)
+    end = time.monotonic() + PATIENCE
+    while (now := facts_of(client))["version"] == before["version"] or now["spent"] != 3.0:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert now["measured"] == 1
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/studies/nothing",
+        "/api/studies/0123456789abcdef",
+        "/api/studies/%00",
+        "/api/studies/..%2f..%2fetc%2fpasswd",
+        "/api/studies/../../etc/passwd",
+        "/static/../files.py",
+        "/static/..%2ffiles.py",
+        "/static/%2e%2e/%2e%2e/pyproject.toml",
+        "/static//etc/passwd",
+        "/static/index.html",
+        "/static/APP.JS",
+        "/static/app.js/",
+        "/static/app.js%00.txt",
+        "/static/",
+        "/etc/passwd",
+        "//",
+        "/api",
+        "/api/studies/",
+        "/%",
+        "/%ff%fe",
+        "/favicon.ico",
+    ],
+)
+def test_what_is_not_there_is_one_sentence(
+    url: str, client: Client, make_study: Callable[..., Study], path: str
+) -> None:
+    make_study(storage=url)
+    response = client.get(path)
+    assert response.status_code == 404, response.text
+    assert list(response.json()) == ["error"]
+    assert response.json()["error"].endswith(".")
+    assert "root:" not in response.text
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "objective=error",
+        "objective=error&x=nothing",
+        "objective=error&x=cores&y=cores",
+        f"objective={HARM}&x=cores",
+        "%",
+        "objective=error&x=cores&y=%00%ff",
+    ],
+)
+def test_a_slice_of_nothing_is_one_sentence(
+    url: str, client: Client, make_study: Callable[..., Study], query: str
+) -> None:
+    make_study(storage=url)
+    response = client.get(f"/api/studies/{facts_of(client)['id']}/slice?{query}")
+    assert response.status_code == 400
+    assert response.json()["error"].endswith(".")
+
+
+def test_bodies_are_small_on_the_way(
+    url: str, client: Client, make_study: Callable[..., Study], functions: Any
+) -> None:
+    make_study(storage=url, budget=150).run(functions)
+    base = f"/api/studies/{facts_of(client)['id']}"
+    picture_of(client, f"{base}/front")
+    packed = client.get(f"{base}/front", headers={"Accept-Encoding": "gzip"})
+    plain = client.get(f"{base}/front", headers={"Accept-Encoding": "identity"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert int(packed.headers["content-length"]) < int(plain.headers["content-length"]) / 3
+    assert packed.json() == plain.json()
+
+
+def test_the_page_and_its_files_hold_no_inline_script_or_style_and_ask_for_nothing_outside() -> None:
+    text = page().body.plain.decode()
+    assert "<style" not in text
+    assert " style=" not in text
+    assert "<script>" not in text
+    assert "onclick" not in text
+    for name in OWN:
+        content = page_files()[name].body.plain.decode()
+        for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
+            assert word not in content, (name, word)
+        outside = content.replace("http://www.w3.org/2000/svg", "")
+        assert "http:" not in outside
+        assert "https:" not in outside
+    named = {part.partition('"')[0] for part in text.split("/static/")[1:]}
+    assert named <= set(page_files())
+    assert set(OWN) == {
+        path.name for path in (Path(page.__wrapped__.__code__.co_filename).parent / "static").iterdir()
+    } - {"index.html"}
+
+
+def test_json_is_strict_whatever_a_study_holds() -> None:
+    odd = {
+        "a": float("nan"),
+        "b": [float("inf"), {"c": -float("inf")}],
+        1: object,
+        "d": "\ud800",
+        "e": True,
+        "f": 10**400,
+    }
+    said = json.loads(json_bytes(odd), parse_constant=pytest.fail)
+    assert (said["a"], said["b"], said["d"], said["e"]) == (None, [None, {"c": None}], "\ud800", True)
+    assert Body.of({}).packed is None
+
+
+def test_studies_of_several_storages_are_listed_together(tmp_path: Path, make_study: Callable[..., Study]) -> None:
+    urls = [f"sqlite:///{tmp_path}/{name}.db" for name in "abc"]
+    for url in urls[:2]:
+        make_study(storage=url, name="net")
+    watch = Watch(urls)
+    watch.look()
+    said = Dashboard(watch).watch.summary()
+    assert [study["storage"] for study in said["studies"]] == urls[:2]
+    assert [bool(storage["problem"]) for storage in said["storages"]] == [False, False, True]

@@ -1,0 +1,214 @@
+"""Telling images apart: images are shown as they should be, learnt from, and errors counted as by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
+
+from tests.unit.systems.tasks.small_tasks import REVIEWS, RNG, Constant, generator, on_one_thread, speech_data  # noqa: E402
+
+from flexibo.errors import InvalidValueError, UnknownNameError  # noqa: E402
+from flexibo.systems.data.base import Dataset, Images  # noqa: E402
+from flexibo.systems.options import NETWORKS  # noqa: E402
+from flexibo.systems.tasks.answers import AnswerTask  # noqa: E402
+from flexibo.systems.tasks.base import Task, TrainingFailedError  # noqa: E402
+from flexibo.systems.tasks.images import BUILDERS, ImageTask, ImageTraining  # noqa: E402
+from flexibo.systems.tasks.reviews import ReviewTask  # noqa: E402
+from flexibo.systems.tasks.speech import SpeechTask  # noqa: E402
+from flexibo.systems.training import train  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    with on_one_thread():
+        yield
+
+
+def images(count: int, seed: int = 0, side: int = 8) -> Images:
+    """Noise that is brighter at the top where the label is 1, at the bottom where it is 2."""
+    labels = np.arange(count) % 3
+    pixels = RNG(seed).integers(0, 80, (count, 2, side, side))
+    pixels[labels == 1, :, : side // 2] += 150
+    pixels[labels == 2, :, side // 2 :] += 150
+    return Images(pixels.astype(np.uint8), labels, ("even", "top", "bottom"))
+
+
+def image_task(network: str = "lenet", **settings: Any) -> ImageTask:
+    settings = {"batch": 8, "epochs": 4, "learning_rate": 0.01} | settings
+    return ImageTask(network, Dataset("noise", images(24), images(9, 1), "f"), ImageTraining(**settings))
+
+
+def smallest(network: str) -> dict[str, Any]:
+    return {name: 3 if name.startswith("filter_size") else values[0] for name, values in NETWORKS[network].items()}
+
+
+@pytest.mark.parametrize(
+    ("network", "filters", "epochs"),
+    [("lenet", 32, 8), ("squeezenet", 64, 8), ("resnet", 16, 4), ("mobilenet", 64, 8), ("xception", 16, 4)],
+)
+def test_every_image_network_learns(network: str, filters: int, epochs: int) -> None:
+    assert network in BUILDERS
+    task: Task = image_task(network, learning_rate=0.003, epochs=epochs, batch=24)
+    design = {name: filters if name.startswith("filters") else 3 for name in NETWORKS[network]}
+    trained = train(task, design, seed=0)
+    assert trained.losses[-1] < 0.9 * min(trained.losses[0], math.log(3))
+    assert 0 <= trained.error_percent <= 100
+    assert trained.model(*task.inputs(design, 2, "cpu")).shape == (2, 3)
+
+
+def test_training_images_have_mean_zero_and_deviation_one_in_each_channel() -> None:
+    batches = list(image_task().batches({}, generator(), "cpu"))
+    assert [len(labels) for _, labels in batches] == [8, 8, 8]
+    pixels = torch.cat([batch[0] for batch in batches])
+    assert pixels.shape == (24, 2, 8, 8)
+    assert pixels.mean(dim=(0, 2, 3)).tolist() == pytest.approx([0, 0], abs=1e-5)
+    assert pixels.std(dim=(0, 2, 3), correction=0).tolist() == pytest.approx([1, 1], abs=1e-5)
+
+
+def test_images_keep_their_labels_in_an_epoch_and_the_order_changes() -> None:
+    task = image_task()
+    first, second = (list(task.batches({}, generator(seed), "cpu")) for seed in (0, 1))
+    for pixels, labels in first:
+        top, bottom = pixels[:, :, :4].mean(dim=(1, 2, 3)), pixels[:, :, 4:].mean(dim=(1, 2, 3))
+        assert torch.equal(labels == 1, top - bottom > 1)
+        assert torch.equal(labels == 2, bottom - top > 1)
+    assert not torch.equal(first[0][0], second[0][0])
+    assert torch.equal(first[0][0], next(task.batches({}, generator(0), "cpu"))[0])
+
+
+def test_a_channel_without_differences_is_not_divided_by_nothing() -> None:
+    black = Images(np.zeros((3, 1, 4, 4), dtype=np.uint8), np.array([0, 1, 0]), ("a", "b"))
+    task = ImageTask("lenet", Dataset("black", black, black, "f"))
+    assert torch.equal(task.inputs({}, 3, "cpu")[0], torch.zeros(3, 1, 4, 4))
+
+
+def test_held_out_images_are_normalised_by_the_training_images() -> None:
+    train_part = Images(np.array([[[[0]]], [[[100]]]], dtype=np.uint8), np.array([0, 1]), ("a", "b"))
+    test_part = Images(np.array([[[[200]]]], dtype=np.uint8), np.array([0]), ("a", "b"))
+    task = ImageTask("lenet", Dataset("points", train_part, test_part, "f"))
+    assert task.inputs({}, 3, "cpu")[0].flatten().tolist() == [3.0, 3.0, 3.0]
+
+
+def test_moved_images_are_the_images_moved_by_at_most_so_many_pixels() -> None:
+    # The order of an epoch is drawn before anything that changes its images.
+    plain, moved = image_task(), image_task(shift=1)
+    offsets = set()
+    for (before, _), (after, _) in zip(
+        plain.batches({}, generator(5), "cpu"), moved.batches({}, generator(5), "cpu"), strict=True
+    ):
+        for one, other in zip(before, after, strict=True):
+            padded = torch.nn.functional.pad(one, (1, 1, 1, 1))
+            matches = [
+                (down, right)
+                for down in range(3)
+                for right in range(3)
+                if torch.equal(padded[:, down : down + 8, right : right + 8], other)
+            ]
+            assert len(matches) == 1
+            offsets.update(matches)
+    assert {down for down, _ in offsets} == {right for _, right in offsets} == {0, 1, 2}
+
+
+def test_about_half_of_the_images_are_mirrored() -> None:
+    n_mirrored = 0
+    for (before, _), (after, _) in zip(
+        image_task().batches({}, generator(5), "cpu"),
+        image_task(flip=True).batches({}, generator(5), "cpu"),
+        strict=True,
+    ):
+        for one, other in zip(before, after, strict=True):
+            is_mirrored = torch.equal(other, one.flip(2))
+            assert is_mirrored or torch.equal(other, one)
+            n_mirrored += is_mirrored
+    assert 4 <= n_mirrored <= 20
+
+
+def test_images_are_scaled_to_the_side_asked_for() -> None:
+    grey = Images(np.full((2, 1, 6, 4), 77, dtype=np.uint8), np.array([0, 1]), ("a", "b"))
+    task = ImageTask("lenet", Dataset("grey", grey, grey, "f"), ImageTraining(side=12))
+    pixels, _ = task._kept("train", "cpu")
+    assert pixels.shape == (2, 1, 12, 12)
+    assert pixels.dtype == torch.uint8
+    assert bool((pixels == 77).all())
+
+
+def test_images_are_moved_to_a_device_once() -> None:
+    task = image_task()
+    list(task.batches({}, generator(), "cpu"))
+    kept = task._kept("train", torch.device("cpu"))
+    list(task.batches({}, generator(), "cpu"))
+    assert task._kept("train", "cpu") is kept
+    assert {place for _, place in task._memory} == {"cpu"}
+
+
+def test_the_error_is_the_share_of_wrong_labels_in_evaluation_mode() -> None:
+    task = image_task()  # held out: labels 0 1 2 0 1 2 0 1 2
+    model = Constant(lambda pixels: torch.eye(3)[torch.full((len(pixels),), 1)])
+    assert task.error_percent(model, {}, "cpu") == pytest.approx(100 * 6 / 9)
+    assert model.modes == [False]
+    assert model.training
+    assert task.chance_percent == pytest.approx(100 * 6 / 9)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_outputs_that_are_not_finite_are_no_error_value(value: float) -> None:
+    model = Constant(lambda pixels: torch.full((len(pixels), 3), value))
+    with pytest.raises(TrainingFailedError, match="outputs on the held-out examples are not finite"):
+        image_task().error_percent(model, {}, "cpu")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epochs": 5},
+        {"batch": 9},
+        {"side": 16},
+        {"learning_rate": 0.02},
+        {"weight_decay": 0.1},
+        {"shift": 1},
+        {"flip": True},
+    ],
+)
+def test_every_setting_changes_the_fingerprint(change: dict[str, Any]) -> None:
+    assert image_task(**change).fingerprint != image_task().fingerprint == image_task().fingerprint
+
+
+def test_the_data_changes_the_fingerprint() -> None:
+    task = image_task()
+    assert replace(task, data=replace(task.data, fingerprint="g")).fingerprint != task.fingerprint
+
+
+@pytest.mark.parametrize(
+    "settings", [{"epochs": 0}, {"batch": -1}, {"side": 0}, {"learning_rate": math.nan}, {"shift": -1}]
+)
+def test_settings_that_cannot_be_used_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(InvalidValueError, match=next(iter(settings))):
+        ImageTraining(**settings)
+
+
+def test_large_images_get_the_networks_for_large_images() -> None:
+    small, large = image_task("resnet"), image_task("resnet", side=65)
+    design = smallest("resnet")
+    assert sum(w.numel() for w in small.build(design).parameters()) != sum(
+        w.numel() for w in large.build(design).parameters()
+    )
+
+
+def test_unknown_networks_and_empty_data_are_refused() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'lenet'"):
+        image_task("lennet")
+    for task in (ReviewTask, AnswerTask):
+        with pytest.raises(UnknownNameError, match="Unknown text network 'lenet'"):
+            task("lenet", REVIEWS)
+    with pytest.raises(UnknownNameError, match="Unknown speech network"):
+        SpeechTask("bert", speech_data())
+    with pytest.raises(InvalidValueError, match="has 0 training and 9 held-out examples"):
+        ImageTask("lenet", Dataset("none", images(0), images(9), "f"))
