@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from flexibo.methods.additive import feasibility_scores, unsure_members
 from flexibo.methods.proposal import Proposal
 from flexibo.optimizer.choice import choose, hopeless, missing_initial, second_best
 from flexibo.optimizer.predictor import Predictor
+from flexibo.optimizer.stop import Stop, StopKind
 from flexibo.pareto import Region
 from flexibo.space import Design
 
@@ -35,14 +36,6 @@ NOTHING_BETTER = "No candidate may be feasible."
 NO_REGION_LEFT = (
     "No Pareto region is left among the candidates by the method's narrow boxes; a certificate says what may be missed."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """There is nothing to ask, and why; `waits` says that this may change once others have measured."""
-
-    reason: str
-    waits: bool = False
 
 
 class Optimizer:
@@ -71,14 +64,15 @@ class Optimizer:
             salt: Another number draws other candidates: workers that have come to the same question twice differ.
         """
         if reason := hopeless(history):
-            return Stop(reason)
+            return Stop(StopKind.FAILING, reason)
         wanted = frozenset(
             purchase.objective for purchase in history.purchases if only is None or purchase.objective in only
         )
         if history.budget is not None and history.free_in_a_row >= MOST_FREE:
             return Stop(
+                StopKind.FREE,
                 f"The last {MOST_FREE:,} evaluations cost nothing, so the budget never ends; tell what they cost, or "
-                "stop by max_evaluations instead of a budget."
+                "stop by max_evaluations instead of a budget.",
             )
         if promised := self._promised(history, wanted):
             return promised
@@ -88,12 +82,16 @@ class Optimizer:
             if mine:
                 return self._first(history, mine, wanted)
             if tasks:
-                return Stop("The initial designs wait for objectives that are measured elsewhere.")
+                return Stop(StopKind.WAITING, "The initial designs wait for objectives that are measured elsewhere.")
         for j, name in enumerate(history.names):
             if not history.count(j):
                 if any(name in evaluation.yields for evaluation in history.pending.values()):
-                    return Stop(f"No value of {name!r} is known yet; tell a pending evaluation first.")
-                return self._elsewhere(history, name, wanted) or Stop(f"No value of {name!r} was ever measured.")
+                    return Stop(
+                        StopKind.WAITING, f"No value of {name!r} is known yet; tell a pending evaluation first."
+                    )
+                return self._elsewhere(history, name, wanted) or Stop(
+                    StopKind.FAILING, f"No value of {name!r} was ever measured."
+                )
         with single_thread():
             if self._proposal is not None:
                 return self._proposed(history, self._proposal, wanted)
@@ -134,8 +132,9 @@ class Optimizer:
         if not affords(history, self.costs, prices[bundle].sum()):
             missing = sum(len(purchases) for _, purchases in tasks)
             return Stop(
+                StopKind.BUDGET,
                 f"The budget of {history.budget:g} cannot pay for the initial designs: {missing} evaluations are "
-                "missing. Raise the budget or lower n_initial."
+                "missing. Raise the budget or lower n_initial.",
             )
         objectives = sorted(_names(history, bundle), key=lambda name: name not in wanted)
         return self._evaluation(history, design, tuple(objectives), initial=True, why="initial design")
@@ -167,8 +166,8 @@ class Optimizer:
             if isinstance(other, Evaluation):
                 return other
             if history.failed_in_a_row[best.objective] >= PATIENCE:
-                best = Stop(ONLY_UNLIKELY)
-        if isinstance(best, Stop) and best.reason in (NO_REGION_LEFT, ONLY_UNLIKELY) and self.method.confirms:
+                best = Stop(StopKind.UNLIKELY, ONLY_UNLIKELY)
+        if isinstance(best, Stop) and best.kind in (StopKind.NO_REGION, StopKind.UNLIKELY) and self.method.confirms:
             return self._confirming(history, wanted) or best
         return best
 
@@ -180,7 +179,7 @@ class Optimizer:
         self, history: History, wanted: frozenset[str], salt: int, *, likely: bool = False
     ) -> Evaluation | Stop:
         """The evaluation with the best score per cost, among all candidates or the `likely` ones."""
-        stop = Stop("Nothing is left to measure.")
+        stop = Stop(StopKind.FINISHED, "Nothing is left to measure.")
         for draw in range(DRAWS):
             rng = np.random.default_rng((self.seed, 2, len(history.asked), draw, *([salt] if salt else [])))
             belief = self.predictor.belief(history, rng, likely=likely)
@@ -189,15 +188,20 @@ class Optimizer:
                 served = _served(history, belief, wanted)
                 if not served.any():
                     names = ", ".join(sorted(wanted))
-                    stop = Stop(f"Every candidate has been measured in {names}, is being measured or cannot be.")
+                    stop = Stop(
+                        StopKind.FINISHED,
+                        f"Every candidate has been measured in {names}, is being measured or cannot be.",
+                    )
                     continue
                 affordable &= served
             if not buys_something(affordable, belief):
-                stop = Stop(why_nothing(history, self.costs, belief))
+                kind = StopKind.BUDGET if belief.open.any() else StopKind.FINISHED
+                stop = Stop(kind, why_nothing(history, self.costs, belief))
                 continue
             region = belief.region
             if region is not None and region.is_gone:
-                stop = Stop(NO_REGION_LEFT if region.optimistic_volume > 0 else NOTHING_BETTER)
+                gone, unreachable = Stop(StopKind.NO_REGION, NO_REGION_LEFT), Stop(StopKind.INFEASIBLE, NOTHING_BETTER)
+                stop = gone if region.optimistic_volume > 0 else unreachable
             else:
                 scores = self._scores(history, belief, rng)
                 per_cost = scores / belief.thetas if self.method.models else scores
@@ -206,7 +210,8 @@ class Optimizer:
                     chosen = self._chosen(history, belief, cell, wanted, float(scores[cell]), region)
                     second = second_best(per_cost, belief, affordable, cell) if self.method.models else None
                     return chosen if second is None else self._against(chosen, history, belief, second, wanted, scores)
-                stop = Stop(too_dear(history, self.costs, belief) or self.method.finished)
+                why = too_dear(history, self.costs, belief)
+                stop = Stop(StopKind.BUDGET, why) if why else Stop(StopKind.FINISHED, self.method.finished)
             if self.method.models and (hope := self._hope(history, belief, affordable, wanted, rng)):
                 return hope
         return stop
@@ -259,14 +264,17 @@ class Optimizer:
             prices = self.costs.prices(history, history.space.designs([design]))[0, missing]
             if not affords(history, self.costs, prices.sum()):
                 return Stop(
+                    StopKind.BUDGET,
                     f"The budget cannot pay the next design: it is expected to cost {prices.sum():.3g}, and "
-                    f"{max(remaining(history, self.costs), 0.0):.3g} is left."
+                    f"{max(remaining(history, self.costs), 0.0):.3g} is left.",
                 )
             objectives = sorted(_names(history, missing), key=lambda name: name not in wanted)
             return self._evaluation(history, design, tuple(objectives), initial=False, why="proposed by the method")
         if history.pending:
-            return Stop("The method waits for what is being measured; tell the pending evaluations first.")
-        return Stop(self.method.finished)
+            return Stop(
+                StopKind.WAITING, "The method waits for what is being measured; tell the pending evaluations first."
+            )
+        return Stop(StopKind.FINISHED, self.method.finished)
 
     def _scores(self, history: History, belief: Belief, rng: np.random.Generator) -> FloatArray:
         """What the method says (m, b), weighted by the chance that a design can be measured in everything.

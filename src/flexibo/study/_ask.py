@@ -9,7 +9,7 @@ from dataclasses import replace
 from flexibo.history import History
 from flexibo.history.entries import Holder
 from flexibo.history.events import Asked, Evaluation, Event, Failed, ReferenceFixed, Reissued, Released
-from flexibo.optimizer.optimizer import Optimizer, Stop
+from flexibo.optimizer import Optimizer, Stop, StopKind
 from flexibo.storage.presence import Presence
 from flexibo.study.log import EventLog
 
@@ -72,7 +72,7 @@ class Asker:
                 self._last = (seen, wanted, stop)
                 return stop
             if reason := self._stop_reason(answer):
-                return Stop(reason, waits=self._would_take_over(only))
+                return Stop(StopKind.RULE, reason, waits=self._would_take_over(only))
             if claimed := self._claimed(answer, seen):
                 return claimed
             # Another worker had the same thought: from now on this one draws other candidates.
