@@ -1,4 +1,4 @@
-"""Small things that every package needs: array types, numbers and durations as text, threads, interrupts.
+"""Small parts that every package needs: array types, numbers and durations as text, threads, interrupts.
 
-Everybody may import it. It imports only `flexibo.errors`.
+Every package may import it. It imports only `flexibo.errors`.
 """

@@ -1,4 +1,4 @@
-"""Files of lines that are only ever added to, and survive a kill or a crash of the machine."""
+"""Append-only files of lines that survive a killed process and a crash of the machine."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Add a line; when this returns it is on the disk.
+    """Append a line and flush it to the disk.
 
-    A kill may have cut the last line short: what follows begins on a line of its own.
+    If a killed process left the last line incomplete, the new line still starts on a line of its own.
     """
     with open(path, "a+b") as file:
         if file.tell():

@@ -1,4 +1,4 @@
-"""The array types that annotations name, and the way back to plain numbers."""
+"""Array types for annotations, and the conversion of numpy scalars to Python's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AnyArray = npt.NDArray[Any]
 
 
 def plain(value: object) -> Any:
-    """The Python scalar behind a numpy scalar; anything else as it is.
+    """A numpy scalar as a Python scalar; anything else unchanged.
 
     >>> plain(np.int64(3))
     3

@@ -1,15 +1,15 @@
-"""Durations and shares as people write them."""
+"""Durations and shares as users write them."""
 
 from __future__ import annotations
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-"""The seconds of each unit."""
+"""Seconds per unit."""
 
 
-def seconds(text: str) -> float | None:
-    """The seconds in a duration, a positive number that s, m, h or d may follow; None if it is none.
+def parse_seconds(text: str) -> float | None:
+    """The seconds in a duration: a positive number, optionally followed by s, m, h or d. None for any other text.
 
-    >>> seconds("30m"), seconds("1.5 h"), seconds("90"), seconds("soon")
+    >>> parse_seconds("30m"), parse_seconds("1.5 h"), parse_seconds("90"), parse_seconds("soon")
     (1800.0, 5400.0, 90.0, None)
     """
     text = text.strip()
@@ -21,10 +21,10 @@ def seconds(text: str) -> float | None:
     return value if 0 < value < float("inf") else None
 
 
-def share(text: str) -> float | None:
-    """A share from 0 up to and without 1, as a number or in per cent; None if it is none.
+def parse_share(text: str) -> float | None:
+    """A share in [0, 1), given as a number or in per cent. None for any other text.
 
-    >>> share("5%"), share("2.5 %"), share("0.05"), share("5"), share("few")
+    >>> parse_share("5%"), parse_share("2.5 %"), parse_share("0.05"), parse_share("5"), parse_share("few")
     (0.05, 0.025, 0.05, None, None)
     """
     text = text.strip()

@@ -1,4 +1,4 @@
-"""Ctrl-C at the right moment: after what must not be torn apart."""
+"""Ctrl-C that waits for the end of what must not be interrupted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class _Deferral:
-    """What is done with a Ctrl-C at its end, and whether one came."""
+    """The handler to restore, the enclosing deferral, and whether Ctrl-C was pressed."""
 
     def __init__(self, before: Callable[[int, FrameType | None], Any] | int, outer: _Deferral | None) -> None:
         self.before, self.outer = before, outer
@@ -26,7 +26,7 @@ _innermost: _Deferral | None = None
 
 @contextmanager
 def deferred_interrupts() -> Iterator[None]:
-    """A context in which Ctrl-C waits until its end. Only the main thread gets signals; elsewhere it does nothing."""
+    """A context that delays Ctrl-C until its end; without effect outside the main thread, which alone gets signals."""
     global _innermost
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or before is None:
@@ -45,8 +45,8 @@ def deferred_interrupts() -> Iterator[None]:
 
 
 @contextmanager
-def passed_interrupts() -> Iterator[None]:
-    """A context within `deferred_interrupts` for waiting: Ctrl-C gets through, also one that came before."""
+def allowed_interrupts() -> Iterator[None]:
+    """A context inside `deferred_interrupts` in which Ctrl-C works at once, including one that was delayed before."""
     global _innermost
     deferral = _innermost
     if deferral is None or threading.current_thread() is not threading.main_thread():

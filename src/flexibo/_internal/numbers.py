@@ -1,4 +1,4 @@
-"""Numbers for people: as many digits as tell the values of a column apart, and the unit of costs."""
+"""Numbers as text: enough digits to distinguish the values of a column, and costs with their unit."""
 
 from __future__ import annotations
 
@@ -6,39 +6,39 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-FEWEST, MOST = 4, 8
-"""Significant digits of a value in a table."""
+FEWEST_DIGITS, MOST_DIGITS = 4, 8
+"""Limits of the significant digits of a value in a table."""
 LARGE = 1e7
-"""From here on, values are written with an exponent."""
+"""Values from here on are written with an exponent."""
 BLUR = 0.1
-"""Values that differ by less than this share of their standard deviation need not be told apart."""
+"""Values that differ by less than this share of their standard deviation may look the same."""
 
 
-def figure(value: float, digits: int = FEWEST) -> str:
-    """A number with so many significant digits, and without an exponent as long as it is below `LARGE`.
+def format_number(value: float, digits: int = FEWEST_DIGITS) -> str:
+    """A number with `digits` significant digits, without an exponent if it is below `LARGE`.
 
-    >>> figure(70792.4), figure(0.123456), figure(12.0), figure(5.1e8), figure(123.4, 2)
-    ('70792', '0.1235', '12', '5.1e+08', '123')
+    >>> format_number(70792.4), format_number(0.123456), format_number(5.1e8), format_number(123.4, 2)
+    ('70792', '0.1235', '5.1e+08', '123')
     """
     text = f"{value:.{digits}g}"
     return f"{value:.0f}" if "e+" in text and abs(value) < LARGE else text
 
 
-def in_full(value: float) -> str:
-    """A number as exactly as it is kept.
+def format_exact(value: float) -> str:
+    """A number with all its digits.
 
-    >>> in_full(70792.0), in_full(0.1)
+    >>> format_exact(70792.0), format_exact(0.1)
     ('70792', '0.1')
     """
     return repr(float(value)).removesuffix(".0")
 
 
-def digits_of(values: Iterable[tuple[float, float]]) -> int:
-    """How many significant digits tell values apart, given with their standard deviations: `FEWEST` to `MOST`.
+def significant_digits(values: Iterable[tuple[float, float]]) -> int:
+    """The number of significant digits that distinguishes (value, standard deviation) pairs.
 
-    >>> digits_of([(1.0, 0.0), (2.0, 0.0)]), digits_of([(0.123456, 0.0), (0.123457, 0.0)])
+    >>> significant_digits([(1.0, 0.0), (2.0, 0.0)]), significant_digits([(0.123456, 0.0), (0.123457, 0.0)])
     (4, 6)
-    >>> digits_of([(0.123456, 0.01), (0.123457, 0.01)])
+    >>> significant_digits([(0.123456, 0.01), (0.123457, 0.01)])
     4
     """
     differing = [
@@ -46,14 +46,14 @@ def digits_of(values: Iterable[tuple[float, float]]) -> int:
         for (one, blur), (two, other_blur) in pairwise(sorted(values))
         if two - one > BLUR * max(blur, other_blur)
     ]
-    for digits in range(FEWEST, MOST):
-        if all(figure(one, digits) != figure(two, digits) for one, two in differing):
+    for digits in range(FEWEST_DIGITS, MOST_DIGITS):
+        if all(format_number(one, digits) != format_number(two, digits) for one, two in differing):
             return digits
-    return MOST
+    return MOST_DIGITS
 
 
 def cost_unit(origin: Mapping[str, Any]) -> str:
-    """The unit of a study's costs, given where it comes from; empty where only its program knows it.
+    """The unit of a study's costs, given its origin; empty if only the user's program knows it.
 
     >>> cost_unit({"system": "lenet"}), cost_unit({})
     ('s', '')
@@ -61,11 +61,11 @@ def cost_unit(origin: Mapping[str, Any]) -> str:
     return "s" if origin.get("system") or origin.get("study_file") else ""
 
 
-def money(spent: float, budget: float | None, unit: str) -> str:
-    """What was spent, of what may be.
+def format_spent(spent: float, budget: float | None, unit: str) -> str:
+    """The cost that was spent, and the budget if there is one.
 
-    >>> money(10.94, 30.0, "s"), money(10.94, None, "")
+    >>> format_spent(10.94, 30.0, "s"), format_spent(10.94, None, "")
     ('10.94 of 30 s', '10.94')
     """
-    limit = "" if budget is None else f" of {figure(budget, 5)}"
-    return f"{figure(spent)}{limit}{f' {unit}' if unit else ''}"
+    limit = "" if budget is None else f" of {format_number(budget, 5)}"
+    return f"{format_number(spent)}{limit}{f' {unit}' if unit else ''}"

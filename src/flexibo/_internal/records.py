@@ -10,7 +10,7 @@ from flexibo.errors import missing_extra
 
 
 def write_csv(path: str | Path, records: list[dict[str, Any]], names: list[str]) -> None:
-    """Write records; the names are the heading where there are none."""
+    """Write records as CSV; `names` are the header if there are no records."""
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(records[0]) if records else names)
         writer.writeheader()

@@ -1,25 +1,25 @@
-"""Texts that come from outside, as they may stand in a message or on a terminal.
+"""Untrusted text, made safe for messages and terminals.
 
-Whoever made a file, an archive or a study chose the names in it: a line break could forge a line of a message, an
-escape sequence rewrite the screen, an unpaired surrogate (a file name that is no text) break the printing.
+The names in a file, an archive or a study can hold anything: a line break could forge a line of a message, an escape
+sequence could rewrite the screen, an unpaired surrogate (in a file name that is not text) could not be printed.
 """
 
 from __future__ import annotations
 
 
-def one_line(text: object) -> str:
-    r"""A text on one line and without what would command a terminal.
+def printable_line(text: object) -> str:
+    r"""The text on one line, with control characters and line breaks escaped.
 
-    >>> one_line("cat.png"), one_line("a.txt\nflexibo: all is well\x1b[2J")
+    >>> printable_line("cat.png"), printable_line("a.txt\nflexibo: all is well\x1b[2J")
     ('cat.png', 'a.txt\\nflexibo: all is well\\x1b[2J')
     """
     return "".join(map(_visible, str(text)))
 
 
-def harmless(text: str) -> str:
-    r"""A text without what would command a terminal; its line breaks stay.
+def printable(text: str) -> str:
+    r"""The text with control characters escaped; its line breaks stay.
 
-    >>> harmless("a\x1b[2J\nb")
+    >>> printable("a\x1b[2J\nb")
     'a\\x1b[2J\nb'
     """
     return "".join(c if c == "\n" else _visible(c) for c in text)

@@ -1,7 +1,7 @@
-"""One BLAS thread while the optimiser thinks.
+"""One BLAS thread while the optimizer computes.
 
-Its matrices are small: more threads gain little on an idle machine, cost a lot on a busy one (they wait for each other
-in loops), and change the rounding, so that the same history could lead to another question elsewhere.
+Its matrices are small: more threads gain little on an idle machine and cost a lot on a busy one, where they spin while
+they wait for each other. They also change the rounding, so the same history could lead to another question.
 """
 
 from __future__ import annotations
@@ -20,6 +20,6 @@ def _controller() -> Any:
 
 
 def single_thread() -> AbstractContextManager[Any]:
-    """A context in which BLAS uses one thread; the former number is restored after it."""
+    """A context in which BLAS uses one thread; its end restores the previous number."""
     context: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return context

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flexibo._internal.numbers import cost_unit, money
+from flexibo._internal.numbers import cost_unit, format_spent
 from flexibo.cli.exits import ExitStatus
 from flexibo.cli.screen import duration, in_words, print_json
 from flexibo.cli.storage_options import VARIABLE, JSONFlag, StorageURL, StudyName, storage_url
@@ -138,7 +138,7 @@ def _lines(study: Study, claimed: Sequence[Evaluation], lease: float, hand: str,
         width = max(len(in_words(option)) for option in evaluation.design)
         for option, value in evaluation.design.items():
             yield f"  {in_words(option).ljust(width)}  {'-' if value is None else in_words(_exact(value))}"
-        price = f"; expected cost {money(evaluation.cost, None, unit)}" if evaluation.cost else ""
+        price = f"; expected cost {format_spent(evaluation.cost, None, unit)}" if evaluation.cost else ""
         yield in_words(f"Why: {evaluation.why}{price}.")
         several = " ".join(f"{shlex.quote(one)}=VALUE" for one in evaluation.yields)
         value = "VALUE" if len(evaluation.yields) == 1 else several

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from flexibo._internal.numbers import cost_unit, figure, money
-from flexibo._internal.text import one_line
+from flexibo._internal.numbers import cost_unit, format_number, format_spent
+from flexibo._internal.text import printable_line
 
 if TYPE_CHECKING:
     from flexibo.study import Study
@@ -33,9 +33,9 @@ def settle_budget(study: Study, typed: float, *, quiet: bool) -> None:
         stored = "There was no budget" if before is None else f"The budget was {_amount(before, unit)}"
         lines.append(f"{stored}; it is {_amount(typed, unit)} now.")
     if study.spent >= typed:
-        lines.append(f"It is spent already ({money(study.spent, typed, unit)}), so nothing is measured.")
+        lines.append(f"It is spent already ({format_spent(study.spent, typed, unit)}), so nothing is measured.")
     if lines and not quiet:
-        typer.echo(one_line(" ".join(lines)))
+        typer.echo(printable_line(" ".join(lines)))
 
 
 def settle_stop(study: Study, typed: Mapping[str, float]) -> None:
@@ -45,4 +45,4 @@ def settle_stop(study: Study, typed: Mapping[str, float]) -> None:
 
 
 def _amount(value: float, unit: str) -> str:
-    return f"{figure(value, 5)} {unit}".rstrip()
+    return f"{format_number(value, 5)} {unit}".rstrip()

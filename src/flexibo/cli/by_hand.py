@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 
 if TYPE_CHECKING:
     from flexibo.cli.running import Place
@@ -58,4 +58,4 @@ def sentences_by_hand(study: Study, url: str, by_hand: Sequence[str], command: s
         f"Answer:                {tell}",
         *([f"Then go on here with:  {command}"] if command else []),
     ]
-    return [one_line(sentence) for sentence in found]
+    return [printable_line(sentence) for sentence in found]

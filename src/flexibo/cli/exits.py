@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import typer
 
-from flexibo._internal.text import harmless
+from flexibo._internal.text import printable
 
 
 class ExitStatus(IntEnum):
@@ -105,7 +105,7 @@ def _told(error: BaseException) -> ExitStatus:
 def _say(text: str) -> None:
     """Print to standard error what others may have written."""
     with suppress(OSError):
-        typer.echo(harmless(text), err=True)
+        typer.echo(printable(text), err=True)
 
 
 def _status_of_exit(ended: SystemExit) -> int:

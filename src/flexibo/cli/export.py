@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flexibo._internal.text import harmless
+from flexibo._internal.text import printable
 from flexibo.cli.files import check_free, format_of, write_whole
 from flexibo.cli.storage_options import StorageURL, StudyName, storage_url
 
@@ -43,11 +43,11 @@ def export(
     if not to_output:
         write_whole(out, lines, force=force)
         events = f"the {len(copy.contents)} events of study {copy.name!r}"
-        typer.echo(harmless(f"{out} has {events if form == 'jsonl' else _contents(found, copy.name)}."))
+        typer.echo(printable(f"{out} has {events if form == 'jsonl' else _contents(found, copy.name)}."))
         return
     is_screen = sys.stdout.isatty()
     for line in lines:
-        sys.stdout.write(harmless(line) if is_screen else line)  # typer.echo would change what a program is to read
+        sys.stdout.write(printable(line) if is_screen else line)  # typer.echo would change what a program is to read
 
 
 def _contents(found: Sequence[Record], study: str) -> str:

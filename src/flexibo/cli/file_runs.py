@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from flexibo._internal.text import harmless, one_line
+from flexibo._internal.text import printable, printable_line
 from flexibo.cli.by_hand import not_waiting, sentences_by_hand, waits_for_hands
 from flexibo.cli.going_on import facts, larger_budget, sentences, typed
 from flexibo.cli.words import names, seconds, share
@@ -118,7 +118,7 @@ def run_file(path: Path, given: Typed, *, dry: bool) -> None:
     if allowed:
         settle_budget(study, allowed, quiet=given.json)
     if (change := note_change(study, file)) and not given.json:
-        typer.echo(harmless(change))
+        typer.echo(printable(change))
     command = typed(["flexibo", "run", str(path)], given.options(budget=given.budget))
     larger = typed(["flexibo", "run", str(path)], given.options(budget=larger_budget(study.budget)))
     finish(study, file, given.only, place, url, (command, larger), json=given.json, picture=picture)
@@ -201,7 +201,7 @@ def finish(
     else:
         found = sentences(study, url, *commands, measured=_attempts(study) - before)
     for sentence in found:
-        typer.echo(harmless(sentence))
+        typer.echo(printable(sentence))
 
 
 def _measure_here(study: Study, file: StudyFile, only: Collection[str], place: Place, *, quiet: bool) -> bool:
@@ -242,4 +242,4 @@ def _introduce(study: Study, file: StudyFile) -> None:
     else:
         lines.append(f"Going on after {done} measurement{'s' * (done != 1)}, with {study.spent:.4g} s spent.")
     for line in lines:
-        typer.echo(one_line(line))
+        typer.echo(printable_line(line))

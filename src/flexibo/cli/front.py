@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flexibo._internal.numbers import cost_unit, figure, in_full
+from flexibo._internal.numbers import cost_unit, format_exact, format_number
 from flexibo.cli.completing import PICTURES, picture_names
 from flexibo.cli.exits import ExitStatus
 from flexibo.cli.screen import harmless_console, in_words, print_json
@@ -225,7 +225,7 @@ def _whole(n: int, point: FrontPoint, shown: Shown, unit: str) -> list[str]:
     for axis in shown.axes:
         own = f" {in_words(axis.unit)}" if axis.unit else ""
         state = "measured" if point.measured[axis.name] else "predicted"
-        bound = "" if axis.bound is None else f", {axis.bound_side} {in_full(axis.bound)}{own}"
+        bound = "" if axis.bound is None else f", {axis.bound_side} {format_exact(axis.bound)}{own}"
         lines.append(f"  {in_words(axis.name).ljust(width)}  {_exact_value(point, axis.name)}{own} ({state}{bound})")
     if any(axis.bound is not None for axis in shown.axes):
         lines.append(f"  {'feasible'.ljust(width)}  {feasibility(point)}")
@@ -246,7 +246,8 @@ def _exact_value(point: FrontPoint, name: str) -> str:
     value, deviation = point.values[name], point.deviations[name]
     if value is None:
         return "-"
-    return f"{'' if point.measured[name] else '~'}{in_full(value)}{f' ±{figure(deviation)}' if deviation > 0 else ''}"
+    spread = f" ±{format_number(deviation)}" if deviation > 0 else ""
+    return f"{'' if point.measured[name] else '~'}{format_exact(value)}{spread}"
 
 
 def _nothing(study: Study, *, measured: bool) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 
 if TYPE_CHECKING:
     from flexibo.study import Study
@@ -67,7 +67,7 @@ def sentences(study: Study, url: str, command: str, larger: str, *, measured: in
         found.insert(0, f"Nothing was measured: the study had ended before. {study.stopped}")
     if study.budget is not None and "budget" in study.stopped:
         found.append(f"Go on with a larger budget: {larger}")
-    return [one_line(sentence) for sentence in found]
+    return [printable_line(sentence) for sentence in found]
 
 
 def larger_budget(budget: float | None) -> str:

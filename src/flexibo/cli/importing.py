@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flexibo._internal.text import harmless
+from flexibo._internal.text import printable
 from flexibo.cli.export import Format
 from flexibo.cli.files import format_of, read_lines
 from flexibo.cli.storage_options import StorageURL, storage_url
@@ -37,7 +37,7 @@ def import_study(
     source = "the standard input" if str(file) == "-" else str(file)
     with read_lines(file) as lines:
         told = _events(lines, source, storage, name) if form == "jsonl" else _results(lines, source, storage, name)
-    typer.echo(harmless(told))
+    typer.echo(printable(told))
 
 
 def _events(lines: BinaryIO, source: str, storage: str, name: str) -> str:

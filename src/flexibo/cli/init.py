@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 from flexibo.cli.exits import ExitStatus
 from flexibo.cli.going_on import typed
 
@@ -61,7 +61,7 @@ def init(
             typer.echo("This is no terminal to ask questions in, so here is the example (--yes).")
     _write(contents, force=force)
     for written in contents:
-        typer.echo(one_line(f"Wrote {written}."))
+        typer.echo(printable_line(f"Wrote {written}."))
     typer.echo(f"Look at it:  {typed(['flexibo', 'run', str(path)], {'--dry-run': True})}")
     typer.echo(f"Run it:      {typed(['flexibo', 'run', str(path)], {})}")
 

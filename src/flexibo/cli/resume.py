@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flexibo._internal.text import harmless
+from flexibo._internal.text import printable
 from flexibo.cli.storage_options import StorageURL, StudyName, storage_url
 from flexibo.cli.study_files import StudyFilePath, is_typed
 from flexibo.cli.system_options import (
@@ -104,7 +104,7 @@ def _resume_file(
         settle_budget(found.study, allowed, quiet=given.json)
     settle_stop(found.study, stop)
     if (change := note_change(found.study, found.file)) and not given.json:
-        typer.echo(harmless(change))
+        typer.echo(printable(change))
     again = {key: value for key, value in given.options(budget="").items() if value} | {"--file": file}
     command = resume_command(found.url, found.study.name, again)
     larger = resume_command(found.url, found.study.name, {**again, "--budget": larger_budget(found.study.budget)})

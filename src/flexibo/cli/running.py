@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from flexibo._internal.numbers import cost_unit, money
-from flexibo._internal.text import harmless, one_line
+from flexibo._internal.numbers import cost_unit, format_spent
+from flexibo._internal.text import printable, printable_line
 from flexibo.cli.exits import ExitStatus
 from flexibo.cli.screen import harmless_console
 from flexibo.cli.words import seconds, size
@@ -76,7 +76,7 @@ def end(study: Study) -> None:
     if is_interrupted(study):
         raise typer.Exit(ExitStatus.INTERRUPTED)
     if complaint := failure(study):
-        typer.echo(harmless(complaint), err=True)
+        typer.echo(printable(complaint), err=True)
         raise typer.Exit(ExitStatus.NOTHING)
 
 
@@ -98,7 +98,7 @@ def failure(study: Study) -> str:
     if not said and not hopeless(history):
         return ""
     said.append("Mend what fails and run the same command again; flexibo status shows the failures and their reasons.")
-    return one_line(" ".join(said))
+    return printable_line(" ".join(said))
 
 
 def is_interrupted(study: Study) -> bool:
@@ -122,7 +122,7 @@ def report(study: Study, url: str, command: str, *, json: bool) -> None:
 
         typer.echo(dumps(facts(study, url, command), indent=2))
     elif is_interrupted(study):
-        typer.echo(harmless(f"Go on with: {command}"))
+        typer.echo(printable(f"Go on with: {command}"))
 
 
 def checked_picture(picture: Path) -> Path:
@@ -163,7 +163,7 @@ def measure(
     others = [purchase.objective for purchase in study.history.purchases if purchase.objective not in served]
     if others and not quiet:
         typer.echo(
-            harmless(
+            printable(
                 f"Measuring {', '.join(leads)}; others must measure {', '.join(others)} of study {study.name!r}, with "
                 f"flexibo worker --only {','.join(others)}."
             )
@@ -177,9 +177,9 @@ def measure(
     if quiet:
         return
     if is_interrupted(study):  # the front was printed on the standard error
-        spent = money(study.spent, study.budget, cost_unit(study.history.origin))
+        spent = format_spent(study.spent, study.budget, cost_unit(study.history.origin))
         counts = ", ".join(f"{study.history.count(j)} of {name}" for j, name in enumerate(study.history.names))
-        typer.echo(harmless(f"Stopped: {study.stopped}\nSpent {spent}; measured {counts}."))
+        typer.echo(printable(f"Stopped: {study.stopped}\nSpent {spent}; measured {counts}."))
         return
     with harmless_console() as console:
         show(study, console)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from flexibo._internal.numbers import figure
-from flexibo._internal.text import harmless, one_line
+from flexibo._internal.numbers import format_number
+from flexibo._internal.text import printable, printable_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,7 +32,7 @@ def harmless_console() -> Iterator[Console]:
     text = io.StringIO()
     console = Console(file=text, width=Console().width, highlight=False, color_system=None, force_terminal=False)
     yield console
-    typer.echo(harmless(text.getvalue()), nl=False)
+    typer.echo(printable(text.getvalue()), nl=False)
 
 
 def print_json(value: object) -> None:
@@ -50,7 +50,7 @@ def _strict(value: object) -> object:
 
 def in_words(text: str) -> str:
     """A text in one line, its line breaks and margins as single spaces, without what would command a terminal."""
-    return one_line(" ".join(text.split()))
+    return printable_line(" ".join(text.split()))
 
 
 def wrapped(text: str, width: int, *, margin: str = "", hanging: str = "") -> list[str]:
@@ -90,6 +90,6 @@ def moment(seconds: float | None, now: float) -> str:
 def options(design: dict[str, object]) -> str:
     """A design in one line."""
     return ", ".join(
-        f"{name}={figure(value, 3) if isinstance(value, float) else '-' if value is None else value}"
+        f"{name}={format_number(value, 3) if isinstance(value, float) else '-' if value is None else value}"
         for name, value in design.items()
     )

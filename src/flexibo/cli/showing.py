@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flexibo._internal.numbers import figure
-from flexibo._internal.text import one_line
+from flexibo._internal.numbers import format_number
+from flexibo._internal.text import printable_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,8 +45,8 @@ def _spending(summary: Summary) -> Table:
     for title in ("objective", "measured", "cost [s]", "mean cost [s]", "share of cost"):
         table.add_column(Text(title), justify="left" if title == "objective" else "right")
     for (name, number, cost), share in zip(rows, shares([cost for *_, cost in rows]), strict=True):
-        mean = figure(cost / number, 3) if number else "-"
-        table.add_row(Text(one_line(name)), str(number) if number else "-", f"{cost:.1f}", mean, share)
+        mean = format_number(cost / number, 3) if number else "-"
+        table.add_row(Text(printable_line(name)), str(number) if number else "-", f"{cost:.1f}", mean, share)
     return table
 
 

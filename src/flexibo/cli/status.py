@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flexibo._internal.numbers import cost_unit, figure, money
+from flexibo._internal.numbers import cost_unit, format_number, format_spent
 from flexibo.cli.screen import duration, harmless_console, in_words, moment, options, print_json, wrapped
 from flexibo.cli.storage_options import JSONFlag, StorageURL, StudyName, storage_url
 from flexibo.cli.words import size
@@ -113,12 +113,12 @@ def _said(value: object) -> str:
 
 def _money(facts: Mapping[str, Any], unit: str) -> str:
     spent, budget, held = facts["spent"], facts["budget"], facts["reserved"]
-    flight = f"; {money(held, None, unit)} more expected for what is in flight" if facts["in_flight"] else ""
+    flight = f"; {format_spent(held, None, unit)} more expected for what is in flight" if facts["in_flight"] else ""
     if budget is None:
-        return f"Spent {money(spent, None, unit)}, without a limit{flight}."
+        return f"Spent {format_spent(spent, None, unit)}, without a limit{flight}."
     share = f" ({spent / budget:.0%})" if budget else ""
-    left = money(max(0.0, budget - spent - held), None, unit)
-    return f"Spent {money(spent, budget, unit)}{share}{flight}; {left} left."
+    left = format_spent(max(0.0, budget - spent - held), None, unit)
+    return f"Spent {format_spent(spent, budget, unit)}{share}{flight}; {left} left."
 
 
 def _objectives(rows: Sequence[Mapping[str, Any]], unit: str) -> Any:
@@ -138,8 +138,8 @@ def _objectives(rows: Sequence[Mapping[str, Any]], unit: str) -> Any:
         if row["measured_with"]:
             cells = [str(row["values"]), *("" for _ in states[1:]), "", *("" for _ in lost), ""]
         else:
-            mean = "-" if row["mean_cost"] is None else figure(row["mean_cost"], 3)
-            costs = [figure(row[name]) for name in ("cost", *lost)]
+            mean = "-" if row["mean_cost"] is None else format_number(row["mean_cost"], 3)
+            costs = [format_number(row[name]) for name in ("cost", *lost)]
             cells = [*(str(row[state]) for state in states), *costs, mean]
         table.add_row(*map(Text, (in_words(title), *cells)))
     return table
@@ -185,6 +185,6 @@ def _print_front(copy: StudyCopy, console: Console) -> None:
     console.print()
     print_front(copy.study, console)
     if volume := copy.study.summary().hypervolume:
-        console.print(f"Hypervolume {figure(volume, 6)}")
+        console.print(f"Hypervolume {format_number(volume, 6)}")
     if "surrogate" in copy.missing:
         console.print("Predicted with the method's own surrogate: the study's own is not stored.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from flexibo._internal.numbers import cost_unit, money
+from flexibo._internal.numbers import cost_unit, format_spent
 from flexibo.cli.screen import duration, harmless_console, in_words, print_json
 from flexibo.cli.storage_options import JSONFlag, StorageURL, storage_url
 
@@ -70,7 +70,7 @@ def _cells(row: dict[str, Any], now: float) -> tuple[str, ...]:
         "\n".join(f"{in_words(objective['name'])} {objective['values']}" for objective in objectives),
         str(sum(objective["pending"] for objective in objectives)),
         str(sum(objective["failed"] + objective["impossible"] for objective in objectives)),
-        money(row["spent"], row["budget"], row["cost_unit"]),
+        format_spent(row["spent"], row["budget"], row["cost_unit"]),
         _ago(row["last_event"], now),
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flexibo._internal.numbers import cost_unit, money
+from flexibo._internal.numbers import cost_unit, format_spent
 from flexibo.cli.asking import HAND, study_by_hand
 from flexibo.cli.screen import in_words, print_json
 from flexibo.cli.storage_options import JSONFlag, StorageURL, StudyName, storage_url
@@ -185,6 +185,6 @@ def _say(study: Study, evaluation: Evaluation, told: str, *, counted: bool, cost
         print_json(facts)
         return
     price = "" if cost is None else f", cost {cost:g}" if cost else ", without a cost (the budget is not charged)"
-    spent = money(study.spent, study.budget, cost_unit(study.history.origin))
+    spent = format_spent(study.spent, study.budget, cost_unit(study.history.origin))
     late = "" if counted else " Another worker has it or has answered it: only the cost counts."
     typer.echo(in_words(f"Evaluation {evaluation.number}: {told}{price}.{late} Spent {spent}."))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 
 if TYPE_CHECKING:
     from flexibo.studyfile.writing import ObjectiveAnswer
@@ -45,7 +45,7 @@ def _options() -> dict[str, str]:
         empty=bool(options),
         check=lambda name: _taken(name, "option", options),
     ):
-        options[name] = _asked(f"Values of {one_line(name)}", check=partial(option_problem, name))
+        options[name] = _asked(f"Values of {printable_line(name)}", check=partial(option_problem, name))
     return options
 
 
@@ -68,7 +68,7 @@ def _objective(name: str, options: Sequence[str]) -> ObjectiveAnswer:
     """What an objective is, how it is measured, what it depends on, and how well it can be known."""
     from flexibo.studyfile.writing import ObjectiveAnswer, measure_problem, number_problem
 
-    shown = one_line(name)
+    shown = printable_line(name)
     direction = _asked(f"Direction of {shown}: min (less is better) or max", default="min", check=_no_direction)
     unit = _asked(f"Unit of {shown}, may be empty", empty=True)
     how = _asked(
@@ -107,7 +107,7 @@ def _asked(question: str, *, default: str = "", empty: bool = False, check: Chec
         problem = check(answer) if answer else "Give an answer."
         if not problem:
             return answer
-        typer.echo(f"  {one_line(problem)}")
+        typer.echo(f"  {printable_line(problem)}")
 
 
 def _taken(name: str, what: str, names: Collection[str]) -> str:

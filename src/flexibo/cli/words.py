@@ -27,7 +27,7 @@ def seconds(text: str) -> float:
     >>> seconds("30m"), seconds("1.5h"), seconds("90")
     (1800.0, 5400.0, 90.0)
     """
-    from flexibo._internal.durations import seconds as duration
+    from flexibo._internal.durations import parse_seconds as duration
     from flexibo.errors import InvalidValueError
 
     value = duration(text)
@@ -42,7 +42,7 @@ def share(text: str) -> float:
     >>> share("5%"), share("0.1")
     (0.05, 0.1)
     """
-    from flexibo._internal.durations import share as parsed
+    from flexibo._internal.durations import parse_share as parsed
     from flexibo.errors import InvalidValueError
 
     value = parsed(text)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 from flexibo.compare.grids import Grid
 from flexibo.compare.ratios import MARGIN, Ratio
 from flexibo.compare.runs import Run
@@ -41,7 +41,7 @@ class Goal:
     @property
     def measure(self) -> str:
         """What is measured, for people."""
-        whom = "the best other" if self.other is None else one_line(self.other)
+        whom = "the best other" if self.other is None else printable_line(self.other)
         what = f"problems lost to {whom}" if self.counts_losses else f"error over {whom}'s"
         return f"{what}, with thinking" if self.counts_thinking else what
 
@@ -125,7 +125,7 @@ def goals_grid(found: Sequence[Reached], ours: str) -> Grid:
         for j, met in ((4, one.must_met), (5, one.aim_met))
     }
     return Grid(
-        f"Goals of {one_line(ours)}",
+        f"Goals of {printable_line(ours)}",
         ("measure", *(f"at {share:.0%}" for share in SHARES_TOLD), "must", "aim"),
         rows,
         _notes(found),
@@ -170,7 +170,7 @@ def _notes(found: Sequence[Reached]) -> tuple[str, ...]:
     for one in found:
         if one.goal.counts_losses and one.results:
             lost = [
-                f"{', '.join(map(one_line, result.lost_clearly))} at {result.share:.0%}"
+                f"{', '.join(map(printable_line, result.lost_clearly))} at {result.share:.0%}"
                 for result in one.results
                 if result.lost_clearly
             ]

@@ -12,7 +12,7 @@ from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 
 WIDEST = 20
 """Headings that are wider are broken; names of methods may have twice as much."""
@@ -92,9 +92,9 @@ class Blocks:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The blocks, one below the other, all columns of one width."""
         numbers = max((cell.cell_len for _, column in self.problems for cell in column), default=0)
-        parts = (_width(one_line(problem).replace(":", ":\n")) for problem, _ in self.problems)
+        parts = (_width(printable_line(problem).replace(":", ":\n")) for problem, _ in self.problems)
         width = max(numbers, min(WIDEST, max(parts, default=0)))
-        headings = [_broken(one_line(problem), width) for problem, _ in self.problems]
+        headings = [_broken(printable_line(problem), width) for problem, _ in self.problems]
         name = min(2 * WIDEST, max(map(_width, ("method", *self.methods))))
         room = max(1, (options.max_width - name - 2) // (width + 2))
         n_blocks = max(1, -(-len(self.problems) // room))
@@ -134,7 +134,7 @@ def _width(text: str) -> int:
 
 def _escaped(text: str) -> str:
     """The text as Markdown shows it, markup and all."""
-    return re.sub(r"([\\`*_\[\]<>|~&$#!])", r"\\\1", one_line(text))
+    return re.sub(r"([\\`*_\[\]<>|~&$#!])", r"\\\1", printable_line(text))
 
 
 def _line(cells: Iterable[str]) -> str:

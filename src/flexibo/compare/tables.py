@@ -9,7 +9,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 from flexibo.compare.grids import Blocks, Grid
 from flexibo.compare.ratios import MARGIN, Ratio
 from flexibo.compare.runs import Run
@@ -52,7 +52,7 @@ def error_table(
     )
     labels = tuple(_with_seeds(method, found[-1], usual) for method in methods)
     notes = ["* the best on this problem at this share"]
-    if labels != tuple(map(one_line, methods)):
+    if labels != tuple(map(printable_line, methods)):
         notes.append("(in parentheses) the number of seeds, where it is another")
     shown = " / ".join(f"{share:.0%}".rstrip("%") for share in shares)
     counted = ", thinking time counted" if thinking is not None else ""
@@ -86,8 +86,12 @@ def _with_seeds(method: str, found: Mapping[str, Mapping[str, Summary]], usual: 
     """The name of a method, with its number of seeds where it has fewer than others."""
     seeds = sorted({by_method[method].seeds for by_method in found.values() if method in by_method})
     if not seeds or seeds == [usual]:
-        return one_line(method)
-    return f"{one_line(method)} ({seeds[0]})" if len(seeds) == 1 else f"{one_line(method)} ({seeds[0]} to {seeds[-1]})"
+        return printable_line(method)
+    return (
+        f"{printable_line(method)} ({seeds[0]})"
+        if len(seeds) == 1
+        else f"{printable_line(method)} ({seeds[0]} to {seeds[-1]})"
+    )
 
 
 def thinking_table(runs: Iterable[Run], ours: Sequence[str] = ()) -> Blocks:
@@ -119,7 +123,7 @@ def evaluations_table(
         for problem, by_method in found.items()
     }
     names = objectives or {}
-    notes = [f"{one_line(p)}: {', '.join(map(one_line, names[p]))}" for p in found if p in names]
+    notes = [f"{printable_line(p)}: {', '.join(map(printable_line, names[p]))}" for p in found if p in names]
     return _blocks(
         f"Mean evaluations of each objective at {share:.0%} of the budget, after the initial designs",
         runs,
@@ -144,7 +148,7 @@ def _blocks(
         (problem, tuple(Text(shown(by_method[m], problem) if m in by_method else NOTHING) for m in methods))
         for problem, by_method in found.items()
     )
-    return Blocks(title, tuple(map(one_line, methods)), columns, notes, len(set(ours) & set(methods)))
+    return Blocks(title, tuple(map(printable_line, methods)), columns, notes, len(set(ours) & set(methods)))
 
 
 def ranking_table(ranking: Ranking) -> Table:
@@ -164,7 +168,7 @@ def markdown(results: Ranking | AgainstBest | Sequence[AgainstBest]) -> str:
 
 def ranking_grid(ranking: Ranking) -> Grid:
     """The cells of a ranking: a method per row."""
-    ours, total = one_line(ranking.ours), len(ranking.problems)
+    ours, total = printable_line(ranking.ours), len(ranking.problems)
     standings = (*ranking.complete, *ranking.partial)
     rows = tuple(_standing_row(standing, ranking.ours, total) for standing in standings)
     styles = {(i, 0): "bold" for i, standing in enumerate(standings) if standing.method == ranking.ours}
@@ -177,7 +181,7 @@ def ranking_grid(ranking: Ranking) -> Grid:
     if ranking.partial:
         notes.append("Methods that ran on fewer problems stand last; their figures are over these problems alone.")
     if ranking.unmatched:
-        notes.append(f"No problem and seed in common with {ours}: {', '.join(map(one_line, ranking.unmatched))}.")
+        notes.append(f"No problem and seed in common with {ours}: {', '.join(map(printable_line, ranking.unmatched))}.")
     return Grid(
         f"Ranking at {ranking.share:.0%} of the budget",
         ("method", "problems", "seeds", "error %", "rank", f"ratio ({ranking.level:.0%})", "won", "lost", "behind"),
@@ -191,7 +195,7 @@ def _standing_row(standing: Standing, ours: str, total: int) -> tuple[str, ...]:
     ratios = standing.ratios.values()
     many = f"{len(ratios)}" if len(ratios) == total else f"{len(ratios)} of {total}"
     figures = (_percent(standing.geometric_mean), f"{standing.mean_rank:.1f}")
-    row = (one_line(standing.method), many, f"{standing.seeds}", *figures)
+    row = (printable_line(standing.method), many, f"{standing.seeds}", *figures)
     if standing.method == ours:
         return (*row, *[NOTHING] * 4)
     counts = sum(r.won for r in ratios), sum(r.lost for r in ratios), sum(r.behind for r in ratios)
@@ -216,12 +220,12 @@ def against_best_grid(results: AgainstBest | Sequence[AgainstBest], whom: str = 
         at = [by_problem.get(name) for by_problem in found]
         styles |= {(len(rows), j + 1): _style(versus.ratio) for j, versus in enumerate(at) if versus is not None}
         cells = [NOTHING if versus is None else _interval(versus.ratio) + _mark(versus.ratio) for versus in at]
-        best = ", ".join(map(one_line, [versus for versus in at if versus is not None][-1].chosen))
-        rows.append((one_line(name), *cells, best))
+        best = ", ".join(map(printable_line, [versus for versus in at if versus is not None][-1].chosen))
+        rows.append((printable_line(name), *cells, best))
     styles |= {(len(rows), j): "bold" for j in range(len(results) + 1)}
     rows.append(("geometric mean", *(_interval(result.ratio) for result in results), ""))
     return Grid(
-        f"{one_line(last.ours)} against the best {whom} of each problem: its error over the {whom}'s",
+        f"{printable_line(last.ours)} against the best {whom} of each problem: its error over the {whom}'s",
         ("problem", *(f"at {result.share:.0%}" for result in results), f"best at {last.share:.0%}"),
         tuple(rows),
         _against_notes(results),
@@ -246,14 +250,14 @@ def _against_notes(results: Sequence[AgainstBest]) -> tuple[str, ...]:
         )
     if any(versus.ratio.lost_clearly for versus in versuses):
         notes.append(f"! lost: the whole interval is above {MARGIN:g}.")
-    same = sorted({one_line(versus.problem) for versus in versuses if not versus.separate})
+    same = sorted({printable_line(versus.problem) for versus in versuses if not versus.separate})
     if same:
         where = "" if len(same) == len({versus.problem for versus in versuses}) else f" on {', '.join(same)}"
         notes.append(f"Too few seeds{where}: the best other is chosen on the seeds it is judged on, which favours it.")
     left_out: dict[str, set[str]] = {}
     for versus in versuses:
         for method in versus.left_out:
-            left_out.setdefault(one_line(method), set()).add(one_line(versus.problem))
+            left_out.setdefault(printable_line(method), set()).add(printable_line(versus.problem))
     notes += [f"{m} has too few seeds and is left out of: {', '.join(sorted(left_out[m]))}." for m in sorted(left_out)]
     return tuple(notes)
 

@@ -16,7 +16,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 from flexibo.dashboard.facts import Facts
 from flexibo.dashboard.files import File, page, page_files
 from flexibo.dashboard.following import Follower
@@ -228,7 +228,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 async def _mistake(request: Request, error: Exception) -> Response:
-    return _sentence(request, 400, one_line(error))
+    return _sentence(request, 400, printable_line(error))
 
 
 async def _failure(request: Request, error: Exception) -> Response:

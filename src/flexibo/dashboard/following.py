@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 from flexibo.dashboard.growing import GrowingCopy
 from flexibo.dashboard.states import Beats, state_of
 from flexibo.errors import FlexiBOError
@@ -171,7 +171,7 @@ class Follower:
             self.version = _version(self.generation, [])
 
     def _fail(self, sentence: str) -> None:
-        self.problem = one_line(sentence)
+        self.problem = printable_line(sentence)
         self._retry = self._clock() + DAMAGE_REST
 
 

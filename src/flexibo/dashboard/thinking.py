@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 from flexibo.dashboard.following import Follower
 from flexibo.dashboard.growing import GrowingCopy
 from flexibo.dashboard.pictures import QUICK, SLICE, Picture
@@ -152,7 +152,7 @@ class Thinker:
             study, version = self._caught_up()
             return Thought(version, Body.of(picture.view(study)))
         except FlexiBOError as error:
-            reason = one_line(error)
+            reason = printable_line(error)
         except Exception as error:
             logger.warning("The picture %s failed.", picture.kind, exc_info=True)
             reason = f"This picture could not be calculated ({type(error).__name__})."

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 from flexibo.dashboard.following import PATIENCE, Follower
 from flexibo.errors import FlexiBOError
 from flexibo.storage import shown_url, stored_studies
@@ -51,10 +51,12 @@ class StorageWatch:
         try:
             found = stored_studies(self._url, patience=PATIENCE)
         except FlexiBOError as error:
-            self.problem = one_line(error)
+            self.problem = printable_line(error)
         except Exception as error:
             logger.debug("%s could not be read.", self.shown, exc_info=True)
-            self.problem = f"{one_line(self.shown)} could not be read ({type(error).__name__}); it is tried again."
+            self.problem = (
+                f"{printable_line(self.shown)} could not be read ({type(error).__name__}); it is tried again."
+            )
         else:
             self.problem = ""
             self.looked = self._clock()

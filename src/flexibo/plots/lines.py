@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from flexibo._internal.numbers import digits_of, figure
+from flexibo._internal.numbers import format_number, significant_digits
 from flexibo.plots import style
 from flexibo.plots.style import LOOKS, OTHER
 from flexibo.study import Study
@@ -58,8 +58,8 @@ class Upright:
         if not self.high > self.low and not self.values:
             return []
         marks = self.values or self._marks()
-        digits = digits_of((value, 0.0) for value in marks)
-        return [(self.place(value), figure(value, digits)) for value in marks]
+        digits = significant_digits((value, 0.0) for value in marks)
+        return [(self.place(value), format_number(value, digits)) for value in marks]
 
     def _marks(self) -> list[float]:
         """Round numbers along the scale."""

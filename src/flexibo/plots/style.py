@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 from flexibo.errors import missing_extra
 from flexibo.views import Axis
 
@@ -78,7 +78,7 @@ def text(given: object, *, longest: int = LONGEST) -> str:
     >>> text("$x_{a}$"), text("a" * 50, longest=5)
     ('\\$x_{a}\\$', 'aaaa…')
     """
-    shown = one_line(given)
+    shown = printable_line(given)
     shown = shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
     # A legend leaves out what begins with an underscore.
     return (f" {shown}" if shown.startswith("_") else shown).replace("$", r"\$")

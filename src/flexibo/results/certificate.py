@@ -23,7 +23,7 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo._internal.checks import checked_delta, whole_number
-from flexibo._internal.numbers import figure
+from flexibo._internal.numbers import format_number
 from flexibo.belief.reported import reported
 from flexibo.history import History
 from flexibo.optimizer.predictor import Predictor
@@ -77,7 +77,7 @@ class Certificate:
             said = [
                 f"With a probability of {percent(1.0 - self.delta, up=False)}, if the models are right, {who} at most "
                 f"{percent(self.relative)} of the hypervolume of the best front among {where} "
-                f"({figure(self.gap)} of at most {figure(self.optimistic_volume)})."
+                f"({format_number(self.gap)} of at most {format_number(self.optimistic_volume)})."
             ]
         if self.constrained:
             said.append("A design of the front that may break a constraint counts for nothing.")

@@ -10,9 +10,9 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 
 from flexibo._internal.arrays import BoolArray, IntArray
-from flexibo._internal.numbers import digits_of, figure
+from flexibo._internal.numbers import format_number, significant_digits
 from flexibo._internal.records import data_frame, write_csv
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 from flexibo.belief.belief import Predictions
 from flexibo.belief.costs import Costs, mean_costs
 from flexibo.belief.reported import SURE
@@ -121,12 +121,12 @@ class Front(tuple[FrontRow, ...]):
 
 def _value_column(rows: Sequence[FrontRow], name: str) -> list[str]:
     """Heading and values of an objective: predicted ones are marked, inexact ones carry their deviation."""
-    digits = digits_of((row.values[name], row.deviations[name]) for row in rows)
-    values = [f"{'' if row.measured[name] else '~'}{figure(row.values[name], digits)}" for row in rows]
-    deviations = [f" ±{figure(row.deviations[name], 3)}" if row.deviations[name] > 0 else "" for row in rows]
+    digits = significant_digits((row.values[name], row.deviations[name]) for row in rows)
+    values = [f"{'' if row.measured[name] else '~'}{format_number(row.values[name], digits)}" for row in rows]
+    deviations = [f" ±{format_number(row.deviations[name], 3)}" if row.deviations[name] > 0 else "" for row in rows]
     width = max(map(len, values))
     cells = [value.rjust(width) + deviation for value, deviation in zip(values, _aligned(deviations), strict=True)]
-    heading = one_line(name)
+    heading = printable_line(name)
     width = max(len(heading), len(cells[0]))
     return [cell.rjust(width) for cell in (heading, *cells)]
 
@@ -147,7 +147,7 @@ class Priced(Protocol):
 
 def shown_price(row: Priced) -> str:
     """What it costs to confirm a design; nothing where everything is measured, or the rest comes for free."""
-    return "-" if row.confirm_cost is None else figure(row.confirm_cost, 3) if row.confirm_cost else ""
+    return "-" if row.confirm_cost is None else format_number(row.confirm_cost, 3) if row.confirm_cost else ""
 
 
 def _shown_feasibility(row: FrontRow) -> str:
@@ -156,8 +156,8 @@ def _shown_feasibility(row: FrontRow) -> str:
 
 def _shown_option(row: FrontRow, name: str) -> str:
     value = row.design[name]
-    text = figure(value, 3) if isinstance(value, float) else "-" if value is None else str(value)
-    return f"{one_line(name)}={one_line(text)}"
+    text = format_number(value, 3) if isinstance(value, float) else "-" if value is None else str(value)
+    return f"{printable_line(name)}={printable_line(text)}"
 
 
 def front_rows(

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from flexibo._internal.numbers import digits_of, figure
-from flexibo._internal.text import one_line
+from flexibo._internal.numbers import format_number, significant_digits
+from flexibo._internal.text import printable_line
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -170,7 +170,7 @@ def front_layout(
 def values_column(rows: Sequence[Shown], name: str) -> list[str]:
     """The values of an objective, with as many digits as tell them apart."""
     known = [(value, row.deviations[name]) for row in rows if (value := row.values[name]) is not None]
-    digits = digits_of(known)
+    digits = significant_digits(known)
     return [shown_value(row, name, digits) for row in rows]
 
 
@@ -179,8 +179,8 @@ def shown_value(row: Shown, name: str, digits: int) -> str:
     value = row.values[name]
     if value is None:
         return "-"
-    deviation = f" ±{figure(row.deviations[name], 2)}" if row.deviations[name] > 0 else ""
-    return f"{'' if row.measured[name] else '~'}{figure(value, digits)}{deviation}"
+    deviation = f" ±{format_number(row.deviations[name], 2)}" if row.deviations[name] > 0 else ""
+    return f"{'' if row.measured[name] else '~'}{format_number(value, digits)}{deviation}"
 
 
 def feasibility(row: Shown) -> str:
@@ -195,15 +195,15 @@ def _heading(objective: Objective) -> list[str]:
         parts.append(f"<= {objective.at_most:.10g}")
     elif objective.at_least is not None:
         parts.append(f">= {objective.at_least:.10g}")
-    return [one_line(part) for part in parts if part]
+    return [printable_line(part) for part in parts if part]
 
 
 def _options(row: Shown, names: Sequence[str]) -> list[str]:
-    return [one_line(f"{name}={_option(row.design[name])}") for name in names]
+    return [printable_line(f"{name}={_option(row.design[name])}") for name in names]
 
 
 def _option(value: object) -> str:
-    return figure(value, 3) if isinstance(value, float) else "-" if value is None else str(value)
+    return format_number(value, 3) if isinstance(value, float) else "-" if value is None else str(value)
 
 
 def _wrapped(options: Sequence[str], room: int) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from flexibo._internal.interrupts import passed_interrupts
+from flexibo._internal.interrupts import allowed_interrupts
 from flexibo.storage.base import StorageError
 from flexibo.storage.connections import Connections
 
@@ -119,7 +119,7 @@ class Session:
                 if trouble is Trouble.LOST and tries == 0:
                     logger.warning("%s; trying again for up to %g s.", self.database.sentence(error), self._patience)
             tries += 1
-            with passed_interrupts():  # nothing is half done while we wait
+            with allowed_interrupts():  # nothing is half done while we wait
                 time.sleep(_pause(trouble, tries))
 
     def _tried(self, action: Callable[[sa.Connection], T]) -> T:

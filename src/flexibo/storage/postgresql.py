@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 
-from flexibo._internal.interrupts import passed_interrupts
+from flexibo._internal.interrupts import allowed_interrupts
 from flexibo.errors import InvalidValueError, missing_extra
 from flexibo.storage.databases import Trouble
 from flexibo.storage.schema import bring_up_to_date, studies, version
@@ -95,7 +95,7 @@ class PostgreSQL:
         if study is None:
             return
         row = sa.select(studies.c.study).where(studies.c.study == study).with_for_update()
-        with passed_interrupts():  # a transaction that is left here is undone
+        with allowed_interrupts():  # a transaction that is left here is undone
             if connection.execute(row).scalar() is None:
                 connection.execute(insert(studies).on_conflict_do_nothing(), {"study": study})
                 connection.execute(row)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from flexibo._internal.numbers import cost_unit, money
-from flexibo._internal.text import one_line
+from flexibo._internal.numbers import cost_unit, format_spent
+from flexibo._internal.text import printable_line
 from flexibo.results.confidence import reported_designs
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Bar:
 
 
 def _money(history: History) -> str:
-    return money(history.spent, history.budget, cost_unit(history.origin))
+    return format_spent(history.spent, history.budget, cost_unit(history.origin))
 
 
 def _status(study: Watched) -> str:
@@ -83,7 +83,7 @@ def _status(study: Watched) -> str:
         return "initial designs"
     region = f"region {volumes[-1] / volumes[0]:.0%}" if volumes[0] else "region 0%"
     counts = " ".join(f"{name} {history.count(j)}" for j, name in enumerate(history.names))
-    return f"front {len(reported_designs(study.predictor, history))} | {region} | {escape(one_line(counts))}"
+    return f"front {len(reported_designs(study.predictor, history))} | {region} | {escape(printable_line(counts))}"
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from flexibo._internal.durations import seconds, share
+from flexibo._internal.durations import parse_seconds, parse_share
 from flexibo.studyfile.mistakes import Mistakes, Place, nearest
 from flexibo.studyfile.nodes import NOTHING, Listing, Node, Scalar, Table
 
@@ -137,7 +137,7 @@ class Fields:
         if node is None:
             return None
         value = node.value if isinstance(node, Scalar) else None
-        given = seconds(str(value)) if is_number(value) or isinstance(value, str) else None
+        given = parse_seconds(str(value)) if is_number(value) or isinstance(value, str) else None
         if given is None:
             self._wrong(key, node, "a duration such as 90, 90s, 30m, 2h or 1d")
         return given
@@ -148,7 +148,7 @@ class Fields:
         if node is None:
             return None
         value = node.value if isinstance(node, Scalar) else None
-        given = share(str(value)) if is_number(value) or isinstance(value, str) else None
+        given = parse_share(str(value)) if is_number(value) or isinstance(value, str) else None
         if given is None:
             self._wrong(key, node, "a share such as 5% or 0.05, below 100%")
         return given

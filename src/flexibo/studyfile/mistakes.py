@@ -7,7 +7,7 @@ import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 from flexibo.errors import InvalidValueError
 
 MOST_SHOWN = 40
@@ -68,7 +68,7 @@ class Mistakes:
         Raises:
             StudyFileError: There are so many that it is not worth reading on; those found are listed.
         """
-        mistake = Mistake(place, one_line(sentence))
+        mistake = Mistake(place, printable_line(sentence))
         if mistake not in self._seen:
             self._seen.add(mistake)
             self.found.append(mistake)

@@ -34,7 +34,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 from flexibo.studyfile.content import read_content
 from flexibo.studyfile.file import StudyFile, study_file_of
 from flexibo.studyfile.mistakes import Mistakes, StudyFileError
@@ -55,7 +55,7 @@ def stored_file(origin: Mapping[str, Any], study: str) -> StudyFile:
         study: The name of the study, for messages.
     """
     path = Path(str(origin["study_file"]))
-    shown, advice = one_line(path), "name the file with --file"
+    shown, advice = printable_line(path), "name the file with --file"
     doubt: Path | None = None
     try:
         path = path.resolve(strict=True) if path.is_absolute() else path
@@ -75,8 +75,8 @@ def stored_file(origin: Mapping[str, Any], study: str) -> StudyFile:
     doubt = doubt or doubtful_beside(nodes_of(content.text, Mistakes(content.shown)), content.path.parent)
     if doubt is not None:
         raise StudyFileError(
-            f"{one_line(doubt)} belongs to somebody else or may be written by others, so that the commands of {shown}, "
-            f"from which study {study!r} was begun, are not run unasked; look at it, and if you trust it, {advice}: "
+            f"{printable_line(doubt)} belongs to somebody else or may be written by others, so that the commands of "
+            f"{shown}, from which study {study!r} was begun, are not run unasked; look at it, and if you trust it, {advice}: "
             f"--file {shlex.quote(shown)}."
         )
     return study_file_of(content)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from flexibo._internal.durations import seconds
+from flexibo._internal.durations import parse_seconds
 from flexibo.studyfile.hands import HAND
 from flexibo.studyfile.hands import KEY as BY
 from flexibo.studyfile.mistakes import Mistakes, Place, nearest
@@ -118,7 +118,7 @@ def number_problem(answer: str) -> str:
 
 def duration_problem(answer: str) -> str:
     """What is wrong with a duration, or an empty text."""
-    if seconds(answer) is not None:
+    if parse_seconds(answer) is not None:
         return ""
     return f"The duration is {answer!r}; give a positive number such as 90, 30m, 2h or 1d."
 

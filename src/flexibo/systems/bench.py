@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 from flexibo.hardware import EnergyMeter
 from flexibo.hardware.knobs import Journal, Knob, settings
 from flexibo.hardware.reading import EnergyReading, measure
@@ -112,7 +112,7 @@ class Bench:
         return {
             "error_percent": float(trained.error_percent),
             "training_seconds": float(trained.seconds),
-            "trained_on": " and ".join(map(one_line, trained.machines)),
+            "trained_on": " and ".join(map(printable_line, trained.machines)),
         }
 
     def reading(self, network: Design, deployment: Design) -> dict[str, float]:

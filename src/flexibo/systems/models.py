@@ -30,7 +30,7 @@ from uuid import uuid4
 
 from torch import nn
 
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 from flexibo.errors import MachineError
 from flexibo.systems.tasks.base import Design, Device, Task, TrainingFailedError
 from flexibo.systems.training import (
@@ -225,7 +225,7 @@ class ModelStore:
     def _known(self, task: Task, design: Design, seed: int, retry_failed: bool) -> Stored | None:
         reason = None if retry_failed else self.failure(task, design, seed=seed)
         if reason is not None:
-            raise TrainingFailedError(one_line(reason))  # it may be another host's text
+            raise TrainingFailedError(printable_line(reason))  # it may be another host's text
         return self.get(task, design, seed=seed)
 
     def _train(

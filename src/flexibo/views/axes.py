@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from flexibo._internal.numbers import MOST, figure
+from flexibo._internal.numbers import MOST_DIGITS, format_number
 from flexibo.objectives import Objective
 from flexibo.space import Categorical, Integer, Option, Ordinal, Real
 from flexibo.space.options import is_number
@@ -49,7 +49,9 @@ class Axis:
     def bound_words(self) -> str:
         """The bound in words, as in "at most 600 B"; empty without one."""
         return (
-            "" if self.bound is None else " ".join(filter(None, (self.bound_side, figure(self.bound, MOST), self.unit)))
+            ""
+            if self.bound is None
+            else " ".join(filter(None, (self.bound_side, format_number(self.bound, MOST_DIGITS), self.unit)))
         )
 
     def to_dict(self) -> dict[str, Any]:

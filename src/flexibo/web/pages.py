@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from flexibo import __version__
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.web.assets import PAGE_SCRIPTS, PAGE_STYLES, SCRIPTS, STYLES, asset
 from flexibo.web.pictures import PICTURES
@@ -66,7 +66,7 @@ def page(title: str, pictures: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
     styles = [asset(name) for name in (*STYLES, *PAGE_STYLES)]
     return _PAGE.format(
         policy=_policy(scripts, styles),
-        title=escape(one_line(title)),
+        title=escape(printable_line(title)),
         styles="\n".join(f"<style>{style}</style>" for style in styles),
         figures="\n".join(figures),
         version=escape(__version__),
@@ -98,7 +98,9 @@ def _checked(name: str, view: Mapping[str, Any]) -> str:
     try:
         text = json.dumps(view, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError) as error:
-        raise InvalidValueError(f"The view of picture {name!r} cannot be written as JSON: {one_line(error)}.") from None
+        raise InvalidValueError(
+            f"The view of picture {name!r} cannot be written as JSON: {printable_line(error)}."
+        ) from None
     # Nothing in it can end the script element or begin another, whatever the names in it are.
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 

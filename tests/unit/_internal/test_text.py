@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 from flexibo.errors import FlexiBOError
 from flexibo.systems.data import image_folder, reviews, speech, squad
 from flexibo.systems.data.base import DamagedDataError, MissingDataError
@@ -34,7 +34,7 @@ ESCAPED = r"a\nflexibo: all is well\x1b[2J\u202e"
     ],
 )
 def test_what_is_not_printable_is_escaped_and_the_rest_is_left(name: object, expected: str) -> None:
-    assert one_line(name) == expected
+    assert printable_line(name) == expected
     assert expected.isprintable()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flexibo._internal.arrays import IntArray
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 from flexibo.errors import FlexiBOError
 
 Pixels: TypeAlias = npt.NDArray[np.uint8]
@@ -24,7 +24,7 @@ class MissingDataError(FlexiBOError, FileNotFoundError):
     """
 
     def __init__(self, *lines: str) -> None:
-        super().__init__("\n".join(map(one_line, lines)))
+        super().__init__("\n".join(map(printable_line, lines)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(str(self).split("\n"))
@@ -38,7 +38,7 @@ class DamagedDataError(FlexiBOError, ValueError):
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__(one_line(message))
+        super().__init__(printable_line(message))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from flexibo._internal.arrays import IntArray
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 from flexibo.errors import InvalidValueError
 from flexibo.systems.data.base import DamagedDataError, Dataset, MissingDataError, Question, Questions
 from flexibo.systems.data.files import content
@@ -52,7 +52,7 @@ def load(folder: Path, *, limit: int | None = None, share: float = SHARE, seed: 
     else:
         (path,) = _single(folder)
         train, test = _divided(path, read_articles(path), share, seed)
-        name = one_line(path.name)
+        name = printable_line(path.name)
         note = f"The questions of {name} were divided here, by article; a score on them is not a SQuAD score."
     rows, test_rows = chosen(_has_answer(train), _has_answer(test), limit, seed)
     part, held_out = Questions(tuple(train[row] for row in rows)), Questions(tuple(test[row] for row in test_rows))

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 from flexibo.errors import FlexiBOError
 from flexibo.systems.assemble import Wishes
 from flexibo.systems.bench import QUICK_SECONDS
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         grid = Grid(given.networks, given.deployments, given.again, given.window, at_most, only)
         left = recording(wishes, grid, given.out, seconds=given.seconds, jobs=given.jobs, told=_say)
     except FlexiBOError as error:
-        sys.stderr.write("\n".join(map(one_line, f"{parser.prog}: {error}".split("\n"))) + "\n")
+        sys.stderr.write("\n".join(map(printable_line, f"{parser.prog}: {error}".split("\n"))) + "\n")
         return 2
     sys.stdout.write(
         f"{left} measurements are left; the same command goes on.\n" if left else f"{given.out} is made.\n"
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _say(done: int, total: int, what: str) -> None:
-    sys.stdout.write(f"{done} of {total}: {one_line(what)}\n")
+    sys.stdout.write(f"{done} of {total}: {printable_line(what)}\n")
     sys.stdout.flush()
 
 

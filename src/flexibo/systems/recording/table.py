@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flexibo._internal.text import one_line
+from flexibo._internal.text import printable_line
 from flexibo.errors import InvalidValueError
 
 MEASURED = (
@@ -107,7 +107,7 @@ def _number(text: str, name: str, path: Path) -> float:
 
 def _refused(message: str) -> InvalidValueError:
     """What is wrong with a table; its name and what it holds may be a stranger's."""
-    return InvalidValueError(one_line(message))
+    return InvalidValueError(printable_line(message))
 
 
 def _text(value: Any) -> str:
