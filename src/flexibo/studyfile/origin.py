@@ -70,14 +70,14 @@ def stored_file(origin: Mapping[str, Any], study: str) -> StudyFile:
     if content.digest != origin["sha256"]:
         raise StudyFileError(
             f"{shown} has changed since study {study!r} was begun from it; look at it, and if it may go on, {advice}: "
-            f"--file {shlex.quote(shown)}."
+            f"{advice}: --file {shlex.quote(shown)}."
         )
     doubt = doubt or doubtful_beside(nodes_of(content.text, Mistakes(content.shown)), content.path.parent)
     if doubt is not None:
         raise StudyFileError(
             f"{printable_line(doubt)} belongs to somebody else or may be written by others, so that the commands of "
-            f"{shown}, from which study {study!r} was begun, are not run unasked; look at it, and if you trust it, {advice}: "
-            f"--file {shlex.quote(shown)}."
+            f"{shown}, from which study {study!r} was begun, are not run unasked; look at it, and if you trust it, "
+            f"{advice}: --file {shlex.quote(shown)}."
         )
     return study_file_of(content)
 
