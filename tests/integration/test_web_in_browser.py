@@ -13,7 +13,7 @@ from tests.browser import Browser, browser, wait_for
 from flexibo import Design, Study
 from flexibo.plots.html import to_html
 from flexibo.views import slice_view
-from flexibo.web import PICTURES, write_page
+from flexibo.web import CHARTS, write_page
 
 pytestmark = pytest.mark.slow
 
@@ -166,12 +166,12 @@ def test_a_whole_study_is_drawn_in_light_dark_and_on_a_phone(
     study = make_study(budget=150)
     study.run(functions)
     slices = [slice_view(study, "joules", "cpu_ghz"), slice_view(study, "joules", "cpu_ghz", "kernel")]
-    names = [name for name in PICTURES if name != "slice"]
+    names = [name for name in CHARTS if name != "slice"]
     show(html=to_html(study, [*names, *slices], title="A network on a board"))
     drawn = "return [...document.querySelectorAll('.chart')].map((chart) => chart.dataset.picture)"
     assert chrome.run(drawn) == [*names, "slice", "slice"]
     known = chrome.run("return Object.values(flexiboCharts.pictures).flat()")
-    assert sorted(known) == sorted(PICTURES)
+    assert sorted(known) == sorted(CHARTS)
     inked = (
         "return [...document.querySelectorAll('.fc-plot:not([hidden]) canvas')].map((canvas) => { const all = canvas"
         ".getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data; let count = 0;"

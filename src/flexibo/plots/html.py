@@ -36,7 +36,7 @@ def to_html(study: Study, pictures: Sequence[str | View] | None = None, *, title
 
     Args:
         study: The study.
-        pictures: Names from `flexibo.web.PICTURES`, or views such as ``slice_view(study, "energy", "cores")``; by
+        pictures: Names from `flexibo.web.CHARTS`, or views such as ``slice_view(study, "energy", "cores")``; by
             default the front, its course, the spending, the importance of the options, and all designs.
         title: What stands above them; the study's name with its objectives and constraints by default.
     """
@@ -98,9 +98,9 @@ def _drawn(study: Study, pictures: Sequence[str | View] | None) -> list[tuple[st
 
 
 def _kind(picture: str) -> str:
-    if picture not in web.PICTURES:
-        raise unknown_name("picture", picture, web.PICTURES)
-    kind = web.PICTURES[picture].kind
+    if picture not in web.CHARTS:
+        raise unknown_name("picture", picture, web.CHARTS)
+    kind = web.CHARTS[picture].kind
     if kind not in VIEWS:
         raise InvalidValueError(
             f"Picture {picture!r} needs to know what to show; give a view made by {kind}_view instead."
@@ -111,7 +111,7 @@ def _kind(picture: str) -> str:
 def _first_picture(view: Mapping[str, Any]) -> str:
     """The name of the picture that draws a view unless another is asked for."""
     kind = view.get("kind")
-    names = [name for name, picture in web.PICTURES.items() if picture.kind == kind]
+    names = [name for name, picture in web.CHARTS.items() if picture.kind == kind]
     if not names:
-        raise unknown_name("kind of view", kind, {picture.kind for picture in web.PICTURES.values()})
+        raise unknown_name("kind of view", kind, {picture.kind for picture in web.CHARTS.values()})
     return names[0]

@@ -1,7 +1,22 @@
-"""Interactive pictures in a browser, without a network: the scripts, and pages that hold everything in one file."""
+"""Interactive charts in a browser, without a network: the scripts that draw them, and pages in one HTML file.
+
+`document` builds any such page; `page` builds one with the charts of a study.
+"""
 
 from flexibo.web.assets import SCRIPTS, STYLES, asset
+from flexibo.web.charts import CHARTS, Chart
+from flexibo.web.document import document, embedded_json, write_document
 from flexibo.web.pages import page, write_page
-from flexibo.web.pictures import PICTURES, Picture
 
-__all__ = ["PICTURES", "SCRIPTS", "STYLES", "Picture", "asset", "page", "write_page"]
+__all__ = [
+    "CHARTS",
+    "SCRIPTS",
+    "STYLES",
+    "Chart",
+    "asset",
+    "document",
+    "embedded_json",
+    "page",
+    "write_document",
+    "write_page",
+]

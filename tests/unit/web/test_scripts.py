@@ -9,7 +9,7 @@ import pytest
 
 from flexibo.errors import UnknownNameError
 from flexibo.plots.style import LOOKS
-from flexibo.web import PICTURES, SCRIPTS, STYLES, asset
+from flexibo.web import CHARTS, SCRIPTS, STYLES, asset
 from flexibo.web.assets import PAGE_SCRIPTS, PAGE_STYLES
 
 OURS = [name for name in (*SCRIPTS, *PAGE_SCRIPTS) if not name.startswith("echarts")]
@@ -59,7 +59,7 @@ def test_designs_are_called_the_same_in_files_and_in_browsers() -> None:
 
 def test_every_picture_has_a_title_a_caption_and_a_known_kind() -> None:
     kinds = {"front", "trace", "spending", "importance", "parallel", "slice", "choices"}
-    assert {picture.kind for picture in PICTURES.values()} == kinds
-    for picture in PICTURES.values():
+    assert {picture.kind for picture in CHARTS.values()} == kinds
+    for picture in CHARTS.values():
         assert picture.title
         assert picture.caption.endswith(".")

@@ -1,7 +1,7 @@
 "use strict";
 // Draws the pictures of a page that holds everything in one file.
 (() => {
-  const views = JSON.parse(document.getElementById("views").textContent);
+  const views = JSON.parse(document.getElementById("data").textContent);
   const charts = [...document.querySelectorAll("figure > .chart")].map((element) =>
     window.flexiboCharts.draw(element, views[Number(element.dataset.view)], { picture: element.dataset.picture }),
   );

@@ -27,7 +27,7 @@ def study(make_study: Callable[..., Study], functions: Functions) -> Study:
 
 def drawn(page: str) -> tuple[list[str], list[dict[str, Any]]]:
     """The pictures of a page, and what they show."""
-    found = re.search(r'<script type="application/json" id="views">(.*?)</script>', page)
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
     assert found is not None
     return re.findall(r'data-picture="(\w+)"', page), json.loads(found[1])
 
@@ -74,17 +74,17 @@ def test_a_study_without_measurements_has_a_page_too(make_study: Callable[..., S
 
 
 @pytest.mark.parametrize(
-    ("pictures", "error", "message"),
+    ("pictures", "error", "facts"),
     [
-        ("front", InvalidTypeError, "pictures is 'front'; give a list of names, such as ['front']."),
-        (["frontt"], UnknownNameError, "Unknown picture 'frontt'; did you mean 'front'?"),
-        (["slice"], InvalidValueError, "Picture 'slice' needs to know what to show; give a view made by slice_view"),
-        ([], InvalidValueError, "No picture is given"),
+        ("front", InvalidTypeError, ["pictures", "['front']"]),
+        (["frontt"], UnknownNameError, ["'frontt'", "'front'"]),
+        (["slice"], InvalidValueError, ["'slice'", "slice_view"]),
+        ([], InvalidValueError, ["empty"]),
     ],
 )
 def test_what_cannot_be_shown_is_refused_in_one_sentence(
-    pictures: Any, error: type[Exception], message: str, make_study: Callable[..., Study]
+    pictures: Any, error: type[Exception], facts: list[str], make_study: Callable[..., Study]
 ) -> None:
     with pytest.raises(error) as refused:
         to_html(make_study(), pictures)
-    assert str(refused.value).startswith(message)
+    assert all(fact in str(refused.value) for fact in facts)
