@@ -63,4 +63,6 @@ def _checked(name: str, view: Mapping[str, Any]) -> str:
     try:
         return embedded_json(view)
     except (TypeError, ValueError) as error:
-        raise InvalidValueError(f"The view of chart {name!r} cannot be written as JSON: {printable_line(error)}.") from None
+        raise InvalidValueError(
+            f"The view of chart {name!r} cannot be written as JSON: {printable_line(error)}."
+        ) from None
