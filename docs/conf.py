@@ -44,10 +44,10 @@ python_maximum_signature_line_length = 88
 
 # Names of other libraries have no pages here, and these parts of flexibo, which are not promised, have none either.
 INTERNAL = (
-    "belief.Joint",
-    "predictor.Predictor",
+    "belief.belief.Joint",
+    "optimizer.predictor.Predictor",
     "executors.cluster.ClusterExecutor",
-    "history.History",
+    "history.history.History",
     "plots.html.View",
     "surrogates.local.LocalPosterior",
     "surrogates.posterior.Posterior",

@@ -160,12 +160,26 @@ def test_the_ten_lines_of_the_readme_run() -> None:
     assert 500 <= fresh.spent <= 1200
 
 
-def test_the_paper_map_names_files_that_exist() -> None:
-    text = (DOCS / "paper-map.md").read_text(encoding="utf-8")
-    for name in re.findall(r"`(tests/[\w/]+\.py)`", text):
-        assert (ROOT / name).is_file(), name
-    for name in re.findall(r"`([\w/]+\.py)[:`]", text):
-        assert any((ROOT / base / name).is_file() for base in ("src/flexibo", ".")), name
+def paths_named_in(page: Path) -> list[str]:
+    """The backticked paths of a page: files such as `study/study.py: Study.run`, and folders such as `systems/`."""
+    found = re.findall(r"`([\w/.-]+(?:\.\w+|/))(?::[^`]*)?`", page.read_text(encoding="utf-8"))
+    return [path for path in found if "/" in path]
+
+
+@pytest.mark.parametrize("name", ["paper-map.md", "architecture.md", "methods.md"])
+def test_files_named_on_a_page_exist(name: str) -> None:
+    paths = paths_named_in(DOCS / name)
+    assert len(paths) >= 10
+    missing = [path for path in paths if not any((base / path).exists() for base in (ROOT, ROOT / "src/flexibo"))]
+    assert not missing
+
+
+def test_a_file_that_does_not_exist_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "`pareto/region.py`, `study/study.py: Study.run`, `systems/`, but not `Study.run` or `parego/cost`."
+    )
+    assert paths_named_in(page) == ["pareto/region.py", "study/study.py", "systems/"]
 
 
 # Commands
