@@ -69,7 +69,7 @@ def stored_file(origin: Mapping[str, Any], study: str) -> StudyFile:
         )
     if content.digest != origin["sha256"]:
         raise StudyFileError(
-            f"{shown} has changed since study {study!r} was begun from it; look at it, and if it may go on, {advice}: "
+            f"{shown} has changed since study {study!r} was begun from it; look at it, and if it may go on, "
             f"{advice}: --file {shlex.quote(shown)}."
         )
     doubt = doubt or doubtful_beside(nodes_of(content.text, Mistakes(content.shown)), content.path.parent)
