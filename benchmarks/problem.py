@@ -47,7 +47,7 @@ def lenet_space(clocks: Mapping[str, tuple[float, float]] = GIGAHERTZ) -> Space:
 
 def positions(designs: Designs) -> FloatArray:
     """The designs as points (m, 17) of the unit cube, one coordinate per option."""
-    _, first = np.unique(designs.space.groups(), return_index=True)
+    _, first = np.unique(designs.table.groups(), return_index=True)
     X = designs.encoded()[:, first]
     X[:, SCHEDULER] = designs.codes[:, SCHEDULER]
     return X

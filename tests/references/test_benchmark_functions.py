@@ -25,7 +25,7 @@ def made(name: str, n: int) -> Problem:
 
 
 def designs_of(problem: Problem) -> Designs:
-    ends = Designs(problem.space, np.array([np.zeros(len(problem.space.names)), np.ones(len(problem.space.names))]))
+    ends = problem.space.from_codes(np.array([np.zeros(len(problem.space.names)), np.ones(len(problem.space.names))]))
     return problem.space.sample(500, np.random.default_rng(5)) + ends
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexibo.space import Design, Designs, Space
-from flexibo.space.neighbours import neighbours, steps_away
 
 DRAWS_PER_CANDIDATE = 50
 """A rule that forbids nearly everything makes the draw smaller, not slow."""
@@ -46,7 +45,7 @@ def candidates(
         return (known + space.enumerate()).unique()
     near = known[:0]
     if parents is not None and len(parents):
-        away = steps_away(space, parents, m // 4, rng) if steps else known[:0]
+        away = space.steps_away(parents, m // 4, rng) if steps else known[:0]
         near = (neighbourhood(space, parents, m // 2 - len(away), rng) + away).unique()
     drawn = space.sample(m - len(near), rng, draws=DRAWS_PER_CANDIDATE * m)
     return (known + near + drawn).unique()
@@ -61,6 +60,6 @@ def neighbourhood(space: Space, parents: Designs, most: int, rng: np.random.Gene
     """At most `most` designs that differ in one option from one of the parents."""
     near = parents[:0]
     for i in rng.permutation(len(parents))[:MOST_PARENTS]:
-        near += neighbours(space, parents[[int(i)]], rng)
+        near += space.neighbours(parents[[int(i)]], rng)
     near = near.unique()
     return near[np.sort(rng.permutation(len(near))[:most])]

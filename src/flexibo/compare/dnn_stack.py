@@ -94,7 +94,7 @@ def front_designs(seed: int, n: int = 2) -> Designs:
         rows.append(np.full(len(few), row))
         places.append(system[few] * len(power) + few)
     deployments = np.stack(np.unravel_index(np.concatenate(places), DEPLOYMENT_SIZES), axis=1)
-    designs = Designs(surface.space, np.column_stack([codes[np.concatenate(rows)], deployments]).astype(np.float64))
+    designs = surface.space.from_codes(np.column_stack([codes[np.concatenate(rows)], deployments]).astype(np.float64))
     losses = surface.values(designs, n)
     kept = np.flatnonzero(non_dominated(losses))
     _, first = np.unique(losses[kept], axis=0, return_index=True)  # rows in order, each once

@@ -26,7 +26,7 @@ class SeenDesigns:
         self._space = space
         self._purchases = purchases
         self._rows: dict[int, FloatArray] = {}
-        self._designs = Designs(space, np.empty((0, len(space.names))))
+        self._designs = space.from_codes(np.empty((0, len(space.names))))
         self._keys: dict[tuple[int, Design], int] = {}
         # Every event of an evaluation asks for the codes and keys of its design.
         self._alone = lru_cache(maxsize=REMEMBERED)(lambda design: space.designs([design]))
@@ -35,7 +35,7 @@ class SeenDesigns:
         """All of them, in the order in which they were seen first."""
         if len(self._designs) < len(self._rows):
             rows = list(self._rows.values())
-            self._designs = Designs(self._space, np.array(rows).reshape(len(rows), len(self._space.names)))
+            self._designs = self._space.from_codes(np.array(rows).reshape(len(rows), len(self._space.names)))
         return self._designs
 
     def row(self, design: Design) -> FloatArray:

@@ -41,7 +41,7 @@ class Series:
             codes = np.array(self.rows).reshape(len(self.rows), len(self.space.names))
             numbers = np.array(self.numbers, dtype=float)
             numbers.flags.writeable = False
-            self._arrays = Designs(self.space, codes), numbers
+            self._arrays = self.space.from_codes(codes), numbers
         return self._arrays
 
 

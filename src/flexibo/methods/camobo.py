@@ -55,7 +55,7 @@ def cost_ordered_improvement(belief: Belief, rng: np.random.Generator) -> FloatA
     weights = rng.dirichlet(np.ones(len(columns)))
     optimistic = np.maximum((weights * values).min(axis=1), 0.0)
     untouched = np.flatnonzero(~belief.known.any(axis=1))
-    usage = option_usage(belief.designs.encoded(), belief.designs.space.groups(), belief.prices.sum(axis=1), untouched)
+    usage = option_usage(belief.designs.encoded(), belief.designs.table.groups(), belief.prices.sum(axis=1), untouched)
     scores = np.where(belief.known.all(axis=1), 0.0, optimistic * (1.0 - usage_cost(usage, t, rng)))
     return np.repeat(scores[:, None], len(belief.bundles), axis=1)
 

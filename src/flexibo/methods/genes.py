@@ -102,7 +102,7 @@ class Breed:
             self._algorithm.termination.force_termination = False
             self._generation = Population.empty()
         codes = [member.get("codes") for member in self._generation]
-        return Designs(self._space, np.array(codes).reshape(len(codes), len(self._space.names)))
+        return self._space.from_codes(np.array(codes).reshape(len(codes), len(self._space.names)))
 
     def immigrate(self, designs: Designs, rng: np.random.Generator) -> None:
         """Put these designs in the place of the generation that was asked for."""
@@ -196,7 +196,7 @@ class Genes:
         for i, position in np.argwhere(~np.isnan(codes) & self._real).tolist():
             name = self._space.names[position]
             codes[i, position] = self._exact.get((name, genomes[i][name]), codes[i, position])
-        return Designs(self._space, codes)
+        return self._space.from_codes(codes)
 
     def imprint(self, population: Any, designs: Designs, genomes: list[Genome]) -> None:
         """Write designs into pymoo's individuals; the genomes say what inactive options would be."""

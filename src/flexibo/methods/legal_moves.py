@@ -7,10 +7,7 @@ from collections.abc import Collection
 import numpy as np
 
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
-from flexibo.space import Designs, Space
-from flexibo.space.legality import legal
-from flexibo.space.neighbours import neighbours
-from flexibo.space.space import ENUMERATION_LIMIT
+from flexibo.space import ENUMERATION_LIMIT, Designs, Space
 
 DRAWS = 100_000
 """A draw of fresh designs ends after so many draws, or 50 per design wanted, where a rule forbids most designs."""
@@ -33,7 +30,7 @@ def nearest_legal(space: Space, designs: Designs, rng: np.random.Generator) -> t
     In a pool it is the nearest member. Under a rule it is the nearest legal design that differs in one option, or else
     a legal design drawn at random; a rule that forbids nearly everything may leave nothing.
     """
-    allowed = legal(space, designs)
+    allowed = space.legal(designs)
     kept = np.ones(len(designs), dtype=np.bool_)
     codes = designs.codes.copy()
     for i in np.flatnonzero(~allowed).tolist():
@@ -43,14 +40,14 @@ def nearest_legal(space: Space, designs: Designs, rng: np.random.Generator) -> t
         if kept[i]:
             away = distances(near.encoded(), around.encoded()[0])
             codes[i] = near.codes[rng.choice(np.flatnonzero(away == away.min()))]
-    return Designs(space, codes[kept]), np.flatnonzero(kept)
+    return space.from_codes(codes[kept]), np.flatnonzero(kept)
 
 
 def _near(space: Space, design: Designs, rng: np.random.Generator) -> Designs:
     """Legal designs near a single design that is not legal: a pool's members, or neighbours, or a random design."""
     if space.pool is not None:
         return space.pool
-    near = neighbours(space, design, rng, steps=1, draws=4)
+    near = space.neighbours(design, rng, steps=1, draws=4)
     return near if len(near) else space.sample(1, rng, draws=DRAWS_FOR_ONE)
 
 

@@ -77,7 +77,7 @@ def predictions(
         losses: The scalarised losses (m,), right where all optimised losses are known: there they are the means.
         rng: Draws the subset.
     """
-    X, groups, y = belief.designs.encoded(), belief.designs.space.groups(), losses[rows]
+    X, groups, y = belief.designs.encoded(), belief.designs.table.groups(), losses[rows]
     data = half_best(y, LARGEST_DATA, rng)
     first = half_best(y[data], min(11 * len(np.unique(groups)) + 24, LARGEST_SUBSET), rng)
     learned, others = data[first], np.delete(data, first)

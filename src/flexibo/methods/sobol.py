@@ -26,7 +26,6 @@ from flexibo.methods.legal_moves import distances, fresh, is_new
 from flexibo.methods.proposal import askable
 from flexibo.space import Design, Designs, Integer, Option, Real, Space
 from flexibo.space.encoding import decode, levels
-from flexibo.space.legality import legal
 
 STREAM = 4
 """Tells this draw from the others of a study, which has one seed."""
@@ -67,7 +66,7 @@ class _Sequence:
 
     def __init__(self, space: Space, seed: int) -> None:
         self.seed = seed
-        self.designs = Designs(space, np.empty((0, len(space.names))))
+        self.designs = space.from_codes(np.empty((0, len(space.names))))
         rng = np.random.default_rng((seed, STREAM))
         self._rest = _distinct(space, rng) if space.pool is None else _members(space, space.pool, rng)
 
@@ -86,7 +85,7 @@ def _distinct(space: Space, rng: np.random.Generator) -> Iterator[Designs]:
     misses = 0
     for designs in _elements(space, rng):
         new = designs[is_new(designs, seen)].unique()
-        new = new[legal(space, new)]
+        new = new[space.legal(new)]
         seen.update(new.keys().tolist())
         if len(new):
             misses = 0
@@ -121,7 +120,7 @@ def _elements(space: Space, rng: np.random.Generator) -> Iterator[Designs]:
     varying = [position for position, option in enumerate(options) if option.size > 1]
     codes = np.stack([levels(option, np.zeros(BLOCK)) for option in options], axis=1)
     if not varying:
-        yield Designs(space, codes[:1])
+        yield space.from_codes(codes[:1])
         return
     engine = Sobol(len(varying), scramble=True, seed=rng)
     while engine.num_generated + BLOCK <= engine.maxn:
@@ -129,7 +128,7 @@ def _elements(space: Space, rng: np.random.Generator) -> Iterator[Designs]:
         for position, u in zip(varying, engine.random(BLOCK).T, strict=True):
             codes[:, position] = codes_at(options[position], u)
         # Through the encoding and back, which settles what conditions make inactive.
-        yield space.decode(Designs(space, codes).encoded()) if space.conditions else Designs(space, codes)
+        yield space.decode(space.from_codes(codes).encoded()) if space.conditions else space.from_codes(codes)
 
 
 def codes_at(option: Option, u: FloatArray) -> FloatArray:

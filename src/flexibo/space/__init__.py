@@ -1,11 +1,13 @@
 """Space: options, designs, vectorised sampling and encoding (ConfigSpace in and out)."""
 
+from flexibo.space._legal_designs import ENUMERATION_LIMIT, Rule
 from flexibo.space.design import Design
 from flexibo.space.designs import Designs
 from flexibo.space.options import Categorical, Integer, Level, Option, Ordinal, Real, Value
-from flexibo.space.space import Rule, Space
+from flexibo.space.space import Space
 
 __all__ = [
+    "ENUMERATION_LIMIT",
     "Categorical",
     "Design",
     "Designs",

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from flexibo.errors import FlexiBOError
-from flexibo.space import Categorical, Integer, Ordinal, Real, Space
+from flexibo.space import Categorical, Integer, Ordinal, Real, Rule, Space
 from flexibo.space.options import Option, as_option, named
-from flexibo.space.space import Rule
 from flexibo.studyfile.fields import Fields, shown
 from flexibo.studyfile.mistakes import Mistakes, Place, nearest
 from flexibo.studyfile.nodes import Listing, Node, Scalar, Table

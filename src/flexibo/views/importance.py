@@ -110,7 +110,7 @@ def _pair(space: Space, draws: int) -> tuple[Designs, Designs]:
         else:
             known = np.sort(space.pool.codes[:, position])
             codes[:, column] = known[(u * len(known)).astype(np.int64)]
-    return Designs(space, codes[:, : len(options)]), Designs(space, codes[:, len(options) :])
+    return space.from_codes(codes[:, : len(options)]), space.from_codes(codes[:, len(options) :])
 
 
 def _shares(
@@ -118,14 +118,14 @@ def _shares(
 ) -> dict[str, tuple[float, float]]:
     """Main and total effect of every option on the mean of a model; nothing if its mean is the same everywhere."""
     one, other = pair
-    space = one.space
-    varying = [name for name in depends_on or space.names if space.options[name].size > 1]
-    parts = [one, other, *(_crossed(one, other, space.names.index(name)) for name in varying)]
+    table = one.table
+    varying = [name for name in depends_on or table.names if table.options[name].size > 1]
+    parts = [one, other, *(_crossed(one, other, table.columns[name]) for name in varying)]
     means = model.predict(np.concatenate([settled(part).encoded(depends_on) for part in parts]))[0]
     first, second, *crossed = np.split(means, len(parts))
     if np.ptp(means) <= FLAT * float(np.abs(means).max()):
         return {}
-    shares = dict.fromkeys(space.names, (0.0, 0.0))
+    shares = dict.fromkeys(table.names, (0.0, 0.0))
     for name, hybrid in zip(varying, crossed, strict=True):
         main = min(max(0.0, _correlation(second, hybrid)), 1.0)
         total = min(max(main, 1.0 - _correlation(first, hybrid)), 1.0)
@@ -137,7 +137,7 @@ def _crossed(one: Designs, other: Designs, position: int) -> Designs:
     """The first designs with one option of the others."""
     codes = one.codes.copy()
     codes[:, position] = other.codes[:, position]
-    return Designs(one.space, codes)
+    return Designs(one.table, codes)
 
 
 def _correlation(one: FloatArray, other: FloatArray) -> float:

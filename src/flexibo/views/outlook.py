@@ -14,6 +14,7 @@ from flexibo.belief.costs import Costs
 from flexibo.history import History
 from flexibo.optimizer.predictor import Predictor
 from flexibo.space import Designs
+from flexibo.space.designs import decoded
 from flexibo.study import Study
 from flexibo.surrogates import GaussianProcess, Surrogate
 from flexibo.surrogates.table import SurrogateChoice
@@ -77,7 +78,7 @@ def thinned_believer(study: Study, most: int) -> Predictor:
 def settled(designs: Designs) -> Designs:
     """Designs, legal or not, without what conditions make inactive; what they make active is in the middle."""
     # Through the encoding and back, which settles conditions.
-    return designs.space.decode(designs.encoded()) if designs.space.conditions else designs
+    return decoded(designs.table, designs.encoded()) if designs.table.conditions else designs
 
 
 def every_objective_measured(history: History) -> bool:

@@ -141,7 +141,7 @@ def _slice(history: History, seen: Outlook, j: int, x: str, y: str | None, held:
         codes[:, space.names.index(y)] = np.repeat(rows, len(columns))
     mean, deviation = np.full(len(codes), np.nan), np.full(len(codes), np.nan)
     if history.count(j):
-        X = settled(Designs(space, codes)).encoded(objective.depends_on)
+        X = settled(space.from_codes(codes)).encoded(objective.depends_on)
         low, middle, high = interval(seen.model(history, j), X, 1.0)
         mean, deviation = middle * objective.value(1.0), (high - low) / 2.0
     shape = len(rows), len(columns)
@@ -153,7 +153,7 @@ def _slice(history: History, seen: Outlook, j: int, x: str, y: str | None, held:
         y=None if y is None else _axis(y, space.options[y], rows),
         mean=_table(mean.reshape(shape)),
         deviation=_table(deviation.reshape(shape)),
-        at=settled(Designs(space, held[None]))[0],
+        at=settled(space.from_codes(held[None]))[0],
         measured=measured,
         approximate=seen.approximate and bool(history.count(j)),
     )
@@ -245,5 +245,5 @@ def _distances(designs: Designs, held: FloatArray, others: Sequence[str]) -> Flo
     """How far designs (m,) are from the one whose codes (k,) are held, in other options."""
     if not others:
         return np.zeros(len(designs))
-    here = Designs(designs.space, held[None]).encoded(others)
+    here = Designs(designs.table, held[None]).encoded(others)
     return np.asarray(np.sqrt(((designs.encoded(others) - here) ** 2).sum(axis=1) / len(others)))

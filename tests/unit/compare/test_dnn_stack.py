@@ -11,7 +11,6 @@ from flexibo.compare.ledger import Ledger
 from flexibo.compare.problem import Problem
 from flexibo.pareto import hypervolume, non_dominated
 from flexibo.pareto.dominance import strictly_dominated
-from flexibo.space import Designs
 from flexibo.systems.options import OPERATING_SYSTEM
 
 (FAMILY,) = dnn_stack.FAMILIES
@@ -89,7 +88,7 @@ def test_no_design_that_differs_from_the_front_in_one_or_two_options_beats_it(su
     for _ in range(2):
         column = rng.integers(len(sizes), size=len(codes))
         codes[np.arange(len(codes)), column] = rng.integers(np.array(sizes)[column])
-    losses = problem.losses(Designs(problem.space, codes))
+    losses = problem.losses(problem.space.from_codes(codes))
     slack = 1 - 1e-12
     assert not strictly_dominated(problem.front * slack, best_of(losses)).any()
     assert len(np.unique(losses, axis=0)) > 1_000
@@ -118,7 +117,7 @@ def test_no_deployment_of_a_network_beats_the_front_of_more_objectives(n: int) -
     reached = []
     for network in (*useful[::25], *others):
         codes = np.column_stack([np.tile(network, (len(deployments), 1)), deployments]).astype(np.float64)
-        losses = problem.losses(Designs(problem.space, codes))
+        losses = problem.losses(problem.space.from_codes(codes))
         best = losses[non_dominated(losses[:, 1:3])]
         assert_complete(problem, best)
         reached.append((np.abs(best[:, None] / problem.front[None] - 1.0) < 1e-9).all(axis=2).any())
@@ -189,7 +188,7 @@ def test_error_depends_on_the_network_alone_and_energy_on_every_option(surface: 
     for column, (name, option) in enumerate(problem.space.options.items()):
         codes = designs.codes.copy()
         codes[:, column] = (codes[:, column] + 1) % option.size
-        change = np.abs(problem.values(Designs(problem.space, codes)) - before)
+        change = np.abs(problem.values(problem.space.from_codes(codes)) - before)
         assert (change[:, 1] > 0).all()
         assert (change[:, 0] > 0).all() if name in names else (change[:, 0] == 0).all()
 
@@ -229,7 +228,7 @@ def test_the_best_frequencies_are_inside_their_range(surface: int) -> None:
         for code in range(len(HARDWARE[name])):
             codes = design.copy()
             codes[:, column] = code
-            means.append(problem.values(Designs(problem.space, codes))[:, 1].mean())
+            means.append(problem.values(problem.space.from_codes(codes))[:, 1].mean())
         assert 0 < int(np.argmin(means)) < len(means) - 1
 
 
@@ -241,11 +240,11 @@ def test_training_costs_the_ratio_on_average_and_five_times_as_much_for_large_ne
     if len(networks) > 100_000:
         networks = np.concatenate([networks[[0, -1]], np.random.default_rng(0).permutation(networks)[:100_000]])
     codes = np.column_stack([networks, np.zeros((len(networks), len(DEPLOYMENT_SIZES)))])
-    costs = problem.costs(Designs(problem.space, codes))
+    costs = problem.costs(problem.space.from_codes(codes))
     assert costs[:, 0].mean() == pytest.approx(2_000, rel=0.01)
     assert costs[:, 0].max() / costs[:, 0].min() == pytest.approx(5)
     assert (costs[:, 1] == 20).all()
-    assert made(surface, ratio=1).costs(Designs(problem.space, codes))[:, 0].mean() == pytest.approx(20, rel=0.01)
+    assert made(surface, ratio=1).costs(problem.space.from_codes(codes))[:, 0].mean() == pytest.approx(20, rel=0.01)
 
 
 def test_only_energy_is_noisy() -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from flexibo.errors import InvalidValueError
 from flexibo.space import Design, Integer, Real, Space
-from flexibo.space.neighbours import neighbours
 
 
 def frequencies(space: Space, m: int = 1, rounds: int = 3000) -> Counter[Design]:
@@ -70,7 +69,7 @@ def test_a_small_space_with_a_rule_is_drawn_completely() -> None:
 
 
 def test_a_large_part_of_a_space_too_large_to_list_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flexibo.space.space.ENUMERATION_LIMIT", 1000)
+    monkeypatch.setattr("flexibo.space._legal_designs.ENUMERATION_LIMIT", 1000)
     space = Space({"p": ["on", "off"], "x": (1, 40), "y": (1, 40)}, conditions={"x": {"p": "on"}})
     assert space.size == 41 * 40
     assert len(space.sample(800, np.random.default_rng(0))) == 800
@@ -149,13 +148,13 @@ def test_a_rule_that_forbids_everything_is_reported() -> None:
 
 
 def test_a_rule_that_seems_to_forbid_everything_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flexibo.space.sampling.DRAWS", 1000)
+    monkeypatch.setattr("flexibo.space._sampling.DRAWS", 1000)
     with pytest.raises(InvalidValueError, match="No legal design was found in 1040 draws; loosen the rule"):
         mixed(lambda design: False).sample(2, np.random.default_rng(0))
 
 
 def test_drawing_gives_up_on_designs_that_are_too_rare_to_find(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flexibo.space.sampling.DRAWS", 1000)
+    monkeypatch.setattr("flexibo.space._sampling.DRAWS", 1000)
     space = Space({"a": [1, 2], "x": (0.0, 1.0)}, conditions={"x": {"a": 2}}, valid=lambda design: design["a"] == 1)
     assert [dict(design) for design in space.sample(3, np.random.default_rng(0))] == [{"a": 1, "x": None}]
 
@@ -168,7 +167,7 @@ def test_a_trillion_designs_are_drawn_keyed_encoded_and_varied_without_listing_t
     tracemalloc.start()
     try:
         designs = space.sample(1000, rng)
-        near = neighbours(space, designs[:1], rng)
+        near = space.neighbours(designs[:1], rng)
         assert len(set(designs.keys().tolist())) == len(designs.encoded()) == 1000
         assert all(sum(near[i][name] != designs[0][name] for name in space.names) == 1 for i in range(len(near)))
         assert tracemalloc.get_traced_memory()[1] < 2**24

@@ -14,8 +14,6 @@ from flexibo.errors import InvalidValueError
 from flexibo.methods.legal_moves import distances, fresh
 from flexibo.space import Categorical, Design, Designs, Option, Ordinal, Real, Space
 from flexibo.space.encoding import code_of, expected
-from flexibo.space.legality import legal
-from flexibo.space.neighbours import neighbours
 from flexibo.space.options import is_number
 
 LISTED = 200_000
@@ -45,10 +43,9 @@ def nearest_new(
         rng: Draws the neighbours and random designs of a large space.
     """
     row = np.array([[_nearest_code(space, name, option, wanted) for name, option in space.options.items()]])
-    space._activity.settle(row, list(space.options.values()), rng)
-    target = Designs(space, row)
+    target = space.from_codes(row).settled(rng)
     keys = taken if isinstance(taken, np.ndarray) else np.fromiter(taken, dtype=np.uint64, count=len(taken))
-    if legal(space, target)[0] and target.keys()[0] not in keys:
+    if space.legal(target)[0] and target.keys()[0] not in keys:
         return target[0]
     if space.pool is not None or math.prod(option.size for option in space.options.values()) <= LISTED:
         return _nearest_listed(space, target, keys)
@@ -81,7 +78,7 @@ def _nearest_listed(space: Space, target: Designs, taken: KeyArray) -> Design | 
 def _nearest_found(space: Space, target: Designs, taken: KeyArray, rng: np.random.Generator) -> Design | None:
     """A design near the target that is not taken: a neighbour, else the nearest of some random ones."""
     for steps in STEPS:
-        near = _nearest_of(neighbours(space, target, rng, steps=steps, draws=DRAWS), target, taken)
+        near = _nearest_of(space.neighbours(target, rng, steps=steps, draws=DRAWS), target, taken)
         if near is not None:
             return near
     return _nearest_of(fresh(space, set(taken.tolist()), DRAWS, rng), target, taken)

@@ -13,7 +13,7 @@ from flexibo.compare.synthetic import branin_currin, functions, volumes
 from flexibo.compare.synthetic.domains import mixed_grid
 from flexibo.errors import InvalidValueError
 from flexibo.pareto import hypervolume, non_dominated
-from flexibo.space import Categorical, Designs, Integer, Ordinal
+from flexibo.space import Categorical, Integer, Ordinal
 
 FAMILIES = {family.name: family for family in synthetic.FAMILIES}
 NAMES = ["branin-currin", "zdt1", "zdt2", "zdt3"]
@@ -77,7 +77,7 @@ def test_designs_on_the_front_reach_its_volume_and_never_more(name: str) -> None
     optimum = 0.5 if name in ("dtlz1", "dtlz2") else 0.0
     X = np.full((200_001, 6), optimum)
     X[:, 0] = np.linspace(0.0, 1.0, len(X))
-    losses = problem.losses(Designs(problem.space, X))
+    losses = problem.losses(problem.space.from_codes(X))
     assert -1e-6 <= missed(problem, losses[non_dominated(losses)]) < 1e-5
 
 
@@ -91,7 +91,7 @@ def test_designs_polished_towards_the_front_of_branin_currin_never_pass_it() -> 
         if deviation is not None:
             X = X[np.linspace(0, len(X) - 1, 1_500).astype(int)]
             X = np.clip(np.concatenate([X, *(X + deviation * rng.standard_normal(X.shape) for _ in range(20))]), 0, 1)
-        losses = problem.losses(Designs(problem.space, X))
+        losses = problem.losses(problem.space.from_codes(X))
         best = np.flatnonzero(non_dominated(losses))
         best = best[np.argsort(losses[best, 0])]
         X, losses = X[best], losses[best]
@@ -180,7 +180,7 @@ def test_the_stretches_and_steps_of_the_finite_branin_currin_cover_its_square() 
     problem = made("branin-currin", finite=True)
     whole = made("branin-currin")
     grid = np.stack(np.meshgrid(np.linspace(0, 1, 101), np.linspace(0, 1, 100)), axis=-1).reshape(-1, 2)
-    expected = whole.losses(Designs(whole.space, grid))
+    expected = whole.losses(whole.space.from_codes(grid))
     found = problem.losses(problem.space.enumerate())
     assert np.allclose(np.sort(found, axis=0), np.sort(expected, axis=0))
 

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
 from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.space._legal_designs import LegalDesigns
 from flexibo.space.options import OPTIONS, Option, named, option_to_dict
 
-if TYPE_CHECKING:
-    from flexibo.space.space import Space
 
-
-def space_to_dict(space: Space) -> dict[str, Any]:
+def space_to_dict(legal: LegalDesigns) -> dict[str, Any]:
     """The options in their order, the conditions, the pool as columns of codes, and whether there is a rule."""
     return {
-        "options": [{"name": name, **option_to_dict(option)} for name, option in space.options.items()],
+        "options": [{"name": name, **option_to_dict(option)} for name, option in legal.table.options.items()],
         "conditions": {
             child: {parent: list(values) for parent, values in parents.items()}
-            for child, parents in space.conditions.items()
+            for child, parents in legal.table.conditions.items()
         },
-        "pool": None if space.pool is None else space.pool.codes.T.astype(np.int64).tolist(),
-        "has_rule": space.valid is not None,
+        "pool": None if legal.pool is None else legal.pool.codes.T.astype(np.int64).tolist(),
+        "has_rule": legal.rule is not None,
     }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from flexibo._internal.arrays import AnyArray, FloatArray
-from flexibo.space.conditions import Activity
+from flexibo.space._conditions import Activity
 from flexibo.space.encoding import levels
 from flexibo.space.options import Option
 

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
+from flexibo.space._legal_designs import LegalDesigns
 from flexibo.space.designs import Designs
 from flexibo.space.encoding import near, stepped
-from flexibo.space.legality import legal
 
-if TYPE_CHECKING:
-    from flexibo.space.space import Space
-
-# How many members of a pool count as neighbours of one of them.
+# The most neighbours that a member of a pool has.
 POOL_NEIGHBOURS = 20
-# The least and the greatest deviation of a random step, as a share of an option's scale.
+# The least and the greatest standard deviation of a random step, as a share of an option's scale.
 SCALES = (1e-3, 0.3)
 
 
-def neighbours(space: Space, design: Designs, rng: np.random.Generator, *, steps: int = 1, draws: int = 4) -> Designs:
-    """The legal designs that differ in one option from the single design given."""
+def neighbours(legal: LegalDesigns, design: Designs, rng: np.random.Generator, *, steps: int, draws: int) -> Designs:
+    """The legal designs that differ in one option from a single design; see `Space.neighbours`."""
     row = design.codes[0]
-    if space.pool is not None:
-        return _nearest_members(space.pool, row, rng)
-    options = list(space.options.values())
+    if legal.pool is not None:
+        return _nearest_members(legal.pool, row, rng)
+    options = list(legal.table.options.values())
     changed: list[FloatArray] = []
     for position, option in enumerate(options):
         if np.isnan(row[position]):
@@ -36,20 +31,16 @@ def neighbours(space: Space, design: Designs, rng: np.random.Generator, *, steps
         changed.append(rows)
     codes = np.concatenate(changed)
     # A changed parent switches its children on, with drawn values, or off.
-    space._activity.settle(codes, options, rng)
-    around = Designs(space, codes)
-    return around[legal(space, around)]
+    legal.table.activity.settle(codes, options, rng)
+    around = Designs(legal.table, codes)
+    return around[legal.allows(around)]
 
 
-def steps_away(space: Space, parents: Designs, count: int, rng: np.random.Generator) -> Designs:
-    """At most `count` legal designs a random step away from a random one of the parents; none where there is a pool.
-
-    How far a step goes, and how many options it changes, differ by orders of magnitude: which of them helps depends on
-    the space and on how much is known already.
-    """
-    if space.pool is not None or not len(parents):
+def steps_away(legal: LegalDesigns, parents: Designs, count: int, rng: np.random.Generator) -> Designs:
+    """At most `count` legal designs, each a random step away from a random parent; see `Space.steps_away`."""
+    if legal.pool is not None or not len(parents):
         return parents[:0]
-    options = list(space.options.values())
+    options = list(legal.table.options.values())
     codes = parents.codes[rng.integers(len(parents), size=count)]
     scales = _log_uniform(*SCALES, count, rng)
     changed = rng.random(codes.shape) < _log_uniform(1.0 / len(options), 1.0, count, rng)[:, None]
@@ -57,9 +48,9 @@ def steps_away(space: Space, parents: Designs, count: int, rng: np.random.Genera
     for position, option in enumerate(options):
         moved = stepped(option, codes[:, position], scales, rng)
         codes[:, position] = np.where(changed[:, position], moved, codes[:, position])
-    space._activity.settle(codes, options, rng)
-    around = Designs(space, codes)
-    return around[legal(space, around)]
+    legal.table.activity.settle(codes, options, rng)
+    around = Designs(legal.table, codes)
+    return around[legal.allows(around)]
 
 
 def _log_uniform(low: float, high: float, count: int, rng: np.random.Generator) -> FloatArray:

@@ -17,10 +17,12 @@ import numpy as np
 
 from flexibo._internal.arrays import plain
 from flexibo.errors import InvalidTypeError, InvalidValueError, missing_extra
+from flexibo.space._conditions import Conditions
+from flexibo.space._legal_designs import LegalDesigns
+from flexibo.space._sampling import sampled
 from flexibo.space.design import Design
 from flexibo.space.encoding import levels, value_of, values_of
 from flexibo.space.options import Categorical, Integer, Level, Option, Ordinal, Real, Value, named
-from flexibo.space.space import Space
 
 # A condition is translated by asking it about every value of its parent.
 MOST_PARENT_VALUES = 10_000
@@ -45,8 +47,8 @@ class NotForbidden:
         return hash(tuple(map(str, self.clauses)))
 
 
-def from_configspace(configspace: Any) -> Space:
-    """The space of a `ConfigSpace.ConfigurationSpace`; what cannot be said is refused."""
+def parts_of_configspace(configspace: Any) -> tuple[dict[str, Option], Conditions, NotForbidden | None]:
+    """The options, conditions and rule of a `ConfigSpace.ConfigurationSpace`; an error if a part has no counterpart."""
     cs = _package()
     if not isinstance(configspace, cs.ConfigurationSpace):
         raise InvalidTypeError(
@@ -55,27 +57,27 @@ def from_configspace(configspace: Any) -> Space:
     options = {name: named(name, partial(_option, configspace[name])) for name in configspace}
     conditions = {condition.child.name: _kept_active(condition, options) for condition in configspace.conditions}
     clauses = tuple(configspace.forbidden_clauses)
-    return Space(options, conditions=conditions, valid=NotForbidden(clauses) if clauses else None)
+    return options, conditions, NotForbidden(clauses) if clauses else None
 
 
-def to_configspace(space: Space) -> Any:
-    """The space as a `ConfigSpace.ConfigurationSpace`; a pool, and a rule of your own, are refused."""
+def to_configspace(legal: LegalDesigns) -> Any:
+    """A space as a `ConfigSpace.ConfigurationSpace`; an error if it has a pool or a rule of the user."""
     cs = _package()
-    if space.pool is not None:
+    if legal.pool is not None:
         raise InvalidValueError("The space is a pool; ConfigSpace cannot express a list of designs.")
-    if space.valid is not None and not isinstance(space.valid, NotForbidden):
+    if legal.rule is not None and not isinstance(legal.rule, NotForbidden):
         raise InvalidValueError("The space has a rule; ConfigSpace cannot express a Python function, so leave it out.")
     configspace = cs.ConfigurationSpace()
     # ConfigSpace insists that the defaults are a legal design.
-    default = space.sample(1, np.random.default_rng(0))[0]
-    configspace.add([_hyperparameter(name, option, default[name]) for name, option in space.options.items()])
-    for child, parents in space.conditions.items():
+    default = sampled(legal, 1, np.random.default_rng(0), None)[0]
+    configspace.add([_hyperparameter(name, option, default[name]) for name, option in legal.table.options.items()])
+    for child, parents in legal.table.conditions.items():
         parts = [
             cs.InCondition(configspace[child], configspace[parent], list(values)) for parent, values in parents.items()
         ]
         configspace.add(parts[0] if len(parts) == 1 else cs.AndConjunction(*parts))
-    if isinstance(space.valid, NotForbidden):
-        configspace.add([_moved(clause, configspace) for clause in space.valid.clauses])
+    if isinstance(legal.rule, NotForbidden):
+        configspace.add([_moved(clause, configspace) for clause in legal.rule.clauses])
     return configspace
 
 

@@ -1,0 +1,122 @@
+"""OptionTable: the options of a space and their conditions, and the codes of the values that users give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
+from flexibo.space._conditions import activity_of, checked_conditions
+from flexibo.space.design import Design
+from flexibo.space.encoding import code_of, codes_of, expected, width
+from flexibo.space.options import Option, as_option
+
+SHOWN_NAMES = 4
+
+
+class OptionTable:
+    """The columns of a matrix of codes: options, in order, and the conditions under which they are active.
+
+    Attributes:
+        options: The options by name.
+        names: The names of the options.
+        columns: The column of each option, by name.
+        conditions: For each conditional option, for each parent, the values that keep it active.
+        activity: The conditions in codes.
+    """
+
+    def __init__(self, options: Mapping[str, object], conditions: object = None) -> None:
+        if not isinstance(options, Mapping):
+            raise InvalidTypeError(f"The options are {options!r}; give a mapping of names to values.")
+        if not options:
+            raise InvalidValueError("The space has no options; give at least one.")
+        for name in options:
+            if not isinstance(name, str) or not name:
+                raise InvalidTypeError(f"An option is named {name!r}; names must be strings that are not empty.")
+        self.options: dict[str, Option] = {name: as_option(name, given) for name, given in options.items()}
+        self.names = tuple(self.options)
+        self.columns = {name: column for column, name in enumerate(self.names)}
+        self.conditions = checked_conditions(conditions, self.options)
+        self.activity = activity_of(self.conditions, self.options)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, OptionTable):
+            return NotImplemented
+        return self is other or (
+            self.names == other.names and self.options == other.options and self.conditions == other.conditions
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.names, tuple(self.options.values())))
+
+    def summary(self) -> str:
+        """The number of options and the first of their names."""
+        shown = ", ".join(self.names[:SHOWN_NAMES]) + (", ..." if len(self.names) > SHOWN_NAMES else "")
+        return f"{len(self.names)} options: {shown}"
+
+    def columns_of(self, options: Sequence[str] | None) -> Sequence[int]:
+        """The columns of the named options; of all of them for None."""
+        if options is None:
+            return range(len(self.names))
+        if isinstance(options, str):
+            raise InvalidTypeError(f"The options are {options!r}; give a list of names.")
+        for name in options:
+            if name not in self.columns:
+                raise unknown_name("option", name, self.names)
+        if len(set(options)) < len(options):
+            raise InvalidValueError(f"The options are {list(options)}; each may be named once.")
+        return [self.columns[name] for name in options]
+
+    def groups(self, options: Sequence[str] | None = None) -> IntArray:
+        """For each column (d,) of `Designs.encoded(options)`, the position of its option among `options`."""
+        widths = [width(self.options[self.names[column]]) for column in self.columns_of(options)]
+        return np.repeat(np.arange(len(widths)), widths).astype(np.int64)
+
+    def codes_of_rows(self, rows: Sequence[Any]) -> FloatArray:
+        """The codes (m, k) of mappings of options to values; errors name the row."""
+        if not rows:
+            return np.empty((0, len(self.names)))
+        if all(isinstance(row, Design) and row._positions is self.columns for row in rows):
+            values = zip(*(row._values for row in rows), strict=True)
+            return np.stack(list(map(codes_of, self.options.values(), values)), axis=1)
+        codes = np.empty((len(rows), len(self.names)))
+        number = 0
+        try:
+            for number, row in enumerate(rows):
+                codes[number] = self.codes_of_row(row)
+        except (InvalidTypeError, InvalidValueError) as error:
+            raise type(error)(f"Row {number}: {error}") from None
+        return codes
+
+    def codes_of_row(self, values: object) -> list[float]:
+        """The codes (k,) of one mapping of options to values, each value checked; NaN for inactive options."""
+        if not isinstance(values, Mapping):
+            raise InvalidTypeError(f"A design is {values!r}; it must be a mapping of options to values.")
+        for name in values:
+            if name not in self.columns:
+                raise unknown_name("option", name, self.names)
+        codes = [math.nan] * len(self.names)
+        for column in self.activity.order:
+            name = self.names[column]
+            clauses = self.activity.clauses.get(column, ())
+            if all(codes[parent] in allowed for parent, allowed in clauses):
+                codes[column] = self._code(name, values)
+            elif values.get(name) is not None:
+                raise InvalidValueError(
+                    f"Option {name!r} is {values[name]!r}; it is inactive here, so it must be None or left out."
+                )
+        return codes
+
+    def _code(self, name: str, values: Mapping[str, object]) -> float:
+        option = self.options[name]
+        if name not in values:
+            raise InvalidValueError(f"Option {name!r} is missing; it must be {expected(option, 0)}.")
+        value = values[name]
+        code = code_of(option, value)
+        if code is None:
+            raise InvalidValueError(f"Option {name!r} is {value!r}; it must be {expected(option, value)}.")
+        return code
