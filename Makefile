@@ -3,14 +3,17 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
-# One process per core, one thread each.
-ON_ALL_CORES = OMP_NUM_THREADS=1 sh tests/again.sh $(BIN)/python -m pytest -n auto --dist worksteal
+# One process per core, one thread each. The CPU minutes of each part are printed, and summed up by `make check`.
+CPU = sh tests/cpu.sh
+PYTEST = OMP_NUM_THREADS=1 $(CPU) $@ sh tests/again.sh $(BIN)/python -m pytest -q -n auto
+QUICK = not slow and not long and not torch and not botorch and not rivals
+REST = (slow or torch or botorch or rivals) and not long
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo docs test check format lint types layers wheel pythons references systems clusters compare quality bench soak clean help
+.PHONY: demo docs test rest check check-all fresh sum format lint types layers wheel pythons compare quality bench soak clean help
 
 help:  ## show the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(STAMPS)/run: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -33,11 +36,24 @@ $(STAMPS)/docs: $(STAMPS)/test
 demo: $(STAMPS)/run  ## find the front of a small neural network, within two minutes
 	$(BIN)/flexibo demo
 
-test: $(STAMPS)/test  ## run all tests
-	$(ON_ALL_CORES)
+test: $(STAMPS)/test  ## the tests: everything that needs no training, third-party optimiser, cluster or browser
+	$(PYTEST) --dist worksteal -m "$(QUICK)"
+
+rest: $(STAMPS)/bench  ## the other tests: slow ones, networks, third-party optimisers, clusters, browsers
+	FLEXIBO_BUILT_DOCS=$(CURDIR)/build/docs $(PYTEST) --dist loadfile -m "$(REST)" tests
 
 check: export AGAIN := 1
-check: $(STAMPS)/test lint types layers test docs wheel pythons references systems clusters compare  ## everything that CI runs
+check: export CPU_LOG := $(CURDIR)/build/cpu-minutes
+check: fresh lint types layers test docs wheel pythons rest compare sum  ## everything that CI runs
+
+check-all: check  ## and what takes too long for every run: many repeats of statistical claims
+	$(PYTEST) --dist worksteal -m long tests
+
+fresh: $(STAMPS)/test
+	@mkdir -p build && rm -f build/cpu-minutes
+
+sum:
+	@awk '{ total += $$1; print } END { printf "%.1f CPU minutes in all\n", total }' build/cpu-minutes
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff format --check src tests benchmarks examples docs/*.py conftest.py
@@ -48,32 +64,23 @@ format: $(STAMPS)/test  ## rewrite the code in the house style
 	$(BIN)/ruff check --fix src tests benchmarks examples docs/*.py
 
 types: $(STAMPS)/test
-	$(BIN)/mypy
+	$(CPU) $@ $(BIN)/mypy
 
 layers: $(STAMPS)/test
-	$(BIN)/lint-imports
+	$(CPU) $@ $(BIN)/lint-imports
 
 docs: $(STAMPS)/docs  ## the documentation as pages: build/docs/index.html
-	$(BIN)/sphinx-build -q -W --keep-going -n -b html docs build/docs
+	$(CPU) $@ $(BIN)/sphinx-build -q -W --keep-going -n -b html docs build/docs
 
 wheel: $(STAMPS)/test  ## build a wheel and use it in an empty environment
-	BIN=$(BIN) sh tests/wheel.sh
+	BIN=$(BIN) $(CPU) $@ sh tests/wheel.sh
 
-pythons: $(STAMPS)/test  ## the tests on the oldest and the newest Python that is installed
-	BIN=$(BIN) sh tests/pythons.sh
+pythons: $(STAMPS)/test  ## contracts, laws, golden questions and command line on the oldest and newest Python installed
+	BIN=$(BIN) $(CPU) $@ sh tests/pythons.sh
 
-references: $(STAMPS)/bench  ## the tests that need the optimisers of others: BoTorch's numbers, rivals
-	$(ON_ALL_CORES) -q -m "botorch or rivals" tests/references tests/contracts
-
-clusters: $(STAMPS)/bench  ## the tests that start clusters of Dask and Ray
-	sh tests/again.sh $(BIN)/python -m pytest -q -m slow tests/integration/test_executors_dask.py tests/integration/test_executors_ray.py tests/contracts/test_executors.py
-
-systems: $(STAMPS)/bench  ## the tests that train and run networks
-	$(ON_ALL_CORES) -q -m torch tests
-
-compare: $(STAMPS)/bench  ## methods and rivals on two small problems, at equal cost
+compare: $(STAMPS)/bench  ## methods and third-party optimisers on two small problems, at equal cost
 	rm -rf results/quick
-	$(BIN)/flexibo compare --suite quick --fresh --out results/quick
+	$(CPU) $@ $(BIN)/flexibo compare --suite quick --fresh --out results/quick
 
 quality: $(STAMPS)/test  ## how good the fronts of all methods are, on two problems
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality

@@ -50,7 +50,7 @@ def functions() -> dict[str, Callable[[Design], tuple[float, float]]]:
 @pytest.fixture
 def make_study(space: Space, objectives: list[Objective]) -> Callable[..., Study]:
     def make(**settings: object) -> Study:
-        return Study(space, objectives, **({"budget": 300, "seed": 0} | settings))  # type: ignore[arg-type]
+        return Study(space, objectives, **({"budget": 150, "seed": 0} | settings))  # type: ignore[arg-type]
 
     return make
 

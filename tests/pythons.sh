@@ -1,5 +1,6 @@
 #!/bin/sh
-# Run the tests on the oldest and the newest supported Python that is installed, unless it is the one at hand.
+# Run contracts, laws, golden questions and the command line on the oldest and the newest supported Python that is
+# installed, unless it is the current one. The other tests depend on the Python version through these parts only.
 set -eu
 BIN="${BIN:-.venv/bin}"
 here="$("$BIN/python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
@@ -26,10 +27,11 @@ tested() {
     "$env/bin/python" -m pip install -q -c constraints.txt -e '.[test]'
     cp constraints.txt pyproject.toml "$env/"
   fi
-  sh tests/again.sh "$env/bin/python" -c "$run" -q -m "not slow" -o cache_dir="$env/.pytest_cache"
+  sh tests/again.sh "$env/bin/python" -c "$run" -q -m "not slow and not long" \
+    -o cache_dir="$env/.pytest_cache" tests/contracts tests/laws tests/golden tests/unit/cli
 }
 
-# Side by side, each on its own core. A shell lets its background jobs ignore Ctrl-C, which some tests send themselves.
+# Side by side, each on its own core. A shell lets its background jobs ignore Ctrl-C, which some tests send to themselves.
 run='import signal, sys, pytest; signal.signal(signal.SIGINT, signal.default_int_handler); sys.exit(pytest.main(sys.argv[1:]))'
 export OMP_NUM_THREADS=1
 logs="$(mktemp -d)"

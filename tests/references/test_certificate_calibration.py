@@ -15,8 +15,14 @@ SMOOTH = Drawing(designs=40, length_scale=2.0, n_initial=3, evaluations=20)
 NOISY = Drawing(designs=40, length_scale=1.0, noise=0.04, n_initial=3, evaluations=20)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("drawing", [KNOWN, SMOOTH, NOISY], ids=["exact", "smooth", "noisy"])
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        pytest.param(KNOWN, id="exact", marks=pytest.mark.long),
+        pytest.param(SMOOTH, id="smooth", marks=pytest.mark.slow),
+        pytest.param(NOISY, id="noisy", marks=pytest.mark.long),
+    ],
+)
 def test_a_certificate_holds_at_every_moment_in_at_least_1_minus_delta_of_the_runs(drawing: Drawing) -> None:
     runs = [drawn_looks(drawing, seed, delta=DELTA) for seed in range(DRAWS)]
     assert sum(not all(look.holds for look in run) for run in runs) <= MOST_FAILURES
@@ -28,7 +34,7 @@ def test_a_certificate_holds_at_every_moment_in_at_least_1_minus_delta_of_the_ru
         assert sum(run[-1].bound < 0.2 for run in runs) >= DRAWS // 10
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_boxes_with_the_papers_factor_do_not_all_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("flexibo.optimizer.predictor.ALL_AT_ONCE", 2.0 / 9.0)
     runs = [drawn_looks(KNOWN, seed, delta=DELTA) for seed in range(DRAWS)]

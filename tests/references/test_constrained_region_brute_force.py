@@ -41,7 +41,7 @@ def test_the_constrained_region_and_all_gains_agree_with_brute_force(k, c):
     check_all(k, c, range(12), most=9)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("k", "c"), SHAPES)
 def test_very_many_constrained_regions_agree_with_brute_force(k, c):
     check_all(k, c, range(12, 200), most=12)

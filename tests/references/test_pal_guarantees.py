@@ -114,7 +114,7 @@ def pal_run(seed):
     return wrong(status, Y), count
 
 
-@pytest.mark.parametrize("runs", [10, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [10, pytest.param(200, marks=pytest.mark.long)])
 def test_pal_is_right_about_every_design_with_probability_one_minus_delta(runs):
     failures, measured = zip(*(pal_run(seed) for seed in range(runs)), strict=True)
     assert sum(failures) <= DELTA * runs
@@ -132,7 +132,7 @@ def test_pal_is_wrong_far_more_often_with_much_too_small_boxes():
     assert failures > 3 * DELTA * runs
 
 
-@pytest.mark.parametrize("runs", [10, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [10, pytest.param(200, marks=pytest.mark.long)])
 def test_epsilon_pal_finds_an_accurate_set_with_fewer_measurements_than_pal(runs):
     failures, measured = 0, []
     for seed in range(runs):

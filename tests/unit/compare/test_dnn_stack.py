@@ -107,8 +107,7 @@ def test_the_front_of_more_objectives_is_attained_unbeaten_and_worth_its_volume(
     assert strictly_dominated(losses, problem.front).mean() > 0.5
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [3, 4])
+@pytest.mark.parametrize("n", [pytest.param(3, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.long)])
 def test_no_deployment_of_a_network_beats_the_front_of_more_objectives(n: int) -> None:
     problem, response = made(1, n=n), response_surface(1)
     deployments = np.indices(DEPLOYMENT_SIZES).reshape(len(DEPLOYMENT_SIZES), -1).T
