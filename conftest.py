@@ -5,6 +5,13 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 SYSTEMS = "src/flexibo/systems"
-NEED_TORCH = ("networks/*", "tasks/*", "training.py", "models.py", "memory.py", "platforms/torch_state.py")
+NEED_TORCH = (
+    "networks/*",
+    "tasks/*",
+    "training.py",
+    "model_store.py",
+    "device_errors.py",
+    "platforms/_torch_settings.py",
+)
 
 collect_ignore_glob = [] if find_spec("torch") else [f"{SYSTEMS}/{module}" for module in NEED_TORCH]

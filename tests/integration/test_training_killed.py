@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from flexibo.systems.data.base import Dataset, Images
-from flexibo.systems.models import ModelStore
+from flexibo.systems.model_store import ModelStore
 from flexibo.systems.tasks.images import ImageTask, ImageTraining
 from flexibo.systems.training import CHECKPOINT, packed, train, write_atomically
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from flexibo.systems.assemble import Wishes
     from flexibo.systems.base import System
+    from flexibo.systems.build import Wishes
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def recorded(name: str) -> Built:
 def built(wishes: Wishes, beside: Collection[str] = ()) -> Built:
     """A system as a user wishes it, on this machine."""
     from flexibo.hardware import MeterError
-    from flexibo.systems.assemble import assembled
+    from flexibo.systems.build import assembled
     from flexibo.systems.dnn import dnn_system, reads_energy, trains
 
     try:
@@ -124,7 +124,7 @@ def built_again(origin: Mapping[str, Any], settings: Mapping[str, Any], given: G
 
 def _wishes(name: str, origin: Mapping[str, Any], given: Given, only: Collection[str]) -> Wishes:
     from flexibo.cli.system_options import data_folder
-    from flexibo.systems.assemble import Wishes
+    from flexibo.systems.build import Wishes
     from flexibo.systems.dnn import reads_energy, trains
 
     # Who only trains does so wherever it can: the platform of a study is where energy is read.

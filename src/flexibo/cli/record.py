@@ -63,7 +63,7 @@ def record(
     """
     from rich.console import Console
 
-    from flexibo.systems.assemble import Wishes
+    from flexibo.systems.build import Wishes
     from flexibo.systems.recording.plan import largest_values, wanted_values
     from flexibo.systems.recording.session import Grid, finished, recording
 

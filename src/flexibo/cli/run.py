@@ -181,7 +181,7 @@ def run(
         study, found = _joined(storage or f"sqlite:///{what}.db", name, signs, given)
         settle_stop(study, stop)
     else:
-        from flexibo.systems.assemble import Wishes
+        from flexibo.systems.build import Wishes
 
         wishes = Wishes(
             what,

@@ -27,8 +27,7 @@ from flexibo.errors import InvalidValueError
 from flexibo.hardware import POWERCAP, EnergyMeter, RaplMeter, find_meter
 from flexibo.objectives import Objective
 from flexibo.space import Real, Space
-from flexibo.systems.base import System
-from flexibo.systems.digits_network import (
+from flexibo.systems._digits_network import (
     ACTIVATIONS,
     AS_TRAINED,
     LAYOUTS,
@@ -49,6 +48,7 @@ from flexibo.systems.digits_network import (
     train,
     trained_weights,
 )
+from flexibo.systems.base import System
 
 N_READINGS = 5
 TIME_WINDOW_SECONDS = 0.01

@@ -12,7 +12,7 @@ from flexibo.hardware import MeterError
 from flexibo.objectives import Objective
 from flexibo.space import Ordinal, Space
 from flexibo.systems.base import Measure, System
-from flexibo.systems.bench import Bench
+from flexibo.systems.testbed import Bench
 
 ERROR = "error_percent"
 ENERGY = "energy_millijoules"

@@ -30,8 +30,8 @@ from torch import nn
 
 from flexibo._internal.arrays import plain
 from flexibo.errors import InvalidValueError
+from flexibo.systems.device_errors import within_memory
 from flexibo.systems.machine import machine_name
-from flexibo.systems.memory import within_memory
 from flexibo.systems.options import NETWORKS
 from flexibo.systems.tasks.base import Design, Device, Optimiser, Task, TrainingFailedError, fingerprint_of
 

@@ -13,8 +13,7 @@ import pytest
 
 from flexibo.errors import InvalidValueError
 from flexibo.systems import System, digits_system
-from flexibo.systems.digits import Digits, digits_space, median_rise
-from flexibo.systems.digits_network import (
+from flexibo.systems._digits_network import (
     BRIGHTEST,
     Architecture,
     Deployment,
@@ -27,6 +26,7 @@ from flexibo.systems.digits_network import (
     train,
     trained_weights,
 )
+from flexibo.systems.digits import Digits, digits_space, median_rise
 
 SMALL: dict[str, Any] = {
     "layers": 1,

@@ -14,14 +14,14 @@ from flexibo import Study
 from flexibo.errors import DesignError, InvalidValueError, MissingExtraError, UnknownNameError
 from flexibo.hardware import EstimatedMeter, MeterError
 from flexibo.hardware.knobs import Journal, JournalError, LinuxMachine, Roots, Write, linux_knobs, settings
-from flexibo.systems import assemble
-from flexibo.systems.assemble import Wishes, assembled, task_of
-from flexibo.systems.bench import Bench
+from flexibo.systems import build
+from flexibo.systems.build import Wishes, assembled, task_of
 from flexibo.systems.catalogue import SYSTEMS, find_system
 from flexibo.systems.data.base import Dataset, Images, MissingDataError
 from flexibo.systems.dnn import dnn_system
 from flexibo.systems.options import NETWORKS
 from flexibo.systems.platforms import LinuxCpu, Serving
+from flexibo.systems.testbed import Bench
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -222,7 +222,7 @@ def test_a_network_that_would_take_too_long_to_train_is_not_begun(tmp_path: Path
 def test_a_batch_that_would_take_too_long_is_not_begun_and_a_reading_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flexibo.systems import bench as benches
+    from flexibo.systems import testbed as benches
 
     task = task_of(find_system("lenet"), images(), epochs=1)
     with pytest.raises(DesignError, match=r"^A batch of 16 of this lenet would take about .*smaller batch\.$"):
@@ -265,7 +265,7 @@ def test_values_that_were_made_otherwise_are_another_study(tmp_path: Path) -> No
 
 
 def test_an_error_that_is_not_about_memory_is_not_hidden() -> None:
-    from flexibo.systems.memory import within_memory
+    from flexibo.systems.device_errors import within_memory
 
     def broken() -> None:
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
@@ -331,7 +331,7 @@ class TestAssembling:
             assembled(Wishes("alexnet", tmp_path))
 
     def test_torch_is_missing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(assemble, "find_spec", lambda name: None)
+        monkeypatch.setattr(build, "find_spec", lambda name: None)
         with pytest.raises(MissingExtraError, match=r"flexibo\[dnn\]"):
             assembled(Wishes("lenet", tmp_path))
 
@@ -359,18 +359,18 @@ class TestAssembling:
     def test_a_knob_that_is_unknown_or_cannot_be_set(self, tmp_path: Path) -> None:
         platform = LinuxCpu(machine=LinuxMachine(Roots(sys=tmp_path, proc=tmp_path)))
         with pytest.raises(UnknownNameError, match="did you mean 'swappiness'"):
-            assemble._knobs(platform, ["swapiness"])
+            build._knobs(platform, ["swapiness"])
         with pytest.raises(InvalidValueError, match="'swappiness' cannot be set"):
-            assemble._knobs(platform, ["swappiness"])
-        assert assemble._knobs(platform, ["all"]) == ()
+            build._knobs(platform, ["swappiness"])
+        assert build._knobs(platform, ["all"]) == ()
 
     @pytest.mark.parametrize("longest", [0.0, -1.0, float("nan")])
     def test_a_limit_that_is_no_time(self, tmp_path: Path, longest: float) -> None:
         with pytest.raises(InvalidValueError, match=r"The longest evaluation is .* s; it must be a positive number"):
-            assemble._limit(longest)
+            build._limit(longest)
 
     def test_a_limit_is_the_platforms_own_unless_one_is_named(self) -> None:
-        assert [assemble._limit(longest) for longest in (None, 60.0, float("inf"))] == [None, 60.0, None]
+        assert [build._limit(longest) for longest in (None, 60.0, float("inf"))] == [None, 60.0, None]
 
 
 def test_a_run_with_knobs_is_refused_at_once_where_another_session_holds_the_machine(
@@ -379,8 +379,8 @@ def test_a_run_with_knobs_is_refused_at_once_where_another_session_holds_the_mac
     roots = linux(tmp_path)
     machine = LinuxMachine(roots)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr(assemble, "find_platform", lambda name: LinuxCpu(cores=2, machine=machine))
-    monkeypatch.setattr(assemble, "_dataset", lambda entry, wishes: images())
+    monkeypatch.setattr(build, "find_platform", lambda name: LinuxCpu(cores=2, machine=machine))
+    monkeypatch.setattr(build, "_dataset", lambda entry, wishes: images())
     wishes = Wishes("lenet", tmp_path, estimate_watts=10, models=tmp_path, knobs=("swappiness",))
     assert [knob.name for knob in assembled(wishes).knobs] == ["swappiness"]
     other = Journal(tmp_path / "other.json", roots)
@@ -397,16 +397,16 @@ def test_a_run_with_knobs_is_refused_at_once_where_another_session_holds_the_mac
 def test_a_gpu_that_failed_fails_one_evaluation_and_then_stops_the_study(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     from flexibo.errors import MachineError
-    from flexibo.systems import memory
+    from flexibo.systems import device_errors
 
     def broken() -> None:
         raise RuntimeError("CUDA error: an illegal memory access was encountered\nSearch for it elsewhere.")
 
-    monkeypatch.setattr(memory, "_failures", [])
-    assert memory.within_memory(lambda: 1, "to do it") == 1
+    monkeypatch.setattr(device_errors, "_failures", [])
+    assert device_errors.within_memory(lambda: 1, "to do it") == 1
     with pytest.raises(
-        memory.BrokenGpuError, match=r"to do it \(CUDA error: an illegal memory access was encountered\)\.$"
+        device_errors.BrokenGpuError, match=r"to do it \(CUDA error: an illegal memory access was encountered\)\.$"
     ):
-        memory.within_memory(broken, "to do it")
+        device_errors.within_memory(broken, "to do it")
     with pytest.raises(MachineError, match="run the same command again"):
-        memory.within_memory(lambda: 1, "to do it")
+        device_errors.within_memory(lambda: 1, "to do it")

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.torch
 
 from flexibo.errors import FlexiBOError, InvalidValueError  # noqa: E402
 from flexibo.systems import training  # noqa: E402
-from flexibo.systems.memory import OutOfMemoryError  # noqa: E402
+from flexibo.systems.device_errors import OutOfMemoryError  # noqa: E402
 from flexibo.systems.tasks.base import Optimiser, TrainingFailedError, adam, one_cycle, shuffled  # noqa: E402
 from flexibo.systems.training import (  # noqa: E402
     CHECKPOINT,

@@ -8,6 +8,7 @@ with settings(linux_knobs(machine), {"swappiness": 10, "active_cores": 2}, machi
 
 from __future__ import annotations
 
+from flexibo.hardware.knobs._lock import InUseError, lock_path
 from flexibo.hardware.knobs.base import (
     Knob,
     KnobError,
@@ -24,7 +25,6 @@ from flexibo.hardware.knobs.cpu import ActiveCores, CpuFrequency
 from flexibo.hardware.knobs.files import LinuxMachine
 from flexibo.hardware.knobs.jetson import EmcFrequency, GpuFrequency, jetson_knobs
 from flexibo.hardware.knobs.journal import Journal, JournalError, default_path
-from flexibo.hardware.knobs.lock import InUseError, lock_path
 from flexibo.hardware.knobs.memory import memory_knobs
 from flexibo.hardware.knobs.nvidia import GpuClock, NvidiaGpus, PowerLimit, nvidia_knobs
 from flexibo.hardware.knobs.session import check_free, restore, settings

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flexibo.errors import InvalidValueError
+from flexibo.hardware.knobs._frequencies import pinned, spread, step_of
 from flexibo.hardware.knobs.base import KnobUnavailableError, Level, Machine, Write, changes, whole
 from flexibo.hardware.knobs.files import number_of, numbered, numbers_of, text_of
-from flexibo.hardware.knobs.frequencies import pinned, spread, step_of
 
 CPU = Path("devices/system/cpu")
 _KHZ = 1e6  # per GHz

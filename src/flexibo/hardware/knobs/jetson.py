@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from flexibo.hardware.knobs._frequencies import pinned, spread, step_of
 from flexibo.hardware.knobs.base import KnobUnavailableError, Level, Machine, Write
 from flexibo.hardware.knobs.cpu import ActiveCores, CpuFrequency
 from flexibo.hardware.knobs.files import number_of, numbers_of
-from flexibo.hardware.knobs.frequencies import pinned, spread, step_of
 
 DEVFREQ = Path("class/devfreq")
 BPMP = Path("kernel/debug/bpmp/debug")

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from flexibo.errors import InvalidValueError, missing_extra
+from flexibo.hardware.knobs._frequencies import spread, step_of
 from flexibo.hardware.knobs.base import HERE, KnobUnavailableError, Level, Write, changes
 from flexibo.hardware.knobs.files import NVML
-from flexibo.hardware.knobs.frequencies import spread, step_of
 
 UNLOCKED = "unlocked"
 _GRAPHICS = 0  # NVML_CLOCK_GRAPHICS

@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
 from flexibo.errors import unknown_name
+from flexibo.hardware.knobs._lock import held
+from flexibo.hardware.knobs._signals import held_signals
 from flexibo.hardware.knobs.base import Knob, KnobError, Level, Machine, RestoreError, Write, agrees, chosen
 from flexibo.hardware.knobs.journal import Entry, Journal, JournalError
-from flexibo.hardware.knobs.lock import held
-from flexibo.hardware.knobs.signals import held_signals
 
 # A limit that is refused because of another one may be accepted once that is back, and a speed shows its old value only
 # after the limits around it are back.

@@ -22,7 +22,7 @@ from flexibo._internal.arrays import AnyArray, BoolArray, IntArray
 from flexibo.errors import missing_extra
 from flexibo.systems.data.base import DamagedDataError, Dataset, Images, MissingDataError, Pixels
 from flexibo.systems.data.files import MOST_BYTES, content
-from flexibo.systems.data.parts import chosen, fingerprint
+from flexibo.systems.data.subsets import chosen, fingerprint
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 SIDE = 32

@@ -13,7 +13,7 @@ from flexibo._internal.arrays import IntArray
 from flexibo.errors import unknown_name
 from flexibo.systems.data.base import DamagedDataError, Dataset, Images, MissingDataError, Pixels
 from flexibo.systems.data.files import content
-from flexibo.systems.data.parts import chosen, fingerprint
+from flexibo.systems.data.subsets import chosen, fingerprint
 
 CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

@@ -13,7 +13,7 @@ import numpy as np
 from flexibo._internal.arrays import IntArray
 from flexibo.errors import InvalidValueError, missing_extra
 from flexibo.systems.data.base import DamagedDataError, Dataset, Images, MissingDataError, Pixels
-from flexibo.systems.data.parts import chosen, fingerprint, stratified
+from flexibo.systems.data.subsets import chosen, fingerprint, stratified
 
 ENDINGS = (".jpeg", ".jpg", ".png")
 SIDE = 224

@@ -12,7 +12,7 @@ from flexibo._internal.arrays import IntArray
 from flexibo.errors import InvalidValueError
 from flexibo.systems.data.base import DamagedDataError, Dataset, MissingDataError, Reviews
 from flexibo.systems.data.files import content, member_names, members, natural, text_of
-from flexibo.systems.data.parts import chosen, fingerprint, stratified
+from flexibo.systems.data.subsets import chosen, fingerprint, stratified
 
 SIDES = ("neg", "pos")
 ARCHIVE = "movie_reviews.zip"

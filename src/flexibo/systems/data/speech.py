@@ -19,7 +19,7 @@ from flexibo._internal.arrays import FloatArray
 from flexibo.errors import InvalidValueError, missing_extra
 from flexibo.systems.data.base import DamagedDataError, Dataset, MissingDataError, Recordings, Wave
 from flexibo.systems.data.files import content, member_names, members, text_of
-from flexibo.systems.data.parts import chosen, fingerprint
+from flexibo.systems.data.subsets import chosen, fingerprint
 
 DIGIT_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 DIGIT_ARCHIVES = ("free-spoken-digits.zip", "free-spoken-digit-dataset.zip", "free-spoken-digit-dataset-master.zip")

@@ -14,7 +14,7 @@ from flexibo._internal.text import printable_line
 from flexibo.errors import InvalidValueError
 from flexibo.systems.data.base import DamagedDataError, Dataset, MissingDataError, Question, Questions
 from flexibo.systems.data.files import content
-from flexibo.systems.data.parts import chosen, fingerprint
+from flexibo.systems.data.subsets import chosen, fingerprint
 
 FILES = ("train-v2.0.json", "dev-v2.0.json")
 SHARE = 0.2

@@ -13,9 +13,9 @@ from typing import Any
 from flexibo.hardware import EnergyMeter, Ina3221Meter
 from flexibo.hardware.knobs import Knob, LinuxMachine, jetson_knobs, os_knobs
 from flexibo.systems.options import Values
+from flexibo.systems.platforms._torch_settings import BATCHES
 from flexibo.systems.platforms.base import MakeInputs, Serving
 from flexibo.systems.platforms.nvidia_gpu import NvidiaGpu
-from flexibo.systems.platforms.torch_state import BATCHES
 from flexibo.systems.traits import Traits
 
 PRECISIONS = ("fp32", "fp16")

@@ -15,9 +15,9 @@ from typing import Any
 from flexibo.hardware import EnergyMeter, RaplMeter
 from flexibo.hardware.knobs import Knob, LinuxMachine, linux_knobs
 from flexibo.systems.options import Values
+from flexibo.systems.platforms._processor import has_bf16
+from flexibo.systems.platforms._torch_settings import BATCHES, LAYOUTS, adapted, placed, threads
 from flexibo.systems.platforms.base import MakeInputs, Serving
-from flexibo.systems.platforms.processor import has_bf16
-from flexibo.systems.platforms.torch_state import BATCHES, LAYOUTS, adapted, placed, threads
 from flexibo.systems.traits import Traits
 
 LONGEST_SECONDS = 60.0

@@ -14,8 +14,8 @@ from typing import Any
 from flexibo.hardware import EnergyMeter, NvmlMeter
 from flexibo.hardware.knobs import Knob, LinuxMachine, NvidiaGpus, nvidia_knobs
 from flexibo.systems.options import Values
+from flexibo.systems.platforms._torch_settings import BATCHES, LAYOUTS, adapted, placed, tensor_float_32
 from flexibo.systems.platforms.base import MakeInputs, Serving
-from flexibo.systems.platforms.torch_state import BATCHES, LAYOUTS, adapted, placed, tensor_float_32
 from flexibo.systems.traits import Traits
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from flexibo._internal.text import printable_line
 from flexibo.errors import FlexiBOError
-from flexibo.systems.assemble import Wishes
-from flexibo.systems.bench import QUICK_SECONDS
+from flexibo.systems.build import Wishes
 from flexibo.systems.recording.plan import largest_values, wanted_values
 from flexibo.systems.recording.session import Grid, finished, recording
+from flexibo.systems.testbed import QUICK_SECONDS
 
 UNFINISHED = 3
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from flexibo.errors import InvalidValueError, unknown_name
-from flexibo.systems.assemble import Wishes, assembled
-from flexibo.systems.bench import QUICK_SECONDS, Bench
-from flexibo.systems.recording.ahead import check_jobs, train_ahead
+from flexibo.systems.build import Wishes, assembled
+from flexibo.systems.recording._train_ahead import check_jobs, train_ahead
 from flexibo.systems.recording.journal import Journal, left_behind, opened
+from flexibo.systems.recording.measuring import Told, complete, record, recorded
 from flexibo.systems.recording.plan import Plan, capped, narrowed, planned
-from flexibo.systems.recording.recorder import Told, complete, record, recorded
 from flexibo.systems.recording.table import write_table
+from flexibo.systems.testbed import QUICK_SECONDS, Bench
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from tests.unit.hardware.fake_linux import TX2_STEPS, FakeKernel, jetson, linux,
 
 from flexibo.errors import InvalidValueError
 from flexibo.hardware.knobs import ActiveCores, CpuFrequency, KnobUnavailableError, LinuxMachine, Roots
-from flexibo.hardware.knobs.frequencies import spread
+from flexibo.hardware.knobs._frequencies import spread
 
 
 @pytest.fixture

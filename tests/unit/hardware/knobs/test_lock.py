@@ -28,7 +28,7 @@ from flexibo.hardware.knobs import (
     restore,
     settings,
 )
-from flexibo.hardware.knobs.lock import held
+from flexibo.hardware.knobs._lock import held
 
 NOBODY = 65534
 

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from flexibo.hardware.knobs.signals import held_signals
+from flexibo.hardware.knobs._signals import held_signals
 
 
 def interrupt(number: int = signal.SIGINT) -> None:

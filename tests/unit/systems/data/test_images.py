@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from flexibo.errors import InvalidTypeError, InvalidValueError, MissingExtraError, UnknownNameError
-from flexibo.systems.data import cifar, files, idx, image_folder
-from flexibo.systems.data import parts as parts_of
+from flexibo.systems.data import cifar, files, idx, image_folder, subsets
 from flexibo.systems.data.base import (
     DamagedDataError,
     Images,
@@ -125,31 +124,31 @@ def test_a_file_that_unpacks_to_more_than_it_may_is_refused(tmp_path: Path) -> N
 
 def test_a_limit_keeps_labels_in_proportion_and_a_test_part_of_200() -> None:
     labels, test_labels = np.repeat([0, 1, 2], [600, 300, 100]), np.repeat([0, 1], [400, 100])
-    rows, test_rows = parts_of.chosen(labels, test_labels, 100, 0)
+    rows, test_rows = subsets.chosen(labels, test_labels, 100, 0)
     assert np.bincount(labels[rows]).tolist() == [60, 30, 10]
     assert np.bincount(test_labels[test_rows]).tolist() == [160, 40]
-    assert len(parts_of.chosen(labels, test_labels, 800, 0)[1]) == 400
-    assert len(parts_of.chosen(labels, test_labels[:150], 10, 0)[1]) == 150
+    assert len(subsets.chosen(labels, test_labels, 800, 0)[1]) == 400
+    assert len(subsets.chosen(labels, test_labels[:150], 10, 0)[1]) == 150
     assert np.all(np.diff(rows) > 0)
 
 
 def test_without_a_limit_or_with_one_that_is_not_reached_all_rows_are_used() -> None:
     for limit in (None, 3, 4):
-        rows, test_rows = parts_of.chosen(np.zeros(3), np.zeros(2), limit, 0)
+        rows, test_rows = subsets.chosen(np.zeros(3), np.zeros(2), limit, 0)
         assert (rows.tolist(), test_rows.tolist()) == ([0, 1, 2], [0, 1])
 
 
 def test_the_seed_chooses_the_rows_and_a_larger_limit_keeps_those_of_a_smaller_one() -> None:
     labels = np.arange(1000) % 10
-    few, more, other = (parts_of.chosen(labels, labels, limit, seed)[0] for limit, seed in ((50, 1), (100, 1), (50, 2)))
+    few, more, other = (subsets.chosen(labels, labels, limit, seed)[0] for limit, seed in ((50, 1), (100, 1), (50, 2)))
     assert set(few) < set(more)
-    assert few.tolist() == parts_of.chosen(labels, labels, 50, 1)[0].tolist()
+    assert few.tolist() == subsets.chosen(labels, labels, 50, 1)[0].tolist()
     assert set(few) != set(other)
 
 
 def test_rows_that_do_not_divide_evenly_are_as_many_as_asked() -> None:
     for n in range(1, 11):
-        assert len(set(parts_of.stratified(np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 3]), n, np.random.default_rng(0)))) == n
+        assert len(set(subsets.stratified(np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 3]), n, np.random.default_rng(0)))) == n
 
 
 @pytest.mark.parametrize(
@@ -189,11 +188,11 @@ def test_a_fingerprint_is_twelve_digits_that_change_with_every_part_of_the_examp
         *(question(), question("d"), question(asked="d"), question(answers=((0, "c"),)), question(answers=((1, "c"),))),
         *(recordings(), recordings(rate=9), recordings(word="two"), recordings(sample=0.25)),
     ]
-    prints = [parts_of.fingerprint(part) for part in parts]
+    prints = [subsets.fingerprint(part) for part in parts]
     assert len(set(prints)) == len(parts)
     assert all(len(one) == 12 and int(one, 16) >= 0 for one in prints)
-    assert parts_of.fingerprint(images(), images(1)) != parts_of.fingerprint(images(1), images())
-    assert parts_of.fingerprint(images()) == prints[0]
+    assert subsets.fingerprint(images(), images(1)) != subsets.fingerprint(images(1), images())
+    assert subsets.fingerprint(images()) == prints[0]
 
 
 def test_the_same_files_have_the_same_fingerprint_and_other_rows_another(tmp_path: Path) -> None:

@@ -178,14 +178,14 @@ class TestServing:
 
     def test_words_are_left_as_they_are(self) -> None:
         torch = pytest.importorskip("torch")
-        from flexibo.systems.platforms.torch_state import adapted
+        from flexibo.systems.platforms._torch_settings import adapted
 
         tokens, weights = adapted((torch.zeros(2, 3, dtype=torch.int64), torch.zeros(2, 3)), "bf16", "channels_last")
         assert (tokens.dtype, weights.dtype) == (torch.int64, torch.bfloat16)
 
     def test_rounding_of_factors_is_put_back(self) -> None:
         torch = pytest.importorskip("torch")
-        from flexibo.systems.platforms.torch_state import tensor_float_32
+        from flexibo.systems.platforms._torch_settings import tensor_float_32
 
         before = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
         for allowed in (True, False):

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from flexibo.errors import DesignError, FlexiBOError, InvalidValueError
-from flexibo.systems.assemble import Wishes, assembled
-from flexibo.systems.recording.ahead import check_jobs, train_ahead
+from flexibo.systems.build import Wishes, assembled
+from flexibo.systems.recording._train_ahead import check_jobs, train_ahead
 from flexibo.systems.recording.journal import Journal, left_behind, opened
+from flexibo.systems.recording.measuring import complete, record, recorded
 from flexibo.systems.recording.plan import Plan, capped, largest_values, narrowed, plan_from, planned, wanted_values
-from flexibo.systems.recording.recorder import complete, record, recorded
 from flexibo.systems.recording.session import finished
 from flexibo.systems.recording.table import RecordedTable, read_table, write_table
 

@@ -18,7 +18,7 @@ from flexibo.systems.data.base import AnyDataset
 from flexibo.systems.platforms import Platform, find_platform
 
 if TYPE_CHECKING:
-    from flexibo.systems.bench import Bench
+    from flexibo.systems.testbed import Bench
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +69,9 @@ def assembled(wishes: Wishes) -> Bench:
     entry = find_system(wishes.system)
     if find_spec("torch") is None:
         raise missing_extra("torch", "dnn")
-    from flexibo.systems.bench import Bench
     from flexibo.systems.dnn import NoMeter, reads_energy, trains
-    from flexibo.systems.models import ModelStore
+    from flexibo.systems.model_store import ModelStore
+    from flexibo.systems.testbed import Bench
 
     reads = reads_energy(wishes.objectives)
     platform = find_platform(wishes.platform)

@@ -14,12 +14,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flexibo.errors import DesignError, InvalidValueError
-from flexibo.systems.assemble import Wishes, assembled
+from flexibo.systems.build import Wishes, assembled
 from flexibo.systems.dnn import ERROR
 from flexibo.systems.recording.plan import Options
 
 if TYPE_CHECKING:
-    from flexibo.systems.bench import Bench
+    from flexibo.systems.testbed import Bench
 
 _bench: list[Bench] = []
 """In a process of the pool: what it trains with."""

@@ -12,11 +12,11 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
 from flexibo.errors import DesignError  # noqa: E402
-from flexibo.systems.assemble import task_of  # noqa: E402
+from flexibo.systems._expected_time import Speed, TooSlowError, check_reading, check_training, speed_of, work_of  # noqa: E402
+from flexibo.systems.build import task_of  # noqa: E402
 from flexibo.systems.catalogue import SYSTEMS, find_system  # noqa: E402
 from flexibo.systems.data.base import Dataset, Images, Questions, Recordings, Reviews  # noqa: E402
 from flexibo.systems.data.base import Question as Asked  # noqa: E402
-from flexibo.systems.effort import Speed, TooSlowError, check_reading, check_training, speed_of, work_of  # noqa: E402
 from flexibo.systems.options import NETWORKS  # noqa: E402
 
 NARROW, WIDE = ({name: values[end] for name, values in NETWORKS["lenet"].items()} for end in (0, -1))

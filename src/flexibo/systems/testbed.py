@@ -34,7 +34,7 @@ class Bench:
         entry: The system.
         task: What its network learns, a `flexibo.systems.tasks.base.Task`.
         platform: Where it runs.
-        store: Keeps trained models, a `flexibo.systems.models.ModelStore`; None keeps none.
+        store: Keeps trained models, a `flexibo.systems.model_store.ModelStore`; None keeps none.
         meter: Reads the energy.
         journal: Where what knobs change is kept until it is put back.
         knobs: Settings of the machine that designs have a value for.
@@ -84,7 +84,7 @@ class Bench:
         Raises:
             TooSlowError: A single batch would take too long here.
         """
-        from flexibo.systems.memory import within_memory
+        from flexibo.systems.device_errors import within_memory
 
         if self.longest_seconds is not None:
             self._check_reading(design, self.longest_seconds)
@@ -164,7 +164,7 @@ class Bench:
     def _check_reading(self, design: Design, longest_seconds: float) -> None:
         import torch
 
-        from flexibo.systems.effort import check_reading
+        from flexibo.systems._expected_time import check_reading
 
         batch = int(design["batch"] if "batch" in design else design["batch_size"])
         every = torch.get_num_threads()
@@ -173,7 +173,7 @@ class Bench:
         check_reading(self.task, network, device, longest_seconds, batch=batch, share=share)
 
     def _trained(self, design: Design, longest_seconds: float | None = None) -> Any:
-        from flexibo.systems.effort import check_training
+        from flexibo.systems._expected_time import check_training
         from flexibo.systems.training import train
 
         def trained(task: Any, network: Design, **how: Any) -> Any:

@@ -19,10 +19,10 @@ import pytest
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
-from flexibo.systems import models  # noqa: E402
+from flexibo.systems import model_store  # noqa: E402
 from flexibo.systems.data.base import Dataset, Images  # noqa: E402
-from flexibo.systems.memory import OutOfMemoryError  # noqa: E402
-from flexibo.systems.models import POLL_SECONDS, STALE_SECONDS, ModelStore, UnwritableStoreError, sources_of  # noqa: E402
+from flexibo.systems.device_errors import OutOfMemoryError  # noqa: E402
+from flexibo.systems.model_store import POLL_SECONDS, STALE_SECONDS, ModelStore, UnwritableStoreError, sources_of  # noqa: E402
 from flexibo.systems.options import NETWORKS  # noqa: E402
 from flexibo.systems.tasks.base import TrainingFailedError  # noqa: E402
 from flexibo.systems.tasks.images import ImageTask, ImageTraining  # noqa: E402
@@ -463,7 +463,7 @@ def test_the_lock_of_a_dead_process_on_this_host_is_taken_over_at_once(store: Mo
     dead.wait()
     for pid in (dead.pid, 10**30):
         lock = locked(store, host="here", pid=pid)
-        assert models._Watch(lock, "here", Clock()).holder_is_dead()
+        assert model_store._Watch(lock, "here", Clock()).holder_is_dead()
     clock = Clock()
     ModelStore(store.folder, host="here", clock=clock, sleep=clock.sleep).trained(TASK, DESIGN, seed=1, train=trainer)
     assert len(trainer.asked) == 1
@@ -499,9 +499,9 @@ def test_a_lock_that_is_touched_is_respected_however_long_it_takes(store: ModelS
 
 
 def test_who_trains_touches_the_lock(store: ModelStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "HEARTBEAT_SECONDS", 0.001)
+    monkeypatch.setattr(model_store, "HEARTBEAT_SECONDS", 0.001)
     touched = threading.Event()
-    monkeypatch.setattr(models.os, "utime", lambda path: touched.set())
+    monkeypatch.setattr(model_store.os, "utime", lambda path: touched.set())
     waited: list[bool] = []
     trainer = Trainer(before=lambda: waited.append(touched.wait(timeout=20)))
     store.trained(TASK, DESIGN, seed=1, train=trainer)
@@ -519,7 +519,7 @@ def test_a_lock_that_was_taken_over_meanwhile_is_not_removed(store: ModelStore) 
 def test_a_lock_that_changed_hands_while_it_was_found_dead_is_put_back(store: ModelStore) -> None:
     lock = locked(store)
     clock = Clock()
-    watch = models._Watch(lock, "here", clock)
+    watch = model_store._Watch(lock, "here", clock)
     assert not watch.holder_is_dead()
     clock.now = 2 * STALE_SECONDS
     assert watch.holder_is_dead()
