@@ -52,7 +52,7 @@ INTERNAL = (
     "surrogates.local.LocalPosterior",
     "surrogates.posterior.Posterior",
     "surrogates.random_forest.Forest",
-    "systems.traits.Traits",
+    "systems.catalogue.NetworkTraits",
 )
 nitpick_ignore = [("py:class", f"flexibo.{name}") for name in INTERNAL]
 nitpick_ignore_regex = [("py:obj", r".*"), ("py:.*", r"(?!flexibo\.).*")]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from flexibo.systems.base import System
-    from flexibo.systems.build import Wishes
+    from flexibo.systems.build import SystemRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,35 +64,35 @@ def recorded(name: str) -> Built:
     return Built(system, {"system": system.name, "recorded": True})  # the table: a system may get a second one
 
 
-def built(wishes: Wishes, beside: Collection[str] = ()) -> Built:
-    """A system as a user wishes it, on this machine."""
+def built(request: SystemRequest, beside: Collection[str] = ()) -> Built:
+    """The system that a user requests, on this machine."""
     from flexibo.hardware import MeterError
-    from flexibo.systems.build import assembled
+    from flexibo.systems.build import build_runner
     from flexibo.systems.dnn import dnn_system, reads_energy, trains
 
     try:
-        bench = assembled(wishes)
+        runner = build_runner(request)
     except MeterError as error:
         raise MeterError(
             f"{error} Without a meter, energy can only be estimated (--estimate WATTS), or measured elsewhere "
             "(--only error_percent)."
         ) from None
-    system = dnn_system(bench, beside=beside, only=wishes.objectives)
+    system = dnn_system(runner, beside=beside, only=request.objectives)
     origin = {
-        "system": wishes.system,
-        "dataset": bench.task.data.name,
-        "limit": wishes.limit,
-        "epochs": wishes.epochs,
-        "seed": wishes.seed,
-        "longest": wishes.longest_seconds,
-        "platform": bench.platform.name,
-        "meter": wishes.meter,
-        "estimate": wishes.estimate_watts,
-        "knobs": [knob.name for knob in bench.knobs],
+        "system": request.system,
+        "dataset": runner.task.data.name,
+        "limit": request.limit,
+        "epochs": request.epochs,
+        "seed": request.seed,
+        "longest": request.longest_seconds,
+        "platform": runner.platform.name,
+        "meter": request.meter,
+        "estimate": request.estimate_watts,
+        "knobs": [knob.name for knob in runner.knobs],
         "and": list(beside),
-        "training": bench.task.fingerprint,
-        "trains": trains(wishes.objectives),
-        "read_from": bench.meter.name if reads_energy(wishes.objectives) else "",
+        "training": runner.task.fingerprint,
+        "trains": trains(request.objectives),
+        "read_from": runner.meter.name if reads_energy(request.objectives) else "",
     }
     return Built(system, origin)
 
@@ -114,7 +114,7 @@ def built_again(origin: Mapping[str, Any], settings: Mapping[str, Any], given: G
         raise InvalidValueError(f"The study is of system {origin['system']!r}; {name!r} given. Leave --system out.")
     if origin.get("recorded"):
         return recorded(name)
-    found = built(_wishes(name, origin, given, only), tuple(_texts(origin, "and")))
+    found = built(_request(name, origin, given, only), tuple(_texts(origin, "and")))
     _check_same_training(origin, found.origin, trains=trains(only))
     if reads_energy(only):
         _check_same_space(found.system, settings)
@@ -122,14 +122,14 @@ def built_again(origin: Mapping[str, Any], settings: Mapping[str, Any], given: G
     return found
 
 
-def _wishes(name: str, origin: Mapping[str, Any], given: Given, only: Collection[str]) -> Wishes:
+def _request(name: str, origin: Mapping[str, Any], given: Given, only: Collection[str]) -> SystemRequest:
     from flexibo.cli.system_options import data_folder
-    from flexibo.systems.build import Wishes
+    from flexibo.systems.build import SystemRequest
     from flexibo.systems.dnn import reads_energy, trains
 
     # Who only trains does so wherever it can: the platform of a study is where energy is read.
     platform = given.platform or (_text(origin, "platform") if reads_energy(only) else "")
-    return Wishes(
+    return SystemRequest(
         name,
         data_folder(given.data, trains=trains(only)),
         platform=platform or "auto",

@@ -63,16 +63,16 @@ def record(
     """
     from rich.console import Console
 
-    from flexibo.systems.build import Wishes
+    from flexibo.systems.build import SystemRequest
     from flexibo.systems.recording.plan import largest_values, wanted_values
-    from flexibo.systems.recording.session import Grid, finished, recording
+    from flexibo.systems.recording.session import RecordingGrid, finished, recording
 
     console, may_take = Console(), seconds(time)
     if finish:
         whole, planned = finished(out)
         console.print(f"The table is {out}, of {whole} of {planned} networks.", highlight=False, markup=False)
         return
-    wishes = Wishes(
+    request = SystemRequest(
         system,
         data_folder(data),
         platform=platform,
@@ -83,12 +83,12 @@ def record(
         meter=meter,
         seed=seed,
     )
-    grid = Grid(networks, deployments, again, window, largest_values(at_most or ()), wanted_values(only or ()))
+    grid = RecordingGrid(networks, deployments, again, window, largest_values(at_most or ()), wanted_values(only or ()))
     with (
         interruptible(console, f"the measurements so far are kept in {out}.partial"),
         bar(console, "measurements") as update,
     ):
-        left = recording(wishes, grid, out, seconds=may_take, jobs=jobs, told=update)
+        left = recording(request, grid, out, seconds=may_take, jobs=jobs, progress=update)
     if left:
         console.print(f"{left} measurements are left; the same command goes on.", highlight=False)
         raise typer.Exit(ExitStatus.NOTHING)

@@ -181,9 +181,9 @@ def run(
         study, found = _joined(storage or f"sqlite:///{what}.db", name, signs, given)
         settle_stop(study, stop)
     else:
-        from flexibo.systems.build import Wishes
+        from flexibo.systems.build import SystemRequest
 
-        wishes = Wishes(
+        request = SystemRequest(
             what,
             data_folder(data, trains=not chosen or "error_percent" in chosen, recorded=bool(recordings(what))),
             platform=platform,
@@ -199,7 +199,7 @@ def run(
             longest_seconds=longest_seconds,
             budget_seconds=allowed,
         )
-        found = building.built(wishes, names(objectives or []))
+        found = building.built(request, names(objectives or []))
         study = _begun(found, storage, name, method, allowed, seed, signs, typed=is_budget_typed, stop=stop)
     if is_budget_typed:
         settle_budget(study, allowed, quiet=json)

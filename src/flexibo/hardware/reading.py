@@ -122,7 +122,7 @@ def measure(
     _check(count=count, repeats=repeats, most_repeats=most)
     _check_seconds(window_seconds, warm_up_seconds, idle_watts, limit_seconds)
     start = clock()
-    run = _Run(work, meter, clock, synchronise)
+    run = _MeteredWork(work, meter, clock, synchronise)
     end = math.inf if limit_seconds is None else start + limit_seconds
     with _without_collections():
         call_seconds, marks = run.marks(repeats, most, window_seconds, warm_up_seconds, end)
@@ -165,7 +165,7 @@ def idle_power(
     """
     _check_seconds(seconds, 0.0, None, None)
     nap = max(meter.update_seconds / LOOKS_PER_STEP, 0.001)
-    window = _Run(lambda: sleep(nap), meter, clock, lambda: None).window(seconds, nap)
+    window = _MeteredWork(lambda: sleep(nap), meter, clock, lambda: None).window(seconds, nap)
     return window.joules / window.seconds
 
 
@@ -202,7 +202,7 @@ class _Window:
         return max(self.joules - idle_watts * self.seconds, 0.0)
 
 
-class _Run:
+class _MeteredWork:
     """Work that goes on, in stretches of calls, while clock and counter are looked at between them."""
 
     def __init__(

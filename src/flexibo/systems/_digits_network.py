@@ -160,21 +160,21 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
-class Images:
+class DigitImages:
     """Digits with their labels: pixels (number, 64) as whole numbers, labels (number,)."""
 
     pixels: PixelArray
     labels: IntArray
 
-    def shifted(self) -> Images:
+    def shifted(self) -> DigitImages:
         """The images at their place and moved by one pixel up, down, left and right."""
         side = math.isqrt(N_PIXELS)
         wide = np.pad(self.pixels.reshape(-1, side, side), ((0, 0), (1, 1), (1, 1)))
         moved = [wide[:, 1 + r : 1 + r + side, 1 + c : 1 + c + side].reshape(-1, N_PIXELS) for r, c in SHIFTS]
-        return Images(np.concatenate(moved), np.tile(self.labels, len(SHIFTS)))
+        return DigitImages(np.concatenate(moved), np.tile(self.labels, len(SHIFTS)))
 
 
-def load_images() -> tuple[Images, Images]:
+def load_images() -> tuple[DigitImages, DigitImages]:
     """The images to train on and those to test with: the same at every call, each digit equally frequent in both."""
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
@@ -184,10 +184,10 @@ def load_images() -> tuple[Images, Images]:
         pixels.astype(np.uint8), labels.astype(np.int64), test_size=TEST_SHARE, stratify=labels, random_state=SEED
     )
     # Moved after the split: no test image is a training image that was moved.
-    return Images(parts[0], parts[2]).shifted(), Images(parts[1], parts[3]).shifted()
+    return DigitImages(parts[0], parts[2]).shifted(), DigitImages(parts[1], parts[3]).shifted()
 
 
-def train(architecture: Architecture, training: Training, images: Images) -> Any:
+def train(architecture: Architecture, training: Training, images: DigitImages) -> Any:
     """A trained scikit-learn `MLPClassifier`; the same every time."""
     from sklearn.neural_network import MLPClassifier
     from threadpoolctl import threadpool_limits
@@ -221,7 +221,7 @@ def fresh_weights(architecture: Architecture, rng: np.random.Generator) -> Weigh
     return Weights(tuple(matrices), tuple(np.zeros(size) for size in sizes[1:]))
 
 
-class Predictor:
+class DigitPredictor:
     """A network made ready to run: what a deployment makes of its weights.
 
     Args:
@@ -257,7 +257,7 @@ class Predictor:
 
 
 @contextmanager
-def serving(predictor: Predictor, threads: int) -> Iterator[Callable[[PixelArray], IntArray]]:
+def serving(predictor: DigitPredictor, threads: int) -> Iterator[Callable[[PixelArray], IntArray]]:
     """A function that labels a request of images, shared evenly among some threads.
 
     Threads share images rather than matrix products: threads inside a product wait for each other by spinning, which

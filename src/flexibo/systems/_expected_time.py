@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from flexibo.errors import DesignError
 
 if TYPE_CHECKING:
-    from flexibo.systems.tasks.base import Design, Device, Task
+    from flexibo.systems.tasks.base import Design, Device, LearningTask
 
 CHANNELS, SIDE, EXAMPLES = 256, 14, 4
 """The convolution that is timed: in the middle of the paper's tables, and less than a second on a small board."""
@@ -30,7 +30,7 @@ class TooSlowError(DesignError):
 
 
 @dataclass(frozen=True, slots=True)
-class Speed:
+class DeviceSpeed:
     """How much a device does in a second, in floating-point operations.
 
     Attributes:
@@ -42,7 +42,7 @@ class Speed:
     training: float
 
 
-def work_of(task: Task, design: Design) -> float | None:
+def work_of(task: LearningTask, design: Design) -> float | None:
     """The operations of one inference of a design's network; None where they cannot be counted in a moment.
 
     The steps of a recurrent layer are counted one by one, which takes longer than it is worth.
@@ -61,7 +61,7 @@ def work_of(task: Task, design: Design) -> float | None:
     return float(counter.get_total_flops())
 
 
-def speed_of(device: Device, clock: Callable[[], float] = time.perf_counter) -> Speed:
+def speed_of(device: Device, clock: Callable[[], float] = time.perf_counter) -> DeviceSpeed:
     """How fast a device is now, with all threads that this process has; the best of a few attempts."""
     import torch
 
@@ -79,7 +79,7 @@ def speed_of(device: Device, clock: Callable[[], float] = time.perf_counter) -> 
         _finished(device)
         running.append(middle - start)
         training.append(clock() - start)
-    return Speed(work / min(running[1:]), 3 * work / min(training[1:]))
+    return DeviceSpeed(work / min(running[1:]), 3 * work / min(training[1:]))
 
 
 known_speed = lru_cache(speed_of)
@@ -87,7 +87,7 @@ known_speed = lru_cache(speed_of)
 
 
 def check_training(
-    task: Any, design: Design, device: Device, limit_seconds: float, *, speed: Speed | None = None
+    task: Any, design: Design, device: Device, limit_seconds: float, *, speed: DeviceSpeed | None = None
 ) -> None:
     """Raise an error if training a design would take longer than it may.
 
@@ -112,14 +112,14 @@ def check_training(
 
 
 def check_reading(
-    task: Task,
+    task: LearningTask,
     design: Design,
     device: Device,
     limit_seconds: float,
     *,
     batch: int,
     share: float = 1.0,
-    speed: Speed | None = None,
+    speed: DeviceSpeed | None = None,
 ) -> None:
     """Raise an error if a single batch of a design would take longer than its reading may.
 

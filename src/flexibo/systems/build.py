@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 from flexibo.errors import InvalidValueError, MissingExtraError, missing_extra, unknown_name
 from flexibo.hardware import EnergyMeter, EstimatedMeter, MeterError, open_meter
 from flexibo.hardware.knobs import Journal, Knob, check_free, default_path, state
-from flexibo.systems.catalogue import Entry, find_system
+from flexibo.systems.catalogue import PaperSystem, find_system
 from flexibo.systems.data.base import AnyDataset
 from flexibo.systems.platforms import Platform, find_platform
 
 if TYPE_CHECKING:
-    from flexibo.systems.testbed import Bench
+    from flexibo.systems.network_runner import NetworkRunner
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class SystemRequest:
     """What a user asks for.
 
     Attributes:
@@ -60,33 +60,33 @@ class Wishes:
     objectives: tuple[str, ...] = ()
 
 
-def assembled(wishes: Wishes) -> Bench:
+def build_runner(request: SystemRequest) -> NetworkRunner:
     """The network on its platform; everything that can be missing is looked for before anything is measured.
 
     Raises:
         FlexiBOError: Something is missing; the message says what, and what to do.
     """
-    entry = find_system(wishes.system)
+    system = find_system(request.system)
     if find_spec("torch") is None:
         raise missing_extra("torch", "dnn")
     from flexibo.systems.dnn import NoMeter, reads_energy, trains
     from flexibo.systems.model_store import ModelStore
-    from flexibo.systems.testbed import Bench
+    from flexibo.systems.network_runner import NetworkRunner
 
-    reads = reads_energy(wishes.objectives)
-    platform = find_platform(wishes.platform)
+    reads = reads_energy(request.objectives)
+    platform = find_platform(request.platform)
     _check_device(platform)
-    meter = _meter(platform, wishes) if reads else NoMeter()
-    knobs = _knobs(platform, wishes.knobs) if reads else ()
-    task = task_of(entry, _dataset(entry, wishes), epochs=wishes.epochs)
+    meter = _meter(platform, request) if reads else NoMeter()
+    knobs = _knobs(platform, request.knobs) if reads else ()
+    task = task_of(system, _dataset(system, request), epochs=request.epochs)
     journal = Journal(default_path(os.environ, Path.home()), roots=platform.machine.roots)
-    store = ModelStore(wishes.models) if wishes.models is not None and trains(wishes.objectives) else None
-    longest = wishes.longest_seconds
+    store = ModelStore(request.models) if request.models is not None and trains(request.objectives) else None
+    longest = request.longest_seconds
     if longest is None and platform.longest_seconds is not None:
-        longest = max(platform.longest_seconds, (wishes.budget_seconds or 0.0) / 4)
+        longest = max(platform.longest_seconds, (request.budget_seconds or 0.0) / 4)
     if knobs:
         check_free(journal, machine=platform.machine)
-    return Bench(entry, task, platform, store, meter, journal, knobs, wishes.seed, _limit(longest))
+    return NetworkRunner(system, task, platform, store, meter, journal, knobs, request.seed, _limit(longest))
 
 
 def _limit(longest: float | None) -> float | None:
@@ -98,7 +98,7 @@ def _limit(longest: float | None) -> float | None:
     return longest
 
 
-def task_of(entry: Entry, data: AnyDataset, *, epochs: int | None = None) -> Any:
+def task_of(system: PaperSystem, data: AnyDataset, *, epochs: int | None = None) -> Any:
     """What a system's network learns on some data."""
     from flexibo.systems.tasks.answers import AnswerTask
     from flexibo.systems.tasks.images import ImageTask
@@ -111,21 +111,21 @@ def task_of(entry: Entry, data: AnyDataset, *, epochs: int | None = None) -> Any
         "questions": AnswerTask,
         "recordings": SpeechTask,
     }
-    task = kinds[entry.kind](entry.network, data)
+    task = kinds[system.kind](system.network, data)
     if epochs is None:
         return task
-    if "epochs" in entry.options:
-        raise InvalidValueError(f"The number of epochs is an option of {entry.name}; it cannot be given.")
+    if "epochs" in system.options:
+        raise InvalidValueError(f"The number of epochs is an option of {system.name}; it cannot be given.")
     return replace(task, settings=replace(task.settings, epochs=epochs))
 
 
-def _dataset(entry: Entry, wishes: Wishes) -> AnyDataset:
+def _dataset(system: PaperSystem, request: SystemRequest) -> AnyDataset:
     from flexibo.systems.data.catalogue import find_dataset, load_dataset
 
-    if wishes.dataset and wishes.dataset not in entry.datasets:
-        raise unknown_name(f"dataset of {entry.name}", wishes.dataset, entry.datasets)
-    name = wishes.dataset or find_dataset(entry.datasets, wishes.data)
-    return load_dataset(name, wishes.data, limit=wishes.limit, seed=wishes.seed)
+    if request.dataset and request.dataset not in system.datasets:
+        raise unknown_name(f"dataset of {system.name}", request.dataset, system.datasets)
+    name = request.dataset or find_dataset(system.datasets, request.data)
+    return load_dataset(name, request.data, limit=request.limit, seed=request.seed)
 
 
 def _check_device(platform: Platform) -> None:
@@ -138,11 +138,11 @@ def _check_device(platform: Platform) -> None:
         )
 
 
-def _meter(platform: Platform, wishes: Wishes) -> EnergyMeter:
-    if wishes.estimate_watts is not None:
-        return EstimatedMeter(wishes.estimate_watts)
+def _meter(platform: Platform, request: SystemRequest) -> EnergyMeter:
+    if request.estimate_watts is not None:
+        return EstimatedMeter(request.estimate_watts)
     try:
-        return platform.meter() if wishes.meter == "auto" else open_meter(wishes.meter)
+        return platform.meter() if request.meter == "auto" else open_meter(request.meter)
     except MissingExtraError as error:
         raise MeterError(str(error)) from None
 

@@ -9,13 +9,27 @@ from typing import Literal
 
 from flexibo.errors import unknown_name
 from flexibo.systems.options import NETWORKS, TRAINING_ONLY
-from flexibo.systems.traits import Traits
 
 Kind = Literal["images", "reviews", "questions", "recordings"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class NetworkTraits:
+    """What a network allows a platform to do.
+
+    Attributes:
+        images: Whether its inputs are images, which have a memory layout to choose.
+        own_batch: Whether the batch size is one of its own options.
+        graphs: Whether its work can be recorded once and replayed, because no step waits for a value.
+    """
+
+    images: bool = True
+    own_batch: bool = False
+    graphs: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PaperSystem:
     """A system of the paper.
 
     Attributes:
@@ -32,7 +46,7 @@ class Entry:
     network: str
     kind: Kind
     datasets: tuple[str, ...]
-    traits: Traits
+    traits: NetworkTraits
 
     @property
     def options(self) -> Mapping[str, tuple[float, ...]]:
@@ -45,28 +59,30 @@ class Entry:
         return tuple(name for name in self.options if name not in TRAINING_ONLY.get(self.network, ()))
 
 
-IMAGES = Traits()
-TEXT = Traits(images=False, own_batch=True)
-SPEECH = Traits(images=False, own_batch=True, graphs=False)
+IMAGES = NetworkTraits()
+TEXT = NetworkTraits(images=False, own_batch=True)
+SPEECH = NetworkTraits(images=False, own_batch=True, graphs=False)
 
-SYSTEMS: Mapping[str, Entry] = MappingProxyType(
+SYSTEMS: Mapping[str, PaperSystem] = MappingProxyType(
     {
         entry.name: entry
         for entry in (
-            Entry("xception", "Xception, photographs", "xception", "images", ("imagenet", "cifar-10"), IMAGES),
-            Entry("mobilenet", "MobileNet, photographs", "mobilenet", "images", ("imagenet", "cifar-10"), IMAGES),
-            Entry("lenet", "LeNet, digits or clothes", "lenet", "images", ("mnist", "fashion-mnist"), IMAGES),
-            Entry("resnet", "ResNet, small photographs", "resnet", "images", ("cifar-10",), IMAGES),
-            Entry("squeezenet", "SqueezeNet, small photographs", "squeezenet", "images", ("cifar-10",), IMAGES),
-            Entry("bert-squad", "BERT, answers in a text", "bert", "questions", ("squad",), TEXT),
-            Entry("bert-imdb", "BERT, film reviews", "bert", "reviews", ("imdb", "movie-reviews"), TEXT),
-            Entry("deepspeech", "DeepSpeech", "deepspeech", "recordings", ("common-voice", "spoken-digits"), SPEECH),
+            PaperSystem("xception", "Xception, photographs", "xception", "images", ("imagenet", "cifar-10"), IMAGES),
+            PaperSystem("mobilenet", "MobileNet, photographs", "mobilenet", "images", ("imagenet", "cifar-10"), IMAGES),
+            PaperSystem("lenet", "LeNet, digits or clothes", "lenet", "images", ("mnist", "fashion-mnist"), IMAGES),
+            PaperSystem("resnet", "ResNet, small photographs", "resnet", "images", ("cifar-10",), IMAGES),
+            PaperSystem("squeezenet", "SqueezeNet, small photographs", "squeezenet", "images", ("cifar-10",), IMAGES),
+            PaperSystem("bert-squad", "BERT, answers in a text", "bert", "questions", ("squad",), TEXT),
+            PaperSystem("bert-imdb", "BERT, film reviews", "bert", "reviews", ("imdb", "movie-reviews"), TEXT),
+            PaperSystem(
+                "deepspeech", "DeepSpeech", "deepspeech", "recordings", ("common-voice", "spoken-digits"), SPEECH
+            ),
         )
     }
 )
 
 
-def find_system(name: str) -> Entry:
+def find_system(name: str) -> PaperSystem:
     """The system of that name."""
     if name not in SYSTEMS:
         raise unknown_name("system", name, SYSTEMS)

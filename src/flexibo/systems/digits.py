@@ -36,7 +36,7 @@ from flexibo.systems._digits_network import (
     Architecture,
     Deployment,
     Design,
-    Predictor,
+    DigitPredictor,
     Training,
     Weights,
     _check_whole,
@@ -54,7 +54,7 @@ N_READINGS = 5
 TIME_WINDOW_SECONDS = 0.01
 # RAPL counters move about once a millisecond; a longer window keeps that below 5 % of a reading.
 ENERGY_WINDOW_SECONDS = 0.02
-# Images per request while inference is measured: large enough that sharing them among threads can pay.
+# DigitImages per request while inference is measured: large enough that sharing them among threads can pay.
 N_REQUESTED = 512
 
 
@@ -113,7 +113,7 @@ class Digits:
         key = (architecture, training)
         if key not in self._trained:
             self._trained[key] = trained_weights(self._train(architecture, training, self._training_images))
-        predictor = Predictor(self._trained[key], architecture.activation, AS_TRAINED)
+        predictor = DigitPredictor(self._trained[key], architecture.activation, AS_TRAINED)
         with serving(predictor, AS_TRAINED.threads) as labels:
             wrong = labels(self._test_images.pixels) != self._test_images.labels
         return 100 * float(np.mean(wrong))
@@ -133,7 +133,7 @@ class Digits:
         # Fresh weights even where trained ones exist: the cost then depends on the options it is said to depend on and
         # on no other (heavily regularised weights can be denormal numbers, which are slow).
         weights = fresh_weights(architecture, np.random.default_rng(SEED))
-        predictor = Predictor(weights, architecture.activation, deployment)
+        predictor = DigitPredictor(weights, architecture.activation, deployment)
         pixels = self._test_images.pixels[:N_REQUESTED]
         with serving(predictor, deployment.threads) as labels:
             rise = median_rise(lambda: labels(pixels), gauge, window_seconds=window_seconds)

@@ -12,7 +12,7 @@ from flexibo.hardware import MeterError
 from flexibo.objectives import Objective
 from flexibo.space import Ordinal, Space
 from flexibo.systems.base import Measure, System
-from flexibo.systems.testbed import Bench
+from flexibo.systems.network_runner import NetworkRunner
 
 ERROR = "error_percent"
 ENERGY = "energy_millijoules"
@@ -52,31 +52,31 @@ def trains(objectives: Collection[str]) -> bool:
     return not objectives or ERROR in objectives
 
 
-def stack_space(bench: Bench) -> Space:
+def stack_space(runner: NetworkRunner) -> Space:
     """All designs: the network's options, then the platform's, then the machine's knobs."""
-    options: dict[str, Any] = {name: Ordinal(values) for name, values in bench.entry.options.items()}
-    added = {knob.name: knob.values() for knob in bench.knobs}
-    for name, values in (*bench.platform.options(bench.entry.traits).items(), *added.items()):
+    options: dict[str, Any] = {name: Ordinal(values) for name, values in runner.system.options.items()}
+    added = {knob.name: knob.values() for knob in runner.knobs}
+    for name, values in (*runner.platform.options(runner.system.traits).items(), *added.items()):
         options[name] = Ordinal(values) if _is_ordered(values) else list(values)
     return Space(options)
 
 
-def dnn_system(bench: Bench, *, beside: Collection[str] = (), only: Collection[str] = ()) -> System:
+def dnn_system(runner: NetworkRunner, *, beside: Collection[str] = (), only: Collection[str] = ()) -> System:
     """A system of the paper: `error_percent` (dear) and `energy_millijoules` of one inference (cheap).
 
     Args:
-        bench: The network on its platform.
+        runner: The network on its platform.
         beside: Further objectives that a reading of energy gives for nothing: ``latency_ms``, ``power_watts``.
         only: The objectives that are measured here, if not all: the notes are about these.
     """
     for name in beside:
         if name not in BESIDE:
             raise unknown_name("objective", name, BESIDE)
-    space = stack_space(bench)
-    entry = bench.entry
-    running = (*entry.running_options, *(name for name in space.names if name not in entry.options))
-    error = Objective(ERROR, unit="%", options=tuple(entry.options))
-    title = ESTIMATE if bench.meter.is_estimate else ENERGY
+    space = stack_space(runner)
+    system = runner.system
+    running = (*system.running_options, *(name for name in space.names if name not in system.options))
+    error = Objective(ERROR, unit="%", options=tuple(system.options))
+    title = ESTIMATE if runner.meter.is_estimate else ENERGY
     energy = Objective(title, unit="mJ", options=running, noisy=True)
     others = [
         Objective(name, unit=unit, options=running, noisy=True, measured_with=title)
@@ -85,22 +85,22 @@ def dnn_system(bench: Bench, *, beside: Collection[str] = (), only: Collection[s
     ]
 
     def read(design: Mapping[str, Any]) -> dict[str, float]:
-        found = bench.inference(design)
+        found = runner.inference(design)
         given = {title: 1000 * found.joules, "latency_ms": 1000 * found.call_seconds, "power_watts": found.watts}
         return {name: given[name] for name in (title, *(other.name for other in others))}
 
     notes = (
-        *(_training_notes(bench) if trains(only) else ()),
-        *((f"{title} is of one inference, read from {bench.meter.name}.",) if reads_energy(only) else ()),
-        *(bench.platform.notes() if reads_energy(only) else ()),
-        *_limit_note(bench),
+        *(_training_notes(runner) if trains(only) else ()),
+        *((f"{title} is of one inference, read from {runner.meter.name}.",) if reads_energy(only) else ()),
+        *(runner.platform.notes() if reads_energy(only) else ()),
+        *_limit_note(runner),
     )
-    functions: dict[str, Measure] = {error.name: bench.error_percent, energy.name: read}
-    return System(entry.name, space, (error, energy, *others), functions, notes, identity=identity_of(bench))
+    functions: dict[str, Measure] = {error.name: runner.error_percent, energy.name: read}
+    return System(system.name, space, (error, energy, *others), functions, notes, identity=identity_of(runner))
 
 
-def _training_notes(bench: Bench) -> tuple[str, ...]:
-    data = bench.task.data
+def _training_notes(runner: NetworkRunner) -> tuple[str, ...]:
+    data = runner.task.data
     note = (
         f"{ERROR} is measured on {len(data.test):,} held-out examples of {data.name} after training on "
         f"{len(data.train):,}."
@@ -108,18 +108,18 @@ def _training_notes(bench: Bench) -> tuple[str, ...]:
     return (note, data.note) if data.note else (note,)
 
 
-def _limit_note(bench: Bench) -> tuple[str, ...]:
-    if bench.longest_seconds is None:
+def _limit_note(runner: NetworkRunner) -> tuple[str, ...]:
+    if runner.longest_seconds is None:
         return ()
     return (
-        f"An evaluation may take about {bench.longest_seconds:g} s here: designs that would take longer are not "
+        f"An evaluation may take about {runner.longest_seconds:g} s here: designs that would take longer are not "
         "measured, and a reading that would is the median of fewer than ten repeats.",
     )
 
 
-def identity_of(bench: Bench) -> str:
+def identity_of(runner: NetworkRunner) -> str:
     """What decides the values beside the design, as a short hash: data, training, seed, platform, meter."""
-    parts = (bench.task.fingerprint, bench.seed, bench.platform.name, bench.meter.name)
+    parts = (runner.task.fingerprint, runner.seed, runner.platform.name, runner.meter.name)
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
 
 

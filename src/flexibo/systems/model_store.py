@@ -32,7 +32,7 @@ from torch import nn
 
 from flexibo._internal.text import printable_line
 from flexibo.errors import MachineError
-from flexibo.systems.tasks.base import Design, Device, Task, TrainingFailedError
+from flexibo.systems.tasks.base import Design, Device, LearningTask, TrainingFailedError
 from flexibo.systems.training import (
     Progress,
     Trained,
@@ -59,7 +59,7 @@ class UnwritableStoreError(MachineError, OSError):
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredModel:
     """A trained model in a store.
 
     Attributes:
@@ -83,7 +83,7 @@ class Stored:
     machines: tuple[str, ...] = ()
     cost_seconds: float = 0.0
 
-    def load(self, task: Task, device: Device = "cpu") -> nn.Module:
+    def load(self, task: LearningTask, device: Device = "cpu") -> nn.Module:
         """The trained network, in evaluation mode."""
         with seeded(0, 0, "cpu"):  # so that fresh weights, which are not kept, do not move torch's generator
             model = task.build(self.design)
@@ -126,7 +126,7 @@ class ModelStore:
         self._sleep = sleep
         self._host = socket.gethostname() if host is None else host
 
-    def get(self, task: Task, design: Design, *, seed: int) -> Stored | None:
+    def get(self, task: LearningTask, design: Design, *, seed: int) -> StoredModel | None:
         """The model, if it is kept and undamaged."""
         name = self._name(task, design, seed)
         entry = self._entry(name)
@@ -138,16 +138,16 @@ class ModelStore:
             return None
         return stored
 
-    def has(self, task: Task, design: Design, *, seed: int) -> bool:
+    def has(self, task: LearningTask, design: Design, *, seed: int) -> bool:
         """Whether its training has ended, well or not; the weights are not looked at."""
         return self._entry(self._name(task, design, seed)) is not None
 
-    def failure(self, task: Task, design: Design, *, seed: int) -> str | None:
+    def failure(self, task: LearningTask, design: Design, *, seed: int) -> str | None:
         """Why training this model failed, if it did."""
         entry = self._entry(self._name(task, design, seed))
         return None if entry is None or not isinstance(entry.get("failed"), str) else entry["failed"]
 
-    def put(self, task: Task, design: Design, trained: Trained, *, seed: int) -> Stored:
+    def put(self, task: LearningTask, design: Design, trained: Trained, *, seed: int) -> StoredModel:
         """Keep a model; when this returns it is on the disk.
 
         Raises:
@@ -165,7 +165,7 @@ class ModelStore:
         name = self._name(task, design, seed)
         self._keep(f"{name}.pt", content)
         self._keep_entry(name, task, design, seed, entry)
-        return Stored(
+        return StoredModel(
             network_options(task, design),
             trained.error_percent,
             trained.seconds,
@@ -177,7 +177,7 @@ class ModelStore:
 
     def trained(
         self,
-        task: Task,
+        task: LearningTask,
         design: Design,
         *,
         seed: int,
@@ -185,7 +185,7 @@ class ModelStore:
         train: Callable[..., Trained] = train,
         progress: Progress | None = None,
         retry_failed: bool = False,
-    ) -> Stored:
+    ) -> StoredModel:
         """The model, trained if nobody did so before; waits while another process trains it.
 
         Args:
@@ -222,7 +222,7 @@ class ModelStore:
                 self._sleep(POLL_SECONDS)
                 begin = self._clock()  # what went before was waiting for another's work
 
-    def _known(self, task: Task, design: Design, seed: int, retry_failed: bool) -> Stored | None:
+    def _known(self, task: LearningTask, design: Design, seed: int, retry_failed: bool) -> StoredModel | None:
         reason = None if retry_failed else self.failure(task, design, seed=seed)
         if reason is not None:
             raise TrainingFailedError(printable_line(reason))  # it may be another host's text
@@ -231,13 +231,13 @@ class ModelStore:
     def _train(
         self,
         name: str,
-        task: Task,
+        task: LearningTask,
         design: Design,
         seed: int,
         device: Device,
         train: Callable[..., Trained],
         progress: Progress | None,
-    ) -> Stored:
+    ) -> StoredModel:
         folder = self.folder / "training" / name
         try:
             result = train(task, design, seed=seed, device=device, folder=folder, progress=progress)
@@ -251,7 +251,7 @@ class ModelStore:
             draft.unlink(missing_ok=True)
         return stored
 
-    def _name(self, task: Task, design: Design, seed: int) -> str:
+    def _name(self, task: LearningTask, design: Design, seed: int) -> str:
         digest = hashlib.sha256(identity(task, design, seed).encode())
         for path in self._sources(task.network):
             code = path.read_bytes()
@@ -271,7 +271,7 @@ class ModelStore:
         _log.warning("%s cannot be read; the model is trained again.", path)
         return None
 
-    def _keep_entry(self, name: str, task: Task, design: Design, seed: int, entry: Mapping[str, Any]) -> None:
+    def _keep_entry(self, name: str, task: LearningTask, design: Design, seed: int, entry: Mapping[str, Any]) -> None:
         whole = {
             "name": name,
             "network": task.network,
@@ -357,7 +357,7 @@ class _Watch:
             aside.unlink()
 
 
-def _stored(entry: Mapping[str, Any], weights: Path) -> Stored | None:
+def _stored(entry: Mapping[str, Any], weights: Path) -> StoredModel | None:
     """The model that an entry describes; None if the entry or its weights are not what they should be."""
     try:
         numbers = [float(entry["error_percent"]), float(entry["seconds"]), *(float(loss) for loss in entry["losses"])]
@@ -365,7 +365,7 @@ def _stored(entry: Mapping[str, Any], weights: Path) -> Stored | None:
         if digest != entry["weights_sha256"] or not all(math.isfinite(number) for number in numbers):
             return None
         design, epochs, machines = dict(entry["design"]), int(entry["epochs"]), tuple(map(str, entry["machines"]))
-        return Stored(design, numbers[0], numbers[1], epochs, tuple(numbers[2:]), weights, machines)
+        return StoredModel(design, numbers[0], numbers[1], epochs, tuple(numbers[2:]), weights, machines)
     except (KeyError, TypeError, ValueError, OSError):
         return None
 

@@ -16,6 +16,8 @@ import logging
 import math
 import os
 import pickle
+import platform
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,9 +33,8 @@ from torch import nn
 from flexibo._internal.arrays import plain
 from flexibo.errors import InvalidValueError
 from flexibo.systems.device_errors import within_memory
-from flexibo.systems.machine import machine_name
 from flexibo.systems.options import NETWORKS
-from flexibo.systems.tasks.base import Design, Device, Optimiser, Task, TrainingFailedError, fingerprint_of
+from flexibo.systems.tasks.base import Design, Device, LearningTask, Optimiser, TrainingFailedError, fingerprint_of
 
 CHECKPOINT = "checkpoint.pt"
 PARTS = {"identity", "model", "optimiser", "schedule", "losses", "seconds", "machines"}
@@ -69,7 +70,7 @@ class Trained:
 
 
 def train(
-    task: Task,
+    task: LearningTask,
     design: Design,
     *,
     seed: int,
@@ -91,7 +92,7 @@ def train(
         device: Where it is trained.
         folder: Where the checkpoint is kept; None keeps none.
         clock: Seconds.
-        progress: Told the number of epochs finished, of all epochs, and the loss, after each.
+        progress: OnProgress the number of epochs finished, of all epochs, and the loss, after each.
         write: Writes a checkpoint; `write_atomically` by default.
 
     Raises:
@@ -106,7 +107,7 @@ def train(
 class _Training:
     """One training; `run` is all there is to do with it."""
 
-    task: Task
+    task: LearningTask
     design: Design
     seed: int
     device: Device
@@ -207,7 +208,15 @@ def seeded(seed: int, stage: int, device: Device) -> Iterator[torch.Generator]:
         yield torch.Generator().manual_seed(second)
 
 
-def network_options(task: Task, design: Design) -> dict[str, Any]:
+def machine_name(device: Device) -> str:
+    """Where a training takes its time: the name of the host and the kind of device."""
+    host, kind = socket.gethostname(), str(device).partition(":")[0]
+    if kind != "cuda":
+        return f"{host}, {kind} ({platform.machine()})"
+    return f"{host}, {torch.cuda.get_device_name(device)}"
+
+
+def network_options(task: LearningTask, design: Design) -> dict[str, Any]:
     """The design's values of its network's options, plain and in the table's order; deployment options are left out.
 
     A whole number is the same value as a float or as an integer.
@@ -224,7 +233,7 @@ def network_options(task: Task, design: Design) -> dict[str, Any]:
     }
 
 
-def identity(task: Task, design: Design, seed: int) -> str:
+def identity(task: LearningTask, design: Design, seed: int) -> str:
     """A hash of everything that decides a trained network, except the code."""
     return fingerprint_of(task.network, network_options(task, design), task.fingerprint, seed)
 

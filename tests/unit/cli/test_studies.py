@@ -858,7 +858,7 @@ class TestSplitBetweenMachines:
         pytest.importorskip("torch")
         monkeypatch.setattr(catalogue, "NETWORKS", MappingProxyType({**catalogue.NETWORKS, "lenet": SMALL}))
         reading = SimpleNamespace(joules=0.25, call_seconds=0.5, watts=0.5, seconds_total=0.01)
-        monkeypatch.setattr("flexibo.systems.testbed.measure", lambda run, meter, **how: reading)
+        monkeypatch.setattr("flexibo.systems.network_runner.measure", lambda run, meter, **how: reading)
         folder = tmp_path / "data"
         folder.mkdir()
         rng = np.random.default_rng(0)

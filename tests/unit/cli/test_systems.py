@@ -119,10 +119,10 @@ class TestWithTorch:
         assert not (data / "models").exists()
 
     def test_a_recording_is_made_in_two_calls(self, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        from flexibo.systems import testbed
+        from flexibo.systems import network_runner
 
         monkeypatch.setattr(LinuxCpu, "meter", lambda self: FakeMeter())
-        monkeypatch.setattr(testbed, "QUICK_SECONDS", 0.05)
+        monkeypatch.setattr(network_runner, "QUICK_SECONDS", 0.05)
         arguments = ["record", "lenet", "--data", str(data), "--platform", "linux-cpu", "--out", "lenet-cpu.csv.gz"]
         grid = ["--networks", "2", "--deployments", "2", "--again", "1", "--epochs", "1"]
         first = call(*arguments, *grid, "--time", "0.001s")
@@ -139,13 +139,15 @@ class TestWithTorch:
     def test_what_the_store_has_is_read_before_more_is_trained(
         self, data: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from flexibo.systems import testbed
+        from flexibo.systems import network_runner
         from flexibo.systems.recording import session
 
         monkeypatch.setattr(LinuxCpu, "meter", lambda self: FakeMeter())
-        monkeypatch.setattr(testbed, "QUICK_SECONDS", 0.05)
+        monkeypatch.setattr(network_runner, "QUICK_SECONDS", 0.05)
         asked: list[int] = []
-        monkeypatch.setattr(session, "train_ahead", lambda wishes, networks, jobs, is_over: asked.append(len(networks)))
+        monkeypatch.setattr(
+            session, "train_ahead", lambda request, networks, jobs, is_over: asked.append(len(networks))
+        )
         arguments = ["record", "lenet", "--data", str(data), "--platform", "linux-cpu", "--models", "kept"]
         grid = ["--networks", "2", "--deployments", "1", "--again", "0", "--epochs", "1", "--window", "0.1"]
         narrow = [word for layer in range(1, 5) for word in ("--at-most", f"filters_{layer}=16")]
@@ -172,10 +174,10 @@ class TestWithTorch:
     def test_a_bare_machine_records_the_same(
         self, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        from flexibo.systems import testbed
+        from flexibo.systems import network_runner
 
         monkeypatch.setattr(LinuxCpu, "meter", lambda self: FakeMeter())
-        monkeypatch.setattr(testbed, "QUICK_SECONDS", 0.05)
+        monkeypatch.setattr(network_runner, "QUICK_SECONDS", 0.05)
         arguments = ["lenet", "--data", str(data), "--platform", "linux-cpu", "--networks", "1", "--deployments", "1"]
         assert record_bare([*arguments, "--out", "t.csv.gz", "--epochs", "1", "--again", "0"]) == 0
         assert "2 of 2: read" in capsys.readouterr().out

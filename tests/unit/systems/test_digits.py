@@ -17,8 +17,8 @@ from flexibo.systems._digits_network import (
     BRIGHTEST,
     Architecture,
     Deployment,
-    Images,
-    Predictor,
+    DigitImages,
+    DigitPredictor,
     Training,
     fresh_weights,
     load_images,
@@ -43,7 +43,7 @@ SMALL: dict[str, Any] = {
 
 
 @cache
-def images() -> tuple[Images, Images]:
+def images() -> tuple[DigitImages, DigitImages]:
     return load_images()
 
 
@@ -86,7 +86,7 @@ def classifier(request: pytest.FixtureRequest) -> Any:
 def labels_of(classifier: Any, *, precision: str, layout: str = "row", batch: int = 100, threads: int = 1) -> Any:
     _, test_images = images()
     deployment = Deployment(batch=batch, threads=threads, precision=precision, layout=layout)
-    predictor = Predictor(trained_weights(classifier), classifier.activation, deployment)
+    predictor = DigitPredictor(trained_weights(classifier), classifier.activation, deployment)
     with serving(predictor, threads) as labels:
         return labels(test_images.pixels)
 
@@ -152,7 +152,7 @@ def test_lower_precision_agrees_with_double_precision_on_nearly_all_images(class
 def test_a_request_of_fewer_images_than_threads_is_served(classifier: Any) -> None:
     _, test_images = images()
     deployment = Deployment(batch=8, threads=4, precision="float64", layout="row")
-    with serving(Predictor(trained_weights(classifier), classifier.activation, deployment), 4) as labels:
+    with serving(DigitPredictor(trained_weights(classifier), classifier.activation, deployment), 4) as labels:
         np.testing.assert_array_equal(
             labels(test_images.pixels[:3]), classifier.predict(test_images.pixels[:3] / BRIGHTEST)
         )

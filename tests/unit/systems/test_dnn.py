@@ -15,13 +15,13 @@ from flexibo.errors import DesignError, InvalidValueError, MissingExtraError, Un
 from flexibo.hardware import EstimatedMeter, MeterError
 from flexibo.hardware.knobs import Journal, JournalError, LinuxMachine, Roots, Write, linux_knobs, settings
 from flexibo.systems import build
-from flexibo.systems.build import Wishes, assembled, task_of
+from flexibo.systems.build import SystemRequest, build_runner, task_of
 from flexibo.systems.catalogue import SYSTEMS, find_system
 from flexibo.systems.data.base import Dataset, Images, MissingDataError
 from flexibo.systems.dnn import dnn_system
+from flexibo.systems.network_runner import NetworkRunner
 from flexibo.systems.options import NETWORKS
 from flexibo.systems.platforms import LinuxCpu, Serving
-from flexibo.systems.testbed import Bench
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -111,16 +111,16 @@ class FakeKnob:
         return ()
 
 
-def bench_of(tmp_path: Path, system: str = "lenet", **changed: Any) -> Bench:
+def runner_of(tmp_path: Path, system: str = "lenet", **changed: Any) -> NetworkRunner:
     parts: dict[str, Any] = {
-        "entry": find_system(system),
+        "system": find_system(system),
         "task": FakeTask(),
         "platform": FakePlatform(cores=2),
         "store": FakeStore(),
         "meter": FakeMeter(),
         "journal": Journal(tmp_path / "knobs.json"),
     }
-    return Bench(**{**parts, **changed})
+    return NetworkRunner(**{**parts, **changed})
 
 
 def lenet(**changed: Any) -> dict[str, Any]:
@@ -136,12 +136,12 @@ def test_the_catalogue_has_the_papers_eight_systems() -> None:
 
 
 def test_a_design_has_options_of_network_platform_and_machine(tmp_path: Path) -> None:
-    system = dnn_system(bench_of(tmp_path, knobs=(FakeKnob(),)))
+    system = dnn_system(runner_of(tmp_path, knobs=(FakeKnob(),)))
     assert system.space.names == (*NETWORKS["lenet"], "threads", "precision", "batch", "layout", "swappiness")
 
 
 def test_each_objective_names_its_own_options(tmp_path: Path) -> None:
-    error, energy = dnn_system(bench_of(tmp_path)).objectives
+    error, energy = dnn_system(runner_of(tmp_path)).objectives
     assert tuple(error.depends_on) == tuple(NETWORKS["lenet"])
     assert set(energy.depends_on) == {*NETWORKS["lenet"], "threads", "precision", "batch", "layout"}
 
@@ -155,21 +155,21 @@ def test_each_objective_names_its_own_options(tmp_path: Path) -> None:
     ],
 )
 def test_what_changes_the_training_alone_does_not_change_energy(tmp_path: Path, system: str, silent: set[str]) -> None:
-    found = dnn_system(bench_of(tmp_path, system))
+    found = dnn_system(runner_of(tmp_path, system))
     error, energy = found.objectives
     assert set(found.space.names) - set(energy.depends_on) == silent
     assert silent <= set(error.depends_on)
 
 
 def test_the_error_comes_from_the_store_and_depends_on_the_network_alone(tmp_path: Path) -> None:
-    bench = bench_of(tmp_path)
-    found = dnn_system(bench).functions["error_percent"](lenet(batch=16))
+    runner = runner_of(tmp_path)
+    found = dnn_system(runner).functions["error_percent"](lenet(batch=16))
     assert found == (7.5, 0.5)  # what the request cost here, and not the 3.25 s that the training took
-    assert bench.store.asked == [{name: lenet()[name] for name in NETWORKS["lenet"]}]
+    assert runner.store.asked == [{name: lenet()[name] for name in NETWORKS["lenet"]}]
 
 
 def test_a_reading_gives_millijoules_and_what_lies_beside_them(tmp_path: Path) -> None:
-    system = dnn_system(bench_of(tmp_path), beside=["latency_ms", "power_watts"])
+    system = dnn_system(runner_of(tmp_path), beside=["latency_ms", "power_watts"])
     found = system.functions["energy_millijoules"](lenet())
     assert isinstance(found, Mapping)
     assert list(found) == ["energy_millijoules", "latency_ms", "power_watts"]
@@ -179,17 +179,17 @@ def test_a_reading_gives_millijoules_and_what_lies_beside_them(tmp_path: Path) -
 
 def test_an_objective_that_no_reading_gives_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'latency_ms'"):
-        dnn_system(bench_of(tmp_path), beside=["latency"])
+        dnn_system(runner_of(tmp_path), beside=["latency"])
 
 
 def test_an_estimate_is_called_one(tmp_path: Path) -> None:
-    system = dnn_system(bench_of(tmp_path, meter=EstimatedMeter(15)))
+    system = dnn_system(runner_of(tmp_path, meter=EstimatedMeter(15)))
     assert [objective.name for objective in system.objectives] == ["error_percent", "estimated_energy_millijoules"]
     assert "estimate: 15 W x time" in system.notes[2]
 
 
 def test_a_report_says_what_the_data_is(tmp_path: Path) -> None:
-    notes = dnn_system(bench_of(tmp_path)).notes
+    notes = dnn_system(runner_of(tmp_path)).notes
     assert "40 held-out examples of shades" in notes[0]
     assert notes[1] == "Made up."
     assert "read from a fake" in notes[2]
@@ -197,45 +197,46 @@ def test_a_report_says_what_the_data_is(tmp_path: Path) -> None:
 
 def test_a_report_says_what_is_not_offered_and_what_is_not_measured(tmp_path: Path) -> None:
     machine = LinuxMachine(Roots(sys=tmp_path, proc=tmp_path))
-    notes = dnn_system(bench_of(tmp_path, platform=FakePlatform(2, machine), longest_seconds=60.0)).notes
+    notes = dnn_system(runner_of(tmp_path, platform=FakePlatform(2, machine), longest_seconds=60.0)).notes
     assert "no instructions for bf16" in notes[3]
     assert notes[4].startswith(
         "An evaluation may take about 60 s here: designs that would take longer are not measured"
     )
     (tmp_path / "cpuinfo").write_text("flags : avx512_bf16\n")
-    assert len(dnn_system(bench_of(tmp_path, platform=FakePlatform(2, machine))).notes) == 3
+    assert len(dnn_system(runner_of(tmp_path, platform=FakePlatform(2, machine))).notes) == 3
 
 
 def test_a_network_that_would_take_too_long_to_train_is_not_begun(tmp_path: Path) -> None:
     task = task_of(find_system("lenet"), images(), epochs=1)
     parts: dict[str, Any] = {"task": task, "longest_seconds": 1e-6}
     for store in (None, FakeStore(is_empty=True)):
-        bench = bench_of(tmp_path, store=store, **parts)
+        runner = runner_of(tmp_path, store=store, **parts)
         with pytest.raises(DesignError, match=r"^Training this lenet would take about .* s on this processor, and an"):
-            bench.error_percent(lenet())
-        assert float(bench.error(lenet())["error_percent"]) >= 0  # a recording measures what it is asked to
+            runner.error_percent(lenet())
+        assert float(runner.error(lenet())["error_percent"]) >= 0  # a recording measures what it is asked to
     # What is in the store need not be trained.
-    assert bench_of(tmp_path, **parts).error_percent(lenet()) == (7.5, 0.5)
-    assert bench_of(tmp_path, task=task, store=None, longest_seconds=3600.0).error_percent(lenet())[0] >= 0
+    assert runner_of(tmp_path, **parts).error_percent(lenet()) == (7.5, 0.5)
+    assert runner_of(tmp_path, task=task, store=None, longest_seconds=3600.0).error_percent(lenet())[0] >= 0
 
 
 def test_a_batch_that_would_take_too_long_is_not_begun_and_a_reading_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flexibo.systems import testbed as benches
 
     task = task_of(find_system("lenet"), images(), epochs=1)
     with pytest.raises(DesignError, match=r"^A batch of 16 of this lenet would take about .*smaller batch\.$"):
-        bench_of(tmp_path, task=task, longest_seconds=1e-9).inference(lenet(batch=16))
+        runner_of(tmp_path, task=task, longest_seconds=1e-9).inference(lenet(batch=16))
     limits: list[float | None] = []
-    monkeypatch.setattr(benches, "measure", lambda *work, limit_seconds, **rest: limits.append(limit_seconds))
-    bench_of(tmp_path, task=task, longest_seconds=60.0).inference(lenet())
-    bench_of(tmp_path, task=task).inference(lenet())
+    monkeypatch.setattr(
+        "flexibo.systems.network_runner.measure", lambda *work, limit_seconds, **rest: limits.append(limit_seconds)
+    )
+    runner_of(tmp_path, task=task, longest_seconds=60.0).inference(lenet())
+    runner_of(tmp_path, task=task).inference(lenet())
     assert limits == [60.0, None]
 
 
 def test_a_design_that_needs_too_much_memory_fails_and_the_study_goes_on(tmp_path: Path) -> None:
-    system = dnn_system(bench_of(tmp_path))
+    system = dnn_system(runner_of(tmp_path))
     with pytest.raises(MemoryError, match=r"The memory does not suffice to run lenet .*'batch': 256"):
         system.functions["energy_millijoules"](lenet(batch=256))
     large, small = lenet(batch=256), lenet(batch=16)
@@ -253,15 +254,15 @@ def test_a_design_that_needs_too_much_memory_fails_and_the_study_goes_on(tmp_pat
 
 
 def test_values_that_were_made_otherwise_are_another_study(tmp_path: Path) -> None:
-    benches = [
-        bench_of(tmp_path),
-        bench_of(tmp_path, seed=1),
-        bench_of(tmp_path, task=FakeTask(fingerprint="def")),
-        bench_of(tmp_path, meter=EstimatedMeter(15)),
-        bench_of(tmp_path, meter=EstimatedMeter(16)),
+    runners = [
+        runner_of(tmp_path),
+        runner_of(tmp_path, seed=1),
+        runner_of(tmp_path, task=FakeTask(fingerprint="def")),
+        runner_of(tmp_path, meter=EstimatedMeter(15)),
+        runner_of(tmp_path, meter=EstimatedMeter(16)),
     ]
-    assert len({dnn_system(bench).identity for bench in benches}) == 5
-    assert dnn_system(bench_of(tmp_path)).identity == dnn_system(benches[0]).identity
+    assert len({dnn_system(runner).identity for runner in runners}) == 5
+    assert dnn_system(runner_of(tmp_path)).identity == dnn_system(runners[0]).identity
 
 
 def test_an_error_that_is_not_about_memory_is_not_hidden() -> None:
@@ -275,38 +276,38 @@ def test_an_error_that_is_not_about_memory_is_not_hidden() -> None:
 
 
 def test_a_recording_gets_plain_numbers(tmp_path: Path) -> None:
-    bench = bench_of(tmp_path)
+    runner = runner_of(tmp_path)
     network = {name: lenet()[name] for name in NETWORKS["lenet"]}
     deployment = {name: value for name, value in lenet().items() if name not in network}
-    assert bench.error(network) == {
+    assert runner.error(network) == {
         "error_percent": 7.5,
         "training_seconds": 3.25,
         "trained_on": "there, a GPU and here\\n, cpu",
     }
-    reading = bench.reading(network, deployment)
+    reading = runner.reading(network, deployment)
     assert set(reading) == {"energy_joules", "latency_ms", "power_watts", "reading_seconds"}
     assert all(type(value) is float and value > 0 for value in reading.values())
 
 
 def test_a_bench_without_a_store_trains_each_time(tmp_path: Path) -> None:
     task = task_of(find_system("lenet"), images(), epochs=2)
-    bench = bench_of(tmp_path, task=task, store=None)
-    first, second = bench.error(lenet()), bench.error(lenet())
+    runner = runner_of(tmp_path, task=task, store=None)
+    first, second = runner.error(lenet()), runner.error(lenet())
     assert first["error_percent"] == second["error_percent"]
     assert all(float(one["training_seconds"]) > 0 and one["trained_on"] for one in (first, second))
-    error, cost = bench.error_percent(lenet())
+    error, cost = runner.error_percent(lenet())
     assert error == first["error_percent"] <= 50.0
     assert cost > 0
 
 
 def test_a_warm_up_leaves_no_trace(tmp_path: Path) -> None:
     task = task_of(find_system("lenet"), images(), epochs=1)
-    bench = bench_of(tmp_path, task=task, store=None)
+    runner = runner_of(tmp_path, task=task, store=None)
     before = torch.random.get_rng_state()
-    expected = bench.error(lenet())["error_percent"]
-    bench.warm_up(lenet())
+    expected = runner.error(lenet())["error_percent"]
+    runner.warm_up(lenet())
     assert torch.equal(torch.random.get_rng_state(), before)
-    assert bench.error(lenet())["error_percent"] == expected
+    assert runner.error(lenet())["error_percent"] == expected
 
 
 def test_epochs_are_given_where_they_are_no_option() -> None:
@@ -328,17 +329,17 @@ class TestAssembling:
 
     def test_an_unknown_system(self, tmp_path: Path) -> None:
         with pytest.raises(UnknownNameError, match="Unknown system 'alexnet'"):
-            assembled(Wishes("alexnet", tmp_path))
+            build_runner(SystemRequest("alexnet", tmp_path))
 
     def test_torch_is_missing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(build, "find_spec", lambda name: None)
         with pytest.raises(MissingExtraError, match=r"flexibo\[dnn\]"):
-            assembled(Wishes("lenet", tmp_path))
+            build_runner(SystemRequest("lenet", tmp_path))
 
     def test_a_gpu_is_missing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
         with pytest.raises(InvalidValueError, match="torch sees none here"):
-            assembled(Wishes("lenet", tmp_path, platform="nvidia-gpu"))
+            build_runner(SystemRequest("lenet", tmp_path, platform="nvidia-gpu"))
 
     def test_a_meter_is_missing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def nothing(self: object) -> None:
@@ -346,15 +347,15 @@ class TestAssembling:
 
         monkeypatch.setattr(LinuxCpu, "meter", nothing)
         with pytest.raises(MeterError, match=r"There is no meter\."):
-            assembled(Wishes("lenet", tmp_path, platform="linux-cpu"))
+            build_runner(SystemRequest("lenet", tmp_path, platform="linux-cpu"))
 
     def test_data_is_missing(self, tmp_path: Path) -> None:
         with pytest.raises(MissingDataError, match="fashion-mnist"):
-            assembled(Wishes("lenet", tmp_path, platform="linux-cpu", estimate_watts=10))
+            build_runner(SystemRequest("lenet", tmp_path, platform="linux-cpu", estimate_watts=10))
 
     def test_data_of_another_system(self, tmp_path: Path) -> None:
         with pytest.raises(UnknownNameError, match="dataset of lenet"):
-            assembled(Wishes("lenet", tmp_path, platform="linux-cpu", estimate_watts=10, dataset="squad"))
+            build_runner(SystemRequest("lenet", tmp_path, platform="linux-cpu", estimate_watts=10, dataset="squad"))
 
     def test_a_knob_that_is_unknown_or_cannot_be_set(self, tmp_path: Path) -> None:
         platform = LinuxCpu(machine=LinuxMachine(Roots(sys=tmp_path, proc=tmp_path)))
@@ -380,17 +381,17 @@ def test_a_run_with_knobs_is_refused_at_once_where_another_session_holds_the_mac
     machine = LinuxMachine(roots)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr(build, "find_platform", lambda name: LinuxCpu(cores=2, machine=machine))
-    monkeypatch.setattr(build, "_dataset", lambda entry, wishes: images())
-    wishes = Wishes("lenet", tmp_path, estimate_watts=10, models=tmp_path, knobs=("swappiness",))
-    assert [knob.name for knob in assembled(wishes).knobs] == ["swappiness"]
+    monkeypatch.setattr(build, "_dataset", lambda system, request: images())
+    request = SystemRequest("lenet", tmp_path, estimate_watts=10, models=tmp_path, knobs=("swappiness",))
+    assert [knob.name for knob in build_runner(request).knobs] == ["swappiness"]
     other = Journal(tmp_path / "other.json", roots)
     with (
         settings(linux_knobs(machine), {"swappiness": 10}, machine=machine, journal=other),
         pytest.raises(JournalError, match="has a session already"),
     ):
-        assembled(wishes)
-    assert assembled(wishes).longest_seconds == 60.0
-    assert assembled(replace(wishes, longest_seconds=float("inf"))).longest_seconds is None
+        build_runner(request)
+    assert build_runner(request).longest_seconds == 60.0
+    assert build_runner(replace(request, longest_seconds=float("inf"))).longest_seconds is None
 
 
 @pytest.mark.torch

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
 from flexibo.errors import DesignError  # noqa: E402
-from flexibo.systems._expected_time import Speed, TooSlowError, check_reading, check_training, speed_of, work_of  # noqa: E402
+from flexibo.systems._expected_time import DeviceSpeed, TooSlowError, check_reading, check_training, speed_of, work_of  # noqa: E402
 from flexibo.systems.build import task_of  # noqa: E402
 from flexibo.systems.catalogue import SYSTEMS, find_system  # noqa: E402
 from flexibo.systems.data.base import Dataset, Images, Questions, Recordings, Reviews  # noqa: E402
@@ -73,14 +73,14 @@ def test_recurrent_networks_are_not_counted_and_so_not_refused() -> None:
     task = task_for("deepspeech")
     design = {name: values[0] for name, values in NETWORKS["deepspeech"].items()}
     assert work_of(task, design) is None
-    check_training(task, design, "cpu", 1e-9, speed=Speed(1.0, 1.0))
-    check_reading(task, design, "cpu", 1e-9, batch=1, speed=Speed(1.0, 1.0))
+    check_training(task, design, "cpu", 1e-9, speed=DeviceSpeed(1.0, 1.0))
+    check_reading(task, design, "cpu", 1e-9, batch=1, speed=DeviceSpeed(1.0, 1.0))
 
 
 def test_a_training_is_three_times_its_examples_and_a_test() -> None:
     task = task_for("lenet", epochs=2)
     seconds = by_hand(NARROW) * (3 * 20 * 2 + 20) / 1e6
-    speed = Speed(math.inf, 1e6)
+    speed = DeviceSpeed(math.inf, 1e6)
     check_training(task, NARROW, "cpu", 1.01 * seconds, speed=speed)
     with pytest.raises(TooSlowError, match=rf"would take about {seconds:,.0f} s on this processor, .* may take"):
         check_training(task, NARROW, "cpu", 0.99 * seconds, speed=speed)
@@ -89,7 +89,7 @@ def test_a_training_is_three_times_its_examples_and_a_test() -> None:
 
 def test_a_reading_is_one_batch_on_the_threads_that_the_design_has() -> None:
     seconds = 64 * by_hand(NARROW) / 1e6
-    speed = Speed(1e6, math.inf)
+    speed = DeviceSpeed(1e6, math.inf)
     task = task_for("lenet")
     check_reading(task, NARROW, "cpu", 1.01 * seconds, batch=64, speed=speed)
     check_reading(task, NARROW, "cpu", 2.01 * seconds, batch=64, share=0.5, speed=speed)
@@ -104,5 +104,5 @@ def test_the_speed_is_that_of_the_best_attempt_and_leaves_no_trace() -> None:
     before = torch.random.get_rng_state()
     speed = speed_of("cpu", clock=lambda: next(times))
     work = 2 * 4 * (3 * 256 * 14) ** 2
-    assert speed == Speed(work / 1.0, 3 * work / 3.0)
+    assert speed == DeviceSpeed(work / 1.0, 3 * work / 3.0)
     assert torch.equal(torch.random.get_rng_state(), before)

@@ -34,7 +34,7 @@ class InUseError(JournalError):
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class LockHolder:
     """Who holds the lock, or held it and was killed.
 
     Attributes:
@@ -82,7 +82,7 @@ def held(
         _lock(descriptor, path)
         _check_nothing_left(_read(descriptor), journal)
         since = now().strftime("%Y-%m-%d %H:%M:%S UTC")
-        _write(descriptor, Holder(owner, since, str(journal.path.absolute()), journal.boot_id), path)
+        _write(descriptor, LockHolder(owner, since, str(journal.path.absolute()), journal.boot_id), path)
         try:
             yield
         finally:
@@ -123,7 +123,7 @@ def _lock(descriptor: int, path: Path) -> None:
         raise _in_use(_read(descriptor), path) from None
 
 
-def _in_use(holder: Holder | None, path: Path) -> InUseError:
+def _in_use(holder: LockHolder | None, path: Path) -> InUseError:
     # What the entry says is shown with its odd characters escaped: every user can write to the file.
     if holder is None:  # it has just begun, and has not written yet
         return InUseError(f"Another session has just begun (lock {path}); wait until it ends.")
@@ -135,7 +135,7 @@ def _in_use(holder: Holder | None, path: Path) -> InUseError:
     )
 
 
-def _check_nothing_left(holder: Holder | None, journal: Journal) -> None:
+def _check_nothing_left(holder: LockHolder | None, journal: Journal) -> None:
     """Refuse to begin where another session's changes may still be there; those of this journal it reports itself."""
     if holder is None or holder.boot_id != journal.boot_id or Path(holder.journal) == journal.path.absolute():
         return
@@ -157,18 +157,18 @@ def _is_there(path: Path) -> bool:
     return True
 
 
-def _read(descriptor: int) -> Holder | None:
+def _read(descriptor: int) -> LockHolder | None:
     """Who is entered; None if nobody is, or what is there was not written by a session."""
     try:
         content = json.loads(os.pread(descriptor, _LARGEST, 0))
-        holder = Holder(**content)
+        holder = LockHolder(**content)
     except (ValueError, TypeError, RecursionError):
         return None
     kinds = {"int": int, "str": str}
-    return holder if all(type(getattr(holder, f.name)) is kinds[str(f.type)] for f in fields(Holder)) else None
+    return holder if all(type(getattr(holder, f.name)) is kinds[str(f.type)] for f in fields(LockHolder)) else None
 
 
-def _write(descriptor: int, holder: Holder | None, path: Path) -> None:
+def _write(descriptor: int, holder: LockHolder | None, path: Path) -> None:
     content = b"" if holder is None else json.dumps(asdict(holder)).encode()
     try:
         os.ftruncate(descriptor, 0)

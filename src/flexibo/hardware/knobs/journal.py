@@ -40,7 +40,7 @@ def default_path(environment: Mapping[str, str], home: Path) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """What a journal says.
 
     Attributes:
@@ -121,7 +121,7 @@ class Journal:
                 "remove it."
             ) from None
 
-    def load(self) -> Entry | None:
+    def load(self) -> JournalEntry | None:
         """What the journal says; None if there is none.
 
         Raises:
@@ -143,17 +143,17 @@ class Journal:
         self._check(entry.writes)
         return entry
 
-    def is_of_this_boot(self, entry: Entry) -> bool:
+    def is_of_this_boot(self, entry: JournalEntry) -> bool:
         """Whether the machine has not been restarted since, and is the same."""
         return entry.boot_id == self.boot_id
 
-    def is_alive(self, entry: Entry) -> bool:
+    def is_alive(self, entry: JournalEntry) -> bool:
         """Whether the session's process still runs on this machine."""
         if not entry.pid or not self.is_of_this_boot(entry):
             return False
         return self._started(entry.pid) == entry.started
 
-    def stale(self, entry: Entry) -> JournalError:
+    def stale(self, entry: JournalEntry) -> JournalError:
         """An error that says why an entry of another boot is not applied."""
         host = self._kernel("hostname")
         origin = "before this machine was restarted" if entry.host == host else f"on the machine {entry.host!r}"
@@ -162,7 +162,7 @@ class Journal:
             "put its values back all the same with 'flexibo knobs restore --force'."
         )
 
-    def _taken(self, entry: Entry) -> JournalError:
+    def _taken(self, entry: JournalEntry) -> JournalError:
         if not self.is_of_this_boot(entry):
             return self.stale(entry)
         if not self.is_alive(entry):
@@ -179,7 +179,9 @@ class Journal:
     def _draft(self, writes: Sequence[Write], pid: int) -> str:
         """A file beside the journal with its next content, on the disk."""
         self._check(writes)
-        entry = Entry(self._kernel("hostname"), self.boot_id, pid, self._started(pid) if pid else "", tuple(writes))
+        entry = JournalEntry(
+            self._kernel("hostname"), self.boot_id, pid, self._started(pid) if pid else "", tuple(writes)
+        )
         descriptor, draft = tempfile.mkstemp(dir=self.path.parent, prefix=f"{self.path.name}.")
         try:
             with open(descriptor, "w", encoding="utf-8") as file:
@@ -226,11 +228,11 @@ class Journal:
             raise JournalError(f"The journal {self.path} cannot be written: {error.strerror}.") from None
 
 
-def _entry(content: Any) -> Entry:
+def _entry(content: Any) -> JournalEntry:
     """What a journal's content says; any fault is a ValueError, TypeError or KeyError."""
     if not isinstance(content, dict) or content.pop("format") != FORMAT:
         raise ValueError
-    entry = Entry(**{**content, "writes": tuple(_write(one) for one in content["writes"])})
+    entry = JournalEntry(**{**content, "writes": tuple(_write(one) for one in content["writes"])})
     texts = (entry.host, entry.boot_id, entry.started)
     if not all(isinstance(text, str) for text in texts) or type(entry.pid) is not int:
         raise TypeError

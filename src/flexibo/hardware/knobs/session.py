@@ -19,7 +19,7 @@ from flexibo.errors import unknown_name
 from flexibo.hardware.knobs._lock import held
 from flexibo.hardware.knobs._signals import held_signals
 from flexibo.hardware.knobs.base import Knob, KnobError, Level, Machine, RestoreError, Write, agrees, chosen
-from flexibo.hardware.knobs.journal import Entry, Journal, JournalError
+from flexibo.hardware.knobs.journal import Journal, JournalEntry, JournalError
 
 # A limit that is refused because of another one may be accepted once that is back, and a speed shows its old value only
 # after the limits around it are back.
@@ -111,7 +111,7 @@ def check_free(journal: Journal, *, machine: Machine) -> None:
         journal.check_absent()
 
 
-def _left(journal: Journal, force: bool) -> Entry | None:
+def _left(journal: Journal, force: bool) -> JournalEntry | None:
     """What is to be put back; None if nothing is."""
     entry = journal.load()
     if entry is None or force:

@@ -32,7 +32,7 @@ Head = Literal["classify", "answer"]
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class EncoderSize:
     """How large an encoder is.
 
     Attributes:
@@ -56,15 +56,15 @@ class Size:
             )
 
 
-BASE = Size(12, 768, 12, 3072)
-SMALL = Size(4, 512, 8, 2048)
-TINY = Size(2, 128, 2, 512)
+BASE = EncoderSize(12, 768, 12, 3072)
+SMALL = EncoderSize(4, 512, 8, 2048)
+TINY = EncoderSize(2, 128, 2, 512)
 
 
-class Layer(nn.Module):  # type: ignore[misc]  # torch has no types here
+class EncoderLayer(nn.Module):  # type: ignore[misc]  # torch has no types here
     """One layer of the encoder: (b, L, width) to (b, L, width)."""
 
-    def __init__(self, size: Size, dropout: float) -> None:
+    def __init__(self, size: EncoderSize, dropout: float) -> None:
         super().__init__()
         self.heads = size.heads
         self.qkv = nn.Linear(size.width, 3 * size.width)
@@ -93,7 +93,7 @@ class Bert(nn.Module):  # type: ignore[misc]  # torch has no types here
         size: How large the encoder is.
     """
 
-    def __init__(self, size: Size, head: Head, *, vocabulary: int, positions: int, dropout: float) -> None:
+    def __init__(self, size: EncoderSize, head: Head, *, vocabulary: int, positions: int, dropout: float) -> None:
         super().__init__()
         self.size = size
         self.words = nn.Embedding(vocabulary, size.width)
@@ -101,7 +101,7 @@ class Bert(nn.Module):  # type: ignore[misc]  # torch has no types here
         self.segments = nn.Embedding(N_SEGMENTS, size.width)
         self.norm = nn.LayerNorm(size.width, eps=EPSILON)
         self.drop = nn.Dropout(dropout)
-        self.layers = nn.ModuleList(Layer(size, dropout) for _ in range(size.layers))
+        self.layers = nn.ModuleList(EncoderLayer(size, dropout) for _ in range(size.layers))
         self.pooler = nn.Linear(size.width, size.width) if head == "classify" else None
         self.head = nn.Linear(size.width, N_LOGITS)
         self.apply(_initialise)
@@ -132,7 +132,7 @@ class Bert(nn.Module):  # type: ignore[misc]  # torch has no types here
         return x
 
 
-def build(design: Design, *, vocabulary: int, head: Head, size: Size = BASE, positions: int = 512) -> Bert:
+def build(design: Design, *, vocabulary: int, head: Head, size: EncoderSize = BASE, positions: int = 512) -> Bert:
     """BERT for a design: tokens, mask and segments (b, L) to logits, see `Bert.forward`.
 
     Args:

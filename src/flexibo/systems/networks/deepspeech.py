@@ -30,7 +30,7 @@ CLIP = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class DeepSpeechSize:
     """How large a network is.
 
     Attributes:
@@ -48,9 +48,9 @@ class Size:
             whole(f"The network's {field.name}", getattr(self, field.name))
 
 
-FULL = Size(32, 880, 7)
-SMALL = Size(16, 256, 3)
-TINY = Size(4, 32, 1)
+FULL = DeepSpeechSize(32, 880, 7)
+SMALL = DeepSpeechSize(16, 256, 3)
+TINY = DeepSpeechSize(4, 32, 1)
 
 
 def _is_frame(lengths: torch.Tensor, time: int) -> torch.Tensor:
@@ -109,7 +109,7 @@ class Recurrent(nn.Module):  # type: ignore[misc]  # torch has no types here
 class DeepSpeech(nn.Module):  # type: ignore[misc]  # torch has no types here
     """The whole network."""
 
-    def __init__(self, size: Size, *, features: int, letters: int, dropout: float) -> None:
+    def __init__(self, size: DeepSpeechSize, *, features: int, letters: int, dropout: float) -> None:
         super().__init__()
         channels, bands = 1, features
         self.spectral = nn.ModuleList()
@@ -144,7 +144,7 @@ class DeepSpeech(nn.Module):  # type: ignore[misc]  # torch has no types here
         return self.head(self.norm(x)).float().log_softmax(-1), lengths
 
 
-def build(design: Design, *, features: int, letters: int, size: Size = FULL) -> DeepSpeech:
+def build(design: Design, *, features: int, letters: int, size: DeepSpeechSize = FULL) -> DeepSpeech:
     """Deep Speech 2 for a design: spectrograms (b, time, features) to letters, see `DeepSpeech.forward`.
 
     Args:

@@ -25,7 +25,7 @@ import torch
 from flexibo._internal.arrays import AnyArray
 from flexibo.errors import InvalidValueError
 from flexibo.systems.data.base import DamagedDataError, MissingDataError
-from flexibo.systems.networks.bert import Bert, Size
+from flexibo.systems.networks.bert import Bert, EncoderSize
 
 CONFIG = "config.json"
 SAFETENSORS = "model.safetensors"
@@ -91,7 +91,7 @@ class _Entry:
     end: int
 
 
-def size_of(folder: str | Path) -> Size:
+def size_of(folder: str | Path) -> EncoderSize:
     """How large the encoder in a folder is, from its config.json."""
     file = Path(folder) / CONFIG
     if not file.is_file():
@@ -107,7 +107,7 @@ def size_of(folder: str | Path) -> Size:
     if missing:
         raise DamagedDataError(f"{file} has no {missing[0]}; it must have {', '.join(names)}.")
     try:
-        return Size(*(settings[name] for name in names))
+        return EncoderSize(*(settings[name] for name in names))
     except InvalidValueError as error:
         raise DamagedDataError(f"{file} describes no encoder: {error}") from error
 

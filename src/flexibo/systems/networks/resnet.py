@@ -34,7 +34,7 @@ N_BLOCKS = (3, 4, 6, 3)
 EXPANSION = 4
 
 
-class Block(nn.Module):  # type: ignore[misc]  # torch has no types here
+class ResidualBlock(nn.Module):  # type: ignore[misc]  # torch has no types here
     """A residual block: (b, inputs, h, w) to (b, outputs, h / stride, w / stride).
 
     Args:
@@ -80,9 +80,9 @@ def build(design: Design, *, channels: int, classes: int, small: bool = True) ->
         scale = 2**stage
         inputs, width = width, EXPANSION * scale * projected
         stride = 1 if stage == 0 else 2
-        layers.append(Block(inputs, scale * projected, width, size_projected, stride=stride, project=True))
+        layers.append(ResidualBlock(inputs, scale * projected, width, size_projected, stride=stride, project=True))
         layers += [
-            Block(width, scale * bottled, width, size_bottled, project=False)
+            ResidualBlock(width, scale * bottled, width, size_bottled, project=False)
             for _ in range(n_blocks - 1)  # the projection block is one of them
         ]
     return he_initialised(nn.Sequential(*layers, GlobalAverage(), nn.Linear(width, classes)))

@@ -41,7 +41,7 @@ def separable(inputs: int, outputs: int, size: int) -> nn.Sequential:
     return nn.Sequential(depthwise, convolution(inputs, outputs, 1, activate=False))
 
 
-class Block(nn.Module):  # type: ignore[misc]  # torch has no types here
+class SeparableBlock(nn.Module):  # type: ignore[misc]  # torch has no types here
     """Separable convolutions beside a shortcut.
 
     Args:
@@ -81,7 +81,7 @@ def build(design: Design, *, channels: int, classes: int, small: bool = True) ->
     return he_initialised(
         nn.Sequential(
             *_entry_flow(design, channels, middle, stride=1 if small else 2),
-            *(Block([middle] * 4, size, halve=False) for _ in range(N_MIDDLE)),
+            *(SeparableBlock([middle] * 4, size, halve=False) for _ in range(N_MIDDLE)),
             *_exit_flow(design, middle),
             GlobalAverage(),
             nn.Linear(EXIT_WIDTHS[-1], classes),
@@ -94,9 +94,9 @@ def _entry_flow(design: Design, channels: int, middle: int, *, stride: int) -> l
     return [
         convolution(channels, width, size, stride=stride),
         convolution(width, 2 * width, size),
-        Block([2 * width, 4 * width, 4 * width], size, halve=True, activate=False),
-        Block([4 * width, 8 * width, 8 * width], size, halve=True),
-        Block([8 * width, middle, middle], size, halve=True),
+        SeparableBlock([2 * width, 4 * width, 4 * width], size, halve=True, activate=False),
+        SeparableBlock([4 * width, 8 * width, 8 * width], size, halve=True),
+        SeparableBlock([8 * width, middle, middle], size, halve=True),
     ]
 
 
@@ -104,7 +104,7 @@ def _exit_flow(design: Design, middle: int) -> list[nn.Module]:
     size = filter_size(design, "filter_size_exit")
     first, second, third = EXIT_WIDTHS
     return [
-        Block([middle, middle, first], size, halve=True),
+        SeparableBlock([middle, middle, first], size, halve=True),
         separable(first, second, size),
         nn.ReLU(inplace=True),
         separable(second, third, size),

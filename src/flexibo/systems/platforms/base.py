@@ -9,8 +9,8 @@ from typing import Any, Protocol, TypeAlias
 
 from flexibo.hardware.base import EnergyMeter
 from flexibo.hardware.knobs import Knob, Machine
+from flexibo.systems.catalogue import NetworkTraits
 from flexibo.systems.options import Values
-from flexibo.systems.traits import Traits
 
 MakeInputs: TypeAlias = Callable[[int, str], tuple[Any, ...]]
 """From a batch size and a device to the tensors that a network is called with."""
@@ -49,7 +49,7 @@ class Platform(Protocol):
         """What its knobs write to."""
         ...
 
-    def options(self, traits: Traits) -> Mapping[str, Values]:
+    def options(self, traits: NetworkTraits) -> Mapping[str, Values]:
         """The deployment options with the values that this machine has; knobs are not among them."""
         ...
 

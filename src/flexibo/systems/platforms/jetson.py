@@ -12,11 +12,11 @@ from typing import Any
 
 from flexibo.hardware import EnergyMeter, Ina3221Meter
 from flexibo.hardware.knobs import Knob, LinuxMachine, jetson_knobs, os_knobs
+from flexibo.systems.catalogue import NetworkTraits
 from flexibo.systems.options import Values
 from flexibo.systems.platforms._torch_settings import BATCHES
 from flexibo.systems.platforms.base import MakeInputs, Serving
 from flexibo.systems.platforms.nvidia_gpu import NvidiaGpu
-from flexibo.systems.traits import Traits
 
 PRECISIONS = ("fp32", "fp16")
 
@@ -43,7 +43,7 @@ class Jetson:
         """Where torch runs."""
         return "cuda:0"
 
-    def options(self, traits: Traits) -> Mapping[str, Values]:
+    def options(self, traits: NetworkTraits) -> Mapping[str, Values]:
         """Batch size and precision; the paper's options are knobs."""
         options: dict[str, Values] = {} if traits.own_batch else {"batch": BATCHES}
         options["precision"] = PRECISIONS

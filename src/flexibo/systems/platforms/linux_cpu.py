@@ -14,11 +14,11 @@ from typing import Any
 
 from flexibo.hardware import EnergyMeter, RaplMeter
 from flexibo.hardware.knobs import Knob, LinuxMachine, linux_knobs
+from flexibo.systems.catalogue import NetworkTraits
 from flexibo.systems.options import Values
 from flexibo.systems.platforms._processor import has_bf16
 from flexibo.systems.platforms._torch_settings import BATCHES, LAYOUTS, adapted, placed, threads
 from flexibo.systems.platforms.base import MakeInputs, Serving
-from flexibo.systems.traits import Traits
 
 LONGEST_SECONDS = 60.0
 """How long an evaluation may take on a processor: the widest networks would keep a small one busy for an hour each."""
@@ -46,7 +46,7 @@ class LinuxCpu:
         """Where torch runs."""
         return "cpu"
 
-    def options(self, traits: Traits) -> Mapping[str, Values]:
+    def options(self, traits: NetworkTraits) -> Mapping[str, Values]:
         """Threads are powers of two up to the number of cores."""
         options: dict[str, Values] = {
             "threads": tuple(2**power for power in range(self.cores.bit_length())),

@@ -13,10 +13,10 @@ from typing import Any
 
 from flexibo.hardware import EnergyMeter, NvmlMeter
 from flexibo.hardware.knobs import Knob, LinuxMachine, NvidiaGpus, nvidia_knobs
+from flexibo.systems.catalogue import NetworkTraits
 from flexibo.systems.options import Values
 from flexibo.systems.platforms._torch_settings import BATCHES, LAYOUTS, adapted, placed, tensor_float_32
 from flexibo.systems.platforms.base import MakeInputs, Serving
-from flexibo.systems.traits import Traits
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 STREAMS = (1, 2, 4)
@@ -51,7 +51,7 @@ class NvidiaGpu:
         """The driver, which takes changes only where they are allowed."""
         return LinuxMachine(nvidia=NvidiaGpus(allow=self.allow_clocks))
 
-    def options(self, traits: Traits) -> Mapping[str, Values]:
+    def options(self, traits: NetworkTraits) -> Mapping[str, Values]:
         """What the network at hand leaves to choose."""
         options: dict[str, Values] = {} if traits.own_batch else {"batch": BATCHES}
         options["precision"] = PRECISIONS

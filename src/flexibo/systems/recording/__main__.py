@@ -9,10 +9,10 @@ from pathlib import Path
 
 from flexibo._internal.text import printable_line
 from flexibo.errors import FlexiBOError
-from flexibo.systems.build import Wishes
+from flexibo.systems.build import SystemRequest
+from flexibo.systems.network_runner import QUICK_SECONDS
 from flexibo.systems.recording.plan import largest_values, wanted_values
-from flexibo.systems.recording.session import Grid, finished, recording
-from flexibo.systems.testbed import QUICK_SECONDS
+from flexibo.systems.recording.session import RecordingGrid, finished, recording
 
 UNFINISHED = 3
 
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
-    wishes = Wishes(
+    request = SystemRequest(
         given.system,
         given.data,
         platform=given.platform,
@@ -57,8 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.write(f"{given.out} is made, of {whole} of {planned} networks.\n")
             return 0
         at_most, only = largest_values(given.at_most), wanted_values(given.only)
-        grid = Grid(given.networks, given.deployments, given.again, given.window, at_most, only)
-        left = recording(wishes, grid, given.out, seconds=given.seconds, jobs=given.jobs, told=_say)
+        grid = RecordingGrid(given.networks, given.deployments, given.again, given.window, at_most, only)
+        left = recording(request, grid, given.out, seconds=given.seconds, jobs=given.jobs, progress=_say)
     except FlexiBOError as error:
         sys.stderr.write("\n".join(map(printable_line, f"{parser.prog}: {error}".split("\n"))) + "\n")
         return 2

@@ -14,35 +14,35 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flexibo.errors import DesignError, InvalidValueError
-from flexibo.systems.build import Wishes, assembled
+from flexibo.systems.build import SystemRequest, build_runner
 from flexibo.systems.dnn import ERROR
 from flexibo.systems.recording.plan import Options
 
 if TYPE_CHECKING:
-    from flexibo.systems.testbed import Bench
+    from flexibo.systems.network_runner import NetworkRunner
 
-_bench: list[Bench] = []
+_runner: list[NetworkRunner] = []
 """In a process of the pool: what it trains with."""
 
 
-def check_jobs(jobs: int, wishes: Wishes) -> None:
+def check_jobs(jobs: int, request: SystemRequest) -> None:
     """Raise an error if so many cannot be trained at a time."""
     if jobs < 1:
         raise InvalidValueError(f"{jobs} networks are to be trained at a time; it must be at least 1.")
-    if jobs > 1 and wishes.models is None:
+    if jobs > 1 and request.models is None:
         raise InvalidValueError(
             f"{jobs} networks are to be trained at a time, and no folder keeps them for the readings; give --models."
         )
 
 
-def train_ahead(wishes: Wishes, networks: Sequence[Options], jobs: int, is_over: Callable[[], bool]) -> None:
+def train_ahead(request: SystemRequest, networks: Sequence[Options], jobs: int, is_over: Callable[[], bool]) -> None:
     """Train networks into the store, so many at a time; none begins once the time is over.
 
     A network that cannot be trained is no error here: the recording asks for it again, and hears why.
     """
     waiting, running = list(networks)[::-1], set[Future[None]]()
     smallest = min(networks, key=lambda network: tuple(network.values()), default={})
-    how = (replace(wishes, objectives=(ERROR,)), smallest)
+    how = (replace(request, objectives=(ERROR,)), smallest)
     fork_free = multiprocessing.get_context("spawn")  # CUDA does not survive a fork
     with ProcessPoolExecutor(jobs, fork_free, _prepare, how) as pool:
         while running or (waiting and not is_over()):
@@ -53,12 +53,12 @@ def train_ahead(wishes: Wishes, networks: Sequence[Options], jobs: int, is_over:
                 future.result()
 
 
-def _prepare(wishes: Wishes, network: Options) -> None:
+def _prepare(request: SystemRequest, network: Options) -> None:
     """Get ready: a process's first training imports and compiles for seconds, which belong to no network."""
-    _bench.append(assembled(wishes))
-    _bench[0].warm_up(network)
+    _runner.append(build_runner(request))
+    _runner[0].warm_up(network)
 
 
 def _train(network: Options) -> None:
     with suppress(DesignError):
-        _bench[0].error(network)
+        _runner[0].error(network)

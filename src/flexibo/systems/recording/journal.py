@@ -16,7 +16,7 @@ from flexibo.systems.recording.plan import Plan, plan_from
 Cell = tuple[int, int]
 
 
-class Journal:
+class RecordingJournal:
     """The file of a recording that is under way.
 
     Args:
@@ -81,7 +81,7 @@ class Journal:
         append_line(self._path, json.dumps(entry, separators=(",", ":")).encode())
 
 
-def left_behind(path: Path) -> tuple[Plan, Journal]:
+def left_behind(path: Path) -> tuple[Plan, RecordingJournal]:
     """The plan and the journal of a recording that was begun, on whatever machine: nothing is measured with them.
 
     Raises:
@@ -98,11 +98,11 @@ def left_behind(path: Path) -> tuple[Plan, Journal]:
         raise InvalidValueError(
             f"{path} does not say what was planned; finish it with the command that began it."
         ) from None
-    return plan, Journal(path, plan, {})
+    return plan, RecordingJournal(path, plan, {})
 
 
 @contextmanager
-def opened(path: Path, plan: Plan, heading: dict[str, Any]) -> Iterator[Journal]:
+def opened(path: Path, plan: Plan, heading: dict[str, Any]) -> Iterator[RecordingJournal]:
     """The journal, for this process alone: two that record at once would read each other's energy.
 
     Raises:
@@ -115,7 +115,7 @@ def opened(path: Path, plan: Plan, heading: dict[str, Any]) -> Iterator[Journal]
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise InvalidValueError(f"Another process is recording into {path}; wait for it.") from None
-            yield Journal(path, plan, heading)
+            yield RecordingJournal(path, plan, heading)
     except OSError as error:
         if isinstance(error, FlexiBOError):
             raise

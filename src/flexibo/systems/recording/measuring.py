@@ -6,15 +6,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from flexibo.errors import DesignError
-from flexibo.systems.recording.journal import Journal
+from flexibo.systems.recording.journal import RecordingJournal
 from flexibo.systems.recording.plan import Options, Plan
 from flexibo.systems.recording.table import MEASURED, RecordedTable
 
-Told = Callable[[int, int, str], object]
+OnProgress = Callable[[int, int, str], object]
 """Called with how many measurements are done, how many there are, and what was done last."""
 
 
-class Bench(Protocol):
+class Recordable(Protocol):
     """What measures: a system on a platform."""
 
     def error(self, network: Options) -> Mapping[str, float | str]:
@@ -28,12 +28,12 @@ class Bench(Protocol):
 
 def record(
     plan: Plan,
-    journal: Journal,
-    bench: Bench,
+    journal: RecordingJournal,
+    runner: Recordable,
     *,
     among: Collection[int] | None = None,
     is_over: Callable[[], bool] = lambda: False,
-    told: Told = lambda done, total, what: None,
+    progress: OnProgress = lambda done, total, what: None,
 ) -> bool:
     """Measure what is missing; whether nothing is any more of these networks.
 
@@ -43,10 +43,10 @@ def record(
     Args:
         plan: What is measured.
         journal: What has been measured; every outcome goes there at once.
-        bench: What measures.
+        runner: What measures.
         among: The places of the networks that are measured; None: all.
         is_over: Asked before each measurement: whether to stop and let a later call go on.
-        told: Hears of every measurement.
+        progress: Hears of every measurement.
     """
     total = len(plan.networks) * (1 + len(plan.deployments))
     for n in range(len(plan.networks)) if among is None else sorted(among):
@@ -54,21 +54,21 @@ def record(
         if n not in journal.errors:
             if is_over():
                 return False
-            outcome = _outcome(lambda network=network: bench.error(network))  # type: ignore[misc]  # bound at once
+            outcome = _outcome(lambda network=network: runner.error(network))  # type: ignore[misc]  # bound at once
             journal.add_error(n, outcome)
-            told(len(journal.errors) + len(journal.readings), total, _line("trained", network, outcome))
+            progress(len(journal.errors) + len(journal.readings), total, _line("trained", network, outcome))
         for d, deployment in enumerate(plan.deployments):
             if (n, d) in journal.readings:
                 continue
             if is_over():
                 return False
-            outcome = _reading(bench, network, deployment, twice=(n, d) in plan.again)
+            outcome = _reading(runner, network, deployment, twice=(n, d) in plan.again)
             journal.add_reading(n, d, outcome)
-            told(len(journal.errors) + len(journal.readings), total, _line("read", deployment, outcome))
+            progress(len(journal.errors) + len(journal.readings), total, _line("read", deployment, outcome))
     return True
 
 
-def complete(plan: Plan, journal: Journal) -> list[int]:
+def complete(plan: Plan, journal: RecordingJournal) -> list[int]:
     """The places of the networks of which nothing is left to measure."""
     every = range(len(plan.deployments))
     return [
@@ -76,7 +76,7 @@ def complete(plan: Plan, journal: Journal) -> list[int]:
     ]
 
 
-def recorded(plan: Plan, journal: Journal, among: Sequence[int] | None = None) -> RecordedTable:
+def recorded(plan: Plan, journal: RecordingJournal, among: Sequence[int] | None = None) -> RecordedTable:
     """The table of what was measured.
 
     Args:
@@ -109,7 +109,7 @@ def recorded(plan: Plan, journal: Journal, among: Sequence[int] | None = None) -
     return RecordedTable(heading, tuple(rows))
 
 
-def trained_on(journal: Journal, among: Sequence[int]) -> dict[str, list[int]]:
+def trained_on(journal: RecordingJournal, among: Sequence[int]) -> dict[str, list[int]]:
     """By machine, which networks were trained there, as their place in the table's order.
 
     A store of models may hand over what another machine has trained. Its time then is that machine's; the table says so
@@ -123,10 +123,10 @@ def trained_on(journal: Journal, among: Sequence[int]) -> dict[str, list[int]]:
     return found
 
 
-def _reading(bench: Bench, network: Options, deployment: Options, *, twice: bool) -> dict[str, Any]:
-    outcome = _outcome(lambda: bench.reading(network, deployment))
+def _reading(runner: Recordable, network: Options, deployment: Options, *, twice: bool) -> dict[str, Any]:
+    outcome = _outcome(lambda: runner.reading(network, deployment))
     if twice and "failed" not in outcome:
-        again = _outcome(lambda: bench.reading(network, deployment))
+        again = _outcome(lambda: runner.reading(network, deployment))
         outcome["energy_joules_again"] = again.get("energy_joules")
     return outcome
 

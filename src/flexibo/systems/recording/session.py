@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from flexibo.errors import InvalidValueError, unknown_name
-from flexibo.systems.build import Wishes, assembled
+from flexibo.systems.build import SystemRequest, build_runner
+from flexibo.systems.network_runner import QUICK_SECONDS, NetworkRunner
 from flexibo.systems.recording._train_ahead import check_jobs, train_ahead
-from flexibo.systems.recording.journal import Journal, left_behind, opened
-from flexibo.systems.recording.measuring import Told, complete, record, recorded
+from flexibo.systems.recording.journal import RecordingJournal, left_behind, opened
+from flexibo.systems.recording.measuring import OnProgress, complete, record, recorded
 from flexibo.systems.recording.plan import Plan, capped, narrowed, planned
 from flexibo.systems.recording.table import write_table
-from flexibo.systems.testbed import QUICK_SECONDS, Bench
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class RecordingGrid:
     """How much is recorded.
 
     Attributes:
@@ -44,13 +44,13 @@ class Grid:
 
 
 def recording(
-    wishes: Wishes,
-    grid: Grid,
+    request: SystemRequest,
+    grid: RecordingGrid,
     out: Path,
     *,
     seconds: float,
     jobs: int = 1,
-    told: Told = lambda done, total, what: None,
+    progress: OnProgress = lambda done, total, what: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> int:
     """Record until nothing is left or the time is over; how many measurements are left.
@@ -58,36 +58,36 @@ def recording(
     Networks whose models the store has already are read first: what a stopped call has trained is of use at once.
 
     Args:
-        wishes: The system, its data, its platform.
+        request: The system, its data, its platform.
         grid: How much is recorded.
         out: The table; while it is made there is a journal beside it.
         seconds: No measurement begins after this time.
         jobs: How many networks are trained at a time, before the first reading. More than one shortens a recording of
             small networks, which leave most of a GPU idle; each training then takes longer, and the table says so.
-        told: Hears of every measurement.
+        progress: Hears of every measurement.
         clock: Seconds.
     """
     begin = clock()
     _check_name(out)
     # A recording measures what it was asked to, however long that takes, unless a limit was named.
-    longest = math.inf if wishes.longest_seconds is None else wishes.longest_seconds
-    wishes = replace(wishes, longest_seconds=longest)
-    check_jobs(jobs, wishes)
-    bench = replace(assembled(wishes), window_seconds=grid.window_seconds)
-    made_with = {**described(bench), "trained_at_once": jobs}
-    plan = plan_of(bench, grid, wishes, made_with)
+    longest = math.inf if request.longest_seconds is None else request.longest_seconds
+    request = replace(request, longest_seconds=longest)
+    check_jobs(jobs, request)
+    runner = replace(build_runner(request), window_seconds=grid.window_seconds)
+    made_with = {**described(runner), "trained_at_once": jobs}
+    plan = plan_of(runner, grid, request, made_with)
     heading = {**made_with, "date": datetime.now(timezone.utc).strftime("%Y-%m-%d")}
 
     def is_over() -> bool:
         return clock() - begin > seconds
 
     with opened(_partial(out), plan, heading) as journal:
-        ready = [n for n, network in enumerate(plan.networks) if n in journal.errors or bench.is_trained(network)]
-        record(plan, journal, bench, among=ready, is_over=is_over, told=told)
+        ready = [n for n, network in enumerate(plan.networks) if n in journal.errors or runner.is_trained(network)]
+        record(plan, journal, runner, among=ready, is_over=is_over, progress=progress)
         untrained = [network for n, network in enumerate(plan.networks) if n not in journal.errors]
         if jobs > 1 and untrained:
-            train_ahead(wishes, untrained, jobs, is_over)
-        return _recorded(plan, journal, bench, out, is_over, told)
+            train_ahead(request, untrained, jobs, is_over)
+        return _recorded(plan, journal, runner, out, is_over, progress)
 
 
 def finished(out: Path) -> tuple[int, int]:
@@ -118,56 +118,63 @@ def _check_name(out: Path) -> None:
         raise InvalidValueError(f"The table is {out}, which is a folder; give the name of a file.")
 
 
-def _recorded(plan: Plan, journal: Journal, bench: Bench, out: Path, is_over: Callable[[], bool], told: Told) -> int:
+def _recorded(
+    plan: Plan,
+    journal: RecordingJournal,
+    runner: NetworkRunner,
+    out: Path,
+    is_over: Callable[[], bool],
+    progress: OnProgress,
+) -> int:
     """Go on with a recording; how many measurements are left."""
     if len(journal.errors) < len(plan.networks):
-        bench.warm_up(min(plan.networks, key=lambda network: tuple(network.values())))
-    record(plan, journal, bench, is_over=is_over, told=told)
+        runner.warm_up(min(plan.networks, key=lambda network: tuple(network.values())))
+    record(plan, journal, runner, is_over=is_over, progress=progress)
     left = len(plan.networks) * (1 + len(plan.deployments)) - len(journal.errors) - len(journal.readings)
     if not left:
         write_table(out, recorded(plan, journal))
     return left
 
 
-def plan_of(bench: Bench, grid: Grid, wishes: Wishes, made_with: Mapping[str, Any]) -> Plan:
-    """What is measured: decided by the wishes, the data, the settings of the training, and the machine."""
-    data = bench.task.data
+def plan_of(runner: NetworkRunner, grid: RecordingGrid, request: SystemRequest, made_with: Mapping[str, Any]) -> Plan:
+    """What is measured: decided by the request, the data, the settings of the training, and the machine."""
+    data = runner.task.data
     settings = {
-        "platform": bench.platform.name,
+        "platform": runner.platform.name,
         "dataset": data.name,
         "training_examples": len(data.train),
         "test_examples": len(data.test),
-        "task": bench.task.fingerprint,
+        "task": runner.task.fingerprint,
         "window_seconds": grid.window_seconds,
         "at_most": dict(grid.at_most),
         "only": {name: list(values) for name, values in grid.only.items()},
         "made_with": dict(made_with),
     }
-    network, deployment = bench.entry.options, bench.platform.options(bench.entry.traits)
+    network, deployment = runner.system.options, runner.platform.options(runner.system.traits)
     for name in grid.only:
         if name not in {**network, **deployment}:
             raise unknown_name("option", name, {**network, **deployment})
     return planned(
-        bench.entry.name,
+        runner.system.name,
         narrowed(capped(network, grid.at_most), grid.only),
         narrowed(deployment, grid.only),
         networks=grid.networks,
         deployments=grid.deployments,
         again=grid.again,
         settings=settings,
-        seed=wishes.seed,
+        seed=request.seed,
     )
 
 
-def described(bench: Bench) -> dict[str, Any]:
+def described(runner: NetworkRunner) -> dict[str, Any]:
     """The machine and the versions: values that were made with others do not belong into the same table."""
     import numpy
     import torch
 
-    describe = getattr(bench.meter, "describe", None)
+    describe = getattr(runner.meter, "describe", None)
     return {
-        "meter": bench.meter.name,
-        "training_only": [name for name in bench.entry.options if name not in bench.entry.running_options],
+        "meter": runner.meter.name,
+        "training_only": [name for name in runner.system.options if name not in runner.system.running_options],
         "machine": dict(describe()) if describe is not None else python_platform.machine(),
         "versions": {
             "flexibo": package_version(),

@@ -38,7 +38,7 @@ class Optimiser:
     schedule: Any
 
 
-class Task(Protocol):
+class LearningTask(Protocol):
     """What a network learns on some data.
 
     A task is immutable and knows nothing of seeds: randomness comes from the generator it is given and, for initial

@@ -66,7 +66,7 @@ class TextTraining:
     """
 
     epochs: int = 3
-    size: bert.Size = bert.SMALL
+    size: bert.EncoderSize = bert.SMALL
     vocabulary: int = 8000
     positions: int = 512
     learning_rate_factor: float | None = None

@@ -70,7 +70,7 @@ class SpeechTraining:
         unit: What the error counts.
     """
 
-    size: deepspeech.Size = deepspeech.SMALL
+    size: deepspeech.DeepSpeechSize = deepspeech.SMALL
     features: int = 40
     learning_rate_factor: float = 10.0
     weight_decay: float = 0.01

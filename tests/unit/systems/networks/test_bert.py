@@ -17,11 +17,11 @@ pytestmark = pytest.mark.torch
 
 from flexibo.errors import InvalidValueError  # noqa: E402
 from flexibo.systems.data.base import DamagedDataError, MissingDataError  # noqa: E402
-from flexibo.systems.networks.bert import BASE, SMALL, TINY, Size, build  # noqa: E402
+from flexibo.systems.networks.bert import BASE, SMALL, TINY, EncoderSize, build  # noqa: E402
 from flexibo.systems.networks.pretrained import load_encoder, size_of  # noqa: E402
 
 DESIGN = {"dropout": 0.1}
-MINI = Size(2, 12, 3, 20)
+MINI = EncoderSize(2, 12, 3, 20)
 WORDS, POSITIONS = 17, 9
 CONFIG = {
     "model_type": "bert", "hidden_act": "gelu", "num_hidden_layers": 2, "hidden_size": 12, "num_attention_heads": 3,
@@ -44,13 +44,13 @@ def mini(head: Any = "answer", *, dropout: float = 0.1, **settings: Any) -> Any:
     return build({"dropout": dropout}, head=head, **settings)
 
 
-def n_parameters(size: Size, head: Any, *, vocabulary: int, positions: int) -> int:
+def n_parameters(size: EncoderSize, head: Any, *, vocabulary: int, positions: int) -> int:
     with torch.device("meta"):
         model = build(DESIGN, vocabulary=vocabulary, head=head, size=size, positions=positions)
     return sum(weight.numel() for weight in model.parameters())
 
 
-def count(size: Size, head: str, vocabulary: int, positions: int) -> int:
+def count(size: EncoderSize, head: str, vocabulary: int, positions: int) -> int:
     w, f = size.width, size.feed_forward
     embeddings = (vocabulary + positions + 2) * w + 2 * w
     layer = 4 * (w * w + w) + 2 * w + (w * f + f) + (f * w + w) + 2 * w
@@ -60,7 +60,7 @@ def count(size: Size, head: str, vocabulary: int, positions: int) -> int:
 
 @pytest.mark.parametrize("head", ["classify", "answer"])
 @pytest.mark.parametrize("size", [TINY, SMALL, BASE, MINI])
-def test_parameters_are_as_many_as_by_hand(head: str, size: Size) -> None:
+def test_parameters_are_as_many_as_by_hand(head: str, size: EncoderSize) -> None:
     for vocabulary, positions in ((30_522, 512), (1000, 64)):
         by_hand = count(size, head, vocabulary, positions)
         assert n_parameters(size, head, vocabulary=vocabulary, positions=positions) == by_hand
@@ -231,7 +231,7 @@ def test_attention_itself_is_dropped_in_training() -> None:
 
 @pytest.mark.parametrize("head", ["classify", "answer"])
 def test_eight_steps_on_one_batch_lower_the_loss(head: str) -> None:
-    model = mini(head, dropout=0.0, size=Size(2, 32, 2, 64))
+    model = mini(head, dropout=0.0, size=EncoderSize(2, 32, 2, 64))
     tokens, mask, segments = batch()
     optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
     losses = []
@@ -295,11 +295,11 @@ def test_impossible_networks_are_refused() -> None:
     with pytest.raises(InvalidValueError, match=r"^The number of positions is 0; it must be a whole number"):
         mini(positions=0)
     with pytest.raises(InvalidValueError, match=r"^The encoder's width is 12 and it has 5 heads; the width must be"):
-        Size(2, 12, 5, 20)
+        EncoderSize(2, 12, 5, 20)
     with pytest.raises(
         InvalidValueError, match=r"^The encoder's layers is 0; it must be a whole number of at least 1.$"
     ):
-        Size(0, 12, 3, 20)
+        EncoderSize(0, 12, 3, 20)
 
 
 def test_the_size_is_read_from_the_configuration(folder: Path) -> None:
@@ -406,7 +406,9 @@ def test_an_encoder_of_another_size_is_refused(folder: Path) -> None:
     (folder / "config.json").write_text(json.dumps(CONFIG | {"num_attention_heads": 4}))
     write(folder, safetensors(encoder_tensors()))
     fails(
-        folder, InvalidValueError, r"^The encoder in .* is Size\(.*heads=4.*\) and the model is .*; build it as large.$"
+        folder,
+        InvalidValueError,
+        r"^The encoder in .* is EncoderSize\(.*heads=4.*\) and the model is .*; build it as large.$",
     )
 
 

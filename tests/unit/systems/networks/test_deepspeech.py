@@ -13,7 +13,7 @@ pytestmark = pytest.mark.torch
 
 from flexibo.errors import InvalidValueError  # noqa: E402
 from flexibo.systems.networks import deepspeech  # noqa: E402
-from flexibo.systems.networks.deepspeech import FULL, SMALL, TINY, Size, build  # noqa: E402
+from flexibo.systems.networks.deepspeech import FULL, SMALL, TINY, DeepSpeechSize, build  # noqa: E402
 
 FEATURES, LETTERS = 13, 5
 DESIGN = {"dropout": 0.1}
@@ -28,17 +28,17 @@ def _one_thread_and_one_seed() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
-def tiny(*, dropout: float = 0.1, size: Size = TINY, features: int = FEATURES) -> Any:
+def tiny(*, dropout: float = 0.1, size: DeepSpeechSize = TINY, features: int = FEATURES) -> Any:
     return build({"dropout": dropout}, features=features, letters=LETTERS, size=size)
 
 
-def n_parameters(size: Size, features: int, letters: int) -> int:
+def n_parameters(size: DeepSpeechSize, features: int, letters: int) -> int:
     with torch.device("meta"):
         model = build(DESIGN, features=features, letters=letters, size=size)
     return sum(weight.numel() for weight in model.parameters())
 
 
-def count(size: Size, features: int, letters: int) -> int:
+def count(size: DeepSpeechSize, features: int, letters: int) -> int:
     c, w = size.channels, size.width
     bands_1 = (features + 1) // 2
     bands_2 = (bands_1 + 1) // 2
@@ -52,9 +52,9 @@ def count(size: Size, features: int, letters: int) -> int:
     return convolutions + layers + 2 * w + w * (letters + 1) + (letters + 1)
 
 
-@pytest.mark.parametrize("size", [TINY, SMALL, Size(3, 20, 4), FULL])
+@pytest.mark.parametrize("size", [TINY, SMALL, DeepSpeechSize(3, 20, 4), FULL])
 @pytest.mark.parametrize(("features", "letters"), [(13, 5), (40, 9), (161, 28)])
-def test_parameters_are_as_many_as_by_hand(size: Size, features: int, letters: int) -> None:
+def test_parameters_are_as_many_as_by_hand(size: DeepSpeechSize, features: int, letters: int) -> None:
     assert n_parameters(size, features, letters) == count(size, features, letters)
 
 
@@ -80,7 +80,7 @@ def test_the_outcome_has_half_the_frames_and_is_a_distribution_over_letters_and_
 
 @pytest.mark.parametrize("length", [1, 4, 9])
 def test_padding_never_leaks_into_a_shorter_example(length: int) -> None:
-    model = tiny(size=Size(4, 16, 2)).eval()
+    model = tiny(size=DeepSpeechSize(4, 16, 2)).eval()
     short = torch.randn(1, length, FEATURES)
     for padding in (
         torch.zeros(1, 12, FEATURES),
@@ -160,7 +160,7 @@ def test_dropout_is_the_design_s_and_only_in_training() -> None:
 
 
 def test_dropout_follows_the_convolutions_and_every_recurrent_layer() -> None:
-    model = tiny(size=Size(4, 16, 3))
+    model = tiny(size=DeepSpeechSize(4, 16, 3))
     widths: list[int] = []
     model.drop.register_forward_hook(lambda _, __, output: widths.append(output.shape[-1]))
     model(torch.randn(1, 8, FEATURES), torch.tensor([8]))
@@ -168,7 +168,7 @@ def test_dropout_follows_the_convolutions_and_every_recurrent_layer() -> None:
 
 
 def test_eight_steps_of_ctc_on_one_batch_lower_the_loss() -> None:
-    model = tiny(dropout=0.0, size=Size(4, 32, 2))
+    model = tiny(dropout=0.0, size=DeepSpeechSize(4, 32, 2))
     x, lengths = torch.randn(4, 24, FEATURES), torch.tensor([24, 20, 16, 12])
     words, n_letters = torch.randint(1, LETTERS + 1, (4, 4)), torch.tensor([4, 3, 2, 1])
     optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
@@ -220,7 +220,7 @@ def test_impossible_sizes_are_refused() -> None:
     with pytest.raises(
         InvalidValueError, match=r"^The network's width is 0; it must be a whole number of at least 1.$"
     ):
-        Size(4, 0, 1)
+        DeepSpeechSize(4, 0, 1)
     with pytest.raises(InvalidValueError, match=r"^The number of features is -1"):
         build(DESIGN, features=-1, letters=LETTERS, size=TINY)
     with pytest.raises(InvalidValueError, match=r"^The number of letters is 2\.5"):

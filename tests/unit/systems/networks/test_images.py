@@ -279,20 +279,20 @@ def test_a_convolution_is_normalised_and_then_rectified_if_asked() -> None:
 
 def test_a_block_without_residual_is_its_shortcut() -> None:
     x = torch.randn(2, 8, 6, 6)
-    plain = resnet.Block(8, 4, 8, 3, project=False).eval()
+    plain = resnet.ResidualBlock(8, 4, 8, 3, project=False).eval()
     torch.nn.init.zeros_(plain.residual[-1][1].weight)
     assert torch.equal(plain(x), x.relu())
-    projecting = resnet.Block(8, 4, 16, 3, stride=2, project=True).eval()
+    projecting = resnet.ResidualBlock(8, 4, 16, 3, stride=2, project=True).eval()
     torch.nn.init.zeros_(projecting.residual[-1][1].weight)
     assert torch.allclose(projecting(x), projecting.shortcut(x).relu())
-    middle = xception.Block([8, 8, 8], 3, halve=False).eval()
+    middle = xception.SeparableBlock([8, 8, 8], 3, halve=False).eval()
     torch.nn.init.zeros_(middle.residual[-1][-1][1].weight)
     assert torch.equal(middle(x.clone()), x)
 
 
 def test_only_the_first_block_of_xception_has_no_rectifier_before_its_first_convolution() -> None:
     model = xception.build(smallest("xception"), channels=CHANNELS, classes=CLASSES)
-    blocks = [module for module in model if isinstance(module, xception.Block)]
+    blocks = [module for module in model if isinstance(module, xception.SeparableBlock)]
     assert [isinstance(block.residual[0], torch.nn.ReLU) for block in blocks] == [False] + 11 * [True]
 
 

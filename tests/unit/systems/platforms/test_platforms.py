@@ -10,13 +10,13 @@ import pytest
 
 from flexibo.errors import UnknownNameError
 from flexibo.hardware.knobs import LinuxMachine, Roots
+from flexibo.systems.catalogue import NetworkTraits
 from flexibo.systems.platforms import PLATFORMS, Jetson, LinuxCpu, NvidiaGpu, find_platform
-from flexibo.systems.traits import Traits
 
 IMAGES, TEXT, SPEECH = (
-    Traits(),
-    Traits(images=False, own_batch=True),
-    Traits(images=False, own_batch=True, graphs=False),
+    NetworkTraits(),
+    NetworkTraits(images=False, own_batch=True),
+    NetworkTraits(images=False, own_batch=True, graphs=False),
 )
 
 

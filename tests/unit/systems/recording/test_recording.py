@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from flexibo.errors import DesignError, FlexiBOError, InvalidValueError
-from flexibo.systems.build import Wishes, assembled
+from flexibo.systems.build import SystemRequest, build_runner
 from flexibo.systems.recording._train_ahead import check_jobs, train_ahead
-from flexibo.systems.recording.journal import Journal, left_behind, opened
+from flexibo.systems.recording.journal import RecordingJournal, left_behind, opened
 from flexibo.systems.recording.measuring import complete, record, recorded
 from flexibo.systems.recording.plan import Plan, capped, largest_values, narrowed, plan_from, planned, wanted_values
 from flexibo.systems.recording.session import finished
@@ -119,13 +119,13 @@ def test_a_plan_is_made_again_from_its_plain_values() -> None:
 
 
 def test_several_at_a_time_need_a_folder_that_keeps_the_models() -> None:
-    wishes = Wishes("lenet", Path("data"), models=None)
-    check_jobs(1, wishes)
-    check_jobs(2, replace(wishes, models=Path("models")))
+    request = SystemRequest("lenet", Path("data"), models=None)
+    check_jobs(1, request)
+    check_jobs(2, replace(request, models=Path("models")))
     with pytest.raises(InvalidValueError, match="give --models"):
-        check_jobs(2, wishes)
+        check_jobs(2, request)
     with pytest.raises(InvalidValueError, match="at least 1"):
-        check_jobs(0, wishes)
+        check_jobs(0, request)
 
 
 @pytest.mark.slow
@@ -136,16 +136,18 @@ def test_networks_trained_ahead_are_found_in_the_store(tmp_path: Path) -> None:
     for part, count in (("train", 64), ("t10k", 16)):
         write_idx(tmp_path / f"{part}-images-idx3-ubyte.gz", rng.integers(0, 256, (count, 28, 28), dtype=np.uint8))
         write_idx(tmp_path / f"{part}-labels-idx1-ubyte.gz", (np.arange(count) % 10).astype(np.uint8))
-    wishes = Wishes("lenet", tmp_path, platform="linux-cpu", dataset="mnist", epochs=1, models=tmp_path / "models")
+    request = SystemRequest(
+        "lenet", tmp_path, platform="linux-cpu", dataset="mnist", epochs=1, models=tmp_path / "models"
+    )
     networks = [
         {f"{what}_{layer}": value for layer in range(1, 5) for what, value in (("filters", 16), ("filter_size", size))}
         for size in (1, 3, 5)
     ]
-    train_ahead(wishes, networks, 2, lambda: False)
-    bench = assembled(replace(wishes, objectives=("error_percent",)))
-    assert all(bench.store.get(bench.task, network, seed=0) is not None for network in networks)
-    train_ahead(replace(wishes, seed=1), networks, 2, lambda: True)
-    assert all(bench.store.get(bench.task, network, seed=1) is None for network in networks)
+    train_ahead(request, networks, 2, lambda: False)
+    runner = build_runner(replace(request, objectives=("error_percent",)))
+    assert all(runner.store.get(runner.task, network, seed=0) is not None for network in networks)
+    train_ahead(replace(request, seed=1), networks, 2, lambda: True)
+    assert all(runner.store.get(runner.task, network, seed=1) is None for network in networks)
 
 
 def write_idx(path: Path, values: np.ndarray) -> None:
@@ -155,16 +157,16 @@ def write_idx(path: Path, values: np.ndarray) -> None:
 
 
 def test_every_network_is_trained_once_and_read_in_every_deployment(tmp_path: Path) -> None:
-    plan, bench = plan_of(again=0), FakeBench()
-    assert record(plan, Journal(tmp_path / "j", plan, HEADING), bench)
-    assert bench.trained == list(plan.networks)
-    assert bench.read == [(network, deployment) for network in plan.networks for deployment in plan.deployments]
+    plan, runner = plan_of(again=0), FakeBench()
+    assert record(plan, RecordingJournal(tmp_path / "j", plan, HEADING), runner)
+    assert runner.trained == list(plan.networks)
+    assert runner.read == [(network, deployment) for network in plan.networks for deployment in plan.deployments]
 
 
 def test_chosen_combinations_are_read_twice(tmp_path: Path) -> None:
-    plan, bench = plan_of(networks=2, deployments=2, again=3), FakeBench()
-    journal = Journal(tmp_path / "j", plan, HEADING)
-    record(plan, journal, bench)
+    plan, runner = plan_of(networks=2, deployments=2, again=3), FakeBench()
+    journal = RecordingJournal(tmp_path / "j", plan, HEADING)
+    record(plan, journal, runner)
     twice = {cell for cell, outcome in journal.readings.items() if "energy_joules_again" in outcome}
     assert twice <= plan.again
     assert twice == {cell for cell in plan.again if "failed" not in journal.readings[cell]}
@@ -173,29 +175,32 @@ def test_chosen_combinations_are_read_twice(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
-    plan, bench = plan_of(again=0), FakeBench()
+    plan, runner = plan_of(again=0), FakeBench()
     left = iter([False] * 6 + [True])
-    assert not record(plan, Journal(tmp_path / "j", plan, HEADING), bench, is_over=lambda: next(left))
-    assert len(bench.trained) + len(bench.read) == 6
-    again = Journal(tmp_path / "j", plan, {"machine": "another"})
+    assert not record(plan, RecordingJournal(tmp_path / "j", plan, HEADING), runner, is_over=lambda: next(left))
+    assert len(runner.trained) + len(runner.read) == 6
+    again = RecordingJournal(tmp_path / "j", plan, {"machine": "another"})
     assert again.heading == HEADING
-    assert record(plan, again, bench)
-    assert bench.trained == list(plan.networks)
-    assert len(bench.read) == len(plan.networks) * len(plan.deployments)
+    assert record(plan, again, runner)
+    assert runner.trained == list(plan.networks)
+    assert len(runner.read) == len(plan.networks) * len(plan.deployments)
 
 
-def stopped(folder: Path, n_measurements: int) -> tuple[Plan, Journal]:
+def stopped(folder: Path, n_measurements: int) -> tuple[Plan, RecordingJournal]:
     plan = plan_of(again=0)
-    journal, left = Journal(folder / "t.csv.gz.partial", plan, HEADING), iter([False] * n_measurements + [True])
+    journal, left = (
+        RecordingJournal(folder / "t.csv.gz.partial", plan, HEADING),
+        iter([False] * n_measurements + [True]),
+    )
     record(plan, journal, FakeBench(), is_over=lambda: next(left))
     return plan, journal
 
 
 def test_networks_that_are_named_are_measured_and_no_others(tmp_path: Path) -> None:
-    plan, bench = plan_of(again=0), FakeBench()
-    journal = Journal(tmp_path / "j", plan, HEADING)
-    assert record(plan, journal, bench, among=[3, 1])
-    assert bench.trained == [plan.networks[1], plan.networks[3]]
+    plan, runner = plan_of(again=0), FakeBench()
+    journal = RecordingJournal(tmp_path / "j", plan, HEADING)
+    assert record(plan, journal, runner, among=[3, 1])
+    assert runner.trained == [plan.networks[1], plan.networks[3]]
     assert complete(plan, journal) == [1, 3]
 
 
@@ -221,7 +226,7 @@ def test_what_is_complete_of_a_stopped_recording_becomes_a_table_on_any_machine(
 
 def test_a_table_of_some_networks_names_them_by_their_place_in_it(tmp_path: Path) -> None:
     plan = plan_of(networks=6, again=0)
-    journal = Journal(tmp_path / "t.csv.gz.partial", plan, HEADING)
+    journal = RecordingJournal(tmp_path / "t.csv.gz.partial", plan, HEADING)
     chosen = [n for n, network in enumerate(plan.networks) if network["filters"] == 32]
     assert chosen != [0, 1]
     record(plan, journal, FakeBench(), among=chosen)
@@ -242,24 +247,24 @@ def test_a_recording_with_too_little_to_make_a_table_of_is_a_sentence(tmp_path: 
 
 
 def test_a_line_that_a_kill_cut_short_is_measured_again(tmp_path: Path) -> None:
-    plan, bench, path = plan_of(again=0), FakeBench(), tmp_path / "j"
-    record(plan, Journal(path, plan, HEADING), bench)
+    plan, runner, path = plan_of(again=0), FakeBench(), tmp_path / "j"
+    record(plan, RecordingJournal(path, plan, HEADING), runner)
     path.write_bytes(path.read_bytes()[:-9])
-    assert record(plan, Journal(path, plan, HEADING), bench)
-    assert len(bench.read) == len(plan.networks) * len(plan.deployments) + 1
-    assert len(Journal(path, plan, HEADING).readings) == 12
+    assert record(plan, RecordingJournal(path, plan, HEADING), runner)
+    assert len(runner.read) == len(plan.networks) * len(plan.deployments) + 1
+    assert len(RecordingJournal(path, plan, HEADING).readings) == 12
 
 
 def test_a_journal_of_another_plan_is_refused(tmp_path: Path) -> None:
-    Journal(tmp_path / "j", plan_of(), HEADING)
+    RecordingJournal(tmp_path / "j", plan_of(), HEADING)
     with pytest.raises(InvalidValueError, match="other networks, deployments, data or settings"):
-        Journal(tmp_path / "j", plan_of(seed=1), HEADING)
+        RecordingJournal(tmp_path / "j", plan_of(seed=1), HEADING)
 
 
 def test_a_file_that_is_no_journal_is_refused(tmp_path: Path) -> None:
     (tmp_path / "j").write_text("hello\n")
     with pytest.raises(InvalidValueError, match="no recording that is under way"):
-        Journal(tmp_path / "j", plan_of(), HEADING)
+        RecordingJournal(tmp_path / "j", plan_of(), HEADING)
     assert (tmp_path / "j").read_text() == "hello\n"
 
 
@@ -270,8 +275,8 @@ def test_a_fault_of_the_machine_is_raised_and_tried_again(tmp_path: Path) -> Non
 
     plan = plan_of(networks=1, deployments=1, again=0)
     with pytest.raises(FlexiBOError, match="The meter is gone"):
-        record(plan, Journal(tmp_path / "j", plan, HEADING), Broken())
-    again = Journal(tmp_path / "j", plan, HEADING)
+        record(plan, RecordingJournal(tmp_path / "j", plan, HEADING), Broken())
+    again = RecordingJournal(tmp_path / "j", plan, HEADING)
     assert (len(again.errors), len(again.readings)) == (1, 0)
     assert record(plan, again, FakeBench())
 
@@ -279,17 +284,17 @@ def test_a_fault_of_the_machine_is_raised_and_tried_again(tmp_path: Path) -> Non
 @pytest.mark.parametrize("left", [b"", b'{"plan":"f00'])
 def test_a_first_line_that_was_cut_short_is_a_new_recording(tmp_path: Path, left: bytes) -> None:
     (tmp_path / "j").write_bytes(left)
-    assert record(plan_of(), Journal(tmp_path / "j", plan_of(), HEADING), FakeBench())
-    assert len(Journal(tmp_path / "j", plan_of(), HEADING).readings) == 12
+    assert record(plan_of(), RecordingJournal(tmp_path / "j", plan_of(), HEADING), FakeBench())
+    assert len(RecordingJournal(tmp_path / "j", plan_of(), HEADING).readings) == 12
 
 
 def test_entries_that_belong_to_nothing_do_not_count(tmp_path: Path) -> None:
     plan, path = plan_of(again=0), tmp_path / "j"
-    Journal(path, plan, HEADING)
+    RecordingJournal(path, plan, HEADING)
     strange = ['{"network":50,"outcome":{}}', '{"network":0}', '{"network":0,"deployment":9,"outcome":{}}', "[" * 9999]
     with open(path, "a") as file:
         file.write("\n".join(strange) + "\n")
-    found = Journal(path, plan, HEADING)
+    found = RecordingJournal(path, plan, HEADING)
     assert (found.errors, found.readings) == ({}, {})
 
 
@@ -312,7 +317,7 @@ def test_a_place_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
 
 def _table(tmp_path: Path) -> RecordedTable:
     plan = plan_of(networks=6)
-    journal = Journal(tmp_path / "j", plan, HEADING)
+    journal = RecordingJournal(tmp_path / "j", plan, HEADING)
     record(plan, journal, FakeBench())
     return recorded(plan, journal)
 
@@ -395,8 +400,10 @@ def test_a_damaged_table_is_a_sentence(tmp_path: Path, damage: Any, sentence: st
 
 
 def test_progress_is_told(tmp_path: Path) -> None:
-    plan, told = plan_of(networks=1, deployments=1, again=0), []
+    plan, progress = plan_of(networks=1, deployments=1, again=0), []
     plan = replace(plan, networks=({"filters": 16, "filter_size": 3},))
-    record(plan, Journal(tmp_path / "j", plan, HEADING), FakeBench(), told=lambda *what: told.append(what))
-    assert [(done, total) for done, total, _ in told] == [(1, 2), (2, 2)]
-    assert told[0][2] == "trained filters=16, filter_size=3: error_percent 6.25, training_seconds 2.5"
+    record(
+        plan, RecordingJournal(tmp_path / "j", plan, HEADING), FakeBench(), progress=lambda *what: progress.append(what)
+    )
+    assert [(done, total) for done, total, _ in progress] == [(1, 2), (2, 2)]
+    assert progress[0][2] == "trained filters=16, filter_size=3: error_percent 6.25, training_seconds 2.5"

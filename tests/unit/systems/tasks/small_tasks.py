@@ -19,7 +19,7 @@ from flexibo.systems.tasks.reviews import ReviewTask, TextTraining  # noqa: E402
 from flexibo.systems.tasks.speech import SpeechTask, SpeechTraining  # noqa: E402
 
 RNG = np.random.default_rng
-SMALLEST = bert.Size(1, 16, 2, 32)
+SMALLEST = bert.EncoderSize(1, 16, 2, 32)
 BERT = {"dropout": 0.1, "batch_size": 4, "sequence_length": 16, "learning_rate": 5e-5, "weight_decay": 0.1}
 SPEECH = {"epochs": 6, "dropout": 0.1, "batch_size": 4, "sequence_length": 64, "learning_rate": 5e-5}
 
@@ -98,5 +98,5 @@ def speech_data(n_train: int = 12) -> Dataset[Recordings]:
 
 
 def speech_task(**settings: Any) -> SpeechTask:
-    settings = {"size": deepspeech.Size(2, 12, 1), "features": 8, "learning_rate_factor": 400.0} | settings
+    settings = {"size": deepspeech.DeepSpeechSize(2, 12, 1), "features": 8, "learning_rate_factor": 400.0} | settings
     return SpeechTask("deepspeech", speech_data(), SpeechTraining(**settings))

@@ -26,7 +26,7 @@ from tests.unit.systems.tasks.small_tasks import (  # noqa: E402
 from flexibo.errors import InvalidValueError  # noqa: E402
 from flexibo.systems.data.base import Dataset, Question, Questions  # noqa: E402
 from flexibo.systems.tasks.answers import AnswerTask, f1_share, normal_answer  # noqa: E402
-from flexibo.systems.tasks.base import Task  # noqa: E402
+from flexibo.systems.tasks.base import LearningTask  # noqa: E402
 from flexibo.systems.training import train  # noqa: E402
 
 
@@ -38,7 +38,7 @@ def one_thread() -> Iterator[None]:
 
 def test_bert_learns_answers() -> None:
     part = Questions(QUESTIONS * 4)
-    task: Task = AnswerTask("bert", Dataset("questions", part, part, "f"), replace(TEXT, epochs=8))
+    task: LearningTask = AnswerTask("bert", Dataset("questions", part, part, "f"), replace(TEXT, epochs=8))
     trained = train(task, BERT | {"sequence_length": 32}, seed=0)
     assert trained.losses[-1] < 0.8 * trained.losses[0]
     assert 0 <= trained.error_percent <= 100

@@ -19,7 +19,7 @@ from flexibo.errors import InvalidValueError, UnknownNameError  # noqa: E402
 from flexibo.systems.data.base import Dataset, Images  # noqa: E402
 from flexibo.systems.options import NETWORKS  # noqa: E402
 from flexibo.systems.tasks.answers import AnswerTask  # noqa: E402
-from flexibo.systems.tasks.base import Task, TrainingFailedError  # noqa: E402
+from flexibo.systems.tasks.base import LearningTask, TrainingFailedError  # noqa: E402
 from flexibo.systems.tasks.images import BUILDERS, ImageTask, ImageTraining  # noqa: E402
 from flexibo.systems.tasks.reviews import ReviewTask  # noqa: E402
 from flexibo.systems.tasks.speech import SpeechTask  # noqa: E402
@@ -56,7 +56,7 @@ def smallest(network: str) -> dict[str, Any]:
 )
 def test_every_image_network_learns(network: str, filters: int, epochs: int) -> None:
     assert network in BUILDERS
-    task: Task = image_task(network, learning_rate=0.003, epochs=epochs, batch=24)
+    task: LearningTask = image_task(network, learning_rate=0.003, epochs=epochs, batch=24)
     design = {name: filters if name.startswith("filters") else 3 for name in NETWORKS[network]}
     trained = train(task, design, seed=0)
     assert trained.losses[-1] < 0.9 * min(trained.losses[0], math.log(3))

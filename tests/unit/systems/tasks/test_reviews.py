@@ -27,7 +27,7 @@ from tests.unit.systems.tasks.small_tasks import (  # noqa: E402
 
 from flexibo.systems.data.base import Dataset, Reviews  # noqa: E402
 from flexibo.systems.networks import bert  # noqa: E402
-from flexibo.systems.tasks.base import Task  # noqa: E402
+from flexibo.systems.tasks.base import LearningTask  # noqa: E402
 from flexibo.systems.tasks.reviews import ReviewTask, TextTraining  # noqa: E402
 from flexibo.systems.training import train  # noqa: E402
 
@@ -39,7 +39,7 @@ def one_thread() -> Iterator[None]:
 
 
 def test_bert_learns_reviews() -> None:
-    task: Task = review_task(size=bert.Size(1, 64, 2, 128), learning_rate_factor=100, epochs=10)
+    task: LearningTask = review_task(size=bert.EncoderSize(1, 64, 2, 128), learning_rate_factor=100, epochs=10)
     trained = train(task, BERT, seed=0)
     assert trained.losses[-1] < 0.7 * trained.losses[0]
     assert trained.error_percent == 0

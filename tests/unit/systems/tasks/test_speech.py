@@ -25,7 +25,7 @@ from tests.unit.systems.tasks.small_tasks import (  # noqa: E402
 
 from flexibo.errors import InvalidValueError  # noqa: E402
 from flexibo.systems.networks import deepspeech  # noqa: E402
-from flexibo.systems.tasks.base import Task  # noqa: E402
+from flexibo.systems.tasks.base import LearningTask  # noqa: E402
 from flexibo.systems.tasks.speech import (  # noqa: E402
     MOST_FRAMES,
     SpeechTask,
@@ -45,7 +45,7 @@ def one_thread() -> Iterator[None]:
 
 
 def test_deepspeech_learns() -> None:
-    task: Task = speech_task()
+    task: LearningTask = speech_task()
     trained = train(task, SPEECH, seed=0)
     assert trained.losses[-1] < 0.7 * trained.losses[0]
     assert trained.epochs == len(trained.losses) == 6

@@ -11,7 +11,7 @@ from flexibo._internal.text import printable_line
 from flexibo.hardware import EnergyMeter
 from flexibo.hardware.knobs import Journal, Knob, settings
 from flexibo.hardware.reading import EnergyReading, measure
-from flexibo.systems.catalogue import Entry
+from flexibo.systems.catalogue import PaperSystem
 from flexibo.systems.platforms import Platform
 
 Design = Mapping[str, Any]
@@ -27,12 +27,12 @@ WARM_UP_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class NetworkRunner:
     """A system on a platform.
 
     Attributes:
-        entry: The system.
-        task: What its network learns, a `flexibo.systems.tasks.base.Task`.
+        system: The system.
+        task: What its network learns, a `flexibo.systems.tasks.base.LearningTask`.
         platform: Where it runs.
         store: Keeps trained models, a `flexibo.systems.model_store.ModelStore`; None keeps none.
         meter: Reads the energy.
@@ -44,7 +44,7 @@ class Bench:
         window_seconds: How long a recorded reading lasts, all its windows together.
     """
 
-    entry: Entry
+    system: PaperSystem
     task: Any
     platform: Platform
     store: Any
@@ -88,7 +88,7 @@ class Bench:
 
         if self.longest_seconds is not None:
             self._check_reading(design, self.longest_seconds)
-        what = f"to run {self.entry.name} with {dict(design)} on {self.platform.device}"
+        what = f"to run {self.system.name} with {dict(design)} on {self.platform.device}"
         return within_memory(lambda: self._read(design, repeats, window_seconds, most_repeats or repeats), what)
 
     def is_trained(self, network: Design) -> bool:
@@ -187,7 +187,7 @@ class Bench:
         return self.store.trained(self.task, network, **how, train=trained)
 
     def _of_network(self, design: Design) -> dict[str, Any]:
-        return {name: design[name] for name in self.entry.options}
+        return {name: design[name] for name in self.system.options}
 
 
 def _warm_up_seconds(repeats: int, window_seconds: float | None) -> float:
