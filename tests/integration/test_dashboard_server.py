@@ -19,7 +19,7 @@ from tests.dashboards import PATIENCE, Running, dashboard, wait_until
 from tests.postgres import server
 
 from flexibo import Study
-from flexibo.dashboard.guard import HEADERS
+from flexibo.dashboard.access import HEADERS
 from flexibo.transfer import study_copy
 
 WRITER = """

@@ -46,7 +46,7 @@ def dashboard(
     from flexibo.errors import missing_extra
 
     try:
-        from flexibo.dashboard.serving import bound_place, chosen_token, serve
+        from flexibo.dashboard.server import bound_place, chosen_token, serve
     except ModuleNotFoundError as error:
         if error.name and error.name.partition(".")[0] in ("starlette", "uvicorn", "h11", "anyio"):
             raise missing_extra("starlette and uvicorn", "dashboard") from None

@@ -51,16 +51,17 @@ def status(
 
 def _facts(copy: StudyCopy, now: float) -> dict[str, Any]:
     from flexibo.transfer import records
-    from flexibo.views import standing
+    from flexibo.views import status as views
+    from flexibo.views.spending import reserved_cost
 
     found = records(copy.study.history, copy.times)
     return {
-        **standing.overview(copy, found),
-        "reserved": standing.reserved(copy),
-        "settings": standing.settings(copy),
-        "in_flight": standing.in_flight(copy, found, now),
-        "failures": standing.failures(found),
-        "notes": standing.notes(copy),
+        **views.overview(copy, found),
+        "reserved": reserved_cost(copy.study.history),
+        "settings": views.settings(copy),
+        "in_flight": views.in_flight(copy, found, now),
+        "failures": views.failures(found),
+        "notes": views.notes(copy),
     }
 
 

@@ -32,7 +32,7 @@ def _row(url: str, name: str, events: int) -> dict[str, Any]:
     """The numbers of one study; one that cannot be read does not hide the others."""
     from flexibo.errors import FlexiBOError
     from flexibo.transfer import records, study_copy
-    from flexibo.views.standing import overview
+    from flexibo.views.status import overview
 
     try:
         copy = study_copy(url, name)

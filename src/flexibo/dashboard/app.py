@@ -17,16 +17,16 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from flexibo._internal.text import printable_line
-from flexibo.dashboard.facts import Facts
+from flexibo.dashboard.access import Access, Guard
+from flexibo.dashboard.background_views import SOON, Thinker
 from flexibo.dashboard.files import File, page, page_files
-from flexibo.dashboard.following import Follower
-from flexibo.dashboard.guard import Access, Guard
-from flexibo.dashboard.live import MOST_PAGES, LiveFeed
+from flexibo.dashboard.follower import Follower
+from flexibo.dashboard.live_feed import MOST_PAGES, LiveFeed
 from flexibo.dashboard.measured import measured_front
-from flexibo.dashboard.pictures import LIMIT, VIEWS, Picture, slice_picture
-from flexibo.dashboard.sending import Body
-from flexibo.dashboard.thinking import SOON, Thinker
-from flexibo.dashboard.watching import StorageWatch, Watch
+from flexibo.dashboard.responses import Body
+from flexibo.dashboard.study_details import Facts
+from flexibo.dashboard.view_requests import LIMIT, VIEWS, Picture, slice_picture
+from flexibo.dashboard.watcher import StorageWatch, Watch
 from flexibo.errors import FlexiBOError
 from flexibo.transfer import table_lines
 

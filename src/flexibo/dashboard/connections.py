@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from flexibo.dashboard.guard import HEADERS, refuse, with_headers
-from flexibo.dashboard.sending import json_bytes
+from flexibo.dashboard.access import HEADERS, refuse, with_headers
+from flexibo.dashboard.responses import json_bytes
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send

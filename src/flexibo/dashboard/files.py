@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from flexibo.dashboard.sending import Body
+from flexibo.dashboard.responses import Body
 from flexibo.web import SCRIPTS, STYLES, asset
 
 PAGE = "index.html"

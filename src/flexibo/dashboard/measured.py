@@ -7,9 +7,9 @@ import numpy as np
 from flexibo._internal.arrays import BoolArray
 from flexibo.pareto import non_dominated
 from flexibo.study import Study
+from flexibo.views._subsets import spread
 from flexibo.views.axes import axis_of
 from flexibo.views.front import LIMIT, FrontPoint, FrontView, known_losses
-from flexibo.views.thinning import spread
 
 
 def measured_front(study: Study, *, limit: int = LIMIT) -> FrontView:

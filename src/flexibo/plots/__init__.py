@@ -3,19 +3,19 @@
 Nothing is shown and nothing is saved: that is up to `save`, or to ``axes.figure.savefig("front.png")``.
 """
 
+from flexibo.plots._front import front
+from flexibo.plots._front import shade as _shade
+from flexibo.plots._front3d import front3d
+from flexibo.plots._importance import importance
+from flexibo.plots._pairs import pairs
+from flexibo.plots._parallel import parallel
+from flexibo.plots._slices import slices
+from flexibo.plots._trace import hypervolume, region
 from flexibo.plots.counts import evaluations
-from flexibo.plots.effects import importance
-from flexibo.plots.fronts import front
-from flexibo.plots.fronts import shade as _shade
 from flexibo.plots.gain import gains
 from flexibo.plots.html import to_html, write_html
-from flexibo.plots.lines import parallel
-from flexibo.plots.panels import pairs
 from flexibo.plots.saving import FORMATS, PICTURES, Picture, save
-from flexibo.plots.slicing import slices
-from flexibo.plots.solids import front3d
 from flexibo.plots.style import new_axes as _new_axes
-from flexibo.plots.volumes import hypervolume, region
 
 __all__ = [
     "FORMATS",

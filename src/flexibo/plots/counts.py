@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flexibo.plots import style
-from flexibo.plots.volumes import cost_axis
+from flexibo.plots._trace import cost_axis
 from flexibo.study import Study
 from flexibo.views import trace_view
 

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.plots._front import front
+from flexibo.plots._front3d import front3d
+from flexibo.plots._importance import importance
+from flexibo.plots._pairs import pairs
+from flexibo.plots._parallel import parallel
+from flexibo.plots._slices import most_important, slices
+from flexibo.plots._trace import hypervolume, region
 from flexibo.plots.counts import evaluations
-from flexibo.plots.effects import importance
-from flexibo.plots.fronts import front
 from flexibo.plots.gain import gains
 from flexibo.plots.html import write_html
-from flexibo.plots.lines import parallel
 from flexibo.plots.mark import metadata
-from flexibo.plots.panels import pairs
-from flexibo.plots.slicing import most_important, slices
-from flexibo.plots.solids import front3d
-from flexibo.plots.volumes import hypervolume, region
 from flexibo.study import Study
 from flexibo.views import slice_view
 

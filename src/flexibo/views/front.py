@@ -16,9 +16,9 @@ from flexibo.results.confidence import standings_of
 from flexibo.results.front import Feasibility, FrontRow, Standing, front_rows
 from flexibo.space import Value
 from flexibo.study import Study
+from flexibo.views._predictions import every_objective_measured, outlook
+from flexibo.views._subsets import spread
 from flexibo.views.axes import Axis, axis_of, plain_number
-from flexibo.views.outlook import every_objective_measured, outlook
-from flexibo.views.thinning import spread
 
 KINDS = ("front-measured", "front-half", "front-unsure", "front-violating", "measured", "half", "violating")
 """What a design of the view can be."""

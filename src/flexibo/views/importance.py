@@ -24,8 +24,8 @@ from flexibo.methods.sobol import codes_at
 from flexibo.space import Designs, Space
 from flexibo.study import Study
 from flexibo.surrogates import Surrogate
+from flexibo.views._predictions import outlook, settled
 from flexibo.views.axes import Axis, axis_of
-from flexibo.views.outlook import outlook, settled
 
 DRAWS = 256
 SEED = 6

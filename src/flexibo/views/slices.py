@@ -18,8 +18,8 @@ from flexibo.space import Categorical, Design, Designs, Option, Ordinal, Value
 from flexibo.space.encoding import code_of, decode, expected, value_of
 from flexibo.study import Study
 from flexibo.surrogates import interval
+from flexibo.views._predictions import Outlook, every_objective_measured, outlook, settled
 from flexibo.views.axes import Axis, axis_of, is_log
-from flexibo.views.outlook import Outlook, every_objective_measured, outlook, settled
 from flexibo.views.parallel import category_names
 
 MOST_POINTS = 200

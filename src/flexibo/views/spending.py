@@ -84,7 +84,7 @@ def spending_view(study: Study) -> SpendingView:
     found = [r for r in records(history, [None] * len(history.events)) if r.number is not None]
     mix = _recent_mix(history, found)
     objectives = tuple(_spending(history, found, name, None if mix is None else mix[name]) for name in history.names)
-    return SpendingView(COST_LABEL, history.budget, history.spent, reserved(history), objectives)
+    return SpendingView(COST_LABEL, history.budget, history.spent, reserved_cost(history), objectives)
 
 
 def _spending(history: History, found: Sequence[Record], name: str, mix: float | None) -> ObjectiveSpending:
@@ -119,7 +119,7 @@ def _recent_mix(history: History, found: Sequence[Record]) -> dict[str, float] |
     return {name: costs[name] / total for name in history.names} if total > 0 else None
 
 
-def reserved(history: History) -> float:
+def reserved_cost(history: History) -> float:
     """What the evaluations being measured are expected to cost: as when they were asked.
 
     Where nothing was known then, the mean of what has been paid by now is expected.

@@ -11,8 +11,8 @@ import numpy as np
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.results.summary import TraceRow
 from flexibo.study import Study
+from flexibo.views._subsets import spread
 from flexibo.views.axes import COST_LABEL, plain_number
-from flexibo.views.thinning import spread
 
 LIMIT = 2000
 

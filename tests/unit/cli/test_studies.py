@@ -43,7 +43,7 @@ from flexibo.systems import catalogue
 from flexibo.systems.base import System
 from flexibo.systems.platforms import LinuxCpu
 from flexibo.transfer import records, study_copy
-from flexibo.views.standing import in_flight
+from flexibo.views.status import in_flight
 
 ASSETS = Path(__file__).parents[2] / "assets"
 HOSTILE = "red\x1b[31m"

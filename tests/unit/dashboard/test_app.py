@@ -16,12 +16,12 @@ from starlette.applications import Starlette
 from tests.unit.dashboard.asgi_client import Client
 
 from flexibo import Objective, Study
+from flexibo.dashboard.access import LOOPBACK_NAMES, Access
 from flexibo.dashboard.app import Dashboard, dashboard_app
 from flexibo.dashboard.files import OWN, page, page_files
-from flexibo.dashboard.following import Follower
-from flexibo.dashboard.guard import LOOPBACK_NAMES, Access
-from flexibo.dashboard.sending import Body, json_bytes
-from flexibo.dashboard.watching import Watch
+from flexibo.dashboard.follower import Follower
+from flexibo.dashboard.responses import Body, json_bytes
+from flexibo.dashboard.watcher import Watch
 
 HARM = "<img src=x onerror=alert(1)>"
 FORMULA = "=HYPERLINK(1)"
@@ -198,7 +198,7 @@ def test_what_is_measured_is_shown_before_anything_is_thought_out(
 ) -> None:
     study = make_study(storage=url, budget=120)
     study.run(functions)
-    monkeypatch.setattr("flexibo.dashboard.thinking.Lane.want", lambda self, picture: None)  # thinks for ever
+    monkeypatch.setattr("flexibo.dashboard.background_views.Lane.want", lambda self, picture: None)  # thinks for ever
     base = f"/api/studies/{facts_of(client)['id']}"
     response = client.get(f"{base}/front")
     assert response.headers["x-flexibo-version"] == "measured"

@@ -9,8 +9,8 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
-from flexibo.dashboard.sending import json_bytes
-from flexibo.dashboard.watching import Watch
+from flexibo.dashboard.responses import json_bytes
+from flexibo.dashboard.watcher import Watch
 
 PULSE = 5.0
 """Seconds after which a page is told that nothing has changed."""

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from flexibo import Study
 from flexibo.cli.dashboard import dashboard
 from flexibo.dashboard.connections import MOST, Complaints, most_connections
-from flexibo.dashboard.serving import SHORTEST_TOKEN, bound_place, chosen_token
+from flexibo.dashboard.server import SHORTEST_TOKEN, bound_place, chosen_token
 from flexibo.errors import FlexiBOError, InvalidValueError, MissingExtraError
 
 
@@ -109,7 +109,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., tuple[
         place.listening.close()
         ready()
 
-    monkeypatch.setattr("flexibo.dashboard.serving.serve", serve)
+    monkeypatch.setattr("flexibo.dashboard.server.serve", serve)
     monkeypatch.setattr("os.nice", lambda by: 0)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FLEXIBO_STORAGE", raising=False)

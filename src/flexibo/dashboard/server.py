@@ -15,10 +15,10 @@ from types import FrameType
 
 import uvicorn
 
+from flexibo.dashboard.access import LOOPBACK_NAMES, Access
 from flexibo.dashboard.app import Dashboard, dashboard_app
 from flexibo.dashboard.connections import BACKLOG, Complaints, Protocol, most_connections
-from flexibo.dashboard.guard import LOOPBACK_NAMES, Access
-from flexibo.dashboard.live import MOST_PAGES
+from flexibo.dashboard.live_feed import MOST_PAGES
 from flexibo.errors import InvalidValueError
 
 SHORTEST_TOKEN = 16

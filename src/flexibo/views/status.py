@@ -10,7 +10,6 @@ from flexibo.history.events import Noted
 from flexibo.storage.presence import is_dead
 from flexibo.transfer import STATES, Record, StudyCopy
 from flexibo.transfer.table import iso_time
-from flexibo.views import spending
 
 
 def overview(copy: StudyCopy, found: Sequence[Record]) -> dict[str, Any]:
@@ -68,11 +67,6 @@ def settings(copy: StudyCopy) -> dict[str, Any]:
         "origin": dict(copy.study.history.origin),
         "not_stored": list(copy.missing),
     }
-
-
-def reserved(copy: StudyCopy) -> float:
-    """What the evaluations in flight are expected to cost."""
-    return spending.reserved(copy.study.history)
 
 
 def in_flight(copy: StudyCopy, found: Sequence[Record], now: float) -> list[dict[str, Any]]:

@@ -12,8 +12,8 @@ import pytest
 from tests.unit.dashboard.asgi_client import Answer, Client
 
 from flexibo import Study
+from flexibo.dashboard.access import HEADERS, LONGEST_TARGET, LOOPBACK_NAMES, Access
 from flexibo.dashboard.app import Dashboard, dashboard_app
-from flexibo.dashboard.guard import HEADERS, LONGEST_TARGET, LOOPBACK_NAMES, Access
 
 TOKEN = "correct-horse-battery-staple"
 LOCAL = Access(None, LOOPBACK_NAMES)
@@ -185,7 +185,7 @@ def test_a_failure_of_the_server_says_nothing_and_has_the_headers(
         raise RuntimeError("a secret")
 
     client = client_of()
-    monkeypatch.setattr("flexibo.dashboard.watching.Watch.summary", failing)
+    monkeypatch.setattr("flexibo.dashboard.watcher.Watch.summary", failing)
     response = client.get("/api/studies", fails=RuntimeError)
     assert response.status_code == 500
     assert "secret" not in response.text

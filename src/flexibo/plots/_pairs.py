@@ -8,7 +8,7 @@ import numpy as np
 
 from flexibo._internal.arrays import AnyArray
 from flexibo.plots import style
-from flexibo.plots.fronts import draw_bounds, draw_points
+from flexibo.plots._front import draw_bounds, draw_points
 from flexibo.study import Study
 from flexibo.views import front_view
 

@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from flexibo.dashboard.following import Follower
-from flexibo.dashboard.growing import GrowingCopy
+from flexibo.dashboard.follower import Follower
+from flexibo.dashboard.growing_copy import GrowingCopy
 from flexibo.transfer import StudyCopy
-from flexibo.views import standing
+from flexibo.views import status
+from flexibo.views.spending import reserved_cost
 
 SHOWN = 100
 """So many failures and notes are sent, the last ones; the table of evaluations has all failures."""
@@ -42,19 +43,19 @@ class Facts:
             copy = follower.copy.copy(follower.workers)
             if self._of_version[0] != follower.version:
                 self._of_version = follower.version, _of_version(follower.copy, copy)
-            queue = standing.in_flight(copy, follower.copy.pending(), said["now"])
-            reserved = standing.reserved(copy)
+            queue = status.in_flight(copy, follower.copy.pending(), said["now"])
+            reserved = reserved_cost(copy.study.history)
         return said | self._of_version[1] | {"queue": queue, "reserved": reserved}
 
 
 def _of_version(growing: GrowingCopy, copy: StudyCopy) -> dict[str, Any]:
     """What changes with events only."""
-    failures, notes = growing.failures, standing.notes(copy)
+    failures, notes = growing.failures, status.notes(copy)
     return {
-        "overview": standing.overview(copy, growing.records),
-        "settings": standing.settings(copy),
+        "overview": status.overview(copy, growing.records),
+        "settings": status.settings(copy),
         "options": _options(copy),
-        "failures": [_shortened(row, "reason") for row in standing.failures(failures[-SHOWN:])],
+        "failures": [_shortened(row, "reason") for row in status.failures(failures[-SHOWN:])],
         "failures_in_all": len(failures),
         "notes": [_shortened(note, "text") for note in reversed(notes[-SHOWN:])],
         "notes_in_all": len(notes),

@@ -18,7 +18,7 @@ from flexibo.space.designs import decoded
 from flexibo.study import Study
 from flexibo.surrogates import GaussianProcess, Surrogate
 from flexibo.surrogates.table import SurrogateChoice
-from flexibo.views.thinning import Thinned
+from flexibo.views._subsets import Thinned
 
 MOST = 600
 """From so many evaluations of an objective its model learns at most, where it is made for a picture."""

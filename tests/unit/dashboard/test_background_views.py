@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from flexibo import Study
-from flexibo.dashboard.following import Follower
-from flexibo.dashboard.pictures import VIEWS, Picture, slice_picture
-from flexibo.dashboard.thinking import MOST_SLICES, Answer, Thinker
+from flexibo.dashboard.background_views import MOST_SLICES, Answer, Thinker
+from flexibo.dashboard.follower import Follower
+from flexibo.dashboard.view_requests import VIEWS, Picture, slice_picture
 from flexibo.errors import FlexiBOError, InvalidValueError
 
 PATIENCE = 60.0

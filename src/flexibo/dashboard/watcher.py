@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flexibo._internal.text import printable_line
-from flexibo.dashboard.following import PATIENCE, Follower
+from flexibo.dashboard.follower import PATIENCE, Follower
 from flexibo.errors import FlexiBOError
 from flexibo.storage import shown_url, stored_studies
 from flexibo.storage.sql import StoredStudy

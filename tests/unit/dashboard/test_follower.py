@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from flexibo import Study
-from flexibo.dashboard.facts import LONGEST, SHOWN, Facts
-from flexibo.dashboard.following import DAMAGE_REST, Follower
-from flexibo.dashboard.growing import GrowingCopy
-from flexibo.dashboard.watching import StorageWatch, Watch
+from flexibo.dashboard.follower import DAMAGE_REST, Follower
+from flexibo.dashboard.growing_copy import GrowingCopy
+from flexibo.dashboard.study_details import LONGEST, SHOWN, Facts
+from flexibo.dashboard.watcher import StorageWatch, Watch
 from flexibo.storage import open_storage
 from flexibo.transfer import records, study_copy
-from flexibo.views import spending_view, standing
+from flexibo.views import spending_view
 
 Functions = dict[str, Callable[..., object]]
 
@@ -140,7 +140,7 @@ def test_what_runs_is_expected_to_cost_the_same_wherever_it_is_said(make_study: 
         follower.look(1, nothing)
         copy = study_copy(url)
     said = Facts(follower, "here").to_dict()["reserved"]
-    assert said == spending_view(copy.study).reserved == standing.reserved(copy)
+    assert said == spending_view(copy.study).reserved
     assert said == pytest.approx(sum(evaluation.cost for evaluation in waiting))
 
 
@@ -211,7 +211,7 @@ def test_a_locked_storage_is_a_sentence_until_it_is_free(
 ) -> None:
     url = f"sqlite:///{tmp_path}/study.db"
     make_study(storage=url)
-    monkeypatch.setattr("flexibo.dashboard.watching.PATIENCE", 0.0)
+    monkeypatch.setattr("flexibo.dashboard.watcher.PATIENCE", 0.0)
     watch = StorageWatch(url, "key", nothing)
     greedy = sqlite3.connect(tmp_path / "study.db", isolation_level=None)
     greedy.execute("PRAGMA locking_mode=EXCLUSIVE")
@@ -283,7 +283,7 @@ def test_facts_are_limited_and_count_what_they_leave_out(make_study: Callable[..
 def test_only_the_last_failures_are_sent(
     make_study: Callable[..., Study], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flexibo.dashboard.facts.SHOWN", 2)
+    monkeypatch.setattr("flexibo.dashboard.study_details.SHOWN", 2)
     study = make_study(storage=url)
     for i in range(4):
         study.fail(study.ask(), f"failure {i}", cost=1.0)

@@ -11,7 +11,7 @@ import numpy as np
 from flexibo._internal.arrays import AnyArray, FloatArray
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.plots import style
-from flexibo.plots.effects import ranked
+from flexibo.plots._importance import ranked
 from flexibo.plots.style import INK, REGION
 from flexibo.study import Study
 from flexibo.views import SliceView, importance_view, slice_view

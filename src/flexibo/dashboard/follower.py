@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import Any
 
 from flexibo._internal.text import printable_line
-from flexibo.dashboard.growing import GrowingCopy
+from flexibo.dashboard.growing_copy import GrowingCopy
 from flexibo.dashboard.states import Beats, state_of
 from flexibo.errors import FlexiBOError
 from flexibo.storage import Sign, StorageError

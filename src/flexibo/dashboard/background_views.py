@@ -15,10 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from flexibo._internal.text import printable_line
-from flexibo.dashboard.following import Follower
-from flexibo.dashboard.growing import GrowingCopy
-from flexibo.dashboard.pictures import QUICK, SLICE, Picture
-from flexibo.dashboard.sending import Body
+from flexibo.dashboard.follower import Follower
+from flexibo.dashboard.growing_copy import GrowingCopy
+from flexibo.dashboard.responses import Body
+from flexibo.dashboard.view_requests import QUICK, SLICE, Picture
 from flexibo.errors import FlexiBOError
 from flexibo.study import Study
 
