@@ -22,13 +22,13 @@ from flexibo.dashboard.background_views import SOON, Thinker
 from flexibo.dashboard.files import File, page, page_files
 from flexibo.dashboard.follower import Follower
 from flexibo.dashboard.live_feed import MOST_PAGES, LiveFeed
-from flexibo.dashboard.measured import measured_front
 from flexibo.dashboard.responses import Body
 from flexibo.dashboard.study_details import Facts
 from flexibo.dashboard.view_requests import LIMIT, VIEWS, Picture, slice_picture
 from flexibo.dashboard.watcher import StorageWatch, Watch
 from flexibo.errors import FlexiBOError
 from flexibo.transfer import table_lines
+from flexibo.views.front import measured_front_view
 
 JSON = "application/json"
 EVENTS = "text/event-stream"
@@ -193,7 +193,7 @@ def _quick_front(follower: Follower) -> Body | None:
     with follower.lock:
         if follower.copy is None:
             return None
-        return Body.of(measured_front(follower.copy.study, limit=LIMIT).to_dict())
+        return Body.of(measured_front_view(follower.copy.study, limit=LIMIT).to_dict())
 
 
 def _sent(request: Request, body: Body, headers: dict[str, str] | None = None, media_type: str = JSON) -> Response:

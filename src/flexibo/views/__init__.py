@@ -1,4 +1,4 @@
-"""What pictures of a study show, as values: the same for every drawing.
+"""The data behind the pictures of a study: `flexibo.plots` and `flexibo.web` draw the same views.
 
 Each function takes a study and returns a frozen value; its `to_dict()` is ready for strict JSON.
 """

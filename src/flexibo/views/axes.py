@@ -1,21 +1,23 @@
-"""Axes: what a picture writes beside its scales, and when a scale is logarithmic."""
+"""Axes: the label and the scale of an objective or an option in a picture."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from flexibo._internal.numbers import MOST_DIGITS, format_number
 from flexibo.objectives import Objective
-from flexibo.space import Categorical, Integer, Option, Ordinal, Real
+from flexibo.space import Categorical, Integer, Option, Ordinal, Real, Value
 from flexibo.space.options import is_number
+from flexibo.views._json import json_fields
 
 WIDE = 15.0
 """Positive values that span more than this factor are drawn on a logarithmic scale."""
 COST_UNIT = "s"
-"""Costs are seconds unless users say otherwise, and nothing stored says so."""
+"""Costs are shown in seconds: studies do not store a unit of costs."""
+COST_LABEL = f"cost [{COST_UNIT}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +26,12 @@ class Axis:
 
     Attributes:
         name: The objective.
-        unit: Its unit; empty where it has none.
+        unit: Its unit; empty if it has none.
         direction: "min" or "max".
         optimise: Whether it is optimised, or only a constraint.
         bound: The bound of a constraint; None without one.
         bound_side: "at most" or "at least"; None without a bound.
-        log: Whether its values ask for a logarithmic scale.
+        log: Whether the scale is logarithmic.
     """
 
     name: str
@@ -48,28 +50,17 @@ class Axis:
     @property
     def bound_words(self) -> str:
         """The bound in words, as in "at most 600 B"; empty without one."""
-        return (
-            ""
-            if self.bound is None
-            else " ".join(filter(None, (self.bound_side, format_number(self.bound, MOST_DIGITS), self.unit)))
-        )
+        if self.bound is None:
+            return ""
+        return " ".join(filter(None, (self.bound_side, format_number(self.bound, MOST_DIGITS), self.unit)))
 
     def to_dict(self) -> dict[str, Any]:
         """The axis, ready for JSON."""
-        return {
-            "name": self.name,
-            "unit": self.unit,
-            "label": self.label,
-            "direction": self.direction,
-            "optimise": self.optimise,
-            "bound": self.bound,
-            "bound_side": self.bound_side,
-            "log": self.log,
-        }
+        return {**json_fields(self), "label": self.label}
 
 
 def axis_of(objective: Objective, values: Iterable[float | None]) -> Axis:
-    """The axis of an objective on which these values are drawn.
+    """The axis of an objective, with a scale that suits these values.
 
     >>> axis_of(Objective("energy", unit="J"), [1.0, 100.0]).log
     True
@@ -88,7 +79,7 @@ def axis_of(objective: Objective, values: Iterable[float | None]) -> Axis:
 
 
 def is_wide(values: Iterable[float | None]) -> bool:
-    """Whether values are all positive and span so much that a straight scale would crowd most of them.
+    """Whether the values are all positive and span more than the factor `WIDE`.
 
     >>> is_wide([1.0, 16.0]), is_wide([1.0, 15.0]), is_wide([0.0, 16.0]), is_wide([])
     (True, False, False, False)
@@ -106,25 +97,23 @@ def labelled(name: str, unit: str) -> str:
     return f"{name} [{unit}]" if unit else name
 
 
-COST_LABEL = labelled("cost", COST_UNIT)
+def category_names(option: Option) -> Mapping[Value, str] | None:
+    """The text for each value of an option of texts or flags; None for an option of numbers.
 
-
-def levels_of(option: Option) -> tuple[Any, ...] | None:
-    """The values of an option that is drawn as categories: texts and flags; None where it is drawn as numbers."""
-    if isinstance(option, Categorical):
-        return tuple(option.values)
-    if isinstance(option, Ordinal) and not all(is_number(value) for value in option.values):
-        return tuple(option.values)
-    return None
+    Different values have different texts.
+    """
+    if not isinstance(option, Categorical | Ordinal):
+        return None
+    if isinstance(option, Ordinal) and all(is_number(value) for value in option.values):
+        return None
+    texts = [str(level) for level in option.values]
+    if len(set(texts)) < len(texts):  # such as 1 and "1"
+        texts = [repr(level) for level in option.values]
+    return dict(zip(option.values, texts, strict=True))
 
 
 def is_log(option: Option) -> bool:
-    """Whether an option of numbers is drawn on a logarithmic scale: its own, or that its values ask for."""
+    """Whether an option is drawn on a logarithmic scale: it has one itself, or its values are wide."""
     if isinstance(option, Integer | Real):
         return option.log
-    return levels_of(option) is None and is_wide(float(value) for value in option.values)
-
-
-def plain_number(value: float | None) -> float | None:
-    """The value as a plain float, or None where it is not a finite number: strict JSON knows no others."""
-    return float(value) if value is not None and math.isfinite(value) else None
+    return category_names(option) is None and is_wide(float(value) for value in option.values)

@@ -1,4 +1,4 @@
-"""Why each evaluation was asked, as a view: its gain, its cost, the runner-up, and what became of it."""
+"""Why each evaluation was asked, as a view: its gain, its cost, the runner-up, and its outcome."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from flexibo.history.events import Evaluation, RunnerUp
 from flexibo.space import Value
 from flexibo.study import Study
 from flexibo.transfer.records import Record, records
-from flexibo.views.axes import COST_LABEL, plain_number
+from flexibo.views._json import finite_or_none, json_fields
+from flexibo.views.axes import COST_LABEL
 
 LAST = 50
 
@@ -20,18 +21,18 @@ class Choice:
     """One evaluation and why it was asked.
 
     Attributes:
-        number: The how-manieth question it was, from 0.
-        objective: What was to be measured.
+        number: Its index among the questions, from 0.
+        objective: The objective to measure.
         design: Its option values.
-        gain: The expected gain; None where nothing was scored.
-        gain_share: The gain as a share of the Pareto region; None for methods that are not about it.
-        cost: What it was expected to cost.
-        why: One line for people.
+        gain: The expected gain; None if the method did not score it.
+        gain_share: The gain as a share of the volume of the Pareto region; None for methods without a region.
+        cost: The expected cost.
+        why: The explanation, one line.
         state: "pending", "measured", "failed", "impossible" or "released".
-        value: What was measured; None while there is no value.
-        paid: What it did cost; None while there is no answer.
-        reason: Why it failed or was given back; empty otherwise.
-        runner_up: What would have been asked in its place; None where nothing else scored.
+        value: The measured value; None without one.
+        paid: The actual cost; None before the answer.
+        reason: Why it failed or was released; empty otherwise.
+        runner_up: The second-best evaluation; None if no other was scored.
     """
 
     number: int
@@ -50,34 +51,27 @@ class Choice:
     def to_dict(self) -> dict[str, Any]:
         """The evaluation, ready for JSON."""
         second = self.runner_up
-        content = {name: getattr(self, name) for name in self.__slots__}
-        return content | {
-            "design": dict(self.design),
-            "runner_up": None
-            if second is None
-            else {
+        runner_up = None
+        if second is not None:
+            runner_up = {
                 "objective": second.objective,
                 "design": dict(second.design),
-                "gain": plain_number(second.gain),
-                "cost": plain_number(second.cost),
-            },
-        }
+                "gain": finite_or_none(second.gain),
+                "cost": finite_or_none(second.cost),
+            }
+        return {**json_fields(self), "runner_up": runner_up}
 
 
 @dataclass(frozen=True, slots=True)
 class ChoicesView:
-    """The last evaluations that were asked, newest first."""
+    """The last questions, newest first."""
 
     cost_label: str
     choices: tuple[Choice, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """The view, ready for JSON."""
-        return {
-            "kind": "choices",
-            "cost_label": self.cost_label,
-            "choices": [choice.to_dict() for choice in self.choices],
-        }
+        return {"kind": "choices", **json_fields(self)}
 
 
 def choices_view(study: Study, *, last: int = LAST) -> ChoicesView:
@@ -85,7 +79,7 @@ def choices_view(study: Study, *, last: int = LAST) -> ChoicesView:
 
     Args:
         study: The study.
-        last: So many of them.
+        last: The number of evaluations.
     """
     study.refresh()
     history = study.history
@@ -95,8 +89,8 @@ def choices_view(study: Study, *, last: int = LAST) -> ChoicesView:
 
 
 def _choice(asked: Evaluation, record: Record) -> Choice:
-    gain = plain_number(asked.gain)
-    share = None if gain is None or not asked.volume else plain_number(gain / asked.volume)
+    gain = finite_or_none(asked.gain)
+    share = None if gain is None or not asked.volume else finite_or_none(gain / asked.volume)
     return Choice(
         number=asked.number,
         objective=asked.objective,
@@ -106,7 +100,7 @@ def _choice(asked: Evaluation, record: Record) -> Choice:
         cost=asked.cost,
         why=asked.why,
         state=record.state,
-        value=plain_number(record.values.get(asked.objective)),
+        value=finite_or_none(record.values.get(asked.objective)),
         paid=record.cost,
         reason=record.reason,
         runner_up=asked.runner_up,

@@ -1,4 +1,4 @@
-"""The front as a view: every design with a measurement, what is known of it, and the Pareto region."""
+"""The front as a view: every design with a measurement, its values and predictions, and the Pareto region."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
 from flexibo.belief.reported import reported, touched_designs
 from flexibo.history import History
 from flexibo.optimizer.predictor import Predictor
+from flexibo.pareto import non_dominated
 from flexibo.results.confidence import standings_of
 from flexibo.results.front import Feasibility, FrontRow, Standing, front_rows
 from flexibo.space import Value
 from flexibo.study import Study
-from flexibo.views._predictions import every_objective_measured, outlook
-from flexibo.views._subsets import spread
-from flexibo.views.axes import Axis, axis_of, plain_number
+from flexibo.views._json import finite_or_none, json_fields
+from flexibo.views._models import every_objective_measured, view_models
+from flexibo.views._subsets import evenly_spaced
+from flexibo.views.axes import Axis, axis_of
 
 KINDS = ("front-measured", "front-half", "front-unsure", "front-violating", "measured", "half", "violating")
-"""What a design of the view can be."""
+"""The kinds of designs in the view."""
 LIMIT = 2000
-TABLE = 1 << 20
-"""Designs times designs of the front in one table of distances."""
+MOST_DISTANCES = 1 << 20
+"""The size of a table of distances between designs and the front; more are computed in parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +35,16 @@ class FrontPoint:
 
     Attributes:
         kind: One of `KINDS`. On the front: "front-measured" in every objective, "front-half" with predicted values,
-            "front-unsure" or "front-violating" under constraints. Behind it: "measured", "half" or "violating".
+            "front-unsure" or "front-violating" under constraints. Dominated: "measured", "half" or "violating".
         design: Its option values.
-        values: Its objectives, measured or predicted; None while an objective cannot be predicted.
-        deviations: The standard deviation of each value; 0 where it is known exactly, or not at all.
+        values: Its objectives, measured or predicted; None until the objective can be predicted.
+        deviations: The standard deviation of each value; 0 if it is known exactly or not known.
         measured: Whether each value was measured.
-        probability: The probability that it keeps every constraint.
-        feasibility: The same in a word.
-        confirm_cost: What it is expected to cost to measure what is missing; None where that cannot be measured, or
-            nothing is known of costs.
-        standing: How surely it is on the front, see `flexibo.results.confidence`; None while that cannot be said.
+        probability: The probability that it satisfies every constraint.
+        feasibility: The same as a category.
+        confirm_cost: The expected cost of measuring its missing values; None if they cannot be measured or no cost is
+            known yet.
+        standing: How certain its place on the front is, see `flexibo.results.confidence`; None if that is unknown.
     """
 
     kind: str
@@ -57,22 +59,12 @@ class FrontPoint:
 
     def to_dict(self) -> dict[str, Any]:
         """The design, ready for JSON."""
-        return {
-            "kind": self.kind,
-            "design": dict(self.design),
-            "values": dict(self.values),
-            "deviations": dict(self.deviations),
-            "measured": dict(self.measured),
-            "probability": self.probability,
-            "feasibility": self.feasibility,
-            "confirm_cost": self.confirm_cost,
-            "standing": self.standing,
-        }
+        return json_fields(self)
 
 
 @dataclass(frozen=True, slots=True)
 class RegionView:
-    """The Pareto region: corners of both fronts and the reference, in the users' values, by optimised axis."""
+    """The Pareto region: corners of both fronts and the reference, as values of the optimised objectives."""
 
     optimistic: tuple[tuple[float, ...], ...]
     pessimistic: tuple[tuple[float, ...], ...]
@@ -80,11 +72,7 @@ class RegionView:
 
     def to_dict(self) -> dict[str, Any]:
         """The region, ready for JSON."""
-        return {
-            "optimistic": [list(row) for row in self.optimistic],
-            "pessimistic": [list(row) for row in self.pessimistic],
-            "reference": list(self.reference),
-        }
+        return json_fields(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +82,9 @@ class FrontView:
     Attributes:
         axes: The objectives, in the study's order.
         points: The designs.
-        region: The Pareto region; None until every objective was measured.
-        left_out: How many designs are not listed, because there are too many.
-        approximate: Whether predictions come from some of the evaluations only.
+        region: The Pareto region; None until every objective has a value.
+        left_out: The number of designs beyond the limit, which are not listed.
+        approximate: Whether the models are fitted to a subset of the evaluations.
     """
 
     axes: tuple[Axis, ...]
@@ -107,64 +95,90 @@ class FrontView:
 
     def to_dict(self) -> dict[str, Any]:
         """The view, ready for JSON."""
-        return {
-            "kind": "front",
-            "axes": [axis.to_dict() for axis in self.axes],
-            "points": [point.to_dict() for point in self.points],
-            "region": None if self.region is None else self.region.to_dict(),
-            "left_out": self.left_out,
-            "approximate": self.approximate,
-        }
+        return {"kind": "front", **json_fields(self)}
 
 
 def front_view(study: Study, *, limit: int = LIMIT) -> FrontView:
-    """The front of a study, the designs behind it, and the Pareto region.
+    """The front of a study, its dominated designs, and the Pareto region.
 
     Args:
-        study: The study; nothing need be measured yet.
-        limit: List at most so many designs: those of the front, and then those nearest to it.
+        study: The study; it need not have measurements yet.
+        limit: The maximum number of designs: those of the front, then those nearest to it.
     """
     study.refresh()
     history = study.history
     if not every_objective_measured(history):
-        return _beginning(history, limit)
-    seen = outlook(study)
-    estimates = seen.predictor.estimates(history)
+        return _incomplete_view(history, limit)
+    models = view_models(study)
+    estimates = models.predictor.estimates(history)
     best, touched = reported(history, estimates, complete=False), touched_designs(estimates, complete=False)
     rest = np.setdiff1d(touched, best)
     listed = _listed(estimates.mu[:, list(history.optimised)], best, rest, limit)
-    found = standings_of(seen.predictor, history, estimates)
-    rows = front_rows(history, estimates, listed, found, seen.predictor.costs)
+    standings = standings_of(models.predictor, history, estimates)
+    rows = front_rows(history, estimates, listed, standings, models.predictor.costs)
     is_front = np.isin(listed, best)
     points = tuple(_point(row, on_front=bool(shown)) for row, shown in zip(rows, is_front, strict=True))
     return FrontView(
         axes=_axes(history, points),
         points=points,
-        region=_region(history, seen.predictor, limit),
+        region=_region(history, models.predictor, limit),
         left_out=len(touched) - len(points),
-        approximate=seen.approximate,
+        approximate=models.approximate,
     )
 
 
-def _beginning(history: History, limit: int) -> FrontView:
-    """The view while an objective has no value: what was measured so far, the last designs first."""
-    designs = history.designs
-    losses = known_losses(history)
-    touched = np.flatnonzero(np.isfinite(losses).any(axis=1))[::-1]
+def measured_front_view(study: Study, *, limit: int = LIMIT) -> FrontView:
+    """The designs that were measured in every objective, those of their front first; needs no model.
+
+    Args:
+        study: The study.
+        limit: The maximum number of designs.
+    """
+    history = study.history
+    losses = _latest_losses(history)
+    complete = np.flatnonzero(np.isfinite(losses).all(axis=1))
+    losses = losses[complete]
+    legal: BoolArray = np.asarray((losses <= history.limits).all(axis=1))
+    on_front = np.zeros(len(complete), dtype=bool)
+    on_front[legal] = non_dominated(losses[legal][:, list(history.optimised)])
+    best, rest = np.flatnonzero(on_front), np.flatnonzero(~on_front)
+    best = best[evenly_spaced(len(best), limit)]
+    rest = rest[evenly_spaced(len(rest), limit - len(best))]
     points = []
-    for i in touched[:limit].tolist():
-        known = dict(zip(history.names, np.isfinite(losses[i]).tolist(), strict=True))
-        values = {
-            o.name: o.value(float(losses[i, j])) if known[o.name] else None for j, o in enumerate(history.objectives)
-        }
-        points.append(
-            FrontPoint("half", designs[i], values, dict.fromkeys(history.names, 0.0), known, 1.0, "feasible", None)
-        )
+    for i in [*best.tolist(), *rest.tolist()]:
+        kind = "front-measured" if on_front[i] else "measured" if legal[i] else "violating"
+        points.append(_measured_point(history, int(complete[i]), losses[i], kind, confirm_cost=0.0))
+    return FrontView(_axes(history, points), tuple(points), None, len(complete) - len(points), approximate=False)
+
+
+def _incomplete_view(history: History, limit: int) -> FrontView:
+    """The view until every objective has a value: the measured designs, the latest first."""
+    losses = _latest_losses(history)
+    touched = np.flatnonzero(np.isfinite(losses).any(axis=1))[::-1]
+    points = [_measured_point(history, i, losses[i], "half", confirm_cost=None) for i in touched[:limit].tolist()]
     return FrontView(_axes(history, points), tuple(points), None, len(touched) - len(points), approximate=False)
 
 
-def known_losses(history: History) -> FloatArray:
-    """The latest losses (m, n) of the designs that were asked about or brought in; NaN where there is none."""
+def _measured_point(
+    history: History, i: int, losses: FloatArray, kind: str, *, confirm_cost: float | None
+) -> FrontPoint:
+    """Design i of a history with its measured losses (n,); NaN where it has none."""
+    known = dict(zip(history.names, np.isfinite(losses).tolist(), strict=True))
+    violates = kind == "violating"
+    return FrontPoint(
+        kind=kind,
+        design=history.designs[i],
+        values={o.name: o.value(float(losses[j])) if known[o.name] else None for j, o in enumerate(history.objectives)},
+        deviations=dict.fromkeys(history.names, 0.0),
+        measured=known,
+        probability=0.0 if violates else 1.0,
+        feasibility="violating" if violates else "feasible",
+        confirm_cost=confirm_cost,
+    )
+
+
+def _latest_losses(history: History) -> FloatArray:
+    """The latest losses (m, n) of all designs that were asked or added; NaN where there is none."""
     designs = history.designs
     losses = np.full((len(designs), len(history.objectives)), np.nan)
     for j, objective in enumerate(history.objectives):
@@ -174,16 +188,16 @@ def known_losses(history: History) -> FloatArray:
 
 
 def _listed(losses: FloatArray, best: IntArray, rest: IntArray, limit: int) -> IntArray:
-    """The designs to list: the front (an even choice of it, if need be), then those nearest to it.
+    """The indices of the designs to list: the front (evenly thinned if it is too long), then those nearest to it.
 
     Args:
-        losses: What is thought of all designs (m, k).
-        best: The places of those of the front (f,).
-        rest: The places of the others (r,).
-        limit: List at most so many.
+        losses: The predicted losses of all designs (m, k).
+        best: The indices of the front (f,).
+        rest: The indices of the others (r,).
+        limit: The maximum number of designs.
     """
     if len(best) >= limit:
-        return best[spread(len(best), limit)]
+        return best[evenly_spaced(len(best), limit)]
     if len(best) + len(rest) > limit:
         near = np.argsort(_distances(losses[rest], losses[best]), kind="stable")
         rest = rest[near[: limit - len(best)]]
@@ -191,12 +205,12 @@ def _listed(losses: FloatArray, best: IntArray, rest: IntArray, limit: int) -> I
 
 
 def _distances(rest: FloatArray, front: FloatArray) -> FloatArray:
-    """How much designs behind the front (r, k) would have to gain in all objectives to reach it, in their ranges."""
+    """How much dominated designs (r, k) must improve in every objective to reach the front, relative to its range."""
     span = np.ptp(np.concatenate([rest, front]), axis=0)
     span = np.where(span > 0, span, 1.0)
     rest, front = rest / span, front / span
     found = np.empty(len(rest))
-    step = max(1, TABLE // max(1, front.size))
+    step = max(1, MOST_DISTANCES // max(1, front.size))
     for start in range(0, len(rest), step):
         part = rest[start : start + step]
         found[start : start + step] = (part[:, None, :] - front).max(axis=2).min(axis=1)
@@ -216,12 +230,12 @@ def _point(row: FrontRow, *, on_front: bool) -> FrontPoint:
     return FrontPoint(
         kind=kind,
         design=row.design,
-        values={name: plain_number(value) for name, value in row.values.items()},
+        values={name: finite_or_none(value) for name, value in row.values.items()},
         deviations=row.deviations,
         measured=row.measured,
         probability=row.probability,
         feasibility=row.feasibility,
-        confirm_cost=plain_number(row.confirm_cost),
+        confirm_cost=finite_or_none(row.confirm_cost),
         standing=row.standing,
     )
 
@@ -231,10 +245,10 @@ def _axes(history: History, points: Sequence[FrontPoint]) -> tuple[Axis, ...]:
 
 
 def _region(history: History, predictor: Predictor, limit: int) -> RegionView:
-    """The region as the next question sees it; with three objectives or more, an even choice of many corners."""
+    """The region at the next question; with three or more objectives, at most `limit` corners of each front."""
     signs = np.array([history.objectives[j].value(1.0) for j in history.optimised])
     corners = []
     for front in predictor.corners(history):
-        few = spread(len(front), limit) if len(signs) > 2 else np.arange(len(front))
+        few = evenly_spaced(len(front), limit) if len(signs) > 2 else np.arange(len(front))
         corners.append(tuple(tuple(row) for row in (front[few] * signs).tolist()))
     return RegionView(corners[0], corners[1], tuple((predictor.reference(history) * signs).tolist()))

@@ -1,12 +1,12 @@
-"""How much each option matters to each objective, as a view: Sobol indices of the surrogate's mean.
+"""The importance of each option for each objective, as a view: Sobol indices of the surrogate's mean.
 
-The main effect of an option is the share of the variance that it explains alone, the total effect that which it has a
-part in (Sobol: Global sensitivity indices for nonlinear mathematical models and their Monte Carlo estimates, 2001).
-Both are correlations between the means at two draws of designs: the main effect where the draws share this option
-alone, and one less the total effect where they share all others (Janon et al.: Asymptotic normality and efficiency of
-two Sobol index estimators, 2014). The draws are scrambled Sobol sequences.
+The main effect of an option is the share of the variance that it explains alone; the total effect also counts its
+interactions with other options (Sobol: Global sensitivity indices for nonlinear mathematical models and their Monte
+Carlo estimates, 2001). Both are correlations between the means of two random sets of designs: the main effect is that
+of sets that share this option alone; one minus the total effect is that of sets that share all other options (Janon et
+al.: Asymptotic normality and efficiency of two Sobol index estimators, 2014). The sets are scrambled Sobol sequences.
 
-The options are drawn independently of each other: a rule is not asked, and of a pool each option's own values are used.
+The options are drawn independently: rules are ignored, and an option of a pool takes the values it has there.
 """
 
 from __future__ import annotations
@@ -24,30 +24,31 @@ from flexibo.methods.sobol import codes_at
 from flexibo.space import Designs, Space
 from flexibo.study import Study
 from flexibo.surrogates import Surrogate
-from flexibo.views._predictions import outlook, settled
+from flexibo.views._json import json_fields
+from flexibo.views._models import settled, view_models
 from flexibo.views.axes import Axis, axis_of
 
 DRAWS = 256
 SEED = 6
-"""The draws are always the same: an option does not seem to gain or lose because others were drawn."""
+"""The draws are always the same, so that a change of importance never comes from other draws."""
 FEWEST = 4
-"""With fewer measurements of an objective nothing can be said about options."""
+"""The least number of measurements of an objective for which importance is computed."""
 FLAT = 1e-12
-"""Means that vary by less than this share of their size are all the same."""
+"""Means that vary by less than this share of their size count as equal."""
 Shares = Mapping[str, Mapping[str, float | None]]
-"""A share by option, by objective; None where an objective was hardly measured, or its mean is the same everywhere."""
+"""Shares by objective, then option; None if the objective has too few measurements or its mean is constant."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportanceView:
-    """How much each option matters to each objective.
+    """The importance of each option for each objective.
 
     Attributes:
         axes: The objectives.
         options: The options.
         main: The share of an objective's variance that an option explains alone.
-        total: The share that it has a part in, together with others; never less than `main`.
-        approximate: Whether the surrogates learned from some of the evaluations only.
+        total: The share that it explains alone and in interactions with other options; never less than `main`.
+        approximate: Whether the models are fitted to a subset of the evaluations.
     """
 
     axes: tuple[Axis, ...]
@@ -58,26 +59,19 @@ class ImportanceView:
 
     def to_dict(self) -> dict[str, Any]:
         """The view, ready for JSON."""
-        return {
-            "kind": "importance",
-            "axes": [axis.to_dict() for axis in self.axes],
-            "options": list(self.options),
-            "main": {name: dict(shares) for name, shares in self.main.items()},
-            "total": {name: dict(shares) for name, shares in self.total.items()},
-            "approximate": self.approximate,
-        }
+        return {"kind": "importance", **json_fields(self)}
 
 
 def importance_view(study: Study, *, draws: int = DRAWS) -> ImportanceView:
-    """How much each option matters to each objective, as far as its surrogate knows.
+    """The importance of each option for each objective, according to the objective's surrogate.
 
     Args:
         study: The study.
-        draws: From so many pairs of designs, rounded up to a power of two; more are more exact.
+        draws: The number of pairs of designs, rounded up to a power of two; more are more accurate.
     """
     draws = 1 << (whole_number("draws", draws, least=2) - 1).bit_length()
     study.refresh()
-    history, seen = study.history, outlook(study)
+    history, models = study.history, view_models(study)
     main: dict[str, dict[str, float | None]] = {}
     total: dict[str, dict[str, float | None]] = {}
     with single_thread():
@@ -85,18 +79,18 @@ def importance_view(study: Study, *, draws: int = DRAWS) -> ImportanceView:
         for j, objective in enumerate(history.objectives):
             names = history.space.names
             known = history.count(j) >= FEWEST
-            shares = _shares(seen.model(history, j), pair, objective.depends_on) if known else {}
+            shares = _shares(models.model(history, j), pair, objective.depends_on) if known else {}
             main[objective.name] = {name: shares.get(name, (None, None))[0] for name in names}
             total[objective.name] = {name: shares.get(name, (None, None))[1] for name in names}
     axes = tuple(
         axis_of(objective, map(objective.value, history.data(j)[1].tolist()))
         for j, objective in enumerate(history.objectives)
     )
-    return ImportanceView(axes, history.space.names, main, total, seen.approximate)
+    return ImportanceView(axes, history.space.names, main, total, models.approximate)
 
 
 def _pair(space: Space, draws: int) -> tuple[Designs, Designs]:
-    """Two independent draws of designs, not settled: an option that a condition makes inactive has a value still."""
+    """Two independent draws of designs; options have values even where a condition makes them inactive."""
     from scipy.stats.qmc import Sobol  # takes most of a second to import
 
     options = list(space.options.values())
@@ -116,7 +110,7 @@ def _pair(space: Space, draws: int) -> tuple[Designs, Designs]:
 def _shares(
     model: Surrogate, pair: tuple[Designs, Designs], depends_on: Sequence[str] | None
 ) -> dict[str, tuple[float, float]]:
-    """Main and total effect of every option on the mean of a model; nothing if its mean is the same everywhere."""
+    """Main and total effect of every option on the mean of a model; empty if the mean is constant."""
     one, other = pair
     table = one.table
     varying = [name for name in depends_on or table.names if table.options[name].size > 1]
@@ -134,14 +128,14 @@ def _shares(
 
 
 def _crossed(one: Designs, other: Designs, position: int) -> Designs:
-    """The first designs with one option of the others."""
+    """The first designs, with the values of one option taken from the second."""
     codes = one.codes.copy()
     codes[:, position] = other.codes[:, position]
     return Designs(one.table, codes)
 
 
 def _correlation(one: FloatArray, other: FloatArray) -> float:
-    """How two draws (s,) with the same distribution hang together: 0 for not at all, 1 for equal."""
+    """The correlation of two draws (s,) from the same distribution."""
     middle = (float(one.mean()) + float(other.mean())) / 2.0
     a, b = one - middle, other - middle
     return float(2.0 * (a @ b) / (a @ a + b @ b))

@@ -1,4 +1,4 @@
-"""Options and objectives of all designs side by side, as a view for parallel coordinates."""
+"""The options and objectives of all designs, as a view for parallel coordinates."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from typing import Any, Literal
 
 from flexibo.space import Option, Value
 from flexibo.study import Study
-from flexibo.views.axes import Axis, is_log, levels_of
+from flexibo.views._json import json_fields
+from flexibo.views.axes import Axis, category_names, is_log
 from flexibo.views.front import LIMIT, FrontPoint, front_view
 
 
 @dataclass(frozen=True, slots=True)
 class ParallelAxis:
-    """One upright scale.
+    """One vertical axis.
 
     Attributes:
         name: The option or objective.
-        label: The same with its unit.
-        categories: What its values are called, in order, if it is no number; None for numbers.
+        label: Its name with its unit.
+        categories: The texts of its values in order; None for numbers.
         role: Whether it is an option or an objective.
-        log: Whether its scale is logarithmic.
+        log: Whether the scale is logarithmic.
         direction: "min" or "max" for an objective; None for an option.
     """
 
@@ -33,33 +34,25 @@ class ParallelAxis:
     direction: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The scale, ready for JSON."""
-        return {
-            "name": self.name,
-            "label": self.label,
-            "type": "number" if self.categories is None else "category",
-            "categories": None if self.categories is None else list(self.categories),
-            "role": self.role,
-            "log": self.log,
-            "direction": self.direction,
-        }
+        """The axis, ready for JSON."""
+        return {**json_fields(self), "type": "number" if self.categories is None else "category"}
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One design: its kind as in `flexibo.views.front.KINDS`, and a value for each scale, None where it has none."""
+    """One design: its kind, one of `flexibo.views.front.KINDS`, and its value on each axis; None if it has none."""
 
     kind: str
     values: tuple[float | str | None, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """The design, ready for JSON."""
-        return {"kind": self.kind, "values": list(self.values)}
+        return json_fields(self)
 
 
 @dataclass(frozen=True, slots=True)
 class ParallelView:
-    """Options and objectives of designs; see `flexibo.views.front.FrontView` for which, and for the last two."""
+    """The options and objectives of the designs of a `FrontView`, with its `left_out` and `approximate`."""
 
     axes: tuple[ParallelAxis, ...]
     lines: tuple[Line, ...]
@@ -68,38 +61,21 @@ class ParallelView:
 
     def to_dict(self) -> dict[str, Any]:
         """The view, ready for JSON."""
-        return {
-            "kind": "parallel",
-            "axes": [axis.to_dict() for axis in self.axes],
-            "lines": [line.to_dict() for line in self.lines],
-            "left_out": self.left_out,
-            "approximate": self.approximate,
-        }
+        return {"kind": "parallel", **json_fields(self)}
 
 
 def parallel_view(study: Study, *, limit: int = LIMIT) -> ParallelView:
-    """Options and objectives of the designs of a study, those of the front first.
+    """The options and objectives of the designs of a study, those of the front first.
 
     Args:
-        study: The study; nothing need be measured yet.
-        limit: List at most so many designs.
+        study: The study; it need not have measurements yet.
+        limit: The maximum number of designs.
     """
     front = front_view(study, limit=limit)
     names = {name: category_names(option) for name, option in study.space.options.items()}
     options = tuple(_option_axis(name, option) for name, option in study.space.options.items())
     lines = tuple(_line(point, names, front.axes) for point in front.points)
     return ParallelView((*options, *map(_objective_axis, front.axes)), lines, front.left_out, front.approximate)
-
-
-def category_names(option: Option) -> Mapping[Value, str] | None:
-    """What each value of an option is called, if it is no number; the names differ as the values do."""
-    levels = levels_of(option)
-    if levels is None:
-        return None
-    texts = [str(level) for level in levels]
-    if len(set(texts)) < len(texts):  # such as 1 and "1"
-        texts = [repr(level) for level in levels]
-    return dict(zip(levels, texts, strict=True))
 
 
 def _option_axis(name: str, option: Option) -> ParallelAxis:
@@ -112,12 +88,12 @@ def _objective_axis(axis: Axis) -> ParallelAxis:
 
 
 def _line(point: FrontPoint, names: Mapping[str, Mapping[Value, str] | None], objectives: Sequence[Axis]) -> Line:
-    options = [_shown(value, names[option]) for option, value in point.design.items()]
+    options = [_axis_value(value, names[option]) for option, value in point.design.items()]
     return Line(point.kind, (*options, *(point.values[axis.name] for axis in objectives)))
 
 
-def _shown(value: Value, names: Mapping[Value, str] | None) -> float | str | None:
-    """The value as it stands on its scale; None where the option is inactive."""
+def _axis_value(value: Value, names: Mapping[Value, str] | None) -> float | str | None:
+    """The value as written on its axis; None if the option is inactive."""
     if value is None:
         return None
     return float(value) if names is None else names[value]

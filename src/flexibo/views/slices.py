@@ -1,4 +1,4 @@
-"""What a surrogate thinks of an objective along one option or two, the others held, as a view."""
+"""The prediction of an objective along one or two options, with the other options fixed, as a view."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from flexibo.space import Categorical, Design, Designs, Option, Ordinal, Value
 from flexibo.space.encoding import code_of, decode, expected, value_of
 from flexibo.study import Study
 from flexibo.surrogates import interval
-from flexibo.views._predictions import Outlook, every_objective_measured, outlook, settled
-from flexibo.views.axes import Axis, axis_of, is_log
-from flexibo.views.parallel import category_names
+from flexibo.views._json import json_fields
+from flexibo.views._models import ViewModels, every_objective_measured, settled, view_models
+from flexibo.views.axes import Axis, axis_of, category_names, is_log
 
 MOST_POINTS = 200
 MOST_MEASURED = 200
-"""So many measured designs are shown, those nearest to the slice."""
+"""The maximum number of measured designs in a slice, those nearest to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SliceAxis:
-    """The scale of one option: its values in order, names where it is no number."""
+    """The axis of one option: its values in order, texts if they are no numbers."""
 
     name: str
     is_number: bool
@@ -37,16 +37,16 @@ class SliceAxis:
     log: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """The scale, ready for JSON."""
+        """The axis, ready for JSON."""
         kind = "number" if self.is_number else "category"
         return {"name": self.name, "type": kind, "values": list(self.values), "log": self.log}
 
 
 @dataclass(frozen=True, slots=True)
 class SlicePoint:
-    """A design that was measured: where it is on the scales, its value, and how far its other options are off.
+    """A measured design: its position on the axes, its value, and its distance from the slice in the other options.
 
-    The distance is 0 on the slice, and 1 where every other option is as different as can be.
+    The distance is 0 on the slice, and 1 if every other option differs as much as possible.
     """
 
     x: float | str
@@ -56,22 +56,22 @@ class SlicePoint:
 
     def to_dict(self) -> dict[str, Any]:
         """The design, ready for JSON."""
-        return {"x": self.x, "y": self.y, "value": self.value, "distance": self.distance}
+        return json_fields(self)
 
 
 @dataclass(frozen=True, slots=True)
 class SliceView:
-    """An objective along one option or two.
+    """An objective along one or two options.
 
     Attributes:
         axis: The objective.
-        x: The option along a row.
-        y: The option from row to row; None for a single row.
-        mean: The predicted value at each place, by row; None while the objective was not measured.
-        deviation: Its standard deviation.
-        at: The values that the options have elsewhere.
+        x: The option that varies within a row.
+        y: The option that varies from row to row; None for a single row.
+        mean: The predicted values, by row; None until the objective has a value.
+        deviation: Their standard deviations.
+        at: The values of all options at the design through which the slice passes.
         measured: Measured designs, those nearest to the slice first.
-        approximate: Whether the surrogate learned from some of the evaluations only.
+        approximate: Whether the model is fitted to a subset of the evaluations.
     """
 
     axis: Axis
@@ -85,33 +85,23 @@ class SliceView:
 
     def to_dict(self) -> dict[str, Any]:
         """The view, ready for JSON."""
-        return {
-            "kind": "slice",
-            "axis": self.axis.to_dict(),
-            "x": self.x.to_dict(),
-            "y": None if self.y is None else self.y.to_dict(),
-            "mean": [list(row) for row in self.mean],
-            "deviation": [list(row) for row in self.deviation],
-            "at": dict(self.at),
-            "measured": [point.to_dict() for point in self.measured],
-            "approximate": self.approximate,
-        }
+        return {"kind": "slice", **json_fields(self)}
 
 
 def slice_view(
     study: Study, objective: str, x: str, y: str | None = None, *, at: Mapping[str, Any] | None = None, points: int = 40
 ) -> SliceView:
-    """What the surrogate of an objective thinks along one option or two.
+    """The prediction of an objective along one or two options.
 
-    Rules and pools are not asked: a slice may lead through designs that are not legal.
+    Rules and pools are ignored: a slice may pass through designs that are not legal.
 
     Args:
         study: The study.
         objective: The objective.
-        x: The option that varies along a row.
+        x: The option that varies within a row.
         y: The option that varies from row to row; none by default.
         at: Values of other options; by default those of a balanced design of the front.
-        points: Into how many steps an interval is divided, 2 to 200.
+        points: The number of steps into which an interval is divided, 2 to 200.
     """
     study.refresh()
     history = study.history
@@ -124,28 +114,30 @@ def slice_view(
         raise InvalidValueError(f"x and y are both {x!r}; give two options, or x alone.")
     if whole_number("points", points, least=2) > MOST_POINTS:
         raise InvalidValueError(f"points is {points}; it must be at most {MOST_POINTS}.")
-    seen = outlook(study)
+    models = view_models(study)
     with single_thread():
-        held = _held(study, seen, [x] if y is None else [x, y], at or {})
-        return _slice(history, seen, history.names.index(objective), x, y, held, points)
+        fixed = _fixed(study, models, [x] if y is None else [x, y], at or {})
+        return _slice(history, models, history.names.index(objective), x, y, fixed, points)
 
 
-def _slice(history: History, seen: Outlook, j: int, x: str, y: str | None, held: FloatArray, points: int) -> SliceView:
-    """The slice through the design whose codes (k,) are held."""
+def _slice(
+    history: History, models: ViewModels, j: int, x: str, y: str | None, fixed: FloatArray, points: int
+) -> SliceView:
+    """The slice through the design with the codes `fixed` (k,)."""
     space, objective = history.space, history.objectives[j]
     columns = _grid(space.options[x], points)
     rows = np.zeros(1) if y is None else _grid(space.options[y], points)
-    codes = np.tile(held, (len(rows) * len(columns), 1))
+    codes = np.tile(fixed, (len(rows) * len(columns), 1))
     codes[:, space.names.index(x)] = np.tile(columns, len(rows))
     if y is not None:
         codes[:, space.names.index(y)] = np.repeat(rows, len(columns))
     mean, deviation = np.full(len(codes), np.nan), np.full(len(codes), np.nan)
     if history.count(j):
         X = settled(space.from_codes(codes)).encoded(objective.depends_on)
-        low, middle, high = interval(seen.model(history, j), X, 1.0)
+        low, middle, high = interval(models.model(history, j), X, 1.0)
         mean, deviation = middle * objective.value(1.0), (high - low) / 2.0
     shape = len(rows), len(columns)
-    measured = _measured(history, j, x, y, held)
+    measured = _measured(history, j, x, y, fixed)
     values = [*mean.tolist(), *(point.value for point in measured)]
     return SliceView(
         axis=axis_of(objective, values),
@@ -153,16 +145,16 @@ def _slice(history: History, seen: Outlook, j: int, x: str, y: str | None, held:
         y=None if y is None else _axis(y, space.options[y], rows),
         mean=_table(mean.reshape(shape)),
         deviation=_table(deviation.reshape(shape)),
-        at=settled(space.from_codes(held[None]))[0],
+        at=settled(space.from_codes(fixed[None]))[0],
         measured=measured,
-        approximate=seen.approximate and bool(history.count(j)),
+        approximate=models.approximate and bool(history.count(j)),
     )
 
 
-def _held(study: Study, seen: Outlook, varying: Sequence[str], at: Mapping[str, Any]) -> FloatArray:
-    """The codes (k,) of the design that the slice leads through."""
+def _fixed(study: Study, models: ViewModels, varying: Sequence[str], at: Mapping[str, Any]) -> FloatArray:
+    """The codes (k,) of the design through which the slice passes."""
     space = study.space
-    designs = space.designs([_balanced(study, seen, varying)])
+    designs = space.designs([_balanced(study, models, varying)])
     codes: FloatArray = designs.codes[0].copy()
     for position, (name, option) in enumerate(space.options.items()):
         if name in at:
@@ -170,12 +162,12 @@ def _held(study: Study, seen: Outlook, varying: Sequence[str], at: Mapping[str, 
     return codes
 
 
-def _balanced(study: Study, seen: Outlook, varying: Sequence[str]) -> Design:
-    """The design of the front that is nearest to the best of all objectives, and in which these options matter."""
+def _balanced(study: Study, models: ViewModels, varying: Sequence[str]) -> Design:
+    """The design of the front nearest to the best value of every objective in which these options are active."""
     history = study.history
     known = list(study.settings.initial_designs)
     if every_objective_measured(history):
-        estimates = seen.predictor.estimates(history)
+        estimates = models.predictor.estimates(history)
         front = reported(history, estimates, complete=False)  # empty if every design lacks something impossible
         losses = estimates.mu[front][:, list(history.optimised)]
         least = losses.min(axis=0, initial=np.inf)
@@ -188,7 +180,7 @@ def _balanced(study: Study, seen: Outlook, varying: Sequence[str]) -> Design:
 
 
 def _code(name: str, option: Option, value: object) -> float:
-    """The code of a value that was given for an option, or a sentence why it has none."""
+    """The code of the value that was given for an option."""
     code = code_of(option, value)
     if code is None:
         raise InvalidValueError(f"Option {name!r} is {value!r}; it must be {expected(option, value)}.")
@@ -196,7 +188,7 @@ def _code(name: str, option: Option, value: object) -> float:
 
 
 def _grid(option: Option, points: int) -> FloatArray:
-    """The codes (p,) at which an option is looked at: all its values if there are few, else evenly on its scale."""
+    """The codes (p,) of an option in a slice: all its values if they are few, otherwise evenly spaced ones."""
     if option.size <= (MOST_POINTS if isinstance(option, Categorical | Ordinal) else points):
         unit = np.arange(option.size, dtype=float)
         return unit if isinstance(option, Categorical | Ordinal) else unit + option.low
@@ -205,11 +197,11 @@ def _grid(option: Option, points: int) -> FloatArray:
 
 def _axis(name: str, option: Option, codes: FloatArray) -> SliceAxis:
     names = category_names(option)
-    return SliceAxis(name, names is None, tuple(_place(option, code) for code in codes.tolist()), is_log(option))
+    return SliceAxis(name, names is None, tuple(_axis_value(option, code) for code in codes.tolist()), is_log(option))
 
 
-def _place(option: Option, code: float) -> float | str:
-    """Where a code is on the scale of its option."""
+def _axis_value(option: Option, code: float) -> float | str:
+    """The value of a code as written on the axis of its option."""
     names, value = category_names(option), value_of(option, code)
     return float(value) if names is None else names[value]
 
@@ -218,8 +210,8 @@ def _table(values: FloatArray) -> tuple[tuple[float | None, ...], ...]:
     return tuple(tuple(value if np.isfinite(value) else None for value in row) for row in values.tolist())
 
 
-def _measured(history: History, j: int, x: str, y: str | None, held: FloatArray) -> tuple[SlicePoint, ...]:
-    """The latest value of each measured design in which these options matter, those nearest to the slice first."""
+def _measured(history: History, j: int, x: str, y: str | None, fixed: FloatArray) -> tuple[SlicePoint, ...]:
+    """The latest value of each measured design in which these options are active, those nearest to the slice first."""
     space, objective = history.space, history.objectives[j]
     known = history.known(j)
     keys = history.designs.keys(objective.depends_on)
@@ -230,20 +222,23 @@ def _measured(history: History, j: int, x: str, y: str | None, held: FloatArray)
     here = np.array([key in known for key in keys.tolist()], dtype=bool)
     here &= ~np.isnan(designs.codes[:, at_x]) & ~np.isnan(designs.codes[:, at_y])
     chosen = np.flatnonzero(here)
-    distances = _distances(designs[chosen], held, [n for n in objective.depends_on or space.names if n not in (x, y)])
+    distances = _distances(designs[chosen], fixed, [n for n in objective.depends_on or space.names if n not in (x, y)])
     points = []
     for place in np.argsort(distances, kind="stable")[:MOST_MEASURED].tolist():
         i = int(chosen[place])
         value = objective.value(known[int(keys[i])])
         row = designs.codes[i]
-        other = None if y is None else _place(space.options[y], float(row[at_y]))
-        points.append(SlicePoint(_place(space.options[x], float(row[at_x])), other, value, float(distances[place])))
+        place_x = _axis_value(space.options[x], float(row[at_x]))
+        place_y = None if y is None else _axis_value(space.options[y], float(row[at_y]))
+        points.append(
+            SlicePoint(_axis_value(space.options[x], float(row[at_x])), other, value, float(distances[place]))
+        )
     return tuple(points)
 
 
-def _distances(designs: Designs, held: FloatArray, others: Sequence[str]) -> FloatArray:
-    """How far designs (m,) are from the one whose codes (k,) are held, in other options."""
+def _distances(designs: Designs, fixed: FloatArray, others: Sequence[str]) -> FloatArray:
+    """The distances (m,) of designs from the one with the codes `fixed` (k,), in the other options."""
     if not others:
         return np.zeros(len(designs))
-    here = Designs(designs.table, held[None]).encoded(others)
+    here = Designs(designs.table, fixed[None]).encoded(others)
     return np.asarray(np.sqrt(((designs.encoded(others) - here) ** 2).sum(axis=1) / len(others)))

@@ -1,4 +1,4 @@
-"""What was spent on which objective as a view, and what will have been when the budget is spent."""
+"""The cost spent on each objective, so far and projected to the end of the budget, as a view."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ from flexibo.belief.costs import mean_costs
 from flexibo.history import History
 from flexibo.study import Study
 from flexibo.transfer.records import Record, records
+from flexibo.views._json import json_fields
 from flexibo.views.axes import COST_LABEL
 
 RECENT = 40
-"""The mix of the last so many answers is thought to go on."""
+"""The projection assumes the mix of objectives of this many last answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveSpending:
-    """What was spent on one objective.
+    """The cost spent on one objective.
 
     Attributes:
         name: The objective.
-        evaluations: How many values of it were measured; results that were brought in do not count.
-        failed: How many attempts failed.
-        spent: All that was spent on it; nothing on one that is measured with another.
-        lost: How much of this gave no value: failed attempts, and those of workers that vanished.
-        share: Its share of all that was spent.
-        mean_cost: What a measurement of it cost on average; None where there was none.
-        projected: What will have been spent on it when the budget is spent, if the recent mix goes on; None without a
-            budget, or while nothing was paid.
+        evaluations: The number of its measured values, without added results.
+        failed: The number of failed attempts.
+        spent: The total cost; 0 if it is measured with another objective.
+        lost: The part of it that gave no value: failed attempts, and those of workers that disappeared.
+        share: Its share of the total cost of all objectives.
+        mean_cost: The mean cost of a measurement; None without one.
+        projected: The total cost when the budget is spent, if the recent mix of objectives continues; None without a
+            budget, or before anything was paid.
     """
 
     name: str
@@ -44,19 +45,19 @@ class ObjectiveSpending:
 
     def to_dict(self) -> dict[str, Any]:
         """The objective, ready for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return json_fields(self)
 
 
 @dataclass(frozen=True, slots=True)
 class SpendingView:
-    """What was spent.
+    """The cost spent so far.
 
     Attributes:
-        cost_label: What costs are, with their unit.
-        budget: The budget; None is without limit.
-        spent: All that was spent.
-        reserved: What the evaluations being measured are expected to cost.
-        objectives: The same by objective.
+        cost_label: The label of costs, with their unit.
+        budget: The budget; None means unlimited.
+        spent: The total cost.
+        reserved: The expected cost of the evaluations that are being measured.
+        objectives: The cost of each objective.
     """
 
     cost_label: str
@@ -67,18 +68,11 @@ class SpendingView:
 
     def to_dict(self) -> dict[str, Any]:
         """The view, ready for JSON."""
-        return {
-            "kind": "spending",
-            "cost_label": self.cost_label,
-            "budget": self.budget,
-            "spent": self.spent,
-            "reserved": self.reserved,
-            "objectives": [objective.to_dict() for objective in self.objectives],
-        }
+        return {"kind": "spending", **json_fields(self)}
 
 
 def spending_view(study: Study) -> SpendingView:
-    """What was spent on which objective."""
+    """The cost spent on each objective."""
     study.refresh()
     history = study.history
     found = [r for r in records(history, [None] * len(history.events)) if r.number is not None]
@@ -106,9 +100,9 @@ def _spending(history: History, found: Sequence[Record], name: str, mix: float |
 
 
 def _recent_mix(history: History, found: Sequence[Record]) -> dict[str, float] | None:
-    """The share of each objective in the cost of the last answers; None while they cost nothing.
+    """The share of each objective in the cost of the last answers; None if they cost nothing.
 
-    Answers of initial designs count only as long as there are no others.
+    Answers for initial designs are used only if there are no others.
     """
     answered = [record for record in found if record.cost is not None]
     chosen = [record for record in answered if record.number is not None and not history.asked[record.number].initial]
@@ -120,9 +114,9 @@ def _recent_mix(history: History, found: Sequence[Record]) -> dict[str, float] |
 
 
 def reserved_cost(history: History) -> float:
-    """What the evaluations being measured are expected to cost: as when they were asked.
+    """The expected cost of the evaluations that are being measured, as estimated when they were asked.
 
-    Where nothing was known then, the mean of what has been paid by now is expected.
+    If there was no estimate then, it is the mean cost so far.
     """
     means = mean_costs(history)
     known = [(e.cost, float(means[history.purchase_of(e.objective)])) for e in history.pending.values()]

@@ -1,4 +1,4 @@
-"""How a stored study stands, ready for JSON: its numbers, what is in flight, what failed, what people noted."""
+"""The status of a stored study, ready for JSON: its numbers, evaluations in flight, failures and notes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flexibo.transfer.table import iso_time
 
 
 def overview(copy: StudyCopy, found: Sequence[Record]) -> dict[str, Any]:
-    """The study in numbers."""
+    """The numbers of a study."""
     history, times = copy.study.history, [time for time in copy.times if time is not None]
     return {
         "name": copy.name,
@@ -28,11 +28,13 @@ def overview(copy: StudyCopy, found: Sequence[Record]) -> dict[str, Any]:
 
 
 def _objective(copy: StudyCopy, j: int, found: Sequence[Record]) -> dict[str, Any]:
-    """How the evaluations of one objective stand; one that is measured with another has none of its own."""
+    """The evaluations of one objective, counted by state; one that is measured with another has none."""
     history, objective = copy.study.history, copy.study.objectives[j]
     mine = [record for record in found if record.objective == objective.name]
     costs = [record.cost for record in mine if record.cost is not None and record.state != "added"]
-    paid = [record.cost or 0.0 for record in mine if record.state == "measured"]  # failures say nothing of values
+    paid = [
+        record.cost or 0.0 for record in mine if record.state == "measured"
+    ]  # the cost of failures says nothing about the cost of values
     return {
         "name": objective.name,
         "unit": objective.unit,
@@ -51,7 +53,7 @@ def _objective(copy: StudyCopy, j: int, found: Sequence[Record]) -> dict[str, An
 
 
 def settings(copy: StudyCopy) -> dict[str, Any]:
-    """What the study was created with."""
+    """The settings with which the study was created."""
     chosen = copy.study.settings
     return {
         "seed": chosen.seed,
@@ -70,7 +72,7 @@ def settings(copy: StudyCopy) -> dict[str, Any]:
 
 
 def in_flight(copy: StudyCopy, found: Sequence[Record], now: float) -> list[dict[str, Any]]:
-    """What is being measured, by whom, since when, and whether that worker still signs."""
+    """The evaluations that are being measured, since when, and the state of their workers."""
     return [
         {
             "number": record.number,
@@ -88,10 +90,10 @@ def in_flight(copy: StudyCopy, found: Sequence[Record], now: float) -> list[dict
 
 
 def _worker(copy: StudyCopy, record: Record, now: float) -> dict[str, Any]:
-    """Who measures, and its state: "alive", "silent" for longer than its lease, "dead", or "gone" without a word.
+    """The worker of an evaluation with its state: "alive", "silent" for longer than its lease, "dead", or "gone".
 
-    When it last signed follows from when it got this evaluation, by its own clock: people may know that two clocks
-    differ, and nothing is decided by it.
+    The time of its last sign of life is computed from when it got this evaluation, by its own clock. It is shown only;
+    no decision depends on it, because clocks of two machines differ.
     """
     sign = copy.workers.get(record.worker)
     if sign is None:
@@ -112,7 +114,7 @@ def _worker(copy: StudyCopy, record: Record, now: float) -> dict[str, Any]:
 
 
 def failures(found: Sequence[Record]) -> list[dict[str, Any]]:
-    """What failed or cannot be measured, the last first."""
+    """The evaluations that failed or are impossible, the latest first."""
     failed = [record for record in found if record.state in ("failed", "impossible")]
     return [
         {
@@ -130,7 +132,7 @@ def failures(found: Sequence[Record]) -> list[dict[str, Any]]:
 
 
 def notes(copy: StudyCopy) -> list[dict[str, Any]]:
-    """What people wrote down, in order."""
+    """The notes of users, in order."""
     pairs = zip(copy.study.events, copy.times, strict=True)
     return [{"text": event.text, "time": iso_time(time) or None} for event, time in pairs if isinstance(event, Noted)]
 

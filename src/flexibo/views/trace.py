@@ -1,4 +1,4 @@
-"""The course of a study as a view: what each evaluation cost and brought, and what it all adds up to."""
+"""The trace of a study as a view: the cost and the gain of each evaluation, and the totals so far."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.results.summary import TraceRow
 from flexibo.study import Study
-from flexibo.views._subsets import spread
-from flexibo.views.axes import COST_LABEL, plain_number
+from flexibo.views._json import finite_or_none, json_fields
+from flexibo.views._subsets import evenly_spaced
+from flexibo.views.axes import COST_LABEL
 
 LIMIT = 2000
 
@@ -22,16 +23,15 @@ class TraceView:
     """The finished evaluations of a study, as columns of equal length.
 
     Attributes:
-        cost_label: What costs are, with their unit.
-        budget: The budget; None is without limit.
+        cost_label: The label of costs, with their unit.
+        budget: The budget; None means unlimited.
         objectives: The objectives, in the study's order.
-        rows: The columns, by name: see `flexibo.results.summary.TraceRow`. "gain_per_cost" is the gain by the cost
-            that was expected with it; "initial" and "failed" are flags.
-        evaluations: How many values of each objective there were by then.
-        costs: What was spent on each objective by then, failed attempts included; nothing on one that is measured with
-            another.
-        volume_unit: The unit of volumes: those of the optimised objectives, multiplied; empty where none has a unit.
-        thinned: Whether rows were left out; what is summed up stays exact.
+        rows: The columns, by name: see `flexibo.results.summary.TraceRow`. "gain_per_cost" is the gain divided by the
+            cost that was expected with it; "initial" and "failed" are flags.
+        evaluations: The number of values of each objective so far.
+        costs: The cost of each objective so far, including failed attempts; 0 if it is measured with another one.
+        volume_unit: The unit of volumes: the product of the units of the optimised objectives; empty without units.
+        thinned: Whether rows were left out; the totals remain exact.
     """
 
     cost_label: str
@@ -45,26 +45,16 @@ class TraceView:
 
     def to_dict(self) -> dict[str, Any]:
         """The view, ready for JSON."""
-        return {
-            "kind": "trace",
-            "cost_label": self.cost_label,
-            "budget": self.budget,
-            "objectives": list(self.objectives),
-            "rows": {name: list(column) for name, column in self.rows.items()},
-            "evaluations": {name: list(column) for name, column in self.evaluations.items()},
-            "costs": {name: list(column) for name, column in self.costs.items()},
-            "volume_unit": self.volume_unit,
-            "thinned": self.thinned,
-        }
+        return {"kind": "trace", **json_fields(self)}
 
 
 def trace_view(study: Study, *, limit: int = LIMIT) -> TraceView:
-    """The course of a study.
+    """The trace of a study.
 
     Args:
         study: The study.
-        limit: Keep at most so many rows: the first, the last, the first and the last with a Pareto region, those where
-            the hypervolume grew, and an even choice of the others.
+        limit: The maximum number of rows: the first, the last, the first and the last with a Pareto region, those where
+            the hypervolume grew, and evenly spaced others.
     """
     study.refresh()
     history = study.history
@@ -92,11 +82,11 @@ def _columns(rows: Sequence[TraceRow], expected: Sequence[float], initial: Seque
         "objective": [row.objective for row in rows],
         "cost": [row.cost for row in rows],
         "spent": [row.cumulative_cost for row in rows],
-        "hypervolume": [plain_number(row.hypervolume) for row in rows],
-        "region_volume": [plain_number(row.region_volume) for row in rows],
-        "gain": [plain_number(row.gain) for row in rows],
+        "hypervolume": [finite_or_none(row.hypervolume) for row in rows],
+        "region_volume": [finite_or_none(row.region_volume) for row in rows],
+        "gain": [finite_or_none(row.gain) for row in rows],
         "gain_per_cost": [
-            plain_number(row.gain / cost) if row.gain is not None and cost > 0 else None
+            finite_or_none(row.gain / cost) if row.gain is not None and cost > 0 else None
             for row, cost in zip(rows, expected, strict=True)
         ],
         "initial": list(initial),
@@ -105,14 +95,14 @@ def _columns(rows: Sequence[TraceRow], expected: Sequence[float], initial: Seque
 
 
 def _kept(volumes: FloatArray, with_region: IntArray, limit: int) -> IntArray:
-    """Which rows to keep, in order: all ends, then growth of the volumes (s,), then the others, evenly."""
+    """The rows to keep, in order: the ends, then those where the volumes (s,) grew, then evenly spaced others."""
     count = len(volumes)
     if count <= limit:
         return np.arange(count)
     needed = [0, count - 1, *with_region[:1].tolist(), *with_region[-1:].tolist()]
     ends = np.array(list(dict.fromkeys(needed))[: max(2, limit)])
     grown = np.setdiff1d(np.flatnonzero(np.diff(volumes) > 0) + 1, ends)
-    grown = grown[spread(len(grown), max(0, limit - len(ends)))]
+    grown = grown[evenly_spaced(len(grown), max(0, limit - len(ends)))]
     others = np.setdiff1d(np.arange(count), np.concatenate([ends, grown]))
-    others = others[spread(len(others), max(0, limit - len(ends) - len(grown)))]
+    others = others[evenly_spaced(len(others), max(0, limit - len(ends) - len(grown)))]
     return np.sort(np.concatenate([ends, grown, others]))

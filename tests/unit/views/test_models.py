@@ -12,7 +12,7 @@ import pytest
 from flexibo import Objective, Space, Study
 from flexibo.errors import InvalidValueError
 from flexibo.space import Real
-from flexibo.views import _predictions, _subsets, front_view, importance_view, slice_view
+from flexibo.views import _models, _subsets, front_view, importance_view, slice_view
 
 
 def strict(view: Any) -> dict[str, Any]:
@@ -171,14 +171,14 @@ def test_models_of_a_long_study_learn_from_some_evaluations_and_views_say_so(
     exact = front_view(study), importance_view(study), slice_view(study, "joules", "cpu_ghz")
     assert not any(view.approximate for view in exact)
     seen = []
-    fit = _subsets.Thinned.fit
+    fit = _subsets.SubsampledSurrogate.fit
 
     def watched(self: Any, X: Any, y: Any, **rest: Any) -> Any:
         seen.append((len(y), self.most))
         return fit(self, X, y, **rest)
 
-    monkeypatch.setattr(_subsets.Thinned, "fit", watched)
-    monkeypatch.setattr(_predictions, "MOST", 12)
+    monkeypatch.setattr(_subsets.SubsampledSurrogate, "fit", watched)
+    monkeypatch.setattr(_models, "LIMIT", 12)
     nearly = front_view(study), importance_view(study), slice_view(study, "joules", "cpu_ghz")
     assert all(view.approximate for view in nearly)
     assert all(view.to_dict()["approximate"] for view in nearly)
@@ -193,8 +193,8 @@ def test_models_of_a_long_study_learn_from_some_evaluations_and_views_say_so(
 
 
 def test_one_more_row_changes_at_most_one_of_the_kept() -> None:
-    before = set(_subsets.kept_rows(500, 50).tolist())
-    after = set(_subsets.kept_rows(501, 50).tolist())
+    before = set(_subsets.random_rows(500, 50).tolist())
+    after = set(_subsets.random_rows(501, 50).tolist())
     assert len(before) == 50
     assert len(before & after) >= 49
     assert min(len(before & set(range(k, k + 250))) for k in (0, 250)) > 10

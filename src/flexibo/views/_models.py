@@ -1,0 +1,91 @@
+"""The models behind a view: those of the method itself, or approximations of them in a long study.
+
+Fitting a Gaussian process to s evaluations takes O(s^3). A picture must not take minutes, so if an objective has more
+than `LIMIT` evaluations, the models for pictures are fitted to a fixed random subset of `LIMIT` of them. Measured
+values are shown as measured; only predictions differ. The method itself is not affected.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
+
+from flexibo.belief.costs import Costs
+from flexibo.history import History
+from flexibo.optimizer.predictor import Predictor
+from flexibo.space import Designs
+from flexibo.space.designs import decoded
+from flexibo.study import Study
+from flexibo.surrogates import GaussianProcess, Surrogate
+from flexibo.surrogates.table import SurrogateChoice
+from flexibo.views._subsets import SubsampledSurrogate
+
+LIMIT = 600
+"""The maximum number of evaluations of an objective to which its model for pictures is fitted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewModels:
+    """The models behind a view.
+
+    Attributes:
+        predictor: Fits them and predicts.
+        approximate: Whether they are fitted to a subset of the evaluations.
+    """
+
+    predictor: Predictor
+    approximate: bool
+
+    def model(self, history: History, j: int) -> Surrogate:
+        """The fitted surrogate of objective j, which must have been measured."""
+        objective, (designs, losses) = history.objectives[j], history.data(j)
+        X, groups = designs.encoded(objective.depends_on), history.space.groups(objective.depends_on)
+        return self.predictor.models(history)[j].model(X, losses, groups=groups)
+
+
+_SUBSAMPLED: WeakKeyDictionary[Study, Predictor] = WeakKeyDictionary()
+"""One predictor for each long study, so that several views of it fit its models once."""
+
+
+def view_models(study: Study) -> ViewModels:
+    """The models for the views of a study; they are fitted within a few seconds."""
+    if not _is_long(study.history):
+        return ViewModels(study.predictor, approximate=False)
+    if study not in _SUBSAMPLED:
+        _SUBSAMPLED[study] = _subsampled_predictor(study)
+    return ViewModels(_SUBSAMPLED[study], approximate=True)
+
+
+def _subsampled_predictor(study: Study) -> Predictor:
+    """A predictor like the study's, whose models are fitted to at most `LIMIT` evaluations."""
+    full, choice = study.predictor, study.predictor.surrogate
+    exact = None if choice.exact is None else SubsampledSurrogate(choice.exact, LIMIT)
+    predictor = Predictor(
+        replace(full.method, draws=False),  # no view draws jointly
+        full.initial,
+        seed=full.seed,
+        m=full.m,
+        delta=full.delta,
+        surrogate=SurrogateChoice(SubsampledSurrogate(choice.settings, LIMIT), growth=1.0, exact=exact),
+        cost=full.costs.cost,
+    )
+    model = SubsampledSurrogate(GaussianProcess(), LIMIT)
+    predictor.costs = Costs(full.costs.cost, seed=full.seed, model=model, growth=1.0)
+    return predictor
+
+
+def settled(designs: Designs) -> Designs:
+    """Designs, legal or not, without inactive options; options that a condition activates get their middle value."""
+    # Encoding and decoding applies the conditions.
+    return decoded(designs.table, designs.encoded()) if designs.table.conditions else designs
+
+
+def every_objective_measured(history: History) -> bool:
+    """Whether every objective has a value, so that missing values can be predicted."""
+    return all(history.count(j) for j in range(len(history.objectives)))
+
+
+def _is_long(history: History) -> bool:
+    counts = [history.count(j) for j in range(len(history.objectives))]
+    counts += [len(history.costs(p)[1]) for p in range(len(history.purchases))]
+    return max(counts) > LIMIT
