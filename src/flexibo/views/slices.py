@@ -230,9 +230,7 @@ def _measured(history: History, j: int, x: str, y: str | None, fixed: FloatArray
         row = designs.codes[i]
         place_x = _axis_value(space.options[x], float(row[at_x]))
         place_y = None if y is None else _axis_value(space.options[y], float(row[at_y]))
-        points.append(
-            SlicePoint(_axis_value(space.options[x], float(row[at_x])), other, value, float(distances[place]))
-        )
+        points.append(SlicePoint(place_x, place_y, value, float(distances[place])))
     return tuple(points)
 
 

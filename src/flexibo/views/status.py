@@ -32,9 +32,8 @@ def _objective(copy: StudyCopy, j: int, found: Sequence[Record]) -> dict[str, An
     history, objective = copy.study.history, copy.study.objectives[j]
     mine = [record for record in found if record.objective == objective.name]
     costs = [record.cost for record in mine if record.cost is not None and record.state != "added"]
-    paid = [
-        record.cost or 0.0 for record in mine if record.state == "measured"
-    ]  # the cost of failures says nothing about the cost of values
+    # Failures are left out: they say nothing about what a value costs.
+    paid = [record.cost or 0.0 for record in mine if record.state == "measured"]
     return {
         "name": objective.name,
         "unit": objective.unit,

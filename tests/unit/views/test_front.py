@@ -1,23 +1,20 @@
+"""The front: kinds of designs, values, the Pareto region, and which designs are listed."""
+
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.strict_json import strict_json
 
 from flexibo import Design, Objective, Space, Study
-from flexibo.views import FrontView, front_view, parallel_view
-from flexibo.views.front import KINDS
+from flexibo.views import FrontView, front_view
+from flexibo.views.front import KINDS, measured_front_view
 
 Functions = Mapping[str, Callable[[Design], Any]]
 LINE = {"x": (0.0, 1.0)}
-
-
-def strict(view: Any) -> dict[str, Any]:
-    """The view after a trip through strict JSON."""
-    return json.loads(json.dumps(view.to_dict(), allow_nan=False))
 
 
 def kinds_of(view: FrontView) -> dict[float, str]:
@@ -34,7 +31,7 @@ def added(objectives: list[Objective], rows: Mapping[float, dict[str, float]], *
 def test_the_points_of_the_front_are_those_that_the_study_names(
     make_study: Callable[..., Study], functions: Functions
 ) -> None:
-    study = make_study(budget=170)
+    study = make_study(budget=120, n_initial=6, candidates=50)
     study.run(functions)
     view = front_view(study)
     on_front = [point for point in view.points if point.kind.startswith("front")]
@@ -49,24 +46,9 @@ def test_the_points_of_the_front_are_those_that_the_study_names(
     assert np.array(view.region.optimistic) == pytest.approx(region.optimistic)
     assert np.array(view.region.pessimistic) == pytest.approx(region.pessimistic)
     assert list(view.region.reference) == pytest.approx(region.reference.tolist())
-    assert {point["kind"] for point in strict(view)["points"]} <= set(KINDS)
+    assert {point["kind"] for point in strict_json(view)["points"]} <= set(KINDS)
     assert not view.approximate
     assert view.left_out == 0
-
-
-def test_axes_carry_label_direction_bound_and_scale() -> None:
-    objectives = [Objective("speed", "max", unit="1/s"), Objective("error"), Objective("ms", unit="ms", at_most=50)]
-    study = added(
-        objectives, {0.1: {"speed": 1.0, "error": 0.5, "ms": 10.0}, 0.9: {"speed": 100.0, "error": 0.4, "ms": 60.0}}
-    )
-    assert [axis.to_dict() for axis in front_view(study).axes] == [
-        {"name": "speed", "unit": "1/s", "label": "speed [1/s]", "direction": "max", "optimise": True, "bound": None,
-         "bound_side": None, "log": True},
-        {"name": "error", "unit": "", "label": "error", "direction": "min", "optimise": True, "bound": None,
-         "bound_side": None, "log": False},
-        {"name": "ms", "unit": "ms", "label": "ms [ms]", "direction": "min", "optimise": False, "bound": 50.0,
-         "bound_side": "at most", "log": False},
-    ]  # fmt: skip
 
 
 def test_a_maximised_objective_keeps_its_own_values() -> None:
@@ -104,11 +86,11 @@ def test_before_every_objective_is_measured_there_is_what_is_known_and_no_region
     (point,) = view.points
     assert (point.kind, point.values, point.measured) == ("half", {"a": None, "b": 2.0}, {"a": False, "b": True})
     assert view.region is None
-    assert strict(view)["region"] is None
+    assert strict_json(view)["region"] is None
 
 
 def test_a_design_that_only_failed_is_not_shown() -> None:
-    study = Study(LINE, ["a", "b"], n_initial=2, seed=0, budget=20)
+    study = Study(LINE, ["a", "b"], method="random", n_initial=2, seed=0, budget=10)
     while evaluation := study.ask():
         if evaluation.number == 0:
             study.fail(evaluation, "no", impossible=True, cost=1.0)
@@ -177,35 +159,27 @@ def test_of_a_front_beyond_the_limit_an_even_choice_is_kept() -> None:
     assert {0.0, 0.99} <= {point.design["x"] for point in view.points}
 
 
-def test_parallel_lines_follow_the_points_and_name_categories() -> None:
-    space = Space(
-        {"mode": ["on", "off"], "level": (0.0, 1.0), "n": [1, 10, 100], "odd": [1, "1"]},
-        conditions={"level": {"mode": ["on"]}},
-    )
-    study = Study(space, [Objective("a", "max", unit="W"), Objective("b")], n_initial=1, seed=0)
-    study.add({"mode": "on", "level": 0.5, "n": 10, "odd": "1"}, {"a": 1.0, "b": 1.0})
-    study.add({"mode": "off", "n": 1, "odd": 1}, {"a": 0.5, "b": 2.0})
-    view = strict(parallel_view(study))
-    assert [(axis["name"], axis["type"], axis["categories"], axis["role"], axis["log"]) for axis in view["axes"]] == [
-        ("mode", "category", ["on", "off"], "option", False),
-        ("level", "number", None, "option", False),
-        ("n", "number", None, "option", True),
-        ("odd", "category", ["1", "'1'"], "option", False),
-        ("a", "number", None, "objective", False),
-        ("b", "number", None, "objective", False),
-    ]
-    assert view["axes"][4]["label"] == "a [W]"
-    assert view["lines"] == [
-        {"kind": "front-measured", "values": ["on", 0.5, 10.0, "'1'", 1.0, 1.0]},
-        {"kind": "measured", "values": ["off", None, 1.0, "1", 0.5, 2.0]},
-    ]
-
-
 def test_five_objectives_and_a_pool_have_a_view() -> None:
     rows = [{"a": a, "k": k} for a in range(6) for k in ("p", "q")]
     names = list("vwxyz")
-    study = Study(Space.from_designs(rows), names, n_initial=2, seed=0, stop={"max_evaluations": 40})
+    study = Study(Space.from_designs(rows), names, method="random", n_initial=2, seed=0, stop={"max_evaluations": 20})
     study.run({name: lambda d, i=i: ((d["a"] - i) ** 2 + i * (d["k"] == "p"), 1.0) for i, name in enumerate(names)})
-    view = strict(front_view(study))
+    view = strict_json(front_view(study))
     assert len(view["axes"]) == 5
     assert all(len(row) == 5 for row in view["region"]["optimistic"])
+
+
+def test_the_front_of_measured_designs_needs_no_model_and_keeps_the_constraints() -> None:
+    objectives = [Objective("a"), Objective("b", "max"), Objective("c", at_most=1.0)]
+    rows = {
+        0.1: {"a": 1.0, "b": 5.0, "c": 0.5},
+        0.2: {"a": 2.0, "b": 4.0, "c": 0.5},
+        0.3: {"a": 0.0, "b": 9.0, "c": 2.0},
+        0.4: {"a": 0.0},
+    }
+    view = measured_front_view(added(objectives, rows))
+    assert kinds_of(view) == {0.1: "front-measured", 0.2: "measured", 0.3: "violating"}
+    assert view.points[0].values == rows[0.1]
+    assert (view.region, view.left_out) == (None, 0)
+    shortened = measured_front_view(added(objectives, rows), limit=1)
+    assert (list(kinds_of(shortened)), shortened.left_out) == ([0.1], 2)

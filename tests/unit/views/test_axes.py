@@ -1,0 +1,33 @@
+"""Axes: labels, directions, bounds and scales."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flexibo import Objective, Study
+from flexibo.views import front_view
+
+LINE = {"x": (0.0, 1.0)}
+
+
+def added(objectives: list[Objective], rows: Mapping[float, dict[str, float]], **settings: Any) -> Study:
+    study = Study(LINE, objectives, n_initial=1, seed=0, candidates=20, **settings)
+    for x, values in rows.items():
+        study.add({"x": x}, values)
+    return study
+
+
+def test_axes_carry_label_direction_bound_and_scale() -> None:
+    objectives = [Objective("speed", "max", unit="1/s"), Objective("error"), Objective("ms", unit="ms", at_most=50)]
+    study = added(
+        objectives, {0.1: {"speed": 1.0, "error": 0.5, "ms": 10.0}, 0.9: {"speed": 100.0, "error": 0.4, "ms": 60.0}}
+    )
+    assert [axis.to_dict() for axis in front_view(study).axes] == [
+        {"name": "speed", "unit": "1/s", "label": "speed [1/s]", "direction": "max", "optimise": True, "bound": None,
+         "bound_side": None, "log": True},
+        {"name": "error", "unit": "", "label": "error", "direction": "min", "optimise": True, "bound": None,
+         "bound_side": None, "log": False},
+        {"name": "ms", "unit": "ms", "label": "ms [ms]", "direction": "min", "optimise": False, "bound": 50.0,
+         "bound_side": "at most", "log": False},
+    ]  # fmt: skip
