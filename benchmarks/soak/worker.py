@@ -20,7 +20,7 @@ from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 from flexibo.optimizer import Stop
 from flexibo.storage import presence
-from flexibo.study.log import EventLog
+from flexibo.study.event_log import EventLog
 
 HOUR = 3600.0
 WAIT_SECONDS = 0.05

@@ -82,7 +82,7 @@ def study_by_hand(url: str, name: str, *, hand: str, lease: float) -> Study:
     """The stored study, asked and answered by a hand."""
     from flexibo.errors import InvalidValueError
     from flexibo.study import Study
-    from flexibo.study.loading import stored_study
+    from flexibo.study.stored import stored_study
     from flexibo.transfer import not_stored
 
     place, found, settings = stored_study(url, name or None)

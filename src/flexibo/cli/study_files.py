@@ -94,7 +94,7 @@ def joined(storage: str, name: str, file: Path | None, *, lease: float | None, s
         lease: How long a sign of life lasts; None: as the file says.
         storage_typed: Whether the storage was typed.
     """
-    from flexibo.study.loading import stored_study
+    from flexibo.study.stored import stored_study
     from flexibo.studyfile import is_from_file, read_study_file, stored_file
 
     if file is not None:

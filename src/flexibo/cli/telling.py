@@ -91,7 +91,7 @@ def _asker(url: str, name: str, number: int, named: str) -> str:
     """The hand that was asked an evaluation: the named one, or the first that has not answered it."""
     from flexibo.errors import InvalidValueError
     from flexibo.storage.presence import is_hand
-    from flexibo.study.loading import stored_study
+    from flexibo.study.stored import stored_study
 
     place, study, _ = stored_study(url, name or None)
     contents = place.read()

@@ -111,7 +111,7 @@ def loaded(url: str, name: str | None, *, lease: float) -> Study:
     from flexibo.errors import InvalidValueError
     from flexibo.storage import shown_url
     from flexibo.study import Study
-    from flexibo.study.loading import stored_study
+    from flexibo.study.stored import stored_study
     from flexibo.transfer import not_stored
 
     found, name, settings = stored_study(url, name)
@@ -185,7 +185,7 @@ def _measures(
 
 def _awaited(url: str, name: str, patience: float) -> str:
     """The name of the study, which may have to be waited for."""
-    from flexibo.study.loading import stored_study
+    from flexibo.study.stored import stored_study
 
     until, has_said = time.monotonic() + patience, False
     while not is_there(url, name) and time.monotonic() < until:
@@ -210,7 +210,7 @@ def is_there(url: str, name: str) -> bool:
 @contextmanager
 def _failures_said_once() -> Iterator[None]:
     """A context without the log's lines on failures: each evaluation has a line already."""
-    log = logging.getLogger("flexibo.study.answers")
+    log = logging.getLogger("flexibo.study._tell")
     before = log.level
     log.setLevel(logging.ERROR)
     try:

@@ -10,7 +10,7 @@ from flexibo.storage import MemoryStorage, Sign
 from flexibo.storage.base import Content
 from flexibo.study import Study
 from flexibo.study.event_checks import DAMAGE, check_beginning, check_meaning, damaged_event
-from flexibo.study.log import EventLog
+from flexibo.study.event_log import EventLog
 from flexibo.transfer import Record, StudyCopy
 from flexibo.transfer.copies import copy_of
 from flexibo.transfer.records import Desk

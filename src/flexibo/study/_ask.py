@@ -11,7 +11,7 @@ from flexibo.history.entries import Holder
 from flexibo.history.events import Asked, Evaluation, Event, Failed, ReferenceFixed, Reissued, Released
 from flexibo.optimizer import Optimizer, Stop, StopKind
 from flexibo.storage.presence import Presence
-from flexibo.study.log import EventLog
+from flexibo.study.event_log import EventLog
 
 VANISHED = "Its worker vanished."
 MOST_REISSUES = 2

@@ -13,7 +13,7 @@ from flexibo.history.events import BudgetSet, Created, Event, ReferenceFixed, ev
 from flexibo.methods.table import Method
 from flexibo.optimizer import Optimizer
 from flexibo.optimizer.predictor import Predictor
-from flexibo.study.log import EventLog
+from flexibo.study.event_log import EventLog
 from flexibo.study.settings import Settings, check_budget_covers_initial, check_same_space, stored_choice
 from flexibo.surrogates import Surrogate
 from flexibo.surrogates.table import SURROGATES

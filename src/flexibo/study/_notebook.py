@@ -17,8 +17,8 @@ from flexibo.storage import MemoryStorage, Storage, StorageError, open_storage
 from flexibo.storage.presence import Presence
 from flexibo.study._callbacks import call, checked_callbacks, weakly
 from flexibo.study._findings import Findings
-from flexibo.study.answers import added, answer, check_evaluation, counted, released, told
-from flexibo.study.log import EventLog
+from flexibo.study._tell import added, answer, check_evaluation, counted, released, told
+from flexibo.study.event_log import EventLog
 from flexibo.study.settings import checked_budget, checked_cost, checked_lease
 
 logger = logging.getLogger(__name__)

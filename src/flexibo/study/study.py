@@ -30,7 +30,6 @@ from flexibo.study._callbacks import weakly
 from flexibo.study._create import fixed_reference, founded, optimizer_of, raised_budget
 from flexibo.study._notebook import Notebook
 from flexibo.study._run import Loop
-from flexibo.study.loading import stored_study
 from flexibo.study.progress import progress_bar
 from flexibo.study.settings import (
     check_executor,
@@ -42,6 +41,7 @@ from flexibo.study.settings import (
     listed,
 )
 from flexibo.study.stop_rules import limit_reason, named_limits, stop_reason, stop_rules
+from flexibo.study.stored import stored_study
 from flexibo.surrogates import Surrogate
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from flexibo.objectives import Objective
 from flexibo.space import Space
 from flexibo.storage.presence import LEASE
 from flexibo.study import Study
-from flexibo.study.loading import stored_study
+from flexibo.study.stored import stored_study
 from flexibo.studyfile.content import Content, read_content
 from flexibo.studyfile.executor import ExecutorChoice, executor_of
 from flexibo.studyfile.fields import Fields

@@ -14,8 +14,8 @@ from flexibo.history.events import Added, Event
 from flexibo.space import Categorical, Ordinal
 from flexibo.space.options import Option
 from flexibo.storage import Storage
-from flexibo.study.answers import added
-from flexibo.study.log import EventLog
+from flexibo.study._tell import added
+from flexibo.study.event_log import EventLog
 from flexibo.transfer.copies import StudyCopy, copy_of
 from flexibo.transfer.table import AFTER, BEFORE, COST_OF, headings, tamed
 
