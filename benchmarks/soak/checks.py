@@ -138,7 +138,7 @@ def _study_wrong(
         wrong.append(f"Still pending at the end: {ledger.pending}; the study says {[e.number for e in one.pending]}.")
     if _state(one) != _state(two):
         wrong.append("Two loads of the study differ.")
-    ends = [study.claim() for study in (one, two)]
+    ends = [study.ask_or_stop() for study in (one, two)]
     if ends[0] != ends[1] or not isinstance(ends[0], Stop) or ends[0].waits:
         wrong.append(f"The study has not come to its end: {ends}.")
     for study in (one, two):

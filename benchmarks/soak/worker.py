@@ -155,7 +155,7 @@ class Worker:
         self.first = time.monotonic()
         while self._post.quota is None or done < self._post.quota:
             start = time.monotonic()
-            question = study.claim()
+            question = study.ask_or_stop()
             self._took("ask", start)
             if isinstance(question, Stop):
                 if not question.waits:

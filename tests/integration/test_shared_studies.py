@@ -172,7 +172,7 @@ def small_study(storage: Any, **settings: Any) -> Study:
 
 
 def waits(study: Study) -> bool:
-    answer = study.claim()
+    answer = study.ask_or_stop()
     return isinstance(answer, Stop) and answer.waits
 
 

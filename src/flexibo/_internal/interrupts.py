@@ -10,6 +10,10 @@ from types import FrameType
 from typing import Any
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, where a program treats it as Ctrl-C."""
+
+
 class _Deferral:
     """The handler to restore, the enclosing deferral, and whether Ctrl-C was pressed."""
 

@@ -98,7 +98,7 @@ def _claim(study: Study, leads: Sequence[str] | None, count: int, claimed: list[
     from flexibo.optimizer import Stop
 
     while len(claimed) < count:
-        answer = study.claim(leads)
+        answer = study.ask_or_stop(leads)
         if isinstance(answer, Stop):
             return answer
         claimed.append(answer)
@@ -109,6 +109,7 @@ def _facts(claimed: Sequence[Evaluation], stop: Stop | None, lease: float) -> di
     return {
         "lease_seconds": lease,
         "stopped": "" if stop is None else stop.reason,
+        "stop_kind": None if stop is None else stop.kind,
         "wait": stop is not None and stop.waits,
         "evaluations": [
             {

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 SHORT = "0.01s"
 """A person takes longer than a run should wait, so it ends when there is nothing left but what they measure."""
-LEFT = "What is left is measured by hand: "
 
 
 def not_waiting(place: Place) -> Place:
@@ -24,13 +23,17 @@ def not_waiting(place: Place) -> Place:
 
 def say_why(study: Study, by_hand: Collection[str]) -> None:
     """Let a study that ended because only a hand can go on with it say so."""
-    if by_hand and study.stopped.startswith("There was nothing to do"):
-        study.stopped = f"{LEFT}{', '.join(by_hand)}."
+    from flexibo.optimizer import StopKind
+
+    if by_hand and study.stop_kind is StopKind.IDLE:
+        study.record_stop(StopKind.BY_HAND, f"What is left is measured by hand: {', '.join(by_hand)}.")
 
 
 def waits_for_hands(study: Study) -> bool:
     """Whether the study was not run at all, or ended because only a hand can go on with it."""
-    return study.stopped == "" or study.stopped.startswith(LEFT)
+    from flexibo.optimizer import StopKind
+
+    return study.stop_kind in (None, StopKind.BY_HAND)
 
 
 def sentences_by_hand(study: Study, url: str, by_hand: Sequence[str], command: str) -> list[str]:

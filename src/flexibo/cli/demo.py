@@ -24,6 +24,7 @@ def demo(
     """Tune a small neural network on handwritten digits: prediction error against the cost of inference."""
     from rich.console import Console
 
+    from flexibo.optimizer import StopKind
     from flexibo.study import Study
     from flexibo.systems.digits import digits_system
 
@@ -35,7 +36,7 @@ def demo(
         console.print(note, highlight=False)
     study.run(system.functions)
     show(study, console)
-    if study.stopped.startswith("Interrupted"):
+    if study.stop_kind is StopKind.INTERRUPTED:
         console.print("The demo keeps nothing; to go on after Ctrl-C, begin with 'flexibo init' or 'flexibo run'.")
         raise typer.Exit(ExitStatus.INTERRUPTED)
     if study.front():

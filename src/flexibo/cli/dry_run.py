@@ -88,6 +88,7 @@ def _plan(file: StudyFile, url: str, study: Study, place: Place, *, is_begun: bo
         "first": _first(file, study) if has_seed else None,
         "advice": advice(file),
         "stopped": study.stopped,
+        "stop_kind": study.stop_kind,
     }
 
 

@@ -60,12 +60,15 @@ def sentences(study: Study, url: str, command: str, larger: str, *, measured: in
         larger: What goes on with it where its budget is spent.
         measured: How many evaluations were made just now.
     """
+    from flexibo.cli.running import is_interrupted
+    from flexibo.optimizer import StopKind
+
     found = [f"The study {study.name!r} is kept in {near(url)}."]
-    if study.stopped.startswith("Interrupted"):
+    if is_interrupted(study):
         found.append(f"Go on with: {command}")
     elif not measured:
         found.insert(0, f"Nothing was measured: the study had ended before. {study.stopped}")
-    if study.budget is not None and "budget" in study.stopped:
+    if study.budget is not None and study.stop_kind is StopKind.BUDGET:
         found.append(f"Go on with a larger budget: {larger}")
     return [printable_line(sentence) for sentence in found]
 
@@ -85,6 +88,7 @@ def larger_budget(budget: float | None) -> str:
 
 def facts(study: Study, url: str, command: str) -> dict[str, Any]:
     """A study that has run, ready for JSON."""
+    from flexibo.cli.running import is_interrupted
     from flexibo.storage import shown_url
 
     summary = study.summary()
@@ -93,7 +97,8 @@ def facts(study: Study, url: str, command: str) -> dict[str, Any]:
         "storage": shown_url(url),
         "method": summary.method,
         "stopped": summary.stopped,
-        "interrupted": study.stopped.startswith("Interrupted"),
+        "stop_kind": summary.stop_kind,
+        "interrupted": is_interrupted(study),
         "spent": summary.spent,
         "budget": summary.budget,
         "evaluations": dict(summary.evaluations),

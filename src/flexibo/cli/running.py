@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from flexibo.study import Study
     from flexibo.systems.base import System
 
-TERMINATED = "Interrupted by SIGTERM; what was measured is kept."
-"""Why a study stopped that was terminated."""
-
 
 def introduce(system: System) -> None:
     """Say what is measured, and how."""
@@ -71,7 +68,9 @@ class Place:
 
 def end(study: Study) -> None:
     """Leave with the status of an interrupted program, if it was, or of one in which an objective gave no value."""
-    if study.stopped == TERMINATED:
+    from flexibo.optimizer import StopKind
+
+    if study.stop_kind is StopKind.TERMINATED:
         raise typer.Exit(ExitStatus.TERMINATED)
     if is_interrupted(study):
         raise typer.Exit(ExitStatus.INTERRUPTED)
@@ -103,7 +102,9 @@ def failure(study: Study) -> str:
 
 def is_interrupted(study: Study) -> bool:
     """Whether Ctrl-C or SIGTERM ended the last run."""
-    return study.stopped.startswith("Interrupted")
+    from flexibo.optimizer import StopKind
+
+    return study.stop_kind in (StopKind.INTERRUPTED, StopKind.TERMINATED)
 
 
 def report(study: Study, url: str, command: str, *, json: bool) -> None:
@@ -168,10 +169,8 @@ def measure(
                 f"flexibo worker --only {','.join(others)}."
             )
         )
-    with opened_executor(place, leads) as executor, terminable() as terminated:
+    with opened_executor(place, leads) as executor, terminable():
         study.run({name: functions[name] for name in leads}, executor=executor, idle=idle)
-    if terminated and is_interrupted(study):
-        study.stopped = TERMINATED
     study.close()
     say_why(study, by_hand)
     if quiet:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
 import typer
+
+from flexibo._internal.interrupts import Terminated
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -63,18 +65,14 @@ def interruptible(console: Console, kept: str) -> Iterator[None]:
 
 
 @contextmanager
-def terminable() -> Iterator[list[int]]:
-    """A context in which SIGTERM does what Ctrl-C does: the study keeps what was measured and stops.
-
-    The list that it gives holds the number of SIGTERM once one came.
-    """
-    ended: list[int] = []
-    with _terminable(ended, None):
-        yield ended
+def terminable() -> Iterator[None]:
+    """A context in which SIGTERM raises `Terminated`: the study keeps what was measured and stops."""
+    with _terminable([], None):
+        yield
 
 
 @contextmanager
-def _terminable(ended: list[int], interrupt: object) -> Iterator[None]:
+def _terminable(ended: list[int], interrupt: Callable[[int, FrameType | None], object] | None) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # signals are the main thread's
         return
@@ -83,16 +81,16 @@ def _terminable(ended: list[int], interrupt: object) -> Iterator[None]:
         ended.append(number)
         signal.raise_signal(signal.SIGINT)
 
-    def interrupt_if_ended(number: int, frame: FrameType | None) -> None:
+    def interrupt_or_terminate(number: int, frame: FrameType | None) -> None:
         if ended:
-            raise KeyboardInterrupt
+            raise Terminated
+        handler = before[signal.SIGINT]
+        if callable(handler):  # in the background of a shell, Ctrl-C is ignored but SIGTERM is not
+            handler(number, frame)
 
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    if interrupt is None and before[signal.SIGINT] == signal.SIG_IGN:
-        interrupt = interrupt_if_ended  # in the background of a shell, Ctrl-C is ignored but SIGTERM is not
     signal.signal(signal.SIGTERM, terminate)
-    if interrupt is not None:
-        signal.signal(signal.SIGINT, interrupt)  # type: ignore[arg-type]  # it is a handler
+    signal.signal(signal.SIGINT, interrupt or interrupt_or_terminate)
     try:
         yield
     finally:

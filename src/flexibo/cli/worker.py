@@ -210,7 +210,7 @@ def is_there(url: str, name: str) -> bool:
 @contextmanager
 def _failures_said_once() -> Iterator[None]:
     """A context without the log's lines on failures: each evaluation has a line already."""
-    log = logging.getLogger("flexibo.study._tell")
+    log = logging.getLogger("flexibo.study.failures")
     before = log.level
     log.setLevel(logging.ERROR)
     try:

@@ -28,7 +28,7 @@ class GrowingCopy:
         _check_first(first, name)
         self._contents: list[Content] = [first]
         self._copy = copy_of(self._contents, name)
-        self._log = EventLog(MemoryStorage(), self.study.history, _nobody, name=name)
+        self._log = EventLog(MemoryStorage(), self.study.history, name=name)
         self._desk = Desk(self.study.history)
         self._take(self.study.history.events)
 
@@ -66,7 +66,7 @@ class GrowingCopy:
     def learn(self, contents: Sequence[Content]) -> None:
         """Learn events that follow, all of them; where one is damaged, none, and an error says which."""
         known = len(self.study.history.events)
-        self._log.learn(contents, news=False)
+        self._log.learn(contents)
         self._contents.extend(contents)
         self._take(self.study.history.events[known:])
 
@@ -84,7 +84,3 @@ def _check_first(first: Content, name: str) -> None:
         check_meaning(first["settings"])
     except DAMAGE as error:
         raise damaged_event(0, f"study {name!r}", error) from None
-
-
-def _nobody(event: Event) -> None:
-    """Nobody is told of what a copy learns."""

@@ -176,6 +176,14 @@ class Noted:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A run ended; `kind` is the value of a `flexibo.optimizer.StopKind`. It decides no question."""
+
+    kind: str
+    reason: str
+
+
 Event: TypeAlias = (
     Created
     | Asked
@@ -190,6 +198,7 @@ Event: TypeAlias = (
     | StopSet
     | Forgiven
     | Noted
+    | Stopped
 )
 EVENTS: dict[str, type[Event]] = {
     "created": Created,
@@ -205,6 +214,7 @@ EVENTS: dict[str, type[Event]] = {
     "stop": StopSet,
     "forgiven": Forgiven,
     "note": Noted,
+    "stopped": Stopped,
 }
 
 

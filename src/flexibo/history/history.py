@@ -29,6 +29,7 @@ from flexibo.history.events import (
     Reissued,
     Released,
     Spent,
+    Stopped,
     StopSet,
     Told,
 )
@@ -71,6 +72,7 @@ class History:
         self.promises: list[Promise] = []
         self.timed: dict[str, bool] = {}
         self.stop: Mapping[str, float] | None = None
+        self.stopped: Stopped | None = None
         self.origin: Mapping[str, Any] = {}
         self.chosen = 0
         self.scored: list[int] = []
@@ -112,8 +114,12 @@ class History:
                 self._forgive()
             case Created():
                 self.origin = event.origin
-            case Noted():
+            case Noted() | Stopped():
                 pass
+        if isinstance(event, Stopped):
+            self.stopped = event
+        elif not isinstance(event, Noted):
+            self.stopped = None  # something happened since
         self.events.append(event)
 
     @property

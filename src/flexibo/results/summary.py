@@ -15,6 +15,7 @@ from flexibo._internal.arrays import FloatArray
 from flexibo._internal.records import data_frame, write_csv
 from flexibo.history import History
 from flexibo.history.events import Failed, Told
+from flexibo.optimizer.stop import Stop, StopKind
 from flexibo.pareto import hypervolume, non_dominated
 from flexibo.results.front import FEASIBILITIES, STANDINGS, Feasibility, FrontRow, Standing
 from flexibo.space import Design
@@ -132,7 +133,8 @@ class Summary:
         region_volume: Of the Pareto region at the last question, 0 if the study just stopped because none is left;
             None if it was never known.
         reference: The reference point by objective, or None before it is fixed.
-        stopped: Why there was nothing more to ask, or an empty string.
+        stopped: Why the study stopped, or an empty string.
+        stop_kind: The same for programs; None if it has not stopped.
         standings: How many designs of the front are "certain", "probable", "possible" and "ruled out".
     """
 
@@ -149,6 +151,7 @@ class Summary:
     region_volume: float | None
     reference: Mapping[str, float] | None
     stopped: str
+    stop_kind: StopKind | None = None
     standings: Mapping[Standing, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -189,10 +192,10 @@ def summarise(
     reference: FloatArray | None,
     *,
     method: str,
-    stopped: str,
-    region_left: bool,
+    stop: Stop | None,
 ) -> Summary:
     """A history and its front in a few numbers."""
+    kind = None if stop is None else stop.kind
     counts, costs = dict.fromkeys(history.names, 0), dict.fromkeys(history.names, 0.0)
     for event in history.events:
         if isinstance(event, Told):
@@ -211,9 +214,10 @@ def summarise(
         confirmed=sum(all(row.measured.values()) for row in front),
         feasible=_feasible(front) if np.isfinite(history.limits).any() else None,
         hypervolume=known_volume(history, reference),
-        region_volume=(volumes[-1] if volumes else None) if region_left else 0.0,
+        region_volume=0.0 if kind is StopKind.NO_REGION else volumes[-1] if volumes else None,
         reference=history.reference_values(),
-        stopped=stopped,
+        stopped="" if stop is None else stop.reason,
+        stop_kind=kind,
         standings={standing: sum(row.standing == standing for row in front) for standing in STANDINGS},
     )
 

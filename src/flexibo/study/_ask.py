@@ -1,55 +1,62 @@
-"""Asking in a study that others may share: think without a lock, then claim; and take over what the dead left."""
+"""Asking in a study that may be shared: choose without a lock, then claim; reassign what lost workers held."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import replace
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 
 from flexibo.history import History
 from flexibo.history.entries import Holder
 from flexibo.history.events import Asked, Evaluation, Event, Failed, ReferenceFixed, Reissued, Released
 from flexibo.optimizer import Optimizer, Stop, StopKind
 from flexibo.storage.presence import Presence
-from flexibo.study.event_log import EventLog
+from flexibo.study.event_log import EventLog, Notify
+from flexibo.study.stop_rules import StopCheck
 
-VANISHED = "Its worker vanished."
+LOST_WORKER = "Its worker vanished."
+"""The reason that is stored with an evaluation whose worker is gone."""
 MOST_REISSUES = 2
-"""An evaluation whose workers vanish again and again is perhaps what kills them; it then counts as failed."""
+"""An evaluation whose workers are lost again and again may be what kills them; it then counts as failed."""
 
 
-class Asker:
-    """Asks for one worker.
+@dataclass(slots=True)
+class AskMemory:
+    """What a worker remembers from one call to the next.
 
-    Args:
-        log: The events of the study.
-        optimizer: Chooses the questions.
-        presence: This worker, and who else is alive.
-        stop_reason: Why to stop rather than ask an evaluation, or an empty string. It may look at the study.
-        limits: The same by the named rules alone, which are quick and look at nothing but the history: they are asked
-            while nobody else can write.
+    Attributes:
+        salt: Above 0 once another worker claimed the same evaluation first: this one then draws other candidates.
+        stop: After how many events, and for which objectives, there was nothing to ask, and why.
     """
 
-    def __init__(
-        self,
-        log: EventLog,
-        optimizer: Optimizer,
-        presence: Presence,
-        stop_reason: Callable[[Evaluation], str],
-        limits: Callable[[Evaluation], str],
-    ) -> None:
-        self._log = log
-        self._optimizer = optimizer
-        self._presence = presence
-        self._stop_reason = stop_reason
-        self._limits = limits
-        self._salt = 0
-        self._last: tuple[int, frozenset[str] | None, Stop] | None = None
+    salt: int = 0
+    stop: tuple[int, frozenset[str] | None, Stop] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """One call of `Study.ask`. The study does not keep it, because it holds the study.
+
+    Attributes:
+        log: The events of the study.
+        optimizer: Chooses the questions.
+        presence: This worker, and which other ones are alive.
+        stops: The stop rules of the study.
+        notify: Called with each event.
+        memory: What this worker remembers from one call to the next.
+    """
+
+    log: EventLog
+    optimizer: Optimizer
+    presence: Presence
+    stops: StopCheck
+    notify: Notify
+    memory: AskMemory
 
     @property
     def history(self) -> History:
         """What happened so far."""
-        return self._log.history
+        return self.log.history
 
     def ask(self, only: Collection[str] | None = None) -> Evaluation | Stop:
         """The next evaluation, claimed for this worker, or why there is none.
@@ -57,46 +64,47 @@ class Asker:
         Args:
             only: The objectives that this worker can measure now; None is all.
         """
-        self._log.refresh()
-        self._presence.begin()
-        if left := self._left_behind(only):
-            return left
+        self.log.refresh(self.notify)
+        self.presence.begin()
+        if lost := self._reassigned(only):
+            return lost
         wanted = None if only is None else frozenset(only)
         while True:
             seen = len(self.history.events)
-            if self._last is not None and self._last[:2] == (seen, wanted):
-                return self._last[2]
-            answer = self._optimizer.ask(self.history, only=only, salt=self._salt)
+            if self.memory.stop is not None and self.memory.stop[:2] == (seen, wanted):
+                return self.memory.stop[2]
+            answer = self.optimizer.ask(self.history, only=only, salt=self.memory.salt)
             if isinstance(answer, Stop):
                 stop = replace(answer, waits=self._waits(only))
-                self._last = (seen, wanted, stop)
+                self.memory.stop = (seen, wanted, stop)
                 return stop
-            if reason := self._stop_reason(answer):
-                return Stop(StopKind.RULE, reason, waits=self._would_take_over(only))
+            if reason := self.stops.reason(answer):
+                return Stop(StopKind.RULE, reason, waits=self._may_reassign(only))
             if claimed := self._claimed(answer, seen):
                 return claimed
-            # Another worker had the same thought: from now on this one draws other candidates.
-            self._salt = zlib.crc32(self._presence.worker.encode()) or 1
+            # Another worker chose the same: from now on this one draws other candidates.
+            self.memory.salt = zlib.crc32(self.presence.worker.encode()) or 1
 
     def _waits(self, only: Collection[str] | None) -> bool:
-        """Whether there may be something to ask later: others measure, or others must measure first."""
-        if any(holder.worker != self._presence.worker for holder in self.history.holders.values()):
+        """Whether there may be something to ask later: other workers measure, or must measure first."""
+        if any(holder.worker != self.presence.worker for holder in self.history.holders.values()):
             return True
         if only is None or self.history.pending:
             return False
-        answer = self._optimizer.ask(self.history)
-        return isinstance(answer, Evaluation) and not self._stop_reason(answer)
+        answer = self.optimizer.ask(self.history)
+        return isinstance(answer, Evaluation) and not self.stops.reason(answer)
 
-    def _would_take_over(self, only: Collection[str] | None) -> bool:
-        """Whether others measure something that this worker would have to measure if they vanished."""
-        others = [n for n, holder in self.history.holders.items() if holder.worker != self._presence.worker]
+    def _may_reassign(self, only: Collection[str] | None) -> bool:
+        """Whether other workers hold an evaluation that this one would have to measure if they were lost."""
+        others = [n for n, holder in self.history.holders.items() if holder.worker != self.presence.worker]
         return any(
-            self._is_wanted(self.history.pending[number], only) and not self._limits(self.history.pending[number])
+            self._is_wanted(self.history.pending[number], only)
+            and not self.stops.limit_reason(self.history.pending[number])
             for number in others
         )
 
     def _claimed(self, answer: Evaluation, seen: int) -> Evaluation | None:
-        """The evaluation as it was claimed; None if others made it unwanted since `seen` events."""
+        """The evaluation as it was claimed; None if the events since the first `seen` ones made it unwanted."""
         claimed: list[Evaluation] = []
 
         def decide() -> list[Event]:
@@ -104,33 +112,33 @@ class Asker:
             history = self.history
             changed = len(history.events) != seen
             claim = replace(answer, number=len(history.asked))
-            if changed and (not self._optimizer.still_open(history, claim) or self._limits(claim)):
+            if changed and (not self.optimizer.still_open(history, claim) or self.stops.limit_reason(claim)):
                 return []
             claimed.append(claim)
-            asked = Asked(claimed[0], self._presence.worker, self._presence.seconds)
+            asked = Asked(claim, self.presence.worker, self.presence.seconds)
             # Under constraints the worst values of interest are not known before a feasible design is.
             if not answer.initial and history.reference is None and history.has_feasible():
                 return [self._reference(), asked]
             return [asked]
 
-        self._log.commit(decide)
+        self.log.commit(decide, self.notify)
         return claimed[0] if claimed else None
 
     def _reference(self) -> ReferenceFixed:
-        losses = self._optimizer.predictor.reference(self.history)
+        losses = self.optimizer.predictor.reference(self.history)
         optimised = [self.history.objectives[j] for j in self.history.optimised]
         return ReferenceFixed({o.name: o.value(float(loss)) for o, loss in zip(optimised, losses, strict=True)})
 
-    def _left_behind(self, only: Collection[str] | None) -> Evaluation | None:
-        """The first evaluation of a vanished worker that this one can take over; others are given back."""
+    def _reassigned(self, only: Collection[str] | None) -> Evaluation | None:
+        """The first evaluation of a lost worker that this one takes over; the others are given back."""
         holders = dict(self.history.holders)
-        gone = self._presence.gone(holder.worker for holder in holders.values())
+        gone = self.presence.gone(holder.worker for holder in holders.values())
         for number, holder in sorted(holders.items()):
             if holder.worker not in gone or self.history.holders.get(number) != holder:
-                continue  # the second: what was learned while the one before was taken over
+                continue  # the latter: another worker reassigned it in the meantime
             evaluation = self.history.pending[number]
-            stopped = bool(self._stop_reason(evaluation))
-            event = self._taken_over(number, holder, gone[holder.worker], only, stopped=stopped)
+            stopped = bool(self.stops.reason(evaluation))
+            event = self._reassign(number, holder, gone[holder.worker], only, stopped=stopped)
             if isinstance(event, Reissued):
                 self._forget(gone)
                 return evaluation
@@ -138,43 +146,43 @@ class Asker:
         return None
 
     def _forget(self, gone: Iterable[str]) -> None:
-        """Remove the signs of vanished workers that hold nothing any more."""
+        """Remove the heartbeats of lost workers that hold nothing any more."""
         for worker in set(gone) - {holder.worker for holder in self.history.holders.values()}:
-            self._presence.forget(worker)
+            self.presence.forget(worker)
 
-    def _taken_over(
+    def _reassign(
         self, number: int, holder: Holder, lived: float | None, only: Collection[str] | None, *, stopped: bool
     ) -> Event | None:
-        """What was made of an evaluation whose worker has vanished; None if somebody else was first."""
-        taken: list[Event] = []
+        """The event for an evaluation whose worker is lost; None if another worker was first."""
+        written: list[Event] = []
 
         def decide() -> list[Event]:
-            taken.clear()
+            written.clear()
             if self.history.holders.get(number) != holder:
                 return []
             evaluation = self.history.pending[number]
             loss = self._lost_cost(evaluation, holder, lived)
             if self.history.reissues[number] >= MOST_REISSUES:
-                reason = f"{VANISHED[:-1]} in {MOST_REISSUES + 1} attempts; it may be what ends them."
-                taken.append(Failed(number, reason, loss))
+                reason = f"{LOST_WORKER[:-1]} in {MOST_REISSUES + 1} attempts; it may be what ends them."
+                written.append(Failed(number, reason, loss))
             elif not stopped and self._is_wanted(evaluation, only, loss=loss):
-                taken.append(Reissued(number, self._presence.worker, self._presence.seconds, loss))
+                written.append(Reissued(number, self.presence.worker, self.presence.seconds, loss))
             else:
-                taken.append(Released(number, VANISHED, loss))
-            return taken
+                written.append(Released(number, LOST_WORKER, loss))
+            return written
 
-        self._log.commit(decide)
-        return taken[0] if taken else None
+        self.log.commit(decide, self.notify)
+        return written[0] if written else None
 
     def _is_wanted(self, evaluation: Evaluation, only: Collection[str] | None, *, loss: float = 0.0) -> bool:
         if only is not None and evaluation.objective not in only:
             return False
-        return self._optimizer.still_wants(self.history, evaluation, loss=loss)
+        return self.optimizer.still_wants(self.history, evaluation, loss=loss)
 
     def _lost_cost(self, evaluation: Evaluation, holder: Holder, lived: float | None) -> float:
-        """What a vanished worker is thought to have spent: the time until its last sign, or what was expected.
+        """What a lost worker is assumed to have spent: the time until its last heartbeat, or the expected cost.
 
-        Where functions tell their own costs, seconds mean nothing; where nothing was told yet, that is not known.
+        Zero where functions return their own costs, since seconds mean nothing there, and where no cost is known yet.
         """
         if lived is None or evaluation.objective not in self.history.timed:
             return 0.0

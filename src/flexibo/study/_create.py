@@ -1,4 +1,4 @@
-"""Beginning a study, or going on with the one that is stored: its settings and what chooses its questions."""
+"""Creating a study, or opening the stored one: its settings, and the optimizer that follows from them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from flexibo.history.events import BudgetSet, Created, Event, ReferenceFixed, ev
 from flexibo.methods.table import Method
 from flexibo.optimizer import Optimizer
 from flexibo.optimizer.predictor import Predictor
-from flexibo.study.event_log import EventLog
+from flexibo.study.event_log import EventLog, Notify
 from flexibo.study.settings import Settings, check_budget_covers_initial, check_same_space, stored_choice
 from flexibo.surrogates import Surrogate
 from flexibo.surrogates.table import SURROGATES
 
-Settle: TypeAlias = Callable[[Mapping[str, Any]], Settings]
-"""From what is stored, if anything is, to the settings that the user's arguments mean."""
+SettingsFrom: TypeAlias = Callable[[Mapping[str, Any]], Settings]
+"""The settings that follow from the user's arguments and the stored settings, which are empty for a new study."""
 
 logger = logging.getLogger(__name__)
 
@@ -27,13 +27,13 @@ logger = logging.getLogger(__name__)
 def optimizer_of(
     method: Method, settings: Settings, *, surrogate: str | Surrogate | None, cost: str | CostCallable | None
 ) -> Optimizer:
-    """What chooses the questions of a study with these settings.
+    """The optimizer of a study with these settings.
 
     Args:
         method: The method.
         settings: What the study was created with.
-        surrogate: The surrogate that was given, for what cannot be stored.
-        cost: The cost function that was given, likewise.
+        surrogate: The surrogate that was given; an object cannot be stored.
+        cost: The cost function that was given; a callable cannot be stored.
     """
     predictor = Predictor(
         method,
@@ -47,40 +47,44 @@ def optimizer_of(
     return Optimizer(predictor, n_given=settings.n_given)
 
 
-def founded(
+def open_or_create(
     log: EventLog,
-    settle: Settle,
-    choose: Callable[[Settings], Optimizer],
+    settings_from: SettingsFrom,
+    optimizer_from: Callable[[Settings], Optimizer],
     *,
     name: str,
     budget: float | None,
     origin: Mapping[str, Any],
+    notify: Notify,
 ) -> tuple[Settings, Optimizer]:
-    """Go on with the study that is stored, or begin it: the settings that hold, and what chooses.
+    """Open the stored study, or create it; returns its settings and its optimizer.
 
-    Another process may begin the same study at this moment: what it has chosen, such as the seed, holds for both.
+    Another process may create the same study at this moment: what it has chosen, such as the seed, holds for both.
     """
     stored = log.unread()
     if stored:
-        check_same_space(log.history.space, stored[0]["settings"], name)  # or its designs would be misunderstood
-    settings = settle(stored[0]["settings"] if stored else {})
-    optimizer = choose(settings)
+        check_same_space(log.history.space, stored[0]["settings"], name)  # or its designs would be misread
+    settings = settings_from(stored[0]["settings"] if stored else {})
+    optimizer = optimizer_from(settings)
     is_new = not stored
     if is_new:
         check_budget_covers_initial(budget, settings, [purchase.objective for purchase in log.history.purchases])
         first = (Created(settings.to_dict(), origin), BudgetSet(budget))
-        stored = log.begun([event_to_dict(event) for event in first])
+        stored = log.create([event_to_dict(event) for event in first])
         if settings.to_dict() != stored[0]["settings"]:
             check_same_space(log.history.space, stored[0]["settings"], name)
-            settings = settle(stored[0]["settings"])
-            optimizer = choose(settings)
+            settings = settings_from(stored[0]["settings"])
+            optimizer = optimizer_from(settings)
     settings.check_against(stored[0]["settings"], name)
-    log.learn(stored, news=is_new)
+    if is_new:
+        log.learn(stored, notify)
+    else:
+        log.learn(stored)  # old events are no news
     return settings, optimizer
 
 
 def raised_budget(history: History, budget: float | None, *, name: str) -> list[Event]:
-    """Take the budget that was given when the study was opened, unless a larger one is stored."""
+    """The event that sets the budget given when the study was opened, unless a larger one is stored."""
     stored = history.budget
     if budget is None or budget == stored:
         return []
@@ -91,7 +95,7 @@ def raised_budget(history: History, budget: float | None, *, name: str) -> list[
 
 
 def fixed_reference(history: History, reference: Mapping[str, float], *, name: str) -> list[Event]:
-    """Fix the reference point that was given, or refuse it where another one is stored."""
+    """The event that fixes the given reference point; an error where another one is stored."""
     stored = history.reference_values()
     if stored is None:
         return [ReferenceFixed(reference)]

@@ -1,21 +1,20 @@
-"""What users and executors answer, checked and made into events."""
+"""The answers of users and executors, checked and turned into events."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.executors import Outcome
 from flexibo.history import History
-from flexibo.history.events import Added, Evaluation, Event, Failed, Released, Spent, Told
-from flexibo.study.settings import checked_cost
+from flexibo.history.events import Evaluation, Event, Failed, Released, Spent, Told
+from flexibo.study._arguments import checked_cost
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("flexibo.study.failures")
 
 
-def told(
+def told_event(
     history: History, evaluation: Evaluation, value: object, cost: object, *, worker: str, timed: bool = False
 ) -> Told:
     """The answer to an evaluation: a value, or a mapping of values with at least those that it yields."""
@@ -27,26 +26,26 @@ def told(
     for name in evaluation.yields:
         if name not in given:
             raise InvalidValueError(
-                f"The answer has no value of {name!r}; tell a mapping with {_list(evaluation.yields)}."
+                f"The answer has no value of {name!r}; tell a mapping with {', '.join(evaluation.yields)}."
             )
     values = {name: objectives[name].checked_value(given[name]) for name in given}
     return Told(evaluation.number, values, checked_cost(cost), worker, timed)
 
 
-def answer(history: History, outcome: Outcome, *, worker: str) -> Told | Failed:
-    """What an executor made of an evaluation: a value that cannot be told is a failure."""
+def outcome_event(history: History, outcome: Outcome, *, worker: str) -> Told | Failed:
+    """The event for what an executor returned: a value that cannot be told is a failure."""
     evaluation, reason = outcome.evaluation, outcome.reason
     if outcome.values is not None:
         try:
-            return told(history, evaluation, outcome.values, outcome.cost, worker=worker, timed=outcome.timed)
+            return told_event(history, evaluation, outcome.values, outcome.cost, worker=worker, timed=outcome.timed)
         except (InvalidValueError, InvalidTypeError) as error:
             reason = str(error)
     logger.warning("Evaluation %d (%s) failed: %s", evaluation.number, evaluation.objective, reason)
     return Failed(evaluation.number, reason, checked_cost(outcome.cost), worker, outcome.timed, outcome.impossible)
 
 
-def counted(history: History, evaluation: Evaluation, given: Told | Failed) -> list[Event]:
-    """An answer, or its cost alone: where another worker has answered, or measures now what failed here."""
+def answer_events(history: History, evaluation: Evaluation, given: Told | Failed) -> list[Event]:
+    """The answer, or its cost alone where another worker has answered, or is measuring now what failed here."""
     number, worker = evaluation.number, given.worker
     holder = history.holders.get(number)
     is_anothers = isinstance(given, Failed) and holder is not None and holder.worker != worker
@@ -56,8 +55,8 @@ def counted(history: History, evaluation: Evaluation, given: Told | Failed) -> l
     return [given]
 
 
-def released(history: History, evaluation: Evaluation) -> list[Event]:
-    """An evaluation that is given back; nothing where it has an answer by now."""
+def release_events(history: History, evaluation: Evaluation) -> list[Event]:
+    """The release of an evaluation; nothing if it has been answered in the meantime."""
     if evaluation.number in history.pending:
         return [Released(evaluation.number)]
     if evaluation.number not in history.answered:
@@ -65,43 +64,16 @@ def released(history: History, evaluation: Evaluation) -> list[Event]:
     return []
 
 
-def added(
-    history: History,
-    design: Mapping[str, Any],
-    values: Mapping[str, float],
-    cost: float | Mapping[str, float] | None,
-) -> Added:
-    """A result that was known before: some or all objectives of a design, and what they cost, if that is known."""
-    legal = history.space.design(design)
-    objectives = {objective.name: objective for objective in history.objectives}
-    if not isinstance(values, Mapping) or not values:
-        raise InvalidTypeError(f"values is {values!r}; give a mapping such as {{'error': 0.2}}.")
-    if cost is not None and not isinstance(cost, Mapping):
-        if len(values) > 1:
-            raise InvalidTypeError(f"cost is {cost!r} for {_list(values)}; give a mapping of costs by objective.")
-        cost = {next(iter(values)): cost}
-    for name in (*values, *(cost or ())):
-        if name not in objectives:
-            raise unknown_name("objective", name, objectives)
-    checked = {name: objectives[name].checked_value(value) for name, value in values.items()}
-    leads = {name: history.purchases[history.purchase_of(name)].objective for name in objectives}
-    return Added(legal, checked, {leads[name]: checked_cost(c) for name, c in (cost or {}).items()})
-
-
 def check_evaluation(evaluation: object) -> None:
-    """Refuse what is no evaluation."""
+    """Refuse anything but an evaluation."""
     if not isinstance(evaluation, Evaluation):
-        raise InvalidTypeError(f"{evaluation!r} is no evaluation; give what ask() returned.")
+        raise InvalidTypeError(f"{evaluation!r} is not an evaluation; give what ask() returned.")
 
 
 def check_answerable(history: History, evaluation: Evaluation) -> None:
-    """Refuse to answer what was never asked or has an answer."""
+    """Refuse an answer to what was never asked or has been answered."""
     if not history.is_answerable(evaluation):
         what = "was answered already" if evaluation in history.asked else "was never asked by this study"
         raise InvalidValueError(
             f"Evaluation {evaluation.number} ({evaluation.objective!r}) {what}; tell each evaluation of ask() once."
         )
-
-
-def _list(names: Iterable[str]) -> str:
-    return ", ".join(names)

@@ -22,11 +22,13 @@ from flexibo.history.events import (
     Released,
     RunnerUp,
     Spent,
+    Stopped,
     StopSet,
     Told,
     event_from_dict,
 )
 from flexibo.objectives import LARGEST, Objective
+from flexibo.optimizer import StopKind
 from flexibo.space import Space
 from flexibo.storage.base import StorageError
 from flexibo.study.settings import Settings
@@ -82,6 +84,9 @@ class EventCheck:
                         raise InvalidValueError(f"it has no value of {self._history.names[j]!r}.")
             case StopSet():
                 stop_rules(event.rules)
+            case Stopped():
+                if event.kind not in [kind.value for kind in StopKind]:
+                    raise InvalidValueError(f"its kind {event.kind!r} is unknown; it may come from a newer version.")
             case _:
                 pass
 
@@ -257,6 +262,7 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "volume": _is_number_or_none,
     "objective": _is_text,
     "worker": _is_text,
+    "kind": _is_text,
     "reason": _is_text,
     "text": _is_text,
     "why": _is_text,

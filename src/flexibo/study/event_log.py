@@ -1,10 +1,10 @@
-"""The events of a study in its storage, and the history they add up to, kept in step."""
+"""The events of a study in its storage, and the history that is their replay, kept in step."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from flexibo._internal.interrupts import deferred_interrupts
 from flexibo.history import History
@@ -12,43 +12,43 @@ from flexibo.history.events import Event, UnknownEventError, event_to_dict
 from flexibo.storage import Storage
 from flexibo.study.event_checks import DAMAGE, EventCheck, check_beginning, damaged_event
 
+Notify: TypeAlias = Callable[[Event], object]
+
+
+def _ignore(event: Event) -> None:
+    """Nobody is notified."""
+
 
 class EventLog:
-    """Reads what others wrote, and writes with everything known that was written before.
+    """Reads the events that other processes wrote, and writes events once all earlier ones are known.
+
+    It is given what to notify of new events at each call and keeps none of it, so a log keeps no study alive.
 
     Args:
         storage: Where the events are kept.
-        history: What they add up to; empty at first.
-        notify: Told of every new event, in order.
-        clock: Gives the time of day, which is written beside each event for people.
+        history: Their replay; empty at first.
+        clock: Returns the time of day, which is written beside each event for people.
         name: The name of the study, for messages.
     """
 
     def __init__(
-        self,
-        storage: Storage,
-        history: History,
-        notify: Callable[[Event], None],
-        *,
-        clock: Callable[[], float] = time.time,
-        name: str = "",
+        self, storage: Storage, history: History, *, clock: Callable[[], float] = time.time, name: str = ""
     ) -> None:
         self.history = history
         self._storage = storage
-        self._notify = notify
         self._clock = clock
-        self._whose = f"study {name!r}" if name else "the study"
+        self._subject = f"study {name!r}" if name else "the study"
 
     def unread(self) -> list[dict[str, Any]]:
-        """What is stored and was not learned yet; a beginning is checked, because settings are made of it first."""
+        """The stored events that are not in the history yet; a first event is checked, as settings are made of it."""
         known = len(self.history.events)
         contents = self._storage.read(known)
         if contents and not known:
             self._check_beginning(contents[0])
         return contents
 
-    def begun(self, contents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Write the first events, unless others began the study meanwhile; returns what is stored, not yet learned."""
+    def create(self, contents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Write the first events unless another process did so first; returns the stored ones, for `learn`."""
         written: list[dict[str, Any]] = []
 
         def decided(new: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -60,42 +60,42 @@ class EventLog:
         self._check_beginning(written[0])
         return written
 
-    def learn(self, contents: Sequence[Mapping[str, Any]], *, news: bool = True) -> None:
-        """Learn events that were read from the storage; nobody is told of what is no news."""
+    def learn(self, contents: Sequence[Mapping[str, Any]], notify: Notify = _ignore) -> None:
+        """Add events that were read from the storage to the history: all of them, or none if one is damaged."""
         with deferred_interrupts():
-            events = self._learned(contents)
-        if news:
-            self._tell(events)
+            events = self._learn(contents)
+        for event in events:
+            notify(event)
 
-    def refresh(self) -> None:
-        """Learn what others wrote."""
-        self.learn(self.unread())
+    def refresh(self, notify: Notify = _ignore) -> None:
+        """Learn the events that other processes wrote."""
+        self.learn(self.unread(), notify)
 
-    def commit(self, decide: Callable[[], Sequence[Event]]) -> None:
-        """Write the events that `decide` returns; it is called when everything is known that was written before.
+    def commit(self, decide: Callable[[], Sequence[Event]], notify: Notify = _ignore) -> None:
+        """Write the events that `decide` returns; it is called once all earlier events are known.
 
-        They are safe when this returns. What `decide` raises is passed on, and nothing is written.
+        They are stored durably when this returns. If `decide` raises, nothing is written and the error propagates.
         """
         events: list[Event] = []
         mine: list[Event] = []
 
         def decided(new: list[dict[str, Any]]) -> list[dict[str, Any]]:
-            events.extend(self._learned(new))
+            events.extend(self._learn(new))
             mine[:] = decide()
             return [event_to_dict(event) | {"time": self._clock()} for event in mine]
 
-        self.refresh()  # nobody else can write while events are learned there
+        self.refresh(notify)  # before the storage is locked, so that little is left to learn while it is
         try:
-            with deferred_interrupts():  # what is stored and what is remembered must not part
+            with deferred_interrupts():  # the storage and the history must stay in step
                 self._storage.commit(len(self.history.events), decided)
                 for event in mine:
                     self.history.append(event)
                 events.extend(mine)
         finally:
-            self._tell(events)
+            for event in events:
+                notify(event)
 
-    def _learned(self, contents: Sequence[Mapping[str, Any]]) -> list[Event]:
-        """Learn all of these events, or none if one is damaged."""
+    def _learn(self, contents: Sequence[Mapping[str, Any]]) -> list[Event]:
         check = EventCheck(self.history)
         events: list[Event] = []
         for content in contents:
@@ -105,7 +105,7 @@ class EventLog:
                 raise
             except DAMAGE as error:
                 number = len(self.history.events) + len(events)
-                raise damaged_event(number, self._whose, error, self._remedy(content)) from None
+                raise damaged_event(number, self._subject, error, self._remedy(content)) from None
         for event in events:
             self.history.append(event)
         return events
@@ -114,13 +114,9 @@ class EventLog:
         try:
             check_beginning(content)
         except DAMAGE as error:
-            raise damaged_event(0, self._whose, error) from None
+            raise damaged_event(0, self._subject, error) from None
 
     def _remedy(self, content: Mapping[str, Any]) -> str:
         if self.history.space.valid is not None and "design" in content:
-            return "Open the study with the rule that it was created with, or restore a copy of it."
+            return "Open the study with the rule it was created with, or restore a copy of it."
         return "Restore a copy of it."
-
-    def _tell(self, events: Sequence[Event]) -> None:
-        for event in events:
-            self._notify(event)

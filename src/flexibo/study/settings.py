@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from flexibo._internal.arrays import plain
 from flexibo._internal.checks import checked_delta, whole_number
 from flexibo.belief.candidates import initial_designs as drawn_designs
 from flexibo.belief.costs import CostCallable
-from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
-from flexibo.objectives import LARGEST, Objective
+from flexibo.errors import InvalidTypeError, InvalidValueError
+from flexibo.objectives import Objective
 from flexibo.space import Design, Space
 from flexibo.surrogates import Surrogate
 
@@ -165,13 +164,6 @@ def _name(choice: object) -> str:
     return f"{kind.__module__}.{kind.__qualname__}" if kind.__repr__ is object.__repr__ else repr(choice)
 
 
-def listed(designs: object) -> list[Mapping[str, Any]]:
-    """The initial designs as a list, which can be gone through again."""
-    if isinstance(designs, str | Mapping) or not isinstance(designs, Iterable):
-        raise InvalidTypeError(f"initial_designs is {designs!r}; give a list of mappings.")
-    return list(designs)
-
-
 def _initial(
     space: Space, seed: int, n_initial: int | None, given: Iterable[Mapping[str, Any]] | None
 ) -> tuple[tuple[Design, ...], int]:
@@ -185,18 +177,6 @@ def _initial(
     return (*first, *drawn[: count - len(first)]), len(first)
 
 
-def checked_budget(budget: object) -> float | None:
-    """The budget as a positive float, or None for no limit."""
-    if budget is None:
-        return None
-    budget = plain(budget)
-    if isinstance(budget, bool) or not isinstance(budget, int | float):
-        raise InvalidTypeError(f"budget is {budget!r}; it must be a number, or None for no limit.")
-    if not 0 < budget <= LARGEST:
-        raise InvalidValueError(f"budget is {budget!r}; it must be above zero and finite, or None for no limit.")
-    return float(budget)
-
-
 def check_budget_covers_initial(budget: float | None, settings: Settings, leads: Sequence[str]) -> None:
     """Refuse a budget that, by the objectives' own prior costs, cannot pay the initial designs."""
     priors = [o.cost for o in settings.objectives if o.name in leads]
@@ -208,104 +188,6 @@ def check_budget_covers_initial(budget: float | None, settings: Settings, leads:
             f"budget is {budget:g}, but {len(settings.initial_designs)} initial designs are expected to cost "
             f"{needed:g}; raise the budget or lower n_initial."
         )
-
-
-def checked_cost(cost: object) -> float:
-    """The cost of an evaluation as a finite float, zero or more."""
-    try:
-        number = float(cost)  # type: ignore[arg-type]  # anything float() takes is a number here
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidTypeError(f"cost is {cost!r}; it must be a number, zero or more.") from None
-    if isinstance(cost, str) or not 0 <= number <= LARGEST:
-        raise InvalidValueError(f"cost is {cost!r}; it must be a number, zero or more.")
-    return number
-
-
-def checked_lease(lease: object) -> float:
-    """The lease as a float above zero."""
-    lease = plain(lease)
-    if isinstance(lease, bool) or not isinstance(lease, int | float) or not 0 < lease <= LARGEST:
-        raise InvalidValueError(f"lease is {lease!r}; it must be a number of seconds above zero.")
-    return float(lease)
-
-
-def checked_reference(
-    reference: Mapping[str, float] | Sequence[float], objectives: Sequence[Objective]
-) -> dict[str, float]:
-    """The reference point by objective, in the users' values."""
-    names = [objective.name for objective in objectives]
-    if not isinstance(reference, Mapping):
-        try:
-            values = list(reference)
-        except TypeError:
-            raise InvalidTypeError(
-                f"reference is {reference!r}; give a value for each of {', '.join(names)}."
-            ) from None
-        if len(values) != len(names):
-            raise InvalidValueError(f"reference has {len(values)} values; {len(names)} objectives need one each.")
-        reference = dict(zip(names, values, strict=True))
-    if set(reference) != set(names):
-        raise InvalidValueError(f"reference names {', '.join(map(str, reference))}; it must name {', '.join(names)}.")
-    point = {}
-    for objective in objectives:
-        try:
-            point[objective.name] = objective.checked_value(reference[objective.name])
-        except (InvalidTypeError, InvalidValueError):
-            raise InvalidValueError(
-                f"reference has {reference[objective.name]!r} for {objective.name!r}; it must be a finite number."
-            ) from None
-    return point
-
-
-def check_names(only: object, names: Collection[str]) -> None:
-    """Refuse what is no list of objectives."""
-    if isinstance(only, str) or not isinstance(only, Collection) or not only:
-        raise InvalidTypeError(f"only is {only!r}; give a list of objectives.")
-    for name in only:
-        if name not in names:
-            raise unknown_name("objective", name, names)
-
-
-def check_executor(executor: object, leads: Sequence[str]) -> None:
-    """Refuse what is no executor, and one whose slots are of objectives that are never asked for."""
-    able = all(hasattr(executor, name) for name in ("has_room", "submit", "is_busy", "finished"))
-    if not able or isinstance(executor, type):
-        raise InvalidTypeError(f"executor is {executor!r}; it must be an executor of flexibo.executors.")
-    for name in getattr(executor, "slots", ()):
-        if name not in leads:
-            raise unknown_name("objective in the executor's slots:", name, leads)
-
-
-def check_functions(functions: object, names: Sequence[str], leads: Sequence[str], *, some: bool) -> None:
-    """Refuse functions that do not fit the objectives: one callable for each that is asked for, and no others.
-
-    Args:
-        functions: What was given.
-        names: The objectives.
-        leads: Those that are asked for.
-        some: Whether functions of some of them are enough.
-    """
-    if not isinstance(functions, Mapping):
-        raise InvalidTypeError(f"run() was given {functions!r}; give a mapping from objective to function.")
-    for name in functions:
-        if name not in names:
-            raise unknown_name("objective", name, names)
-        if name not in leads:
-            raise InvalidValueError(
-                f"Objective {name!r} is measured with another, whose function returns both; "
-                f"give functions for {', '.join(leads)} only."
-            )
-    if some and not functions:
-        raise InvalidTypeError(f"run() was given no function; give those of some of {', '.join(leads)}.")
-    for name in leads:
-        if name not in functions:
-            if some:
-                continue
-            raise InvalidTypeError(
-                f"Objective {name!r} has no function; run() needs one for each of {', '.join(leads)}."
-            )
-        if not callable(functions[name]):
-            raise InvalidTypeError(f"The function of {name!r} is {functions[name]!r}; it must be callable.")
 
 
 def stored_choice(what: str, given: Choice | None, stored: str, known: Iterable[str]) -> Choice | str | None:

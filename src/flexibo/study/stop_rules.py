@@ -1,4 +1,4 @@
-"""When a study ends before its budget does."""
+"""Stop rules: when a study ends before its budget is spent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Predicate: TypeAlias = Callable[[Any], object]
 
 @dataclass(frozen=True, slots=True)
 class MaxEvaluations:
-    """Stop after so many questions."""
+    """Stop after this number of questions."""
 
     limit: float
 
@@ -34,7 +34,7 @@ class GainPerCost:
     """Stop when the best evaluation gains less per unit of cost.
 
     What a gain is depends on the method: for the default, the hypervolume that the evaluation is expected to add to the
-    reported front and a tenth of what it removes from the Pareto region; for the paper's methods, the latter alone.
+    reported front plus 0.1 times what it removes from the Pareto region; for the paper's methods, the latter alone.
     """
 
     limit: float
@@ -49,7 +49,7 @@ class GainPerCost:
 
 @dataclass(frozen=True, slots=True)
 class MaxSeconds:
-    """Stop after so much time on the wall, thinking included, since the study was opened."""
+    """Stop after this wall-clock time since the study was opened; it includes the overhead of the optimizer."""
 
     limit: float
     clock: Callable[[], float] = time.monotonic
@@ -66,11 +66,11 @@ class MaxSeconds:
 
 @dataclass(frozen=True, slots=True)
 class CertifiedError:
-    """Stop when the study's certificate says that the front misses at most this share of the best hypervolume.
+    """Stop when the study's certificate bounds what the front misses by this share of the best hypervolume.
 
-    The certificate is that of `Study.certificate` with the study's own delta. It costs about as much thought as a
-    question, and holds whenever it is looked at, so that looking after every answer does not weaken it. A study with
-    this rule does not end because no Pareto region is left: it then looks at wider boxes, those of the certificate.
+    The certificate is that of `Study.certificate` with the study's own delta. It takes about as long as a question. It
+    holds at all times at once, so checking it after every answer does not weaken it. A study with this rule does not
+    end because no Pareto region is left: it then uses the wider boxes of the certificate.
     """
 
     limit: float
@@ -81,7 +81,7 @@ class CertifiedError:
                 f"Stop rule 'certified_error' has the limit {self.limit!r}; it must be below 1, as 0.05 for 5 %."
             )
 
-    def reason(self, study: Certified, evaluation: Evaluation) -> str:
+    def reason(self, study: RuledStudy, evaluation: Evaluation) -> str:
         """Why to stop rather than ask this evaluation, or an empty string; initial designs are measured first."""
         if evaluation.initial:
             return ""
@@ -91,16 +91,21 @@ class CertifiedError:
         return f"The front is certified to miss at most {100.0 * self.limit:.3g} %. {certificate}"
 
 
-class Certified(Protocol):
-    """What a rule needs of a study that has certificates."""
+class RuledStudy(Protocol):
+    """What the rules need of a study."""
+
+    @property
+    def history(self) -> History:
+        """What happened so far."""
+        ...
 
     def certificate(self) -> Any:
-        """What its front misses at most, with the study's own delta."""
+        """An upper bound on what its front misses, with the study's own delta."""
         ...
 
 
 Limit: TypeAlias = MaxEvaluations | GainPerCost | MaxSeconds
-"""A rule that is quick, and looks at nothing but the history."""
+"""A rule that is fast and depends on the history only."""
 StopRule: TypeAlias = Limit | CertifiedError
 RULES: dict[str, type[StopRule]] = {
     "max_evaluations": MaxEvaluations,
@@ -111,7 +116,7 @@ RULES: dict[str, type[StopRule]] = {
 
 
 def stop_rules(stop: object) -> tuple[StopRule | Predicate, ...]:
-    """The rules that ``Study(stop=...)`` means.
+    """The rules that ``Study(stop=...)`` was given.
 
     Args:
         stop: None; a mapping of names in `RULES` to limits; a callable that takes the study and returns True or a
@@ -141,28 +146,37 @@ def _named(name: str, limit: object) -> StopRule:
 
 
 def named_limits(rules: Sequence[StopRule | Predicate]) -> dict[str, float]:
-    """The rules that can be stored, by name; a callable stays with the process that gave it."""
+    """The limits of the rules that have names; a callable cannot be stored."""
     names = {kind: name for name, kind in RULES.items()}
     return {names[type(rule)]: rule.limit for rule in rules if isinstance(rule, StopRule)}
 
 
-def limit_reason(rules: Sequence[StopRule | Predicate], history: History, evaluation: Evaluation) -> str:
-    """The first quick rule's reason to stop rather than ask this evaluation, or an empty string."""
-    limits = (rule for rule in rules if isinstance(rule, Limit))
-    return next((reason for rule in limits if (reason := rule.reason(history, evaluation))), "")
+@dataclass(frozen=True, slots=True)
+class StopCheck:
+    """The stop rules of a study during one call of it; the study does not keep it, because it holds the study.
 
+    Attributes:
+        rules: The rules.
+        study: The study that they look at.
+    """
 
-def stop_reason(
-    rules: Sequence[StopRule | Predicate], study: Certified, history: History, evaluation: Evaluation
-) -> str:
-    """The first rule's reason to stop rather than ask this evaluation, or an empty string."""
-    for rule in rules:
-        if isinstance(rule, Limit):
-            answer: object = rule.reason(history, evaluation)
-        elif isinstance(rule, CertifiedError):
-            answer = rule.reason(study, evaluation)
-        else:
-            answer = rule(study)
-        if answer:
-            return answer if isinstance(answer, str) else "The stop rule said so."
-    return ""
+    rules: Sequence[StopRule | Predicate]
+    study: RuledStudy
+
+    def reason(self, evaluation: Evaluation) -> str:
+        """The first reason to stop rather than ask this evaluation, or an empty string."""
+        for rule in self.rules:
+            if isinstance(rule, Limit):
+                answer: object = rule.reason(self.study.history, evaluation)
+            elif isinstance(rule, CertifiedError):
+                answer = rule.reason(self.study, evaluation)
+            else:
+                answer = rule(self.study)
+            if answer:
+                return answer if isinstance(answer, str) else "The stop rule was met."
+        return ""
+
+    def limit_reason(self, evaluation: Evaluation) -> str:
+        """The same by the `Limit` rules alone: they are fast enough to be checked while the storage is locked."""
+        limits = (rule for rule in self.rules if isinstance(rule, Limit))
+        return next((reason for rule in limits if (reason := rule.reason(self.study.history, evaluation))), "")

@@ -1,7 +1,4 @@
-"""Study: ask, tell, run, front. Here the mind meets the world.
-
-What it has found and can be read is `flexibo.study._findings`, how answers are kept `flexibo.study._notebook`.
-"""
+"""Study: ask, measure, tell, and read the front. Here the mind meets the world."""
 
 from __future__ import annotations
 
@@ -13,41 +10,67 @@ from functools import partial
 from typing import Any, overload
 
 from flexibo._internal.checks import whole_number
+from flexibo._internal.interrupts import Terminated
 from flexibo.belief.costs import CostCallable
 from flexibo.errors import InvalidValueError
-from flexibo.executors import Executor, Measure, find_executor
-from flexibo.history.events import Evaluation, Event, Forgiven, StopSet
+from flexibo.executors import Executor, Measure, Outcome, find_executor
+from flexibo.history import History
+from flexibo.history.events import (
+    BudgetSet,
+    Evaluation,
+    Event,
+    Failed,
+    Forgiven,
+    Noted,
+    Released,
+    Stopped,
+    StopSet,
+)
 from flexibo.methods.table import find_method
 from flexibo.objectives import Objective, check_objectives
-from flexibo.optimizer import Stop
+from flexibo.optimizer import Stop, StopKind
 from flexibo.optimizer.choice import hopeless
 from flexibo.optimizer.predictor import Predictor
+from flexibo.results.certificate import Certificate, certificate
+from flexibo.results.confidence import front_of
+from flexibo.results.front import Front
+from flexibo.results.summary import ParetoRegion, Summary, Trace, summarise, trace
 from flexibo.space import Design, Space
-from flexibo.storage import Storage
-from flexibo.storage.presence import LEASE
-from flexibo.study._ask import Asker
-from flexibo.study._callbacks import weakly
-from flexibo.study._create import fixed_reference, founded, optimizer_of, raised_budget
-from flexibo.study._notebook import Notebook
-from flexibo.study._run import Loop
-from flexibo.study.progress import progress_bar
-from flexibo.study.settings import (
-    check_executor,
-    check_functions,
-    check_names,
+from flexibo.storage import MemoryStorage, Storage, StorageError, open_storage
+from flexibo.storage.presence import LEASE, Presence
+from flexibo.study._arguments import (
     checked_budget,
+    checked_cost,
+    checked_designs,
+    checked_executor,
+    checked_functions,
+    checked_lease,
+    checked_name,
+    checked_note,
+    checked_only,
     checked_reference,
-    checked_settings,
-    listed,
 )
-from flexibo.study.stop_rules import limit_reason, named_limits, stop_reason, stop_rules
+from flexibo.study._ask import Asking, AskMemory
+from flexibo.study._callbacks import call, checked_callbacks
+from flexibo.study._create import fixed_reference, open_or_create, optimizer_of, raised_budget
+from flexibo.study._read import pareto_region, reference_losses
+from flexibo.study._run import RunLoop
+from flexibo.study._tell import answer_events, check_evaluation, outcome_event, release_events, told_event
+from flexibo.study.event_log import EventLog
+from flexibo.study.known_results import added_event
+from flexibo.study.progress import progress_bar
+from flexibo.study.settings import checked_settings
+from flexibo.study.stop_rules import StopCheck, named_limits, stop_rules
 from flexibo.study.stored import stored_study
 from flexibo.surrogates import Surrogate
+
+INTERRUPTED = Stop(StopKind.INTERRUPTED, "Interrupted; what was measured is kept.")
+TERMINATED = Stop(StopKind.TERMINATED, "Interrupted by SIGTERM; what was measured is kept.")
 
 logger = logging.getLogger(__name__)
 
 
-class Study(Notebook):
+class Study:
     """A search for the Pareto front of a space under a budget.
 
     Args:
@@ -104,38 +127,43 @@ class Study(Notebook):
         origin: Mapping[str, Any] | None = None,
         callbacks: Callable[[Study, Event], object] | Iterable[Callable[[Study, Event], object]] = (),
     ) -> None:
-        space = space if isinstance(space, Space) else Space(space)
-        quantities, chosen = check_objectives(objectives, space.names), find_method(method)
-        chosen.check(quantities)
+        self.space = space if isinstance(space, Space) else Space(space)
+        self.objectives = check_objectives(objectives, self.space.names)
+        self.method = find_method(method)
+        self.method.check(self.objectives)
         self._stop_rules = stop_rules(stop)
-        self._runs = threading.Lock()
         budget = checked_budget(budget)
-        super().__init__(
-            space, quantities, chosen, storage=storage, name=name, lease=lease, hand=hand, callbacks=callbacks
-        )
-        settle = partial(
+        self.name = checked_name(name)
+        self._callbacks = checked_callbacks(callbacks)
+        opened = open_storage(storage, name)
+        self.shared = not isinstance(opened, MemoryStorage)
+        self.history = History(self.space, self.objectives)
+        self._lock = threading.RLock()
+        self._runs = threading.Lock()
+        self._presence = Presence(opened, lease=checked_lease(lease), hand=hand)
+        self._log = EventLog(opened, self.history, name=name)
+        self._ask_memory = AskMemory()
+        self._stop: Stop | None = None
+        settings_from = partial(
             checked_settings,
             self.space,
             self.objectives,
             method=method,
             seed=seed,
             n_initial=n_initial,
-            initial_designs=None if initial_designs is None else listed(initial_designs),
+            initial_designs=checked_designs(initial_designs),
             candidates=candidates,
             delta=delta,
             cost=cost,
             surrogate=surrogate,
         )
-        choose = partial(optimizer_of, self.method, surrogate=surrogate, cost=cost)
-        self.settings, self._optimizer = founded(
-            self._log, settle, choose, name=name, budget=budget, origin=origin or {}
-        )
-        self._asker = Asker(
-            self._log, self._optimizer, self._presence, weakly(self._stop_reason), weakly(self._limit_reached)
+        optimizer_from = partial(optimizer_of, self.method, surrogate=surrogate, cost=cost)
+        self.settings, self._optimizer = open_or_create(
+            self._log, settings_from, optimizer_from, name=name, budget=budget, origin=origin or {}, notify=self._notify
         )
         if raised := raised_budget(self.history, budget, name=name):
             self._commit(lambda: raised)
-        self._agree_when_to_stop()
+        self._agree_on_stop_rules()
         if reference is not None:
             fixed = checked_reference(reference, [self.objectives[j] for j in self.history.optimised])
             self._commit(lambda: fixed_reference(self.history, fixed, name=name))
@@ -183,8 +211,18 @@ class Study(Notebook):
         )
 
     @property
+    def budget(self) -> float | None:
+        """What may be spent in all; assign to change it."""
+        return self.history.budget
+
+    @budget.setter
+    def budget(self, budget: float | None) -> None:
+        checked = checked_budget(budget)
+        self._commit(lambda: [BudgetSet(checked)])
+
+    @property
     def stop(self) -> dict[str, float]:
-        """The stop rules by name, with their limits; set it, to all that ``Study(stop=...)`` takes, to replace them."""
+        """The limits of the stop rules by name; assign what ``Study(stop=...)`` takes to replace the rules."""
         return named_limits(self._stop_rules)
 
     @stop.setter
@@ -195,9 +233,41 @@ class Study(Notebook):
             self._commit(lambda: [StopSet(limits)])
 
     @property
+    def stopped(self) -> str:
+        """Why there was nothing more to ask, or why the last run ended; empty if there may be more to ask."""
+        stop = self._last_stop()
+        return "" if stop is None else stop.reason
+
+    @property
+    def stop_kind(self) -> StopKind | None:
+        """The kind of stop that `stopped` describes; None where that is empty."""
+        stop = self._last_stop()
+        return None if stop is None else stop.kind
+
+    @property
     def predictor(self) -> Predictor:
-        """What thinks of designs for the method: models, prices and the Pareto region, given the history."""
+        """The models, costs and Pareto region of the method, given the history."""
         return self._optimizer.predictor
+
+    @property
+    def spent(self) -> float:
+        """What was spent, failed attempts included."""
+        return self.history.spent
+
+    @property
+    def pending(self) -> tuple[Evaluation, ...]:
+        """The evaluations that were asked and not answered."""
+        return tuple(self.history.pending.values())
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All events, in order."""
+        return tuple(self.history.events)
+
+    @property
+    def reference(self) -> dict[str, float] | None:
+        """The reference point by objective, in the users' values; None until it is fixed after the initial designs."""
+        return self.history.reference_values()
 
     @overload
     def ask(self) -> Evaluation | None: ...
@@ -211,10 +281,10 @@ class Study(Notebook):
     def ask(self, k: int | None = None, *, only: Collection[str] | None = None) -> Evaluation | list[Evaluation] | None:
         """The next evaluation, or None when there is nothing to ask; `stopped` then says why.
 
-        In a study that others share, nobody else is asked the same, and what a vanished worker left is asked first.
+        In a shared study no other process is asked the same, and what a lost worker held is asked first.
 
         Args:
-            k: Ask for so many at once, and get a list, shorter if there is less to ask. Each takes those before it
+            k: Ask for this many at once and return a list, shorter if there is less to ask. Each takes those before it
                 as pending, so they differ.
             only: The objectives that can be measured here; by default all.
         """
@@ -225,15 +295,94 @@ class Study(Notebook):
                     break
                 found.append(evaluation)
             return found
-        answer = self.claim(self._checked_names(only))
+        answer = self.ask_or_stop(checked_only(only, self.history))
         return None if isinstance(answer, Stop) else answer
 
-    def claim(self, only: Collection[str] | None = None) -> Evaluation | Stop:
-        """The next evaluation as `ask` gives it, or why there is none and whether to wait."""
+    def ask_or_stop(self, only: Collection[str] | None = None) -> Evaluation | Stop:
+        """The next evaluation as `ask` returns it, or why there is none and whether to wait.
+
+        Args:
+            only: The objectives that can be measured here, each the first of those that are measured together.
+        """
+        stops = StopCheck(self._stop_rules, self)
+        asking = Asking(self._log, self._optimizer, self._presence, stops, self._notify, self._ask_memory)
         with self._lock:
-            answer = self._asker.ask(only)
-            self.stopped = answer.reason if isinstance(answer, Stop) else ""
+            answer = asking.ask(only)
+            self._stop = answer if isinstance(answer, Stop) else None
             return answer
+
+    def tell(self, evaluation: Evaluation, value: object, *, cost: float = 0.0) -> None:
+        """Answer an evaluation.
+
+        Args:
+            evaluation: What `ask` returned.
+            value: The value, or a mapping of values where several objectives are measured together. Values of other
+                objectives that came with them are learned too.
+            cost: What it cost, in the budget's units.
+
+        An evaluation that was released may still be answered, once.
+        """
+        check_evaluation(evaluation)
+        told = told_event(self.history, evaluation, value, cost, worker=self._presence.worker)
+        self._commit(lambda: answer_events(self.history, evaluation, told))
+
+    def fail(self, evaluation: Evaluation, reason: object = "", *, cost: float = 0.0, impossible: bool = False) -> None:
+        """Tell that an attempt gave no value. The evaluation may be asked again, at most twice.
+
+        Args:
+            evaluation: What `ask` returned.
+            reason: What went wrong.
+            cost: What the attempt cost.
+            impossible: Whether the design cannot be measured at all; it is then not asked again.
+        """
+        check_evaluation(evaluation)
+        worker = self._presence.worker
+        failed = Failed(evaluation.number, str(reason), checked_cost(cost), worker, impossible=bool(impossible))
+        self._commit(lambda: answer_events(self.history, evaluation, failed))
+
+    def release(self, evaluation: Evaluation) -> None:
+        """Give an evaluation back that was not attempted; it may be asked again."""
+        check_evaluation(evaluation)
+        self._commit(lambda: release_events(self.history, evaluation))
+
+    def tell_outcome(self, outcome: Outcome) -> None:
+        """Store what an executor returned; a value that cannot be told counts as a failure.
+
+        If another worker answered first, only the cost counts.
+        """
+        number, worker = outcome.evaluation.number, self._presence.worker
+        event = outcome_event(self.history, outcome, worker=worker)
+        # If the storage failed while it wrote, the answer may be stored already when this is tried again.
+        self._commit(
+            lambda: (
+                []
+                if self.history.answered.get(number) == worker
+                else answer_events(self.history, outcome.evaluation, event)
+            )
+        )
+
+    def add(
+        self, design: Mapping[str, Any], values: Mapping[str, float], *, cost: float | Mapping[str, float] | None = None
+    ) -> None:
+        """Add a result that was known before. It is not charged to the budget.
+
+        Args:
+            design: The option values.
+            values: Some or all objectives, by name.
+            cost: What it cost, by objective, or as a number where one objective is given: costs are learned from it.
+        """
+        result = added_event(self.history, design, values, cost)
+
+        def decide() -> list[Event]:
+            self.history.check_agrees(result.design, result.values)
+            return [result]
+
+        self._commit(decide)
+
+    def note(self, text: str) -> None:
+        """Store a note for people with the study; it affects nothing."""
+        checked = checked_note(text)
+        self._commit(lambda: [Noted(checked)])
 
     def run(
         self,
@@ -245,8 +394,8 @@ class Study(Notebook):
     ) -> None:
         """Ask, measure and tell until there is nothing more to ask.
 
-        A function that raises, or returns what is not a finite number, fails that evaluation and the study goes on. If
-        it raises `flexibo.errors.MachineError`, nothing is counted as failed, and the error is raised; if it raises
+        A function that raises, or returns what is not a finite number, fails that evaluation and the study continues.
+        If it raises `flexibo.errors.MachineError`, nothing counts as failed, and the error is raised; if it raises
         `flexibo.errors.DesignError`, the evaluation is not tried again.
         Ctrl-C keeps what was measured, prints the front so far and returns. What a process left pending that died is
         measured first. While other processes measure evaluations of a shared study, it waits for them.
@@ -258,74 +407,160 @@ class Study(Notebook):
             executor: Where to measure: "inline" (here, one at a time), "processes", "dask", "ray", or an executor of
                 `flexibo.executors`, which you close yourself.
             progress: Whether to show a progress bar; by default in a terminal only.
-            idle: Return after so many seconds without anything to do, rather than wait for other processes.
+            idle: Return after this many seconds without anything to do, rather than wait for other processes.
         """
         leads = [purchase.objective for purchase in self.history.purchases]
-        check_functions(objectives, self.history.names, leads, some=self.shared)
+        functions = checked_functions(objectives, self.history.names, leads, some=self.shared)
         if isinstance(executor, str):
             with closing(find_executor(executor)) as made:
-                return self.run(objectives, executor=made, progress=progress, idle=idle)
-        check_executor(executor, leads)
+                return self.run(functions, executor=made, progress=progress, idle=idle)
+        checked_executor(executor, leads)
         if not self._runs.acquire(blocking=False):
             raise InvalidValueError(
                 "This study is being run already; to run it in two threads, open it in each of them from one storage."
             )
         try:
-            self._run(objectives, executor, progress=progress, idle=idle)
+            self._run(functions, executor, leads, progress=progress, idle=idle)
         finally:
             self._runs.release()
         logger.info("Study %r stopped: %s", self.name, self.stopped)
         return None
 
-    def _run(
-        self, objectives: Mapping[str, Measure], executor: Executor, *, progress: bool | None, idle: float | None
-    ) -> None:
-        leads = [purchase.objective for purchase in self.history.purchases]
-        if hopeless(self.history):
-            self._commit(lambda: [Forgiven()])
-        with progress_bar(self, progress) as bar:
-            loop = Loop(
-                self,
-                [o for o in self.objectives if o.name in leads and o.name in objectives],
-                objectives,
-                executor,
-                lambda: bar.update(self),
-                alone=not self.shared,
-                serves_all=set(leads) == set(objectives),
-                idle=idle,
-            )
-            before, interrupted = self._held(), False
-            try:
-                self.stopped = loop.run()
-            except KeyboardInterrupt:
-                interrupted = True
-            finally:
-                for number in self._held() - before:
-                    self._give_back(number)
-            if interrupted:
-                self.stopped = "Interrupted; what was measured is kept."
-                bar.interrupted(self)
+    def record_stop(self, kind: StopKind, reason: str) -> None:
+        """Store why the study stopped, for a program that knows more about it than `run`, which stores it itself."""
+        self._stop = Stop(kind, reason)
+        stopped = Stopped(kind.value, reason)
+        try:
+            self._commit(lambda: [] if self.history.stopped == stopped else [stopped])
+        except StorageError as error:  # the results are stored, and the reason is only information
+            logger.warning("Why the study stopped could not be stored: %s", error)
+
+    def front(self, *, measured: bool = False, include: str = "probable") -> Front:
+        """The designs that no other dominates, among those measured in at least one objective.
+
+        What was not measured is predicted. Of each row, `measured` and `deviations` say which values are predicted and
+        with which standard deviation, `standing` how certain it is that the design is on the front, `confirm_cost` what
+        it costs to measure the rest.
+
+        Args:
+            measured: Consider only designs that were measured in every objective.
+            include: "certain" lists only what is on the front whatever the values within the boxes, "possible" also
+                what may be on the front but is not by the best guess. See `flexibo.results.confidence`.
+        """
+        self.refresh()
+        return front_of(self.predictor, self.history, complete=measured, include=include)
+
+    def certificate(self, delta: float | None = None, *, candidates: int | None = None) -> Certificate:
+        """An upper bound on what the front misses of the best hypervolume; print it. It changes nothing.
+
+        It holds with probability 1 - delta over the candidates, if the models are right; see
+        `flexibo.results.certificate`.
+
+        Args:
+            delta: The probability that it fails; the study's own `delta` unless given.
+            candidates: Over how many designs; as many as the study draws for a question unless given. A space of at
+                most this many designs is covered completely.
+        """
+        self.refresh()
+        return certificate(self.predictor, self.history, delta=delta, candidates=candidates)
+
+    def region(self) -> ParetoRegion:
+        """The region between the optimistic and the pessimistic front, as the next question would see it."""
+        return pareto_region(self.history, self.predictor)
+
+    def trace(self) -> Trace:
+        """The finished evaluations, with cost, hypervolume and volume of the Pareto region."""
+        return trace(self.history, reference_losses(self.history, self.predictor))
+
+    def summary(self) -> Summary:
+        """The study in a few numbers; print it."""
+        front, reference = self.front(), reference_losses(self.history, self.predictor)
+        return summarise(self.history, front, reference, method=self.method.name, stop=self._last_stop())
+
+    def refresh(self) -> None:
+        """Learn what other processes wrote to a shared study; `ask`, `tell` and `front` do so themselves."""
+        with self._lock:
+            self._log.refresh(self._notify)
+
+    def close(self) -> None:
+        """Sign off as a worker: what this process still holds may be given to others at once.
+
+        The study can be used again.
+        """
+        self._presence.leave(holds=bool(self._held()))
+
+    def __enter__(self) -> Study:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def __repr__(self) -> str:
         return f"<Study {self.name!r}: {self.method.name}, {len(self.history.measurements)} measurements>"
 
-    def _stop_reason(self, evaluation: Evaluation) -> str:
-        return stop_reason(self._stop_rules, self, self.history, evaluation)
+    def _run(
+        self,
+        functions: Mapping[str, Measure],
+        executor: Executor,
+        leads: Sequence[str],
+        *,
+        progress: bool | None,
+        idle: float | None,
+    ) -> None:
+        if hopeless(self.history):
+            self._commit(lambda: [Forgiven()])
+        with progress_bar(self, progress) as bar:
+            loop = RunLoop(
+                self,
+                [o for o in self.objectives if o.name in leads and o.name in functions],
+                functions,
+                executor,
+                lambda: bar.update(self),
+                alone=not self.shared,
+                serves_all=set(leads) == set(functions),
+                idle=idle,
+            )
+            before, interruption = self._held(), None
+            try:
+                stop = loop.run()
+            except KeyboardInterrupt as error:
+                stop = interruption = TERMINATED if isinstance(error, Terminated) else INTERRUPTED
+            finally:
+                for number in self._held() - before:
+                    self._give_back(number)
+            self.record_stop(stop.kind, stop.reason)
+            if interruption is not None:
+                bar.interrupted(self)
 
-    def _limit_reached(self, evaluation: Evaluation) -> str:
-        return limit_reason(self._stop_rules, self.history, evaluation)
+    def _last_stop(self) -> Stop | None:
+        """The stop of the last call here, or else the stored one, if nothing happened since."""
+        stored = self.history.stopped
+        if self._stop is not None or stored is None:
+            return self._stop
+        return Stop(StopKind(stored.kind), stored.reason)
 
-    def _agree_when_to_stop(self) -> None:
-        """Store the named rules that were given, or take those that are stored."""
+    def _agree_on_stop_rules(self) -> None:
+        """Store the named rules that were given, or use those that are stored."""
         limits = named_limits(self._stop_rules)
         if limits and limits != self.history.stop:
             self._commit(lambda: [StopSet(limits)])
         elif self.history.stop and not self._stop_rules:
             self._stop_rules = stop_rules(self.history.stop)
 
-    def _checked_names(self, only: Collection[str] | None) -> Collection[str] | None:
-        """The objectives to ask for, each as the one whose evaluation yields it."""
-        if only is None:
-            return None
-        check_names(only, self.history.names)
-        return {self.history.purchases[self.history.purchase_of(name)].objective for name in only}
+    def _held(self) -> set[int]:
+        """The pending evaluations that this process was asked."""
+        return {n for n, holder in self.history.holders.items() if holder.worker == self._presence.worker}
+
+    def _give_back(self, number: int) -> None:
+        """Give an evaluation back, unless another worker has it by now."""
+        try:
+            self._commit(lambda: [Released(number)] if number in self._held() else [])
+        except StorageError as error:  # the lease frees it later, and the error before this one matters more
+            logger.warning("Evaluation %d could not be given back: %s", number, error)
+
+    def _commit(self, decide: Callable[[], Sequence[Event]]) -> None:
+        with self._lock:
+            self._log.commit(decide, self._notify)
+
+    def _notify(self, event: Event) -> None:
+        call(self._callbacks, self, event)

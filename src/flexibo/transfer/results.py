@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -14,8 +13,8 @@ from flexibo.history.events import Added, Event
 from flexibo.space import Categorical, Ordinal
 from flexibo.space.options import Option
 from flexibo.storage import Storage
-from flexibo.study._tell import added
 from flexibo.study.event_log import EventLog
+from flexibo.study.known_results import added_event
 from flexibo.transfer.copies import StudyCopy, copy_of
 from flexibo.transfer.table import AFTER, BEFORE, COST_OF, headings, tamed
 
@@ -94,7 +93,7 @@ def import_results(results: Results, storage: Storage, copy: StudyCopy) -> None:
             history.check_agrees(result.design, result.values)
         return list(results.results)
 
-    EventLog(storage, history, lambda event: None, clock=time.time).commit(decide)
+    EventLog(storage, history).commit(decide)
 
 
 class _Columns:
@@ -141,7 +140,7 @@ class _Columns:
             for column, name in self._options.items()
             if column in written
         }
-        return added(history, design, values, self._cost(row, values, history))
+        return added_event(history, design, values, self._cost(row, values, history))
 
     def _cost(self, row: Mapping[str, str], values: Mapping[str, float], history: History) -> dict[str, float]:
         costs = {name: _number(row[column], column) for column, name in self._costs.items() if row.get(column)}

@@ -159,7 +159,7 @@ def test_the_time_a_vanished_worker_spent_is_charged_and_replaced_by_its_late_an
     storage = MemoryStorage()
     first, second = opened(storage), opened(storage)
     e = asked(first)
-    first.take(Outcome(e, {"a": 0.5}, 3.0))
+    first.tell_outcome(Outcome(e, {"a": 0.5}, 3.0))
     lost = asked(first, only=["a"])
     worker = first._presence.worker
     storage.sign(worker, Sign(9, first._presence.seconds + 100.0, -1.0, {"host": "far"}))
@@ -167,10 +167,10 @@ def test_the_time_a_vanished_worker_spent_is_charged_and_replaced_by_its_late_an
     again = asked(second)
     assert again == lost
     assert second.spent == pytest.approx(103.0, abs=1.0)
-    first.take(Outcome(lost, {"a": 0.4}, 120.0))
+    first.tell_outcome(Outcome(lost, {"a": 0.4}, 120.0))
     second.refresh()
     assert second.spent == pytest.approx(123.0)
-    second.take(Outcome(again, {"a": 0.4}, 7.0))
+    second.tell_outcome(Outcome(again, {"a": 0.4}, 7.0))
     assert second.spent == pytest.approx(130.0), "the second answer counts by its cost alone"
     assert isinstance(second.events[-1], Spent)
     assert sum(isinstance(event, Told) and event.number == lost.number for event in second.events) == 1
@@ -204,7 +204,7 @@ def test_what_a_living_worker_holds_is_left_alone() -> None:
     held = first.ask(6)
     assert second.ask() is None
     assert "tell a pending evaluation first" in second.stopped
-    assert isinstance(stop := second.claim(), Stop)
+    assert isinstance(stop := second.ask_or_stop(), Stop)
     assert stop.waits
     assert second.pending == tuple(held)
 
@@ -214,7 +214,7 @@ def test_a_worker_of_some_objectives_waits_while_others_must_measure_first() -> 
     board = opened(storage)
     for _ in range(3):
         answered(board, asked(board, only=["b"]))
-    stop = board.claim(["b"])
+    stop = board.ask_or_stop(["b"])
     assert isinstance(stop, Stop)
     assert stop.waits
     assert "measured elsewhere" in stop.reason
@@ -403,8 +403,8 @@ def test_a_failure_of_one_that_was_robbed_leaves_the_evaluation_to_the_other() -
     storage = MemoryStorage()
     first, second = opened(storage), opened(storage)
     lost, again = robbed(storage, first, second)
-    first.take(Outcome(lost, None, 9.0, "It took longer than its timeout of 1 s.", impossible=True))
-    second.take(Outcome(again, {"a": 0.5}, 3.0))
+    first.tell_outcome(Outcome(lost, None, 9.0, "It took longer than its timeout of 1 s.", impossible=True))
+    second.tell_outcome(Outcome(again, {"a": 0.5}, 3.0))
     assert second.history.count(0) == 1
     assert second.spent == 12.0
     assert not any(isinstance(event, Failed) for event in second.events)
@@ -434,8 +434,8 @@ def test_one_that_was_robbed_gives_nothing_back() -> None:
 def test_an_answer_that_the_storage_kept_although_it_failed_counts_once() -> None:
     study = opened(None)
     outcome = Outcome(asked(study), {"a": 0.5}, 3.0)
-    study.take(outcome)
-    study.take(outcome)
+    study.tell_outcome(outcome)
+    study.tell_outcome(outcome)
     assert study.spent == 3.0
     assert [type(event) for event in study.events[-2:]] == [Asked, Told]
 

@@ -161,7 +161,7 @@ def test_an_event_of_a_newer_version_is_no_damage(contents: list[Any]) -> None:
 def test_no_event_is_learned_beside_a_damaged_one(contents: list[dict[str, Any]]) -> None:
     study = filled(MemoryStorage())
     history = History(study.space, study.objectives)
-    log = EventLog(MemoryStorage(), history, lambda event: None, name="net")
+    log = EventLog(MemoryStorage(), history, name="net")
     log.learn(contents)
     before = len(history.events), history.spent
     reissued = {"event": "reissued", "number": ASKED - 1, "worker": "w", "seconds": 0.0, "cost": 0.0}
@@ -176,7 +176,7 @@ def test_a_rule_that_was_changed_is_named_as_a_remedy(contents: list[dict[str, A
     contents[0]["settings"]["space"]["has_rule"] = True
     at = position(contents, "asked")
     contents[at]["design"] |= {"x": 0.875}
-    with pytest.raises(StorageError, match=rf"Event {at} .* Open the study with the rule that it was created with"):
+    with pytest.raises(StorageError, match=rf"Event {at} .* Open the study with the rule it was created with"):
         Study.load(holding(contents), valid=lambda design: design["x"] != 0.875)
 
 

@@ -12,7 +12,7 @@ from flexibo.errors import InvalidTypeError, MachineError, UnknownNameError
 from flexibo.executors import Measure, Outcome, measured
 from flexibo.history.events import Evaluation, Released, Told
 from flexibo.storage import MemoryStorage, StorageError
-from flexibo.study._run import Loop
+from flexibo.study._run import RunLoop
 
 FUNCTIONS: dict[str, Any] = {"a": lambda d: (d["x"], 5.0), "b": lambda d: (1.0 - d["x"], 1.0)}
 
@@ -49,9 +49,9 @@ class Slots:
 
 def patient(monkeypatch: pytest.MonkeyPatch, **defaults: Any) -> None:
     """Let the loop of a study wait by another clock."""
-    assert Loop.__init__.__kwdefaults__ is not None
+    assert RunLoop.__init__.__kwdefaults__ is not None
     for name, value in defaults.items():
-        monkeypatch.setitem(Loop.__init__.__kwdefaults__, name, value)
+        monkeypatch.setitem(RunLoop.__init__.__kwdefaults__, name, value)
 
 
 def line(**settings: Any) -> Study:

@@ -1,0 +1,150 @@
+"""The arguments of a study's methods, checked: each function returns the value to use, or raises an error."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from flexibo._internal.arrays import plain
+from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
+from flexibo.executors import Executor, Measure
+from flexibo.history import History
+from flexibo.objectives import LARGEST, Objective
+
+
+def checked_budget(budget: object) -> float | None:
+    """The budget as a positive float, or None for no limit."""
+    if budget is None:
+        return None
+    budget = plain(budget)
+    if isinstance(budget, bool) or not isinstance(budget, int | float):
+        raise InvalidTypeError(f"budget is {budget!r}; it must be a number, or None for no limit.")
+    if not 0 < budget <= LARGEST:
+        raise InvalidValueError(f"budget is {budget!r}; it must be above zero and finite, or None for no limit.")
+    return float(budget)
+
+
+def checked_cost(cost: object) -> float:
+    """The cost of an evaluation as a finite float, zero or more."""
+    try:
+        number = float(cost)  # type: ignore[arg-type]  # anything float() takes is a number here
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidTypeError(f"cost is {cost!r}; it must be a number, zero or more.") from None
+    if isinstance(cost, str) or not 0 <= number <= LARGEST:
+        raise InvalidValueError(f"cost is {cost!r}; it must be a number, zero or more.")
+    return number
+
+
+def checked_lease(lease: object) -> float:
+    """The lease as a float above zero."""
+    lease = plain(lease)
+    if isinstance(lease, bool) or not isinstance(lease, int | float) or not 0 < lease <= LARGEST:
+        raise InvalidValueError(f"lease is {lease!r}; it must be a number of seconds above zero.")
+    return float(lease)
+
+
+def checked_reference(
+    reference: Mapping[str, float] | Sequence[float], objectives: Sequence[Objective]
+) -> dict[str, float]:
+    """The reference point by objective, in the users' values."""
+    names = [objective.name for objective in objectives]
+    if not isinstance(reference, Mapping):
+        try:
+            values = list(reference)
+        except TypeError:
+            raise InvalidTypeError(
+                f"reference is {reference!r}; give a value for each of {', '.join(names)}."
+            ) from None
+        if len(values) != len(names):
+            raise InvalidValueError(f"reference has {len(values)} values; {len(names)} objectives need one each.")
+        reference = dict(zip(names, values, strict=True))
+    if set(reference) != set(names):
+        raise InvalidValueError(f"reference names {', '.join(map(str, reference))}; it must name {', '.join(names)}.")
+    point = {}
+    for objective in objectives:
+        try:
+            point[objective.name] = objective.checked_value(reference[objective.name])
+        except (InvalidTypeError, InvalidValueError):
+            raise InvalidValueError(
+                f"reference has {reference[objective.name]!r} for {objective.name!r}; it must be a finite number."
+            ) from None
+    return point
+
+
+def checked_name(name: object) -> str:
+    """The name of a study."""
+    if not isinstance(name, str) or not name:
+        raise InvalidTypeError(f"name is {name!r}; it must be a string that is not empty.")
+    return name
+
+
+def checked_note(text: object) -> str:
+    """The text of a note."""
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidTypeError(f"The note is {text!r}; it must be a text that is not empty.")
+    return text
+
+
+def checked_designs(designs: object) -> list[Mapping[str, Any]] | None:
+    """The initial designs as a list, or None if none are given."""
+    if designs is None:
+        return None
+    if isinstance(designs, str | Mapping) or not isinstance(designs, Iterable):
+        raise InvalidTypeError(f"initial_designs is {designs!r}; give a list of mappings.")
+    return list(designs)
+
+
+def checked_only(only: object, history: History) -> frozenset[str] | None:
+    """The objectives to ask for, each replaced by the one whose evaluation yields it; None is all."""
+    if only is None:
+        return None
+    if isinstance(only, str) or not isinstance(only, Collection) or not only:
+        raise InvalidTypeError(f"only is {only!r}; give a list of objectives.")
+    for name in only:
+        if name not in history.names:
+            raise unknown_name("objective", name, history.names)
+    return frozenset(history.purchases[history.purchase_of(name)].objective for name in only)
+
+
+def checked_executor(executor: Executor, leads: Sequence[str]) -> Executor:
+    """The executor, if it is one and its slots are of objectives that are asked for."""
+    able = all(hasattr(executor, name) for name in ("has_room", "submit", "is_busy", "finished"))
+    if not able or isinstance(executor, type):
+        raise InvalidTypeError(f"executor is {executor!r}; it must be an executor of flexibo.executors.")
+    for name in getattr(executor, "slots", ()):
+        if name not in leads:
+            raise unknown_name("objective in the executor's slots:", name, leads)
+    return executor
+
+
+def checked_functions(
+    functions: object, names: Sequence[str], leads: Sequence[str], *, some: bool
+) -> Mapping[str, Measure]:
+    """The functions of a run: a callable for each objective that is asked for, and no others.
+
+    Args:
+        functions: What was given.
+        names: The objectives.
+        leads: Those that are asked for.
+        some: Whether functions of some of them are enough.
+    """
+    if not isinstance(functions, Mapping):
+        raise InvalidTypeError(f"run() was given {functions!r}; give a mapping from objective to function.")
+    for name, function in functions.items():
+        if name not in names:
+            raise unknown_name("objective", name, names)
+        if name not in leads:
+            raise InvalidValueError(
+                f"Objective {name!r} is measured with another, whose function returns both; "
+                f"give functions for {', '.join(leads)} only."
+            )
+        if not callable(function):
+            raise InvalidTypeError(f"The function of {name!r} is {function!r}; it must be callable.")
+    if some and not functions:
+        raise InvalidTypeError(f"run() was given no function; give those of some of {', '.join(leads)}.")
+    missing = [name for name in leads if name not in functions]
+    if missing and not some:
+        raise InvalidTypeError(
+            f"Objective {missing[0]!r} has no function; run() needs one for each of {', '.join(leads)}."
+        )
+    return functions
