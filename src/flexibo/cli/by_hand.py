@@ -26,14 +26,14 @@ def say_why(study: Study, by_hand: Collection[str]) -> None:
     from flexibo.optimizer import StopKind
 
     if by_hand and study.stop_kind is StopKind.IDLE:
-        study.record_stop(StopKind.BY_HAND, f"What is left is measured by hand: {', '.join(by_hand)}.")
+        study.record_stop(StopKind.MANUAL, f"What is left is measured by hand: {', '.join(by_hand)}.")
 
 
 def waits_for_hands(study: Study) -> bool:
     """Whether the study was not run at all, or ended because only a hand can go on with it."""
     from flexibo.optimizer import StopKind
 
-    return study.stop_kind in (None, StopKind.BY_HAND)
+    return study.stop_kind in (None, StopKind.MANUAL)
 
 
 def sentences_by_hand(study: Study, url: str, by_hand: Sequence[str], command: str) -> list[str]:

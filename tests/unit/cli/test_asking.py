@@ -150,14 +150,14 @@ class TestAsk:
         assert open_storage(URL, "net").workers() == {}
 
     def test_a_storage_that_fails_half_way_leaves_nothing_out(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        claim = Study.claim
+        claim = Study.ask_or_stop
 
         def failing(self: Study, only: Any = None) -> Any:
             if self.history.pending:
                 raise StorageError("The disk is full.")
             return claim(self, only)
 
-        monkeypatch.setattr(Study, "claim", failing)
+        monkeypatch.setattr(Study, "ask_or_stop", failing)
         assert refusal("ask", "--count", 2) == "The disk is full."
         assert not history().pending
 

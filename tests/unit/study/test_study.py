@@ -446,7 +446,7 @@ def test_an_evaluation_of_another_study_is_refused(make_study: Make) -> None:
     assert evaluation is not None
     with pytest.raises(InvalidValueError, match="never asked by this study"):
         study.tell(evaluation, 0.5)
-    with pytest.raises(InvalidTypeError, match="is no evaluation"):
+    with pytest.raises(InvalidTypeError, match="'first'"):
         study.tell("first", 0.5)  # type: ignore[arg-type]
 
 
