@@ -19,9 +19,9 @@ from scipy.stats import norm, spearmanr
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.belief.belief import Belief
+from flexibo.methods._sampled_fronts import pareto_set
 from flexibo.methods.mesmo import DRAWS, Normals, least_losses, max_value_scores, mesmo
 from flexibo.methods.mesmoc import front_bounds, mesmoc
-from flexibo.methods.sampled_fronts import pareto_set
 from flexibo.pareto.dominance import strictly_dominated
 from flexibo.surrogates import GaussianProcess, Hyperparameters
 

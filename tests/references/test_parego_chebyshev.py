@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flexibo.methods.scalarise import augmented_chebyshev, lattice, normalised
+from flexibo.methods._scalarise import augmented_chebyshev, lattice, normalised
 
 pytestmark = pytest.mark.botorch
 

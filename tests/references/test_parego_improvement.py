@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from flexibo.methods.scalarise import expected_improvement
+from flexibo.methods._scalarise import expected_improvement
 
 
 @pytest.mark.parametrize("standard", [-35.0, -12.0, -5.0, -1.001, -1.0, -0.5, 0.0, 0.7, 3.0, 9.0])

@@ -18,9 +18,9 @@ import pytest
 from scipy.stats import spearmanr
 
 from flexibo._internal.arrays import FloatArray, IntArray
-from flexibo.methods import expectation_propagation as propagation
-from flexibo.methods.expectation_propagation import conditioned, conditioned_variances, replacement
-from flexibo.methods.sampled_fronts import pareto_set
+from flexibo.methods import _expectation_propagation as propagation
+from flexibo.methods._expectation_propagation import conditioned, conditioned_variances, replacement
+from flexibo.methods._sampled_fronts import pareto_set
 from flexibo.surrogates import GaussianProcess, Hyperparameters
 
 NOISE, JITTER = 1e-3, 1e-8

@@ -37,7 +37,7 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.belief.belief import Belief
-from flexibo.methods.scalarise import measured, normalised
+from flexibo.methods._scalarise import measured, normalised
 
 MATERIAL = 0.05
 """An option that changes the logarithm of the cost by less is not ordered by cost."""

@@ -24,7 +24,7 @@ Differences from the paper:
   function, so gamma is counted in the normal variable, see `Normals`. Without a warp that is the paper's gamma.
 - Where there are limits, bounds come from the legal designs of a draw, or from all if none is legal; the loop weighs
   scores by the probability of being legal; and constraints are scored by our rule, see
-  `flexibo.methods.additive.with_constraints`. For the authors' rule see `flexibo.methods.mesmoc`.
+  `flexibo.methods._additive.with_constraints`. For the authors' rule see `flexibo.methods.mesmoc`.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from scipy.special import erfcx, ndtr
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.belief.belief import Belief
-from flexibo.methods.additive import bundled, with_constraints
-from flexibo.methods.sampled_fronts import draws, within
+from flexibo.methods._additive import bundled, with_constraints
+from flexibo.methods._sampled_fronts import draws, within
 
 DRAWS = 20
 """The authors' code takes 1 or 10. With 20 the chosen design has on average more than 99 % of the best score that 1,000

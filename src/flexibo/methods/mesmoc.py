@@ -32,9 +32,9 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray
 from flexibo.belief.belief import Belief
-from flexibo.methods.additive import bundled, feasibility_scores
+from flexibo.methods._additive import bundled, feasibility_scores
+from flexibo.methods._sampled_fronts import draws, pareto_set, within
 from flexibo.methods.mesmo import DRAWS, max_value_scores, mesmo, normals
-from flexibo.methods.sampled_fronts import draws, pareto_set, within
 
 
 def mesmoc(belief: Belief, rng: np.random.Generator) -> FloatArray:

@@ -32,12 +32,12 @@ import numpy as np
 from flexibo._internal.arrays import BoolArray, FloatArray
 from flexibo.errors import missing_extra
 from flexibo.history import History
-from flexibo.methods.legal_moves import fresh, is_new
+from flexibo.methods.legal_designs import fresh, is_new
 from flexibo.methods.proposal import askable, keys_by_options
 from flexibo.space import Design, Designs
 
 if TYPE_CHECKING:
-    from flexibo.methods.genes import Breed
+    from flexibo.methods._genes import Breed
 
 STREAM = 3
 """Tells this draw from the others of a study, which has one seed."""
@@ -118,7 +118,7 @@ class _Run:
     def _first_breed(self, history: History) -> Breed:
         """The breed whose first generation this is."""
         try:
-            from flexibo.methods.genes import Breed
+            from flexibo.methods._genes import Breed
         except ImportError:
             raise missing_extra("pymoo", "evolution") from None
         breed = Breed(

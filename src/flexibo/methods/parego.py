@@ -28,7 +28,7 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.belief.belief import Belief
-from flexibo.methods.scalarise import augmented_chebyshev, expected_improvement, lattice, measured, normalised
+from flexibo.methods._scalarise import augmented_chebyshev, expected_improvement, lattice, measured, normalised
 from flexibo.surrogates import GaussianProcess
 
 DIVISIONS = {1: 1, 2: 10, 3: 4}

@@ -7,7 +7,7 @@ Pareto sets are sampled: functions are drawn jointly from the models, and the no
 taken for the true Pareto set. The score of an objective is the entropy of its loss minus the entropy that it has if
 that is the Pareto set, averaged over the draws. Both distributions are taken as normal, so it is half the logarithm
 of the ratio of two variances, 1/2 log v_PD - 1/S sum_s 1/2 log v_CPD(s). The variance given a Pareto set is found by
-expectation propagation, see `flexibo.methods.expectation_propagation`: no measured design, no other member and not the
+expectation propagation, see `flexibo.methods._expectation_propagation`: no measured design, no other member and not the
 candidate itself dominates a member. The score of a design is the sum over its objectives. So one function serves the
 coupled method and the decoupled one.
 
@@ -24,7 +24,7 @@ Differences from the paper:
   other depends on such a function, so the normal variables stand in for the losses.
 - Where there are limits, members are legal in their draw, a measured design that is rather not legal holds nobody
   back, the loop weighs scores by the probability of being legal, and constraints are scored by our rule, see
-  `flexibo.methods.additive.with_constraints`.
+  `flexibo.methods._additive.with_constraints`.
 
 Known weakness, of the published approximation: where two members are sure not to dominate each other but either may be
 better in either objective, the true belief has two modes, and the normal one is too narrow.
@@ -39,9 +39,9 @@ import numpy as np
 
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
 from flexibo.belief.belief import Belief, Joint
-from flexibo.methods.additive import bundled, with_constraints
-from flexibo.methods.expectation_propagation import REACH, Conditioned, conditioned, conditioned_variances
-from flexibo.methods.sampled_fronts import pareto_set, sampled_sets
+from flexibo.methods._additive import bundled, with_constraints
+from flexibo.methods._expectation_propagation import REACH, Conditioned, conditioned, conditioned_variances
+from flexibo.methods._sampled_fronts import pareto_set, sampled_sets
 from flexibo.pareto import non_dominated
 from flexibo.pareto.dominance import strictly_dominated
 from flexibo.surrogates import Warped

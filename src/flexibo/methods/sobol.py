@@ -22,7 +22,7 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray
 from flexibo.history import History
-from flexibo.methods.legal_moves import distances, fresh, is_new
+from flexibo.methods.legal_designs import distances, fresh, is_new
 from flexibo.methods.proposal import askable
 from flexibo.space import Design, Designs, Integer, Option, Real, Space
 from flexibo.space.encoding import decode, levels

@@ -22,10 +22,10 @@ from flexibo.methods.parego import expected_scalarised_improvement
 from flexibo.methods.pesmo import pesmo
 from flexibo.methods.proposal import Proposal
 from flexibo.methods.random import no_score, random_score
-from flexibo.methods.replay import Step
 from flexibo.methods.smsego import optimistic_hypervolume_gain
 from flexibo.methods.sobol import SobolSequence
 from flexibo.objectives import Objective
+from flexibo.optimizer._memory import Step
 
 FLEXIBO = "Iqbal et al. 2023 (JAIR 77)"
 ANY_NUMBER = 1000

@@ -15,7 +15,7 @@ from flexibo.belief.failures import LIKELY, chance_of_success, possible, weights
 from flexibo.belief.reported import SURE, reported
 from flexibo.history import History
 from flexibo.history.events import Evaluation, RunnerUp
-from flexibo.methods.additive import feasibility_scores, unsure_members
+from flexibo.methods._additive import feasibility_scores, unsure_members
 from flexibo.methods.proposal import Proposal
 from flexibo.optimizer.choice import choose, hopeless, missing_initial, second_best
 from flexibo.optimizer.predictor import Predictor

@@ -15,8 +15,8 @@ from flexibo.belief.candidates import candidates, fixed_candidates
 from flexibo.belief.costs import CostCallable, Costs
 from flexibo.belief.failures import LIKELY, chance_of_success, possible
 from flexibo.history import History
-from flexibo.methods.replay import Kept
 from flexibo.methods.table import Method
+from flexibo.optimizer._memory import Kept
 from flexibo.pareto import Region, non_dominated, pareto_region
 from flexibo.pareto.region import alive_and_fronts, checked_goals
 from flexibo.space import Design, Designs

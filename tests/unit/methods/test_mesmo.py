@@ -12,9 +12,9 @@ from scipy.special import log_ndtr
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.belief.belief import Belief
-from flexibo.methods.additive import bundled, with_constraints
+from flexibo.methods._additive import bundled, with_constraints
+from flexibo.methods._sampled_fronts import pareto_set
 from flexibo.methods.mesmo import Normals, least_losses, max_value_scores, mesmo, normals, truncation_gain
-from flexibo.methods.sampled_fronts import pareto_set
 
 Make = Callable[..., Belief]
 

@@ -239,7 +239,7 @@ def test_few_ordered_values_mutate_from_step_to_step() -> None:
 
 def test_a_copied_gene_gives_exactly_the_value_it_was_copied_from() -> None:
     """A last digit that is lost on the way makes a new design of an old one."""
-    from flexibo.methods.genes import Breed
+    from flexibo.methods._genes import Breed
 
     space = Space({"rate": Real(1e-5, 0.3, log=True), "x": (0.1, 0.7), "kind": list("abcdefgh")})
     initial = space.sample(40, np.random.default_rng(0))
@@ -256,7 +256,7 @@ def test_a_copied_gene_gives_exactly_the_value_it_was_copied_from() -> None:
 
 
 def test_children_in_a_pool_are_the_nearest_members() -> None:
-    from flexibo.methods.legal_moves import nearest_legal
+    from flexibo.methods.legal_designs import nearest_legal
 
     rng = np.random.default_rng(3)
     pool = Space.from_designs([{"a": int(a), "b": int(b)} for a, b in rng.integers(0, 30, (60, 2))])
@@ -269,7 +269,7 @@ def test_children_in_a_pool_are_the_nearest_members() -> None:
 
 
 def test_children_that_a_rule_forbids_move_by_one_option_or_are_drawn_anew() -> None:
-    from flexibo.methods.legal_moves import nearest_legal
+    from flexibo.methods.legal_designs import nearest_legal
 
     def even(design: Design) -> bool:
         return (design["a"] + design["b"]) % 2 == 0
@@ -292,7 +292,7 @@ def test_children_that_a_rule_forbids_move_by_one_option_or_are_drawn_anew() -> 
 def test_the_gene_of_an_inactive_option_sleeps() -> None:
     from pymoo.core.population import Population
 
-    from flexibo.methods.genes import Genes
+    from flexibo.methods._genes import Genes
 
     conditions = {"momentum": {"optimiser": ["sgd"]}}
     space = Space({"optimiser": ["sgd", "adam"], "momentum": (0.0, 1.0)}, conditions=conditions)
@@ -368,7 +368,7 @@ def test_an_interrupt_while_breeding_does_not_change_what_comes() -> None:
 
 
 def test_without_pymoo_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "flexibo.methods.genes", raising=False)
+    monkeypatch.delitem(sys.modules, "flexibo.methods._genes", raising=False)
     monkeypatch.setitem(sys.modules, "pymoo.algorithms.moo.nsga2", None)
     history, initial = begun()
     with pytest.raises(MissingExtraError, match=r"pip install 'flexibo\[evolution\]'"):

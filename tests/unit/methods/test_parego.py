@@ -6,8 +6,8 @@ import pytest
 
 from flexibo import Space
 from flexibo.belief.belief import Belief
+from flexibo.methods._scalarise import expected_improvement, measured
 from flexibo.methods.parego import drawn_weights, expected_scalarised_improvement, half_best, predictions
-from flexibo.methods.scalarise import expected_improvement, measured
 from flexibo.space import Designs
 from flexibo.surrogates import GaussianProcess
 

@@ -14,7 +14,7 @@ from scipy.stats import norm, truncnorm
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.belief.belief import Belief, Joint
 from flexibo.methods import pesmo as module
-from flexibo.methods.expectation_propagation import _falls, conditioned, conditioned_variances, dominating, replacement
+from flexibo.methods._expectation_propagation import _falls, conditioned, conditioned_variances, dominating, replacement
 from flexibo.methods.pesmo import NOISE, SETS, entropy_gains, likely_sets, pesmo, standardised
 from flexibo.surrogates import GaussianProcess, Hyperparameters, Warped
 from flexibo.surrogates.warp import Warp

@@ -8,7 +8,7 @@ import pytest
 
 from flexibo._internal.arrays import FloatArray
 from flexibo.belief.belief import Belief
-from flexibo.methods.sampled_fronts import draws, pareto_set, sampled_sets, within
+from flexibo.methods._sampled_fronts import draws, pareto_set, sampled_sets, within
 
 FREE = np.full(2, np.inf)
 

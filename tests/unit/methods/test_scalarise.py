@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flexibo.methods.scalarise import augmented_chebyshev, expected_improvement, lattice, normalised
+from flexibo.methods._scalarise import augmented_chebyshev, expected_improvement, lattice, normalised
 
 
 @pytest.mark.parametrize(("k", "divisions", "count"), [(1, 1, 1), (2, 10, 11), (3, 4, 15), (4, 3, 20), (6, 3, 56)])

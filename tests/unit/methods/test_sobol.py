@@ -103,7 +103,7 @@ def test_designs_that_the_sequence_hardly_meets_are_found_in_the_end(monkeypatch
 
 def test_where_nothing_legal_can_be_found_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sobol, "MOST_MISSES", 500)
-    monkeypatch.setattr("flexibo.methods.legal_moves.DRAWS", 500)
+    monkeypatch.setattr("flexibo.methods.legal_designs.DRAWS", 500)
     assert first(Space({"x": (0.0, 1.0)}, valid=lambda d: d["x"] == 0.123456789), 1) == []
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from flexibo._internal.threads import single_thread
 from flexibo.compare.rivals.base import Setting, Suggestion
 from flexibo.errors import InvalidValueError
-from flexibo.methods.legal_moves import fresh
+from flexibo.methods.legal_designs import fresh
 from flexibo.space import Design
 
 STREAM = 17

@@ -11,7 +11,7 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, KeyArray, plain
 from flexibo.errors import InvalidValueError
-from flexibo.methods.legal_moves import distances, fresh
+from flexibo.methods.legal_designs import distances, fresh
 from flexibo.space import Categorical, Design, Designs, Option, Ordinal, Real, Space
 from flexibo.space.encoding import code_of, expected
 from flexibo.space.options import is_number

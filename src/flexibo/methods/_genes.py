@@ -29,7 +29,7 @@ from pymoo.operators.mutation.rm import ChoiceRandomMutation
 from pymoo.operators.selection.tournament import TournamentSelection
 
 from flexibo._internal.arrays import FloatArray
-from flexibo.methods.legal_moves import nearest_legal
+from flexibo.methods.legal_designs import nearest_legal
 from flexibo.space import Categorical, Designs, Option, Space
 from flexibo.space.encoding import width
 
