@@ -53,7 +53,7 @@ class Rule:
 
     name: str
     learns: bool = True
-    likely: float = failures.LIKELY
+    likely: float = failures.PROBABLE
     trend: float = failures.TREND
     bumps: float = failures.BUMPS
     reach: float = failures.REACH
@@ -119,10 +119,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def outcome(rule: Rule, seed: int) -> Outcome:
     """What one study comes to under a rule."""
-    settings: dict[str, Any] = {"TREND": rule.trend, "BUMPS": rule.bumps, "REACH": rule.reach, "LIKELY": rule.likely}
-    used: dict[str, Any] = {"LIKELY": rule.likely}
+    settings: dict[str, Any] = {"TREND": rule.trend, "BUMPS": rule.bumps, "REACH": rule.reach, "PROBABLE": rule.likely}
+    used: dict[str, Any] = {}
     if not rule.learns:
-        used |= dict.fromkeys(("weights", "chance_of_success"), _only_possible)
+        settings["chance_of_success"] = used["success_weights"] = _only_possible
     with patch.multiple(failures, **settings), patch.multiple(optimizer, **used):
         study = network_study(seed=seed, budget=BUDGET)
         failed = in_a_row = 0

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from flexibo import Design, Objective, Space, Study
-from flexibo.belief.belief import Belief, Joint
+from flexibo.belief.belief import Belief, JointPrediction
+from flexibo.belief.price_list import PriceList
 
 FILTERS = [16, 32, 64, 128]
 
@@ -68,7 +69,10 @@ def make_belief() -> Callable[..., Belief]:
         optimised = tuple(fields.get("optimised", range(n)))  # type: ignore[arg-type, call-overload]
         ones = np.ones((m, len(fields.get("bundles", [0]))))  # type: ignore[arg-type]
         at = np.arange(m)
-        joints = tuple(Joint(None, np.zeros((m, 1)), at, mean[:, j], deviation[:, j] == 0) for j in range(n))
+        joints = tuple(JointPrediction(None, np.zeros((m, 1)), at, mean[:, j], deviation[:, j] == 0) for j in range(n))
+        is_open = np.asarray(fields.pop("open", np.ones(ones.shape, dtype=bool)))
+        prices, thetas = (np.asarray(fields.pop(name, ones)) for name in ("prices", "thetas"))
+        bundles = fields.pop("bundles", (tuple(range(n)),))
         default = {
             "lower": mean - deviation,
             "upper": mean + deviation,
@@ -76,12 +80,8 @@ def make_belief() -> Callable[..., Belief]:
             "limits": np.full(n, np.inf),
             "reference": (mean + 3 * deviation).max(axis=0)[list(optimised)] + 1.0,
             "tolerances": np.zeros(n),
-            "left": np.inf,
-            "bundles": (tuple(range(n)),),
             "optimised": optimised,
-            "prices": ones,
-            "thetas": ones,
-            "open": np.ones(ones.shape, dtype=bool),
+            "price_list": PriceList(bundles, prices, thetas, is_open),  # type: ignore[arg-type]
             "joints": joints,
         }
         return Belief(designs=designs, mu=mean, sigma=deviation, keys=keys, **(default | fields))  # type: ignore[arg-type]

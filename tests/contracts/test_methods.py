@@ -10,9 +10,10 @@ import pytest
 import flexibo
 from flexibo import Design, Objective, RandomForest, Space, Study
 from flexibo.history.events import event_from_dict, event_to_dict
+from flexibo.methods import ScoringMethod
 
 NAMES = [method.name for method in flexibo.list_methods()]
-SCORING = [method.name for method in flexibo.list_methods() if method.models]
+SCORING = [method.name for method in flexibo.list_methods() if isinstance(method, ScoringMethod)]
 SPACE = Space({"x": (0.0, 1.0), "width": [8, 16, 32, 64], "kind": ["a", "b"]})
 FUNCTIONS: dict[str, Callable[[Design], Any]] = {
     "error": lambda d: (1 / d["width"] + 0.05 * (d["kind"] == "a"), 5.0),

@@ -14,8 +14,8 @@ from flexibo import Design, Objective, Space
 from flexibo.belief.candidates import initial_designs
 from flexibo.history import History
 from flexibo.history.events import Added, Asked, Evaluation, Failed, Released, Told
+from flexibo.methods.base import Proposal
 from flexibo.methods.nsga2 import Nsga2
-from flexibo.methods.proposal import Proposal
 from flexibo.methods.sobol import SobolSequence
 from flexibo.space import Categorical, Integer, Ordinal, Real
 
@@ -279,5 +279,5 @@ def test_what_may_be_measured_again_is_not_proposed_again(make: Callable[[], Pro
 
 
 def test_what_is_slow_to_import_is_imported_when_it_is_used() -> None:
-    check = "import sys, flexibo.methods.proposal; print([m for m in ('pymoo', 'scipy.stats') if m in sys.modules])"
+    check = "import sys, flexibo.methods.base; print([m for m in ('pymoo', 'scipy.stats') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", check], capture_output=True, text=True).stdout.strip() == "[]"

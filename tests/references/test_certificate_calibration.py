@@ -36,6 +36,6 @@ def test_a_certificate_holds_at_every_moment_in_at_least_1_minus_delta_of_the_ru
 
 @pytest.mark.long
 def test_boxes_with_the_papers_factor_do_not_all_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flexibo.optimizer.predictor.ALL_AT_ONCE", 2.0 / 9.0)
+    monkeypatch.setattr("flexibo.optimizer.predictor.SIMULTANEOUS", 2.0 / 9.0)
     runs = [drawn_looks(KNOWN, seed, delta=DELTA) for seed in range(DRAWS)]
     assert sum(not all(look.boxes_hold for look in run) for run in runs) > MOST_FAILURES

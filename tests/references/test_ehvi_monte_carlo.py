@@ -1,13 +1,12 @@
 """The expected hypervolume improvement against averages over draws, with volumes counted on the grid of the front."""
 
-import math
-
 import numpy as np
 import pytest
 from scipy.special import ndtri
 from scipy.stats import qmc
 
 from flexibo.belief.belief import Belief
+from flexibo.belief.price_list import PriceList
 from flexibo.methods.ehvi import expected_hypervolume_improvement, expected_improvements
 
 
@@ -67,11 +66,7 @@ def test_with_limits_the_expectation_is_the_average_over_feasible_draws():
         limits=limits,
         reference=reference,
         tolerances=np.zeros(3),
-        left=math.inf,
-        bundles=((0, 1, 2),),
-        prices=ones,
-        thetas=ones,
-        open=ones > 0,
+        price_list=PriceList(((0, 1, 2),), ones, ones, ones > 0),
     )
     scores = expected_hypervolume_improvement(belief, rng)[3:, 0]
     averages = []

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from flexibo.belief.belief import Belief, exploration
+from flexibo.belief.price_list import PriceList
 from flexibo.methods.epsilon_pal import epsilon_pal_step
 from flexibo.methods.pal import OPEN, PARETO, pal_step, widest_region
 from flexibo.pareto import non_dominated
@@ -72,12 +73,8 @@ def belief(mu, sigma, lower, upper, known, epsilon, kept=None):
         limits=np.full(K, np.inf),
         reference=upper.max(axis=0),
         tolerances=epsilon,
-        left=math.inf,
-        bundles=((0, 1),),
-        prices=ones,
-        thetas=ones,
-        open=~known[:, :1],
-        kept=kept,
+        price_list=PriceList(((0, 1),), ones, ones, ~known[:, :1]),
+        memory=kept,
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from flexibo.belief.belief import Belief
+from flexibo.belief.price_list import PriceList
 from flexibo.methods.smsego import optimistic_hypervolume_gain
 from flexibo.pareto import improvements
 
@@ -83,11 +84,7 @@ def test_the_scores_rank_designs_as_the_criterion_does(k, left):
         limits=np.full(k, np.inf),
         reference=reference,
         tolerances=np.zeros(k),
-        left=left,
-        bundles=(tuple(range(k)),),
-        prices=ones,
-        thetas=ones,
-        open=ones > 0,
+        price_list=PriceList((tuple(range(k)),), ones, ones, ones > 0, designs_left=left),
     )
     scores = optimistic_hypervolume_gain(belief, rng)[f:, 0]
     wanted = np.array([criterion(mu[f + i], sigma[f + i], front, reference, left) for i in range(m)])

@@ -1,4 +1,4 @@
-"""Belief: what is thought of every candidate, given the history."""
+"""Belief: what is predicted for every candidate, given the history."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray, KeyArray
-from flexibo.belief.costs import Costs
+from flexibo.belief.price_list import PriceList
 from flexibo.errors import InvalidValueError
 from flexibo.history import History
 from flexibo.pareto import Region, non_dominated
@@ -20,14 +20,14 @@ from flexibo.surrogates import Refits, Surrogate, below, hull, interval, joint, 
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """What is thought of m candidates and n quantities, of which k are optimised.
+    """What is predicted for m candidates and n quantities, of which k are optimised.
 
     A quantity is an objective, a constraint, or both; a bundle is a set of quantities that is measured together.
 
     Attributes:
         designs: The candidates (m).
         mu: Means of the losses (m, n).
-        sigma: Deviations of the losses (m, n); 0 where measured exactly or being measured.
+        sigma: Standard deviations of the losses (m, n); 0 where measured exactly or being measured.
         lower: The optimistic corners (m, n): the best that each candidate may be.
         upper: The pessimistic corners (m, n).
         keys: Equal where two candidates must have the same value of a quantity (m, n).
@@ -36,15 +36,11 @@ class Belief:
         limits: The greatest loss that is feasible (n,); infinite where there is none.
         reference: The reference point of the optimised columns (k,).
         tolerances: Differences that do not matter (n,).
-        left: How many more designs the budget is expected to pay completely; infinite without a budget.
-        bundles: Quantities of each column that can be asked.
-        prices: Expected real cost (m, b).
-        thetas: What a score is divided by (m, b).
-        open: Whether it may be asked (m, b).
-        joints: How the losses of the candidates hang together, for each quantity (n); empty without models.
+        price_list: What may be asked of the candidates, and what it costs.
+        joints: The joint prediction of the losses of all candidates, for each quantity (n).
         legal: The probability that each quantity is within its limit (m, n); None for that of normal losses.
         region: The Pareto region; None for methods that are not about it.
-        kept: What the method carries from question to question; None for most.
+        memory: What the method carries from question to question; None for most.
     """
 
     designs: Designs
@@ -58,15 +54,31 @@ class Belief:
     limits: FloatArray
     reference: FloatArray
     tolerances: FloatArray
-    left: float
-    bundles: tuple[tuple[int, ...], ...]
-    prices: FloatArray
-    thetas: FloatArray
-    open: BoolArray
-    joints: tuple[Joint, ...] = ()
+    price_list: PriceList
+    joints: tuple[JointPrediction, ...] = ()
     legal: FloatArray | None = None
     region: Region | None = None
-    kept: object = None
+    memory: object = None
+
+    @property
+    def bundles(self) -> tuple[tuple[int, ...], ...]:
+        """The quantities of each column of the score table."""
+        return self.price_list.bundles
+
+    @property
+    def prices(self) -> FloatArray:
+        """Expected real cost (m, b)."""
+        return self.price_list.prices
+
+    @property
+    def thetas(self) -> FloatArray:
+        """What a score is divided by (m, b)."""
+        return self.price_list.thetas
+
+    @property
+    def open(self) -> BoolArray:
+        """Whether it may be asked (m, b)."""
+        return self.price_list.open
 
     def feasible(self, columns: Sequence[int] | None = None) -> FloatArray:
         """The probability (m,) that all constraints hold, or those of some columns."""
@@ -86,7 +98,7 @@ class Belief:
 
 
 def feasibility(mu: FloatArray, sigma: FloatArray, limits: FloatArray) -> FloatArray:
-    """The probability (m,) that normal losses with these means and deviations (m, n) are within the limits (n,).
+    """The probability (m,) that normal losses, given means and standard deviations (m, n), are within the limits (n,).
 
     >>> feasibility(np.array([[1.0, 5.0], [3.0, 5.0]]), np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([2.0, np.inf]))
     array([1., 0.])
@@ -97,8 +109,8 @@ def feasibility(mu: FloatArray, sigma: FloatArray, limits: FloatArray) -> FloatA
     return probability
 
 
-ALL_AT_ONCE = 2.0
-"""The factor of the logarithm in beta_t with which all boxes hold at once; the paper's 2/9 says where to look next."""
+SIMULTANEOUS = 2.0
+"""The factor of the logarithm in beta_t with which all boxes hold at once; the paper's 2/9 only guides the search."""
 
 
 def exploration(n: int, m: int, t: int, delta: float, *, factor: float = 2.0 / 9.0) -> float:
@@ -111,8 +123,8 @@ def exploration(n: int, m: int, t: int, delta: float, *, factor: float = 2.0 / 9
 
 
 @dataclass(frozen=True, slots=True)
-class Joint:
-    """The joint belief of one quantity over all candidates.
+class JointPrediction:
+    """The joint prediction of one quantity over all candidates.
 
     Attributes:
         model: The fitted surrogate; None where nothing is left to predict.
@@ -130,7 +142,7 @@ class Joint:
 
     @property
     def is_tied(self) -> bool:
-        """Whether the surrogate says how losses of different designs hang together."""
+        """Whether the surrogate knows how losses of different designs are correlated."""
         return self.model is None or isinstance(self.model, JointSurrogate)
 
     def draws(self, count: int, rng: np.random.Generator, *, rows: IntArray | None = None) -> FloatArray:
@@ -156,9 +168,9 @@ class Joint:
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """Boxes of candidates: middle, deviation, corners, keys, what is known, what is legal (m, n); see `Belief`.
+    """Boxes of candidates: means, standard deviations, corners, keys, known, legal (m, n); see `Belief`.
 
-    `usable` says which of them can probably be measured in everything (m,); None is all.
+    `usable` marks those that can probably be measured in everything (m,); None is all.
     """
 
     mu: FloatArray
@@ -168,15 +180,8 @@ class Predictions:
     keys: KeyArray
     known: BoolArray
     legal: FloatArray
-    joints: tuple[Joint, ...]
+    joints: tuple[JointPrediction, ...]
     usable: BoolArray | None = None
-
-
-def no_predictions(history: History, designs: Designs) -> Predictions:
-    """The predictions of a method without models: nothing is known."""
-    nothing = np.zeros((len(designs), len(history.objectives)))
-    unknown, ones = np.zeros(nothing.shape, dtype=bool), np.ones(nothing.shape)
-    return Predictions(nothing, nothing, nothing, nothing, nothing.astype(np.uint64), unknown, ones, ())
 
 
 def predictions(
@@ -186,25 +191,26 @@ def predictions(
     *,
     beta: float = 1.0,
     pin_pending: bool = True,
-    sure: bool = False,
+    simultaneous: bool = False,
 ) -> Predictions:
-    """What is thought of the candidates' losses.
+    """The predicted losses of the candidates.
 
-    An exact quantity that was measured has its value and deviation 0; one that is being measured is pinned to its
-    mean, so that the next question looks elsewhere.
+    An exact quantity that was measured has its value and standard deviation 0; one that is being measured is pinned to
+    its mean, so that the next question looks elsewhere.
 
     Args:
         history: What was measured.
         designs: The candidates (m).
         models: One for each quantity.
-        beta: Square of the boxes' half width in deviations.
+        beta: Square of the boxes' half width in standard deviations.
         pin_pending: Whether to pin what is being measured.
-        sure: Whether boxes must hold as often as beta says of normal losses, also where models are averaged.
+        simultaneous: Whether all boxes must hold at once as often as beta promises for normal losses, also where models
+            are averaged.
     """
     shape = (len(designs), len(history.objectives))
     mu, sigma, lower, upper = (np.zeros(shape) for _ in range(4))
     keys, known, legal = np.zeros(shape, dtype=np.uint64), np.zeros(shape, dtype=bool), np.ones(shape)
-    half, box = math.sqrt(beta), hull if sure else interval
+    half, box = math.sqrt(beta), hull if simultaneous else interval
     joints = []
     for j, objective in enumerate(history.objectives):
         keys[:, j] = designs.keys(objective.depends_on)
@@ -232,15 +238,15 @@ def predictions(
             if model is not None:
                 probability[~pinned] = below(model, X[~pinned], objective.limit)
             legal[:, j] = probability[inverse]
-        joints.append(Joint(model, X, inverse.reshape(-1), middle, pinned))
+        joints.append(JointPrediction(model, X, inverse.reshape(-1), middle, pinned))
     return Predictions(mu, sigma, lower, upper, keys, known, legal, tuple(joints))
 
 
 def _checked(box: tuple[FloatArray, FloatArray, FloatArray], name: str) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The intervals (m,) that a surrogate gave, or a sentence if they are none."""
+    """The intervals (m,) that a surrogate predicted; an error if they are not finite."""
     if not all(np.isfinite(side).all() for side in box):
         raise InvalidValueError(
-            f"The surrogate of {name!r} predicted NaN or infinite losses; repair it, or use 'gp' or 'rf'."
+            f"The surrogate of {name!r} predicted NaN or infinite losses; fix it, or use 'gp' or 'rf'."
         )
     return box
 
@@ -254,23 +260,3 @@ def _known(distinct: KeyArray, known: Mapping[int, float]) -> tuple[FloatArray, 
     losses[at[here]] = np.fromiter(known.values(), dtype=float, count=len(known))[here]
     found[at[here]] = True
     return losses, found
-
-
-def offers(
-    history: History, designs: Designs, costs: Costs, *, coupled: bool
-) -> tuple[tuple[tuple[int, ...], ...], FloatArray, FloatArray, BoolArray]:
-    """What can be asked of the candidates: bundles, prices, thetas and whether each is open (m, b each)."""
-    prices = costs.prices(history, designs)
-    is_open = np.ones(prices.shape, dtype=bool)
-    for p, purchase in enumerate(history.purchases):
-        closed = history.closed(p)
-        if len(closed):
-            is_open[:, p] = ~np.isin(designs.keys(purchase.options), closed)
-    if not coupled:
-        bundles = tuple(purchase.members for purchase in history.purchases)
-        return bundles, prices, costs.thetas(history, prices), is_open
-    # A bundle is what is still missing of a design: nothing is paid for twice.
-    everything = tuple(j for purchase in history.purchases for j in purchase.members)
-    price: FloatArray = np.where(is_open, prices, 0.0).sum(axis=1, keepdims=True)
-    any_open: BoolArray = np.asarray(is_open.any(axis=1, keepdims=True))
-    return (everything,), price, costs.thetas(history, price), any_open

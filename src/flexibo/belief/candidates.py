@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from flexibo._internal.random_streams import Stream, generator
 from flexibo.space import Design, Designs, Space
 
 DRAWS_PER_CANDIDATE = 50
@@ -16,7 +17,7 @@ MOST_PARENTS = 12
 
 def initial_designs(space: Space, count: int, seed: int) -> tuple[Design, ...]:
     """The first designs of a study: a uniform draw that depends on space, count and seed, not on the method."""
-    return tuple(space.sample(count, np.random.default_rng((seed, 0))))
+    return tuple(space.sample(count, generator(seed, Stream.INITIAL_DESIGNS)))
 
 
 def candidates(

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
+from flexibo._internal.random_streams import Stream, entropy
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.history import History
 from flexibo.space import Design, Designs
@@ -159,7 +160,9 @@ class Costs:
         if len(costs) < FEWEST_TO_LEARN or costs.max() <= 0 or np.ptp(costs) <= EQUAL * costs.max():
             return fallback
         options = history.purchases[p].options
-        refits = self._refits.setdefault(p, Refits(self._model, seed=(self._seed, 7, p), growth=self._growth))
+        refits = self._refits.setdefault(
+            p, Refits(self._model, seed=entropy(self._seed, Stream.COSTS, p), growth=self._growth)
+        )
         highest = math.log(costs.max())
         logs = np.log(costs, out=np.full(len(costs), -math.inf), where=costs > 0)
         losses = np.maximum(logs, highest + math.log(LEAST_SHARE))

@@ -11,7 +11,7 @@ import numpy as np
 
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
 from flexibo.history import History
-from flexibo.space import Designs
+from flexibo.space import Design, Designs
 
 MOST_LEARNED = 300
 """A classifier learns from at most so many designs: the latest that were measured, and the latest that failed."""
@@ -19,10 +19,10 @@ TREND = 4.0
 """Variance of the linear part of the log odds: mostly it is too much of something that makes a design fail."""
 BUMPS = 4.0
 """Variance of the part that only similar designs share."""
-LIKELY = 0.5
-"""What a design lacks can probably be measured if the chance is at least this."""
-UNLIKELY = 1e-6
-"""What other designs count at most beside these. Models promise most where nothing was ever measured."""
+PROBABLE = 0.5
+"""A design can probably be measured if its chance of success is at least this."""
+IMPROBABLE_WEIGHT = 1e-6
+"""The greatest weight of other designs. Models promise most where nothing was ever measured."""
 REACH = 0.5
 """How far similarity reaches: the length scale, in units of the square root of the number of columns."""
 
@@ -47,13 +47,18 @@ def chance_of_success(history: History, designs: Designs) -> FloatArray:
     return chance
 
 
-def weights(history: History, designs: Designs) -> FloatArray:
+def will_probably_succeed(history: History, design: Design) -> bool:
+    """Whether everything that a design lacks can probably be measured."""
+    return bool(chance_of_success(history, history.space.designs([design]))[0] >= PROBABLE)
+
+
+def success_weights(history: History, designs: Designs) -> FloatArray:
     """What the scores of designs (m,) are multiplied by: the chance of success, and next to nothing if it is small.
 
     Among those with a small chance it is the greatest that decides, not what their models promise.
     """
     chance = chance_of_success(history, designs)
-    return np.where(chance >= LIKELY, chance, UNLIKELY ** (2.0 - np.minimum(chance / LIKELY, 1.0)))
+    return np.where(chance >= PROBABLE, chance, IMPROBABLE_WEIGHT ** (2.0 - np.minimum(chance / PROBABLE, 1.0)))
 
 
 def _learned(history: History, p: int, designs: Designs) -> FloatArray:

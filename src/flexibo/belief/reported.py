@@ -10,7 +10,7 @@ from flexibo.history import History
 from flexibo.pareto import non_dominated
 from flexibo.pareto.dominance import strictly_dominated
 
-SURE = 0.975
+CONFIDENCE = 0.975
 """A design is called feasible from this probability on, and violating up to its complement."""
 CLEAR = 2.0
 """A prediction that is better than a measured design by so many deviations takes its place on the front."""
@@ -35,7 +35,7 @@ def reported(history: History, estimates: Predictions, *, complete: bool) -> Int
     losses, deviations = (table[:, list(history.optimised)] for table in (estimates.mu, estimates.sigma))
     facts = np.flatnonzero(estimates.known.all(axis=1) & (probability > 0.5))
     facts = facts[non_dominated(losses[facts])]
-    feasible = touched[probability[touched] >= SURE]
+    feasible = touched[probability[touched] >= CONFIDENCE]
     worst = losses[feasible] + CLEAR * deviations[feasible]
     facts = facts[~strictly_dominated(losses[facts], worst[non_dominated(worst)])]
     return in_order(history, estimates, np.union1d(likely_front(history, estimates, complete=complete), facts))
@@ -64,14 +64,14 @@ def in_order(history: History, estimates: Predictions, places: IntArray) -> IntA
 
 def _feasible_front(losses: FloatArray, probability: FloatArray) -> BoolArray:
     """Which of the designs (m,) are shown, given their losses (m, k) and probabilities of feasibility (m,)."""
-    for enough in (0.5, 1.0 - SURE, -1.0):
+    for enough in (0.5, 1.0 - CONFIDENCE, -1.0):
         likely = probability > enough
         if not likely.any():
             continue
         best = np.flatnonzero(likely)[non_dominated(losses[likely])]
         shown = np.zeros(len(losses), dtype=bool)
         shown[best] = True
-        unsure = np.flatnonzero(~likely & (probability > 1.0 - SURE))
+        unsure = np.flatnonzero(~likely & (probability > 1.0 - CONFIDENCE))
         shown[unsure] = ~strictly_dominated(losses[unsure], losses[best])
         return shown
     return np.zeros(len(losses), dtype=bool)

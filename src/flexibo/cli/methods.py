@@ -10,7 +10,7 @@ import flexibo
 from flexibo.cli.screen import print_json
 
 if TYPE_CHECKING:
-    from flexibo.methods.table import Method
+    from flexibo.methods.base import Method
 
 
 def methods(

@@ -81,7 +81,7 @@ def end(study: Study) -> None:
 
 def failure(study: Study) -> str:
     """What failed so often that the study could not go on or has no front, and what to do; empty if nothing did."""
-    from flexibo.optimizer.choice import hopeless
+    from flexibo.optimizer.stop_reasons import failing
 
     history = study.history
     tried = {
@@ -94,7 +94,7 @@ def failure(study: Study) -> str:
         for name, n in tried.items()
         if n
     ]
-    if not said and not hopeless(history):
+    if not said and not failing(history):
         return ""
     said.append("Mend what fails and run the same command again; flexibo status shows the failures and their reasons.")
     return printable_line(" ".join(said))

@@ -1,9 +1,10 @@
 """Methods: one paper, one file, and the table of their names.
 
-A method scores what could be measured, or proposes designs. It imports the belief and what lies below; the optimizer
-imports it.
+A method scores what could be measured, proposes designs, or draws at random (`base`). The package imports the belief
+and what lies below; the optimizer imports it.
 """
 
-from flexibo.methods.table import METHODS, Method, find_method, list_methods
+from flexibo.methods.base import Method, ProposingMethod, RandomMethod, ScoringMethod
+from flexibo.methods.table import METHODS, find_method, list_methods
 
-__all__ = ["METHODS", "Method", "find_method", "list_methods"]
+__all__ = ["METHODS", "Method", "ProposingMethod", "RandomMethod", "ScoringMethod", "find_method", "list_methods"]

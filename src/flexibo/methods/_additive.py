@@ -10,7 +10,7 @@ from scipy.special import entr
 
 from flexibo._internal.arrays import BoolArray, FloatArray
 from flexibo.belief.belief import Belief
-from flexibo.pareto.dominance import non_dominated, strictly_dominated
+from flexibo.pareto.dominance import strictly_dominated
 
 
 def bundled(scores: FloatArray, bundles: Sequence[Sequence[int]]) -> FloatArray:
@@ -68,26 +68,3 @@ def _undecided(belief: Belief) -> BoolArray:
     result = np.asarray(belief.known[:, columns].all(axis=1))
     result[result] = ~strictly_dominated(belief.mu[result][:, columns], belief.front())
     return result
-
-
-def feasibility_scores(belief: Belief) -> FloatArray:
-    """The probability of feasibility (m, b), for each bundle with a constraint that is not known; 0 for the others.
-
-    This is what to measure while no feasible design is known and nothing else is worth measuring.
-    """
-    unknown = (belief.sigma > 0) & np.isfinite(belief.limits)
-    hopeless = ((belief.sigma == 0) & (belief.mu > belief.limits)).any(axis=1)
-    # However unlikely, what is not known to be violated may be feasible.
-    chance = np.where(hopeless, 0.0, np.maximum(belief.feasible(), np.finfo(float).tiny))
-    asks = np.stack([unknown[:, list(bundle)].any(axis=1) for bundle in belief.bundles], axis=1)
-    return np.where(asks, chance[:, None], 0.0)
-
-
-def unsure_members(belief: Belief, sure: float) -> BoolArray:
-    """The candidates (m,) that seem to be on the front of what was measured, and are feasible less than surely."""
-    chance = belief.feasible()
-    likely = np.flatnonzero(belief.known.any(axis=1) & (chance > 0.5))
-    members = likely[non_dominated(belief.mu[likely][:, list(belief.optimised)])]
-    unsure = np.zeros(len(chance), dtype=bool)
-    unsure[members[chance[members] < sure]] = True
-    return unsure

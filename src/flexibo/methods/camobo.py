@@ -38,6 +38,7 @@ import numpy as np
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.belief.belief import Belief
 from flexibo.methods._scalarise import measured, normalised
+from flexibo.methods.base import ScoringMethod
 
 MATERIAL = 0.05
 """An option that changes the logarithm of the cost by less is not ordered by cost."""
@@ -106,3 +107,13 @@ def option_usage(X: FloatArray, groups: IntArray, prices: FloatArray, untouched:
     dearest = np.argsort(-spread, kind="stable")
     dearest = dearest[spread[dearest] >= MATERIAL]
     return np.asarray((terms[:, dearest] - low[dearest]) / spread[dearest])
+
+
+CA_MOBO = ScoringMethod(
+    name="ca-mobo",
+    summary="Chebyshev scalarisation that explores cheap options before expensive ones.",
+    paper="Abdolshah et al. 2019",
+    acquisition=cost_ordered_improvement,
+    score="cost-ordered improvement",
+    cost="learned-constant",
+)

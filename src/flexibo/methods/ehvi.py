@@ -30,6 +30,7 @@ from scipy.special import erfcx
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.belief.belief import Belief, feasibility
+from flexibo.methods.base import Constraints, ScoringMethod
 from flexibo.pareto.cells import non_dominated_cells
 
 # Boxes (or sides of boxes) times candidates in one table: small enough for the cache, large enough to hide Python.
@@ -106,3 +107,14 @@ def _improvements_below(side: FloatArray, mu: FloatArray, sigma: FloatArray, lim
         legal = feasibility(mu[:, None], sigma[:, None], np.array([limit]))
         below += np.maximum(side - limit, 0.0)[:, None] * legal
     return np.asarray(below)
+
+
+EHVI = ScoringMethod(
+    name="ehvi",
+    summary="Exact expected hypervolume improvement.",
+    paper="Emmerich et al. 2006, 2011",
+    acquisition=expected_hypervolume_improvement,
+    score="expected hypervolume improvement",
+    constraints=Constraints.OWN_RULE,
+    most_objectives=6,
+)

@@ -24,15 +24,17 @@ Differences from the paper:
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.belief.belief import Belief
-from flexibo.methods.pal import DISCARDED, OPEN, PARETO, Kept, distinct, dominated_by_another, front_of, step
+from flexibo.methods.pal import DISCARDED, OPEN, PAL, PARETO, PalMemory, distinct, dominated_by_another, front_of, step
 from flexibo.pareto.dominance import non_dominated, strictly_dominated
 
 
-def epsilon_pal_step(before: Kept | None, belief: Belief) -> Kept:
+def epsilon_pal_step(before: PalMemory | None, belief: Belief) -> PalMemory:
     """One iteration: intersect the regions with the belief's boxes, discard and cover; see `pal_step`."""
     epsilon = belief.tolerances[list(belief.optimised)]
     return step(before, belief, lambda lower, upper, width, old: epsilon_classify(lower, upper, width, old, epsilon))
@@ -108,3 +110,12 @@ def _cover(eased: FloatArray, upper: FloatArray, width: FloatArray, status: IntA
         redundant = (upper[first] <= eased[rows]).all(axis=1) & (upper[first] < eased[rows]).any(axis=1)
         rows = rows[~redundant]  # to be discarded next
     return True
+
+
+EPSILON_PAL = replace(
+    PAL,
+    name="epsilon-pal",
+    summary="PAL with a tolerance for each objective.",
+    paper="Zuluaga et al. 2016",
+    step=epsilon_pal_step,
+)

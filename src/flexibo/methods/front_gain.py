@@ -37,6 +37,7 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.belief.belief import Belief
+from flexibo.methods.base import Candidates, Constraints, Ending, ScoringMethod
 from flexibo.methods.flexibo import region_gain
 from flexibo.pareto import hypervolumes, improvements, non_dominated
 from flexibo.pareto.goals import Goals
@@ -90,7 +91,7 @@ def expected_gains(belief: Belief, rows: IntArray, bundle: tuple[int, ...]) -> F
     after[:, :, -1] = losses[rows, None]
     for j, surprise in zip(bundle, nodes.T, strict=True):
         ties = _ties(belief, j, rows, members)
-        doubt = caution(belief.left) * np.sqrt(1.0 - ties**2) * _sides(belief, members, j)[1]
+        doubt = caution(belief.price_list.designs_left) * np.sqrt(1.0 - ties**2) * _sides(belief, members, j)[1]
         after[:, :, :-1, j] = _moved(belief, members, j, surprise[:, None] * ties[:, None]) + doubt[:, None]
         after[:, :, -1, j] = _moved(belief, rows[:, None], j, surprise)
     fronts = goals.corners(after.reshape(-1, after.shape[-1])).reshape(-1, len(members) + 1, len(goals.optimised))
@@ -171,7 +172,7 @@ def _confirming_gain(belief: Belief, first: int) -> FloatArray:
 
 def _cautious(belief: Belief) -> FloatArray:
     """The losses (m, n) that the candidates count with."""
-    return belief.mu + caution(belief.left) * _sides(belief)[1]
+    return belief.mu + caution(belief.price_list.designs_left) * _sides(belief)[1]
 
 
 def _sides(belief: Belief, rows: IntArray | slice = _ALL, j: int | slice = _ALL) -> tuple[FloatArray, FloatArray]:
@@ -241,3 +242,20 @@ def _ties(belief: Belief, j: int, rows: IntArray, members: IntArray) -> FloatArr
     ties = np.divide(covariance, both, out=np.zeros_like(covariance), where=both > 0.0)
     # Skewed beliefs have covariances that are only nearly right.
     return np.where(belief.keys[rows, j, None] == belief.keys[members, j], 1.0, np.clip(ties, -1.0, 1.0))
+
+
+FRONT_GAIN = ScoringMethod(
+    name="flexibo",
+    summary="What an evaluation is expected to add to the reported front per cost, with our models and candidates.",
+    paper="after Iqbal et al. 2023 (JAIR 77) and Daulton et al. 2023 (ICML)",
+    acquisition=front_gain,
+    score="expected to add to the front",
+    region=True,
+    coupled=False,
+    surrogate="gp",
+    cost="log",
+    candidates=Candidates.AROUND_FRONT,
+    constraints=Constraints.OWN_RULE,
+    ending=Ending(confirms=True),
+    most_objectives=6,
+)

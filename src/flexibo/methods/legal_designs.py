@@ -1,4 +1,4 @@
-"""Legal designs for a proposal: the nearest to one that is not legal, and fresh ones."""
+"""Legal designs for a proposal: the nearest to an illegal one, fresh ones, and which are left to ask about."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Collection
 
 import numpy as np
 
-from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
+from flexibo._internal.arrays import BoolArray, FloatArray, IntArray, KeyArray
+from flexibo.history import History
 from flexibo.space import ENUMERATION_LIMIT, Designs, Space
 
 DRAWS = 100_000
@@ -66,3 +67,22 @@ def fresh(space: Space, seen: Collection[int], count: int, rng: np.random.Genera
 def is_new(designs: Designs, seen: Collection[int]) -> BoolArray:
     """Whether the key of each design (m,) is not in `seen`."""
     return np.fromiter((key not in seen for key in designs.keys().tolist()), dtype=np.bool_, count=len(designs))
+
+
+def keys_by_options(history: History, designs: Designs) -> dict[tuple[str, ...] | None, KeyArray]:
+    """The keys (m,) of designs for every set of options that an objective or a purchase depends on."""
+    sets = {objective.depends_on for objective in history.objectives} | {p.options for p in history.purchases}
+    return {options: designs.keys(options) for options in sets}
+
+
+def askable(history: History, designs: Designs) -> BoolArray:
+    """Whether anything of each design (m,) is neither known, nor being measured, nor failed for good."""
+    keys = keys_by_options(history, designs)
+    result = np.zeros(len(designs), dtype=np.bool_)
+    for p, purchase in enumerate(history.purchases):
+        known = np.ones(len(designs), dtype=np.bool_)
+        for j in purchase.members:
+            latest = history.known(j)
+            known &= np.isin(keys[history.objectives[j].depends_on], np.fromiter(latest, np.uint64, len(latest)))
+        result |= ~known & ~np.isin(keys[purchase.options], history.closed(p))
+    return result

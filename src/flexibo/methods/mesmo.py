@@ -30,7 +30,7 @@ Differences from the paper:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import erfcx, ndtr
@@ -39,6 +39,7 @@ from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.belief.belief import Belief
 from flexibo.methods._additive import bundled, with_constraints
 from flexibo.methods._sampled_fronts import draws, within
+from flexibo.methods.base import ScoringMethod
 
 DRAWS = 20
 """The authors' code takes 1 or 10. With 20 the chosen design has on average more than 99 % of the best score that 1,000
@@ -175,3 +176,14 @@ def truncation_gain(gamma: FloatArray) -> FloatArray:
     series = -0.5 + np.minimum(harsh, ASYMPTOTIC) ** -2.0
     result[gamma < 0] = np.where(harsh < ASYMPTOTIC, series, ratio) - np.log(tail)
     return np.asarray(result)
+
+
+MESMO = ScoringMethod(
+    name="mesmo",
+    summary="Max-value entropy search: how much is learned about the best values in the front.",
+    paper="Belakaria et al. 2019",
+    acquisition=mesmo,
+    score="information about the front",
+    joint_draws=True,
+)
+MESMO_DECOUPLED = replace(MESMO, name="mesmo-dec", summary="MESMO, one objective at a time.", coupled=False)

@@ -32,8 +32,10 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray
 from flexibo.belief.belief import Belief
-from flexibo.methods._additive import bundled, feasibility_scores
+from flexibo.methods._additive import bundled
 from flexibo.methods._sampled_fronts import draws, pareto_set, within
+from flexibo.methods.base import Constraints, ScoringMethod
+from flexibo.methods.feasibility import feasibility_scores
 from flexibo.methods.mesmo import DRAWS, max_value_scores, mesmo, normals
 
 
@@ -68,3 +70,14 @@ def front_bounds(Y: FloatArray, optimised: tuple[int, ...], limits: FloatArray) 
     return np.array([losses[pareto_set(losses, optimised, limits)].min(axis=0) for losses in some]).reshape(
         len(some), Y.shape[2]
     )
+
+
+MESMOC = ScoringMethod(
+    name="mesmoc",
+    summary="MESMO under constraints that are measured and learned too.",
+    paper="Belakaria et al. 2020",
+    acquisition=mesmoc,
+    score="information about the front",
+    constraints=Constraints.OWN_RULE,
+    joint_draws=True,
+)

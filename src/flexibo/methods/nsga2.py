@@ -30,17 +30,16 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from flexibo._internal.arrays import BoolArray, FloatArray
+from flexibo._internal.random_streams import Stream, entropy, generator
 from flexibo.errors import missing_extra
 from flexibo.history import History
-from flexibo.methods.legal_designs import fresh, is_new
-from flexibo.methods.proposal import askable, keys_by_options
+from flexibo.methods.base import ProposingMethod
+from flexibo.methods.legal_designs import askable, fresh, is_new, keys_by_options
 from flexibo.space import Design, Designs
 
 if TYPE_CHECKING:
     from flexibo.methods._genes import Breed
 
-STREAM = 3
-"""Tells this draw from the others of a study, which has one seed."""
 LEAST = 8
 """A smaller population soon has nothing to cross."""
 COUNTABLE = 10_000
@@ -55,6 +54,8 @@ class Nsga2:
     The generations are replayed from the losses in the history. What was replayed is kept, and used as long as those
     losses have not changed.
     """
+
+    finished = "No further design can be bred."
 
     def __init__(self) -> None:
         self._runs: WeakKeyDictionary[History, _Run] = WeakKeyDictionary()
@@ -84,7 +85,7 @@ class _Run:
     def __init__(self, history: History, initial: tuple[Design, ...], seed: int) -> None:
         self._space = history.space
         self._initial, self._seed = initial, seed
-        self._rng = np.random.default_rng((seed, STREAM, 1))
+        self._rng = generator(seed, Stream.EVOLUTION, 1)
         self._stale = 0
         # Larger spaces are not counted, because a rule may have to be asked about every design.
         few = self._space.pool is not None or math.prod(o.size for o in self._space.options.values()) <= COUNTABLE
@@ -127,7 +128,7 @@ class _Run:
             k=len(history.optimised),
             limits=int(np.isfinite(history.limits).sum()) + 1,
             size=self._size,
-            seed=(self._seed, STREAM),
+            seed=entropy(self._seed, Stream.EVOLUTION),
             rng=self._rng,
         )
         self.generation = breed.ask()
@@ -179,3 +180,12 @@ def values(history: History, table: FloatArray) -> tuple[FloatArray, FloatArray]
     G = np.column_stack([excess, np.where(failed, np.inf, 0.0)])
     F = table[:, list(history.optimised)]
     return np.where(failed[:, None], 0.0, F), np.where(np.isnan(G), 0.0, G)
+
+
+NSGA2 = ProposingMethod(
+    name="nsga2",
+    summary="Evolutionary search through pymoo, as NEMO uses it.",
+    paper="Deb et al. 2002; Kim et al. 2017",
+    proposal=Nsga2,
+    extra=("pymoo", "evolution"),
+)

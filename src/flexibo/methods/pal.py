@@ -33,6 +33,7 @@ import numpy as np
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
 from flexibo.belief.belief import Belief
 from flexibo.errors import InvalidTypeError, InvalidValueError
+from flexibo.methods.base import Candidates, Ending, ScoringMethod
 from flexibo.pareto.dominance import non_dominated, strictly_dominated
 
 OPEN, PARETO, DISCARDED = 0, 1, 2
@@ -42,8 +43,8 @@ _TABLE_SIZE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kept:
-    """What is carried from question to question.
+class PalMemory:
+    """What PAL remembers from question to question.
 
     Attributes:
         lower: The best corners of the regions, optimised columns only, shape (m, k).
@@ -56,7 +57,7 @@ class Kept:
     status: IntArray
 
 
-def pal_step(before: Kept | None, belief: Belief) -> Kept:
+def pal_step(before: PalMemory | None, belief: Belief) -> PalMemory:
     """One iteration: intersect the regions with the belief's boxes, and classify.
 
     Args:
@@ -68,8 +69,8 @@ def pal_step(before: Kept | None, belief: Belief) -> Kept:
 
 
 def step(
-    before: Kept | None, belief: Belief, rule: Callable[[FloatArray, FloatArray, FloatArray, IntArray], IntArray]
-) -> Kept:
+    before: PalMemory | None, belief: Belief, rule: Callable[[FloatArray, FloatArray, FloatArray, IntArray], IntArray]
+) -> PalMemory:
     """One iteration with a rule from lower, upper, width and old status to the new status."""
     columns = list(belief.optimised)
     lower, upper = belief.lower[:, columns], belief.upper[:, columns]
@@ -82,7 +83,7 @@ def step(
     surely = np.all(belief.upper <= belief.limits, axis=1, keepdims=True)
     best, worst = np.where(legal, lower, np.inf), np.where(surely, upper, np.inf)
     status = rule(best, worst, diagonals(lower, upper), status)
-    return Kept(lower, upper, np.where(legal[:, 0], status, DISCARDED))
+    return PalMemory(lower, upper, np.where(legal[:, 0], status, DISCARDED))
 
 
 def intersected(
@@ -127,17 +128,17 @@ def widest_region(belief: Belief, rng: np.random.Generator) -> FloatArray:
 
     Discarded designs score 0, as do those that are known and cannot be asked again, and all once no design is open.
     """
-    kept = belief.kept
-    if not isinstance(kept, Kept):
-        raise InvalidTypeError("The belief carries no regions; put what pal_step returns into its `kept`.")
+    memory = belief.memory
+    if not isinstance(memory, PalMemory):
+        raise InvalidTypeError("The belief carries no regions; put what pal_step returns into its `memory`.")
     pure = [j for j in np.flatnonzero(np.isfinite(belief.limits)).tolist() if j not in belief.optimised]
     columns = [*belief.optimised, *pure]
     # A constraint is in doubt where its box holds the limit.
     doubt = (belief.lower <= belief.limits) & (belief.limits < belief.upper)
-    lower = np.hstack([kept.lower, np.where(doubt, belief.lower, belief.mu)[:, pure]])
-    upper = np.hstack([kept.upper, np.where(doubt, belief.upper, belief.mu)[:, pure]])
+    lower = np.hstack([memory.lower, np.where(doubt, belief.lower, belief.mu)[:, pure]])
+    upper = np.hstack([memory.upper, np.where(doubt, belief.upper, belief.mu)[:, pure]])
     known = belief.known[:, columns].all(axis=1) & ~belief.open.any(axis=1)
-    wanted = (kept.status != DISCARDED) & ~known & (kept.status == OPEN).any()
+    wanted = (memory.status != DISCARDED) & ~known & (memory.status == OPEN).any()
     within = [[place for place, j in enumerate(columns) if j in bundle] for bundle in belief.bundles]
     scores = np.stack([diagonals(lower[:, part], upper[:, part]) for part in within], axis=1)
     return np.where(wanted[:, None], scores, 0.0)
@@ -207,3 +208,15 @@ def distinct(Y: FloatArray) -> tuple[FloatArray, IntArray]:
     place = np.empty(len(Y), dtype=np.int64)
     place[order] = np.cumsum(new) - 1
     return ordered[new], place
+
+
+PAL = ScoringMethod(
+    name="pal",
+    summary="Classifies the designs of a fixed pool by confidence boxes, and measures the widest.",
+    paper="Zuluaga et al. 2013",
+    acquisition=widest_region,
+    score="width of its region",
+    candidates=Candidates.FIXED,
+    step=pal_step,
+    ending=Ending("Every design of the pool is classified or measured: nothing is left to learn about which are best."),
+)

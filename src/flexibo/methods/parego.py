@@ -29,6 +29,7 @@ import numpy as np
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.belief.belief import Belief
 from flexibo.methods._scalarise import augmented_chebyshev, expected_improvement, lattice, measured, normalised
+from flexibo.methods.base import ScoringMethod
 from flexibo.surrogates import GaussianProcess
 
 DIVISIONS = {1: 1, 2: 10, 3: 4}
@@ -98,3 +99,13 @@ def half_best(y: FloatArray, most: int, rng: np.random.Generator) -> IntArray:
     order = np.argsort(y, kind="stable")
     best, rest = order[: most // 2], order[most // 2 :]
     return np.concatenate([best, rng.permutation(rest)[: most - most // 2]])
+
+
+PAREGO = ScoringMethod(
+    name="parego",
+    summary="Expected improvement of a random augmented Chebyshev scalarisation.",
+    paper="Knowles 2006",
+    acquisition=expected_scalarised_improvement,
+    score="expected improvement",
+    most_objectives=20,
+)

@@ -15,7 +15,7 @@ Differences from the paper:
 - There is one belief; the authors' code averages over ten draws of the hyperparameters, with a Pareto set for each.
 - The Pareto set of a draw is taken among the candidates, not searched by a grid and NSGA-II; where it is larger than
   `MEMBERS`, those that stay are spread along the front, in the authors' code in the space of designs.
-- Losses are noise-free where the paper's are noisy. A variance of `NOISE` times the largest one stands in for the
+- NormalLosses are noise-free where the paper's are noisy. A variance of `NOISE` times the largest one stands in for the
   noise, in both entropies, as the noise does there: what varies less than that is as good as known.
 - A factor that holds with a probability of 1 - 1e-5 is left out.
 - The factors of a candidate are updated once and in full; the authors' code takes a tenth of that update, which agrees
@@ -38,10 +38,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
-from flexibo.belief.belief import Belief, Joint
+from flexibo.belief.belief import Belief, JointPrediction
 from flexibo.methods._additive import bundled, with_constraints
 from flexibo.methods._expectation_propagation import REACH, Conditioned, conditioned, conditioned_variances
 from flexibo.methods._sampled_fronts import pareto_set, sampled_sets
+from flexibo.methods.base import ScoringMethod
 from flexibo.pareto import non_dominated
 from flexibo.pareto.dominance import strictly_dominated
 from flexibo.surrogates import Warped
@@ -68,7 +69,7 @@ def pesmo(belief: Belief, rng: np.random.Generator) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True)
-class Losses:
+class NormalLosses:
     """The objectives' losses as normal variables, each in units of its largest deviation.
 
     Attributes:
@@ -80,7 +81,7 @@ class Losses:
 
     mean: FloatArray
     deviation: FloatArray
-    joints: tuple[Joint, ...]
+    joints: tuple[JointPrediction, ...]
     scale: FloatArray
 
     def covariance(self, rows: IntArray, others: IntArray) -> FloatArray:
@@ -89,7 +90,7 @@ class Losses:
         return np.stack([joint.covariance(rows, others) / scale**2 for joint, scale in pairs])
 
 
-def standardised(belief: Belief) -> Losses:
+def standardised(belief: Belief) -> NormalLosses:
     """The losses of the objectives, normal and free of units."""
     normal = [_normal(belief.joints[j]) for j in belief.optimised]
     joints, means, deviations = zip(*normal, strict=True)
@@ -98,10 +99,10 @@ def standardised(belief: Belief) -> Losses:
     scale = np.where(deviation.any(axis=1), deviation.max(axis=1), np.ptp(mean, axis=1))
     scale[scale == 0.0] = 1.0
     shifted = mean - mean.min(axis=1, keepdims=True)
-    return Losses(shifted / scale[:, None], deviation / scale[:, None], joints, scale)
+    return NormalLosses(shifted / scale[:, None], deviation / scale[:, None], joints, scale)
 
 
-def _normal(joint: Joint) -> tuple[Joint, FloatArray, FloatArray]:
+def _normal(joint: JointPrediction) -> tuple[JointPrediction, FloatArray, FloatArray]:
     """The joint belief about a loss, or about the normal variable that a warp makes of it; means and deviations (m,).
 
     Who dominates whom, and what losses tell of each other, is the same for any increasing function of them.
@@ -116,7 +117,7 @@ def _normal(joint: Joint) -> tuple[Joint, FloatArray, FloatArray]:
     return replace(joint, model=model, mean=mean), mean[joint.place], deviation[joint.place]
 
 
-def likely_sets(belief: Belief, losses: Losses, rng: np.random.Generator) -> list[IntArray]:
+def likely_sets(belief: Belief, losses: NormalLosses, rng: np.random.Generator) -> list[IntArray]:
     """The Pareto sets of joint draws; without limits only designs are drawn that may be in one, for that is faster."""
     if np.isfinite(belief.limits).any():
         return sampled_sets(belief, SETS, rng, most=MEMBERS)
@@ -127,7 +128,7 @@ def likely_sets(belief: Belief, losses: Losses, rng: np.random.Generator) -> lis
     return [rows[pareto_set(draw, columns, belief.limits[list(belief.optimised)], most=MEMBERS)] for draw in Y]
 
 
-def entropy_gains(belief: Belief, losses: Losses, sets: Sequence[IntArray]) -> FloatArray:
+def entropy_gains(belief: Belief, losses: NormalLosses, sets: Sequence[IntArray]) -> FloatArray:
     """How much the entropy of each objective's loss falls given a Pareto set, on average over the sets (m, k)."""
     known = belief.known[:, list(belief.optimised)]
     scores = np.zeros(known.shape)
@@ -147,7 +148,9 @@ def entropy_gains(belief: Belief, losses: Losses, sets: Sequence[IntArray]) -> F
     return np.where(known, 0.0, scores / len(sets))
 
 
-def _conditioned_on(losses: Losses, sets: Sequence[IntArray], measured: IntArray) -> tuple[IntArray, list[Conditioned]]:
+def _conditioned_on(
+    losses: NormalLosses, sets: Sequence[IntArray], measured: IntArray
+) -> tuple[IntArray, list[Conditioned]]:
     """The rows that matter (u,), and the belief about them given each set; `Conditioned.rows` count within these."""
     members = np.unique(np.concatenate(sets))
     measured = measured[_may_dominate(losses, measured, members).any(axis=1)]
@@ -160,10 +163,21 @@ def _conditioned_on(losses: Losses, sets: Sequence[IntArray], measured: IntArray
     return rows, beliefs
 
 
-def _may_dominate(losses: Losses, rows: IntArray, members: IntArray) -> BoolArray:
+def _may_dominate(losses: NormalLosses, rows: IntArray, members: IntArray) -> BoolArray:
     """Whether each row (r,) may dominate each member (p,), whatever the correlations: shape (r, p)."""
     result = np.ones((len(rows), len(members)), dtype=np.bool_)
     for mean, deviation in zip(losses.mean, losses.deviation, strict=True):
         best, worst = mean - REACH * deviation, mean + REACH * deviation
         result &= best[rows, None] <= worst[members]
     return result
+
+
+PESMO = ScoringMethod(
+    name="pesmo",
+    summary="Predictive entropy search for the Pareto set, by expectation propagation.",
+    paper="Hernandez-Lobato et al. 2016",
+    acquisition=pesmo,
+    score="information about the Pareto set",
+    joint_draws=True,
+)
+PESMO_DECOUPLED = replace(PESMO, name="pesmo-dec", summary="PESMO, one objective at a time.", coupled=False)

@@ -27,6 +27,7 @@ from scipy.special import ndtri
 
 from flexibo._internal.arrays import FloatArray
 from flexibo.belief.belief import Belief
+from flexibo.methods.base import Constraints, ScoringMethod
 from flexibo.pareto import improvements
 
 # Members of the front times candidates in one table: small enough for the cache, large enough to hide Python.
@@ -40,7 +41,7 @@ def optimistic_hypervolume_gain(belief: Belief, rng: np.random.Generator) -> Flo
     some = np.flatnonzero(unknown.any(axis=1))
     best = belief.mu[some] - optimism(len(columns)) * belief.sigma[some]
     potential, front = best[:, columns], belief.front()
-    penalty = penalties(potential, front, slack(front, belief.left), widths(front, belief.reference))
+    penalty = penalties(potential, front, slack(front, belief.price_list.designs_left), widths(front, belief.reference))
     hopeful = np.flatnonzero((penalty == 0.0) & (best <= belief.limits).all(axis=1))
     gain = np.zeros(len(some))
     gain[hopeful] = improvements(potential[hopeful], front, belief.reference)
@@ -115,3 +116,14 @@ def _ordered(gain: FloatArray, penalty: FloatArray, feasible: FloatArray) -> Flo
     gains = gain > 0.0
     ceiling = 0.5 * float(gain[gains].min()) if gains.any() else 1.0
     return np.where(gains, gain, ceiling * feasible / (1.0 + penalty))
+
+
+SMSEGO = ScoringMethod(
+    name="smsego",
+    summary="Hypervolume gained by the optimistic estimate, with a penalty for what is nearly dominated.",
+    paper="Ponweiser et al. 2008",
+    acquisition=optimistic_hypervolume_gain,
+    score="optimistic hypervolume gain",
+    constraints=Constraints.OWN_RULE,
+    most_objectives=6,
+)

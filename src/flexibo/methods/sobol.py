@@ -21,14 +21,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
+from flexibo._internal.random_streams import Stream, generator
 from flexibo.history import History
-from flexibo.methods.legal_designs import distances, fresh, is_new
-from flexibo.methods.proposal import askable
+from flexibo.methods.base import Constraints, ProposingMethod
+from flexibo.methods.legal_designs import askable, distances, fresh, is_new
 from flexibo.space import Design, Designs, Integer, Option, Real, Space
 from flexibo.space.encoding import decode, levels
 
-STREAM = 4
-"""Tells this draw from the others of a study, which has one seed."""
 BLOCK = 64
 """The sequence is made so many elements at a time; a power of two, or scipy warns."""
 POOL_BLOCK = 16
@@ -39,6 +38,8 @@ MOST_MISSES = 10_000
 
 class SobolSequence:
     """The Sobol sequence as a proposal; one object serves any number of studies."""
+
+    finished = "Every design of the space has been measured or is being measured."
 
     def __init__(self) -> None:
         self._sequences: WeakKeyDictionary[History, _Sequence] = WeakKeyDictionary()
@@ -67,7 +68,7 @@ class _Sequence:
     def __init__(self, space: Space, seed: int) -> None:
         self.seed = seed
         self.designs = space.from_codes(np.empty((0, len(space.names))))
-        rng = np.random.default_rng((seed, STREAM))
+        rng = generator(seed, Stream.SOBOL)
         self._rest = _distinct(space, rng) if space.pool is None else _members(space, space.pool, rng)
 
     def extend(self) -> bool:
@@ -144,3 +145,12 @@ def codes_at(option: Option, u: FloatArray) -> FloatArray:
         low, high = math.log(option.low - 0.5), math.log(option.high + 0.5)
         return np.clip(np.rint(np.exp(low + (high - low) * u)), option.low, option.high)
     return levels(option, np.minimum(np.floor(u * option.size), option.size - 1))
+
+
+SOBOL = ProposingMethod(
+    name="sobol",
+    summary="A quasi-random sequence that fills the space evenly: a second baseline.",
+    paper="Sobol 1967",
+    proposal=SobolSequence,
+    constraints=Constraints.IGNORED,
+)

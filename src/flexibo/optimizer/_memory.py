@@ -1,4 +1,4 @@
-"""What a method carries from question to question, derived from the history alone.
+"""What a method remembers from question to question, derived from the history alone.
 
 PAL keeps the intersection of all boxes it ever had. Whether that was kept in memory or is rebuilt by replaying the
 events, the next question is the same.
@@ -7,17 +7,14 @@ events, the next question is the same.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 from flexibo.belief.belief import Belief
 from flexibo.history import History
 from flexibo.history.events import Asked
-
-Step: TypeAlias = Callable[[object, Belief], object]
-"""From what was kept before (None at first) and the present belief to what is kept now."""
+from flexibo.methods.base import Step
 
 
-class Kept:
+class MethodMemory:
     """The memory of a method with one step per question.
 
     Args:
@@ -32,7 +29,7 @@ class Kept:
         self._states: dict[int, object] = {}
 
     def after(self, history: History, belief: Belief) -> object:
-        """What is kept once the question that follows this history has been thought about."""
+        """What is remembered after the step of the question that follows this history."""
         before = self._before(history)
         state = self._step(before, belief)
         last = history.scored[-1] if history.scored else None
@@ -40,7 +37,7 @@ class Kept:
         return state
 
     def _before(self, history: History) -> object:
-        """What was kept after the last question that was scored and asked."""
+        """What was remembered after the last question that was scored and asked."""
         last = history.scored[-1] if history.scored else None
         if last is None:
             self._of = history

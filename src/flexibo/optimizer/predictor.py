@@ -1,4 +1,4 @@
-"""From a history to a belief: candidates, models, prices, and what a method keeps."""
+"""From a history to a belief: candidates, models, prices, and what a method remembers."""
 
 from __future__ import annotations
 
@@ -8,30 +8,33 @@ from dataclasses import replace
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
+from flexibo._internal.random_streams import Stream, entropy, generator
 from flexibo._internal.threads import single_thread
-from flexibo.belief.belief import ALL_AT_ONCE, Belief, Predictions, exploration, no_predictions, offers, predictions
-from flexibo.belief.budget import designs_left
+from flexibo.belief.belief import SIMULTANEOUS, Belief, Predictions, exploration, predictions
 from flexibo.belief.candidates import candidates, fixed_candidates
 from flexibo.belief.costs import CostCallable, Costs
-from flexibo.belief.failures import LIKELY, chance_of_success, possible
+from flexibo.belief.failures import PROBABLE, chance_of_success, possible
+from flexibo.belief.price_list import PriceList
 from flexibo.history import History
-from flexibo.methods.table import Method
-from flexibo.optimizer._memory import Kept
+from flexibo.methods.base import Candidates, Method, ScoringMethod
+from flexibo.optimizer._memory import MethodMemory
 from flexibo.pareto import Region, non_dominated, pareto_region
 from flexibo.pareto.region import alive_and_fronts, checked_goals
 from flexibo.space import Design, Designs
-from flexibo.surrogates import Refits, Surrogate, joint
+from flexibo.surrogates import Refits, Surrogate
 from flexibo.surrogates.table import SurrogateChoice, find_surrogate
 
+DRAWS = 3
+"""How many fresh draws of candidates must show no region before the study ends."""
 CERTIFIED = "certified_error"
 """The stop rule of studies that end when their front is certified."""
 
 
 class Predictor:
-    """What a method thinks of candidates, given a history. Same history, same belief.
+    """Predicts candidates for a method, given a history. Same history, same belief.
 
     Args:
-        method: Says which models, candidates and boxes it needs.
+        method: Names the models and candidates it needs.
         initial: The designs that are measured first.
         seed: Decides every draw.
         m: How many candidates are drawn for each question.
@@ -58,13 +61,22 @@ class Predictor:
         self.delta = delta
         self.costs = Costs(method.cost if cost is None else cost, seed=seed)
         self.surrogate = find_surrogate(method.surrogate if surrogate is None else surrogate)
-        if method.draws:
-            joint(self.surrogate.settings)  # before anything is paid for
         self._models: dict[int, Refits] = {}
-        self._kept = Kept(method.step, self._belief_in_pool) if method.step is not None else None
+        self._source, self._has_region, self._memory = Candidates.UNIFORM, False, None
+        if isinstance(method, ScoringMethod):
+            self._source, self._has_region = method.candidates, method.region
+            self._memory = None if method.step is None else MethodMemory(method.step, self._belief_in_pool)
+
+    def generator(self, history: History, draw: int, salt: int = 0) -> np.random.Generator:
+        """The generator of the next question; each draw of candidates, and each salt, has its own."""
+        return generator(self.seed, Stream.QUESTIONS, len(history.asked), draw, *([salt] if salt else []))
+
+    def candidates(self, history: History, rng: np.random.Generator, *, likely: bool = False) -> Designs:
+        """A draw of candidates that can be measured, or probably can if `likely`; all of it if there are no such."""
+        return _possible(history, self._drawn(history, rng), likely=likely)
 
     def belief(self, history: History, rng: np.random.Generator, *, likely: bool = False) -> Belief:
-        """What the method scores: the belief in its candidates.
+        """The belief in a draw of candidates: what the method scores.
 
         Args:
             history: What happened so far; every objective has a value.
@@ -72,21 +84,21 @@ class Predictor:
             likely: Whether to leave out what probably cannot be measured, if there is anything else. A pool that is
                 the same at every question stays whole.
         """
-        if self._kept is not None:
+        if self._memory is not None:
             belief = self._belief_in_pool(history)
-            return replace(belief, kept=self._kept.after(history, belief))
-        belief = self.believe(history, _possible(history, self._candidates(history, rng), likely=likely))
-        if not self.method.region:
+            return replace(belief, memory=self._memory.after(history, belief))
+        belief = self._believe(history, self.candidates(history, rng, likely=likely))
+        if not self._has_region:
             return belief
         region = _region(belief)
         if region.optimistic_volume <= 0.0:
-            # Nothing seems to beat the reference. The way there leads over what is best so far, whatever that is worth.
+            # Nothing seems to beat the reference point. Move it back to where the best designs so far have a volume.
             belief = replace(belief, reference=np.maximum(belief.reference, _worst(history)))
             region = _region(belief)
         if region.is_gone and CERTIFIED in (history.stop or {}):
-            # Nothing is left to learn by the boxes that say where to look. Whoever wants to be certain looks further.
-            beta = sure_beta(history, len(belief.designs), self.delta)
-            belief = replace(self.believe(history, belief.designs, beta=beta), reference=belief.reference)
+            # Nothing is left to learn by the boxes that guide the search. A certificate needs wider ones.
+            beta = simultaneous_beta(history, len(belief.designs), self.delta)
+            belief = replace(self._believe(history, belief.designs, beta=beta), reference=belief.reference)
             region = _region(belief)
         return replace(belief, region=region)
 
@@ -97,19 +109,19 @@ class Predictor:
         return _worst(history)
 
     def estimates(self, history: History) -> Predictions:
-        """What is thought of every design in the history, as far as it is not measured."""
+        """The predictions for every design in the history, as far as it is not measured."""
         with single_thread():
             found = predictions(history, history.designs, self.models(history), pin_pending=False)
-        return replace(found, usable=chance_of_success(history, history.designs) >= LIKELY)
+        return replace(found, usable=chance_of_success(history, history.designs) >= PROBABLE)
 
     def pool(self, history: History, m: int | None = None) -> Designs:
         """The candidates that the next question looks at first, the designs of the history at their head.
 
         Args:
             history: What happened so far; every objective has a value.
-            m: Draw so many; by default as many as the question does. Of a space with at most m designs, it is all.
+            m: How many to draw; by default as many as the question does. Of a space with at most m designs, it is all.
         """
-        return self._candidates(history, np.random.default_rng((self.seed, 2, len(history.asked), 0)), m)
+        return self._drawn(history, self.generator(history, 0), m)
 
     def corners(self, history: History) -> tuple[FloatArray, FloatArray]:
         """The optimistic and the pessimistic front (f, k each) that the next question would look at."""
@@ -117,23 +129,24 @@ class Predictor:
             designs = _possible(history, self.pool(history))
             boxes = predictions(history, designs, self.models(history), beta=self._beta(history, len(designs)))
         columns = list(history.optimised)
-        # Without the volumes: nobody asked for them, and with many objectives they take longer than all the rest.
+        # Without the volumes: with many objectives they take longer than all the rest.
         goals = checked_goals(boxes.lower, boxes.upper, self.reference(history), columns, history.limits)
         _, optimistic, pessimistic = alive_and_fronts(goals.corners(boxes.lower), goals.corners(boxes.upper))
         return boxes.lower[optimistic][:, columns], boxes.upper[pessimistic][:, columns]
 
-    def believe(
+    def _believe(
         self, history: History, designs: Designs, *, pin_pending: bool = True, beta: float | None = None
     ) -> Belief:
-        """Means, deviations, prices and what may be asked, for these candidates; beta is the method's unless given."""
-        bundles, prices, thetas, is_open = offers(history, designs, self.costs, coupled=self.method.coupled)
-        if self.method.models:
-            square = self._beta(history, len(designs)) if beta is None else beta
-            boxes = predictions(
-                history, designs, self.models(history), beta=square, pin_pending=pin_pending, sure=beta is not None
-            )
-        else:
-            boxes = no_predictions(history, designs)
+        """The belief in these candidates; beta is the paper's unless given."""
+        square = self._beta(history, len(designs)) if beta is None else beta
+        boxes = predictions(
+            history,
+            designs,
+            self.models(history),
+            beta=square,
+            pin_pending=pin_pending,
+            simultaneous=beta is not None,
+        )
         return Belief(
             designs=designs,
             mu=boxes.mu,
@@ -146,11 +159,7 @@ class Predictor:
             limits=history.limits,
             reference=self.reference(history),
             tolerances=self._tolerances(history),
-            left=designs_left(history, self.costs),
-            bundles=bundles,
-            prices=prices,
-            thetas=thetas,
-            open=is_open,
+            price_list=PriceList.of(history, designs, self.costs, coupled=self.method.coupled),
             joints=boxes.joints,
             legal=boxes.legal,
         )
@@ -159,50 +168,55 @@ class Predictor:
         """The surrogates of the objectives, made on first use."""
         choice = self.surrogate
         for j, objective in enumerate(history.objectives):
-            self._models.setdefault(j, Refits(choice.of(objective), seed=(self.seed, 1, j), growth=choice.growth))
+            self._models.setdefault(
+                j, Refits(choice.of(objective), seed=entropy(self.seed, Stream.SURROGATES, j), growth=choice.growth)
+            )
         return [self._models[j] for j in range(len(history.objectives))]
 
     def _belief_in_pool(self, history: History) -> Belief:
         """The belief in the candidates that are the same at every question of the study.
 
-        Nothing is pinned to a mean: what is kept would hold a value that nobody measured.
+        Nothing is pinned to a mean: the memory would hold a value that nobody measured.
         """
-        pool = fixed_candidates(history.space, self.m, self.initial, np.random.default_rng((self.seed, 5)))
-        return self.believe(history, pool, pin_pending=False)
+        rng = generator(self.seed, Stream.FIXED_CANDIDATES)
+        pool = fixed_candidates(history.space, self.m, self.initial, rng)
+        return self._believe(history, pool, pin_pending=False)
 
-    def _candidates(self, history: History, rng: np.random.Generator, m: int | None = None) -> Designs:
+    def _drawn(self, history: History, rng: np.random.Generator, m: int | None = None) -> Designs:
         known, count = history.designs, self.m if m is None else m
         parents = None
-        if self.method.neighbours and history.space.size > count:
+        if self._source in (Candidates.NEAR_FRONT, Candidates.AROUND_FRONT) and history.space.size > count:
             boxes = predictions(history, known, self.models(history))
             feasible = boxes.legal.prod(axis=1)
             feasible = np.where(possible(history, known), feasible, -1.0)
             likely = feasible >= min(0.5, max(0.0, float(feasible.max())))
             parents = known[likely][non_dominated(boxes.mu[likely][:, list(history.optimised)])]
-        return candidates(history.space, count, known, rng, parents=parents, steps=self.method.steps)
+        return candidates(
+            history.space, count, known, rng, parents=parents, steps=self._source is Candidates.AROUND_FRONT
+        )
 
     def _tolerances(self, history: History) -> FloatArray:
-        """What does not matter (n,): as the objectives say, or 1 % of the range of the first measurements."""
+        """Differences that do not matter (n,): as given, or 1 % of the range of the first measurements."""
         given = [objective.tolerance for objective in history.objectives]
         spans = [_span(history.data(j)[1][: max(2, len(self.initial))]) for j in range(len(given))]
         return np.array([0.01 * span if own is None else own for own, span in zip(given, spans, strict=True)])
 
     def _beta(self, history: History, m: int) -> float:
         t = max(1, len(self.initial) + history.chosen)
-        return exploration(len(history.objectives), m, t, self.delta, factor=self.method.confidence)
+        return exploration(len(history.objectives), m, t, self.delta)
 
 
-def sure_beta(history: History, m: int, delta: float) -> float:
-    """The beta with which the boxes of m candidates all hold at once, at every state of knowledge of a study.
+def simultaneous_beta(history: History, m: int, delta: float) -> float:
+    """The beta with which the boxes of m candidates all hold at once, after every answer of a study.
 
-    So t counts the answers that the models have learned from: each state has its own.
+    So t counts the answers that the models have learned from.
     """
-    return exploration(len(history.objectives), m, len(history.measurements), delta, factor=ALL_AT_ONCE)
+    return exploration(len(history.objectives), m, len(history.measurements), delta, factor=SIMULTANEOUS)
 
 
 def _possible(history: History, designs: Designs, *, likely: bool = False) -> Designs:
-    """The designs that lack nothing that failed for good, nor `likely` would; all of them if there are no others."""
-    found = chance_of_success(history, designs) >= LIKELY if likely else possible(history, designs)
+    """The designs that can be measured, or probably can if `likely`; all of them if there are no others."""
+    found = chance_of_success(history, designs) >= PROBABLE if likely else possible(history, designs)
     return designs[found] if found.any() else designs
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flexibo.methods import ScoringMethod
 from flexibo.plots import style
 from flexibo.plots._trace import cost_axis
 from flexibo.study import Study
@@ -39,7 +40,8 @@ def gains(study: Study, ax: Axes | None = None) -> Axes:
         style.scale(ax, "y", positive if log else values, log=log)
     else:
         style.say(ax, "no evaluation was chosen by its gain yet")
-    unit = (style.text(view.volume_unit) or "1") if study.method.region else "score"
+    has_region = isinstance(study.method, ScoringMethod) and study.method.region
+    unit = (style.text(view.volume_unit) or "1") if has_region else "score"
     ax.set_ylabel(f"gain per cost [{unit} / {COST_UNIT}]")
     cost_axis(ax, view)
     return ax

@@ -30,10 +30,10 @@ from flexibo._internal.arrays import FloatArray, IntArray, KeyArray
 from flexibo._internal.threads import single_thread
 from flexibo.belief.belief import Predictions, predictions
 from flexibo.belief.failures import chance_of_success, possible
-from flexibo.belief.reported import SURE, in_order, likely_front, reported, touched_designs
+from flexibo.belief.reported import CONFIDENCE, in_order, likely_front, reported, touched_designs
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.history import History
-from flexibo.optimizer.predictor import Predictor, sure_beta
+from flexibo.optimizer.predictor import Predictor, simultaneous_beta
 from flexibo.pareto.region import alive_and_fronts, checked_goals
 from flexibo.results.front import Front, Standing, front_rows
 from flexibo.space import Designs
@@ -80,13 +80,15 @@ def confidence(predictor: Predictor, history: History, *, delta: float, m: int |
         raise InvalidValueError("Nothing is certain yet; every objective needs at least one measurement.")
     with single_thread():
         designs = predictor.pool(history, m)
-        beta = sure_beta(history, len(designs), delta)
-        boxes = predictions(history, designs, predictor.models(history), beta=beta, pin_pending=False, sure=True)
+        beta = simultaneous_beta(history, len(designs), delta)
+        models = predictor.models(history)
+        boxes = predictions(history, designs, models, beta=beta, pin_pending=False, simultaneous=True)
     goals = checked_goals(
         boxes.lower, boxes.upper, predictor.reference(history), list(history.optimised), history.limits
     )
     whole = history.space.size <= (predictor.m if m is None else m)
-    may, will = possible(history, designs), chance_of_success(history, designs) >= SURE  # the rest is as a broken limit
+    # What cannot be measured counts as a broken limit.
+    may, will = possible(history, designs), chance_of_success(history, designs) >= CONFIDENCE
     return Confidence(
         np.where(may[:, None], goals.corners(boxes.lower), np.inf),
         np.where(will[:, None], goals.corners(boxes.upper), np.inf),

@@ -15,7 +15,7 @@ from flexibo._internal.records import data_frame, write_csv
 from flexibo._internal.text import printable_line
 from flexibo.belief.belief import Predictions
 from flexibo.belief.costs import Costs, mean_costs
-from flexibo.belief.reported import SURE
+from flexibo.belief.reported import CONFIDENCE
 from flexibo.history import History
 from flexibo.space import Design, Designs
 
@@ -52,10 +52,10 @@ class FrontRow:
 
     @property
     def feasibility(self) -> Feasibility:
-        """Whether it keeps every constraint: "feasible", "violating", or "unsure" within `SURE` of either."""
-        if self.probability >= SURE:
+        """Whether it keeps every constraint: "feasible", "violating", or "unsure" within `CONFIDENCE` of either."""
+        if self.probability >= CONFIDENCE:
             return "feasible"
-        return "violating" if self.probability <= 1.0 - SURE else "unsure"
+        return "violating" if self.probability <= 1.0 - CONFIDENCE else "unsure"
 
 
 class Front(tuple[FrontRow, ...]):

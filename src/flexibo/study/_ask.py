@@ -6,6 +6,8 @@ import zlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
+from flexibo.belief.budget import is_worth_repeating
+from flexibo.belief.price_list import is_still_open
 from flexibo.history import History
 from flexibo.history.entries import Holder
 from flexibo.history.events import Asked, Evaluation, Event, Failed, ReferenceFixed, Reissued, Released
@@ -112,7 +114,7 @@ class Asking:
             history = self.history
             changed = len(history.events) != seen
             claim = replace(answer, number=len(history.asked))
-            if changed and (not self.optimizer.still_open(history, claim) or self.stops.limit_reason(claim)):
+            if changed and (not is_still_open(history, self.optimizer.costs, claim) or self.stops.limit_reason(claim)):
                 return []
             claimed.append(claim)
             asked = Asked(claim, self.presence.worker, self.presence.seconds)
@@ -177,7 +179,7 @@ class Asking:
     def _is_wanted(self, evaluation: Evaluation, only: Collection[str] | None, *, loss: float = 0.0) -> bool:
         if only is not None and evaluation.objective not in only:
             return False
-        return self.optimizer.still_wants(self.history, evaluation, loss=loss)
+        return is_worth_repeating(self.history, self.optimizer.costs, evaluation, loss=loss)
 
     def _lost_cost(self, evaluation: Evaluation, holder: Holder, lived: float | None) -> float:
         """What a lost worker is assumed to have spent: the time until its last heartbeat, or the expected cost.

@@ -10,7 +10,7 @@ from flexibo.belief.costs import TRANSFORMS, CostCallable
 from flexibo.errors import InvalidValueError
 from flexibo.history import History
 from flexibo.history.events import BudgetSet, Created, Event, ReferenceFixed, event_to_dict
-from flexibo.methods.table import Method
+from flexibo.methods.base import Method
 from flexibo.optimizer import Optimizer
 from flexibo.optimizer.predictor import Predictor
 from flexibo.study.event_log import EventLog, Notify

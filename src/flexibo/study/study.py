@@ -26,11 +26,11 @@ from flexibo.history.events import (
     Stopped,
     StopSet,
 )
-from flexibo.methods.table import find_method
+from flexibo.methods.table import check_method, find_method
 from flexibo.objectives import Objective, check_objectives
 from flexibo.optimizer import Stop, StopKind
-from flexibo.optimizer.choice import hopeless
 from flexibo.optimizer.predictor import Predictor
+from flexibo.optimizer.stop_reasons import failing
 from flexibo.results.certificate import Certificate, certificate
 from flexibo.results.confidence import front_of
 from flexibo.results.front import Front
@@ -130,7 +130,7 @@ class Study:
         self.space = space if isinstance(space, Space) else Space(space)
         self.objectives = check_objectives(objectives, self.space.names)
         self.method = find_method(method)
-        self.method.check(self.objectives)
+        check_method(self.method, self.objectives)
         self._stop_rules = stop_rules(stop)
         budget = checked_budget(budget)
         self.name = checked_name(name)
@@ -507,7 +507,7 @@ class Study:
         progress: bool | None,
         idle: float | None,
     ) -> None:
-        if hopeless(self.history):
+        if failing(self.history):
             self._commit(lambda: [Forgiven()])
         with progress_bar(self, progress) as bar:
             loop = RunLoop(

@@ -7,7 +7,7 @@ values are shown as measured; only predictions differ. The method itself is not 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from flexibo.belief.costs import Costs
@@ -61,7 +61,7 @@ def _subsampled_predictor(study: Study) -> Predictor:
     full, choice = study.predictor, study.predictor.surrogate
     exact = None if choice.exact is None else SubsampledSurrogate(choice.exact, LIMIT)
     predictor = Predictor(
-        replace(full.method, draws=False),  # no view draws jointly
+        full.method,
         full.initial,
         seed=full.seed,
         m=full.m,

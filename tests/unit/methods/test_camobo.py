@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from flexibo import Space
 from flexibo.belief.belief import Belief
+from flexibo.belief.price_list import PriceList
 from flexibo.methods.camobo import cost_ordered_improvement, exploration, option_usage, usage_cost
 from flexibo.space import Designs
 
@@ -33,11 +34,12 @@ def believed(
         limits=np.full(n, np.inf),
         reference=mu.max(axis=0) + 1.0,
         tolerances=np.zeros(n),
-        left=np.inf,
-        bundles=(tuple(range(n)),),
-        prices=np.broadcast_to(prices, (m,)).reshape(m, 1).astype(float),
-        thetas=np.ones((m, 1)),
-        open=~known.all(axis=1, keepdims=True),
+        price_list=PriceList(
+            (tuple(range(n)),),
+            np.broadcast_to(prices, (m,)).reshape(m, 1).astype(float),
+            np.ones((m, 1)),
+            ~known.all(axis=1, keepdims=True),
+        ),
     )
 
 

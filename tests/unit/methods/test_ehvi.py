@@ -6,6 +6,7 @@ from scipy.integrate import quad
 from scipy.special import ndtr
 
 from flexibo.belief.belief import Belief
+from flexibo.belief.price_list import PriceList
 from flexibo.methods import ehvi
 from flexibo.methods.ehvi import expected_hypervolume_improvement, expected_improvements
 from flexibo.pareto import hypervolume
@@ -29,11 +30,7 @@ def believe(mu, sigma, known, *, reference, optimised=None, limits=None, bundles
         limits=np.full(n, np.inf) if limits is None else np.array(limits, dtype=float),
         reference=np.array(reference, dtype=float),
         tolerances=np.zeros(n),
-        left=math.inf,
-        bundles=bundles,
-        prices=ones,
-        thetas=ones,
-        open=ones > 0,
+        price_list=PriceList(bundles, ones, ones, ones > 0),
     )
 
 

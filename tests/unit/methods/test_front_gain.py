@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from numpy.polynomial.hermite_e import hermegauss
 
-from flexibo.belief.belief import Belief, Joint
+from flexibo.belief.belief import Belief, JointPrediction
+from flexibo.belief.price_list import PriceList
 from flexibo.methods import front_gain as module
 from flexibo.methods.flexibo import region_gain
 from flexibo.methods.front_gain import expected_gains, front_gain, surprises
@@ -55,13 +56,9 @@ def believe(
         limits=limits,
         reference=np.array(reference, dtype=float),
         tolerances=np.zeros(n),
-        left=left,
-        bundles=bundles,
-        prices=ones,
-        thetas=ones,
-        open=ones > 0,
+        price_list=PriceList(bundles, ones, ones, ones > 0, designs_left=left),
         joints=tuple(
-            Joint(model, places[:, None].astype(float), places, mu[:, j], sigma[:, j] == 0)
+            JointPrediction(model, places[:, None].astype(float), places, mu[:, j], sigma[:, j] == 0)
             for j, model in enumerate(models)
         ),
         region=pareto_region(
@@ -260,7 +257,7 @@ def test_a_design_that_seems_feasible_is_confirmed_before_all_others():
         optimised=(0, 1),
         limits=[math.inf, math.inf, 0.0],
     )
-    belief = replace(belief, open=~belief.known)
+    belief = replace(belief, price_list=replace(belief.price_list, open=~belief.known))
     scores = front_gain(belief, np.random.default_rng(0))
     assert np.argwhere(scores > 0.0).tolist() == [[1, 2]]
     assert scores[1, 2] == pytest.approx(belief.feasible()[1] * 4.0)  # its volume is (4 - 2) * (4 - 2)

@@ -86,7 +86,8 @@ def test_scores_are_the_entropies_that_the_bounds_take(believe: Make) -> None:
     )
     gamma = np.array([[0.2 / 0.4, 1.5 / 0.5, -0.1 / 0.2], [1.0 / 0.5, 0.5 / 0.5, 0.1 / 0.1]])
     assert np.allclose(score(belief), truncation_gain(gamma), rtol=1e-12)
-    coupled = replace(belief, bundles=((0, 1, 2),), open=np.ones((2, 1), dtype=bool))
+    whole = replace(belief.price_list, bundles=((0, 1, 2),), open=np.ones((2, 1), dtype=bool))
+    coupled = replace(belief, price_list=whole)
     assert np.allclose(score(coupled), truncation_gain(gamma).sum(axis=1, keepdims=True), rtol=1e-12)
 
 

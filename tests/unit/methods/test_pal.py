@@ -12,7 +12,7 @@ from flexibo.methods.pal import (
     DISCARDED,
     OPEN,
     PARETO,
-    Kept,
+    PalMemory,
     classify,
     diagonals,
     dominated_by_another,
@@ -184,7 +184,7 @@ def test_a_pareto_design_keeps_its_class_when_another_would_do_as_well(make_beli
 @pytest.mark.parametrize("step", STEPS)
 def test_a_step_changes_nothing_that_it_is_given(make_belief, step):
     belief = make_belief([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]], np.full((3, 2), 0.4))
-    before = Kept(belief.lower - 0.1, belief.upper + 0.1, np.full(3, OPEN))
+    before = PalMemory(belief.lower - 0.1, belief.upper + 0.1, np.full(3, OPEN))
     given = [part.copy() for part in (before.lower, before.upper, before.status, belief.lower, belief.upper)]
     assert step(before, belief).status.tolist() == [PARETO, PARETO, DISCARDED]
     for part, copy in zip((before.lower, before.upper, before.status, belief.lower, belief.upper), given, strict=True):
@@ -239,7 +239,7 @@ def test_a_design_that_may_be_illegal_discards_nobody_but_keeps_others_from_bein
 def test_the_score_is_the_diagonal_in_units_of_the_ranges(make_belief):
     mu, sigma = [[0.0, 0.0], [10.0, -100.0], [4.0, -30.0]], [[1.0, 5.0], [1.0, 0.0], [0.5, 20.0]]
     belief = make_belief(mu, sigma)
-    scores = scores_of(replace(belief, kept=Kept(belief.lower, belief.upper, np.array([PARETO, PARETO, OPEN]))))
+    scores = scores_of(replace(belief, memory=PalMemory(belief.lower, belief.upper, np.array([PARETO, PARETO, OPEN]))))
     expected = [[np.hypot(0.2, 0.1)], [0.2], [np.hypot(0.1, 0.4)]]
     np.testing.assert_allclose(scores, expected)
 
@@ -247,25 +247,25 @@ def test_the_score_is_the_diagonal_in_units_of_the_ranges(make_belief):
 def test_each_bundle_scores_its_own_objectives(make_belief):
     mu, sigma = [[0.0, 0.0, 0.0], [10.0, 10.0, 1.0]], [[1.0, 2.0, 9.0], [0.0, 1.0, 9.0]]
     belief = make_belief(mu, sigma, optimised=(0, 1), bundles=((0, 2), (1,), (2,)))
-    kept = Kept(belief.lower[:, :2], belief.upper[:, :2], np.array([OPEN, PARETO]))
-    np.testing.assert_allclose(scores_of(replace(belief, kept=kept)), [[0.2, 0.4, 0.0], [0.0, 0.2, 0.0]])
+    kept = PalMemory(belief.lower[:, :2], belief.upper[:, :2], np.array([OPEN, PARETO]))
+    np.testing.assert_allclose(scores_of(replace(belief, memory=kept)), [[0.2, 0.4, 0.0], [0.0, 0.2, 0.0]])
 
 
 def test_discarded_designs_and_those_that_cannot_be_asked_again_score_nothing(make_belief):
     belief = make_belief(np.arange(8.0).reshape(4, 2), np.ones((4, 2)))
     known, asked = np.array([[True, True], [True, True], [True, False], [False, False]]), np.array([[0], [1], [0], [0]])
-    belief = replace(belief, known=known, open=asked == 1)
-    kept = Kept(belief.lower, belief.upper, np.array([OPEN, OPEN, PARETO, DISCARDED]))
-    assert (scores_of(replace(belief, kept=kept))[:, 0] > 0).tolist() == [False, True, True, False]
+    belief = replace(belief, known=known, price_list=replace(belief.price_list, open=asked == 1))
+    kept = PalMemory(belief.lower, belief.upper, np.array([OPEN, OPEN, PARETO, DISCARDED]))
+    assert (scores_of(replace(belief, memory=kept))[:, 0] > 0).tolist() == [False, True, True, False]
 
 
 def test_nothing_scores_once_every_design_is_classified(make_belief):
     belief = make_belief([[0.0, 2.0], [2.0, 0.0]], np.full((2, 2), 0.5))
     kept = pal_step(None, belief)
     assert kept.status.tolist() == [PARETO, PARETO]
-    assert not scores_of(replace(belief, kept=kept)).any()
-    still_open = Kept(kept.lower, kept.upper, np.array([PARETO, OPEN]))
-    assert scores_of(replace(belief, kept=still_open)).all()
+    assert not scores_of(replace(belief, memory=kept)).any()
+    still_open = PalMemory(kept.lower, kept.upper, np.array([PARETO, OPEN]))
+    assert scores_of(replace(belief, memory=still_open)).all()
 
 
 def test_a_belief_without_regions_is_refused(make_belief):
@@ -278,7 +278,7 @@ def test_a_single_candidate_is_pareto(make_belief, step):
     belief = make_belief([[3.0, 1.0]], [[1.0, 1.0]])
     kept = step(None, belief)
     assert kept.status.tolist() == [PARETO]
-    assert scores_of(replace(belief, kept=kept)).tolist() == [[0.0]]
+    assert scores_of(replace(belief, memory=kept)).tolist() == [[0.0]]
 
 
 def test_objectives_without_any_range_are_measured_by_the_widest_region():

@@ -6,6 +6,7 @@ import pytest
 
 from flexibo import Space
 from flexibo.belief.belief import Belief
+from flexibo.belief.price_list import PriceList
 from flexibo.methods._scalarise import expected_improvement, measured
 from flexibo.methods.parego import drawn_weights, expected_scalarised_improvement, half_best, predictions
 from flexibo.space import Designs
@@ -37,11 +38,7 @@ def believed(
         limits=np.full(n, np.inf) if limits is None else np.array(limits),
         reference=mu.max(axis=0)[list(range(n) if optimised is None else optimised)] + 1.0,
         tolerances=np.zeros(n),
-        left=np.inf,
-        bundles=(tuple(range(n)),),
-        prices=np.ones((m, 1)),
-        thetas=np.ones((m, 1)),
-        open=~known.all(axis=1, keepdims=True),
+        price_list=PriceList((tuple(range(n)),), np.ones((m, 1)), np.ones((m, 1)), ~known.all(axis=1, keepdims=True)),
     )
 
 

@@ -12,7 +12,7 @@ from scipy.integrate import trapezoid
 from scipy.stats import norm, truncnorm
 
 from flexibo._internal.arrays import FloatArray, IntArray
-from flexibo.belief.belief import Belief, Joint
+from flexibo.belief.belief import Belief, JointPrediction
 from flexibo.methods import pesmo as module
 from flexibo.methods._expectation_propagation import _falls, conditioned, conditioned_variances, dominating, replacement
 from flexibo.methods.pesmo import NOISE, SETS, entropy_gains, likely_sets, pesmo, standardised
@@ -65,7 +65,7 @@ def believed(
     pinned = np.asarray(fields.pop("pinned", pinned))
     sigma = np.where(pinned, 0.0, np.sqrt([K.diagonal() for K in matrices]).T)
     X, at = np.arange(m, dtype=float)[:, None], np.arange(m)
-    joints = tuple(Joint(Table(mu[:, j], matrices[j]), X, at, mu[:, j], pinned[:, j]) for j in range(n))
+    joints = tuple(JointPrediction(Table(mu[:, j], matrices[j]), X, at, mu[:, j], pinned[:, j]) for j in range(n))
     return make(mu, sigma, **({"joints": joints} | fields))
 
 
@@ -338,7 +338,9 @@ def test_units_do_not_matter(exponents: list[float], shift: float) -> None:
 
     def scores(factor: FloatArray, shift: float) -> FloatArray:
         mu = factor * (mean + shift)
-        joints = tuple(Joint(Table(mu[:, j], factor[j] ** 2 * K[j]), X, at, mu[:, j], pinned) for j in range(2))
+        joints = tuple(
+            JointPrediction(Table(mu[:, j], factor[j] ** 2 * K[j]), X, at, mu[:, j], pinned) for j in range(2)
+        )
         known = np.stack([pinned, pinned], axis=1)
         return gained(_Bare(joints, known), [np.array([0, 2, 4]), np.array([1, 5])])  # type: ignore[arg-type]
 
@@ -349,7 +351,7 @@ def test_units_do_not_matter(exponents: list[float], shift: float) -> None:
 class _Bare:
     """As much of a belief as the entropies need."""
 
-    joints: tuple[Joint, ...]
+    joints: tuple[JointPrediction, ...]
     known: npt.NDArray[np.bool_]
     optimised: tuple[int, ...] = (0, 1)
 
@@ -427,9 +429,9 @@ def test_a_warp_does_not_change_what_is_learned(make_belief: MakeBelief) -> None
         z = rng.standard_normal(8)
         model = GaussianProcess().condition(X, z, groups=np.array([0]), hyperparameters=parameters)
         none = np.zeros(20, dtype=bool)
-        plain.append(Joint(model, designs, np.arange(20), model.predict(designs)[0], none))
+        plain.append(JointPrediction(model, designs, np.arange(20), model.predict(designs)[0], none))
         outer = Warped(model, warp)
-        warped.append(Joint(outer, designs, np.arange(20), outer.predict(designs)[0], none))
+        warped.append(JointPrediction(outer, designs, np.arange(20), outer.predict(designs)[0], none))
     beliefs = []
     for joints in (plain, warped):
         mu = np.stack([joint.mean for joint in joints], axis=1)

@@ -5,6 +5,7 @@ import pytest
 from scipy.special import ndtr
 
 from flexibo.belief.belief import Belief
+from flexibo.belief.price_list import PriceList
 from flexibo.methods import smsego
 from flexibo.methods.smsego import optimism, optimistic_hypervolume_gain, penalties, slack, widths
 
@@ -27,11 +28,7 @@ def believe(mu, sigma, known, *, reference, optimised=None, limits=None, bundles
         limits=np.full(n, np.inf) if limits is None else np.array(limits, dtype=float),
         reference=np.array(reference, dtype=float),
         tolerances=np.zeros(n),
-        left=left,
-        bundles=bundles,
-        prices=ones,
-        thetas=ones,
-        open=ones > 0,
+        price_list=PriceList(bundles, ones, ones, ones > 0, designs_left=left),
     )
 
 

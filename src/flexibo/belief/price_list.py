@@ -1,0 +1,119 @@
+"""What may be asked of a set of designs, what it costs, and what the budget still pays for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexibo._internal.arrays import BoolArray, FloatArray
+from flexibo.belief.budget import ROUNDING, remaining
+from flexibo.belief.costs import Costs, mean_costs
+from flexibo.history import History
+from flexibo.history.events import Evaluation
+from flexibo.space import Designs
+
+
+@dataclass(frozen=True, slots=True)
+class PriceList:
+    """The prices of everything that can be measured of m designs, in b bundles of quantities.
+
+    A decoupled method has a bundle for each purchase (one measurement, which may yield several objectives), a coupled
+    one a single bundle: what is still missing of a design.
+
+    Attributes:
+        bundles: The quantities of each bundle.
+        prices: Expected real cost (m, b).
+        thetas: What a score is divided by (m, b).
+        open: Whether it may be asked: not measured, not being measured, not failed for good (m, b).
+        left: What is left of the budget, without what pending evaluations are expected to cost.
+        slack: What counts as rounding in the budget.
+        designs_left: How many more designs the budget is expected to pay completely; infinite without a budget.
+        names: The objective that each purchase is asked by (p).
+        open_parts: Whether each purchase may be asked (m, p).
+    """
+
+    bundles: tuple[tuple[int, ...], ...]
+    prices: FloatArray
+    thetas: FloatArray
+    open: BoolArray
+    left: float = math.inf
+    slack: float = 0.0
+    designs_left: float = math.inf
+    names: tuple[str, ...] = ()
+    open_parts: BoolArray | None = None
+
+    @classmethod
+    def of(cls, history: History, designs: Designs, costs: Costs, *, coupled: bool = False) -> PriceList:
+        """The prices of designs (m), given what happened so far."""
+        prices, is_open = costs.prices(history, designs), open_purchases(history, designs)
+        bundles = tuple(purchase.members for purchase in history.purchases)
+        open_parts = is_open
+        if coupled:  # nothing is paid for twice
+            bundles = (tuple(j for members in bundles for j in members),)
+            prices = np.where(is_open, prices, 0.0).sum(axis=1, keepdims=True)
+            is_open = np.asarray(is_open.any(axis=1, keepdims=True))
+        left, whole = remaining(history, costs), float(np.nan_to_num(mean_costs(history)).sum())
+        return cls(
+            bundles=bundles,
+            prices=prices,
+            thetas=costs.thetas(history, prices),
+            open=is_open,
+            left=left,
+            slack=0.0 if history.budget is None else ROUNDING * history.budget,
+            designs_left=max(0.0, left) / whole if whole > 0 else math.inf,
+            names=tuple(purchase.objective for purchase in history.purchases),
+            open_parts=open_parts,
+        )
+
+    def pays(self, prices: FloatArray | float) -> BoolArray:
+        """Whether the rest of the budget is expected to pay each of these prices."""
+        return np.asarray((prices <= self.left + self.slack) & (self.left > self.slack))
+
+    def affordable(self) -> BoolArray:
+        """What may be asked and paid (m, b)."""
+        return self.open & self.pays(self.prices)
+
+    def buys_something(self, affordable: BoolArray) -> bool:
+        """Whether the budget pays for anything.
+
+        Free evaluations do not count beside others that have a price, or a study would never end.
+        """
+        priced = self.open & (self.prices > 0)
+        return bool((affordable & priced).any() if priced.any() else affordable.any())
+
+    def contains(self, wanted: Collection[str]) -> BoolArray:
+        """Where one of these objectives may be asked (m, b)."""
+        found = np.zeros(self.open.shape, dtype=bool)
+        for p, name in enumerate(self.names):
+            if name in wanted and self.open_parts is not None:
+                found[:, self._column(p)] |= self.open_parts[:, p]
+        return found
+
+    def missing(self, i: int, b: int = 0) -> list[str]:
+        """The objectives of bundle b that may be asked of design i."""
+        is_open = [] if self.open_parts is None else self.open_parts[i].tolist()
+        return [self.names[p] for p, may in enumerate(is_open) if may and self._column(p) == b]
+
+    def _column(self, p: int) -> int:
+        return p if len(self.bundles) == len(self.names) else 0
+
+
+def is_still_open(history: History, costs: Costs, evaluation: Evaluation) -> bool:
+    """Whether an evaluation that was chosen a while ago may still be asked: it is open and affordable."""
+    if history.is_closed(history.purchase_of(evaluation.objective), evaluation.design):
+        return False
+    designs = history.space.designs([evaluation.design])
+    return bool(PriceList.of(history, designs, costs).pays(evaluation.cost))
+
+
+def open_purchases(history: History, designs: Designs) -> BoolArray:
+    """Which purchases may be asked of which designs (m, p): not measured, not pending, not failed for good."""
+    is_open = np.ones((len(designs), len(history.purchases)), dtype=bool)
+    for p, purchase in enumerate(history.purchases):
+        closed = history.closed(p)
+        if len(closed):
+            is_open[:, p] = ~np.isin(designs.keys(purchase.options), closed)
+    return is_open

@@ -1,0 +1,84 @@
+"""A request for the next question, and how a question is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from flexibo._internal.arrays import BoolArray
+from flexibo.belief.costs import Costs
+from flexibo.belief.price_list import PriceList
+from flexibo.history import History
+from flexibo.history.events import Evaluation
+from flexibo.optimizer.stop import Stop
+from flexibo.optimizer.stop_reasons import nothing_to_ask, nothing_to_buy
+from flexibo.space import Design, Designs
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a question is chosen for.
+
+    Attributes:
+        history: What happened so far.
+        costs: What evaluations are expected to cost.
+        wanted: The objectives that may be asked: the caller can measure these.
+    """
+
+    history: History
+    costs: Costs
+    wanted: frozenset[str]
+
+    @classmethod
+    def of(cls, history: History, costs: Costs, only: Collection[str] | None) -> Request:
+        """A request for one of these objectives; None is any."""
+        names = (purchase.objective for purchase in history.purchases)
+        return cls(history, costs, frozenset(name for name in names if only is None or name in only))
+
+    def prices(self, *designs: Design) -> PriceList:
+        """What may be asked of some designs, each purchase on its own."""
+        return self.price_list(self.history.space.designs(designs))
+
+    def price_list(self, designs: Designs, *, coupled: bool = False) -> PriceList:
+        """What may be asked of designs, and what it costs."""
+        return PriceList.of(self.history, designs, self.costs, coupled=coupled)
+
+    def allowed(self, offered: PriceList) -> BoolArray | Stop:
+        """What may be asked (m, b): open, affordable and, at least in part, wanted; or why there is nothing."""
+        allowed = offered.affordable()
+        if len(self.wanted) < len(self.history.purchases):
+            contained = offered.contains(self.wanted)
+            if not contained.any():
+                return nothing_to_ask(self.wanted)
+            allowed &= contained
+        return allowed if offered.buys_something(allowed) else nothing_to_buy(self.history, offered)
+
+    def wanted_first(self, names: Collection[str]) -> tuple[str, ...]:
+        """Objectives, those that are wanted first."""
+        return tuple(sorted(names, key=lambda name: name not in self.wanted))
+
+    def question(
+        self,
+        design: Design,
+        objectives: Sequence[str],
+        *,
+        why: str,
+        initial: bool = False,
+        gain: float | None = None,
+        volume: float | None = None,
+    ) -> Evaluation:
+        """The question for the first of the objectives; the others are promised to follow."""
+        history, p = self.history, self.history.purchase_of(objectives[0])
+        return Evaluation(
+            design=design,
+            objective=objectives[0],
+            gain=gain,
+            cost=float(self.prices(design).prices[0, p]),
+            why=why,
+            number=len(history.asked),
+            yields=tuple(history.names[j] for j in history.purchases[p].members),
+            attempt=history.attempts(p, design) + 1,
+            volume=volume,
+            then=tuple(objectives[1:]),
+            initial=initial,
+        )
