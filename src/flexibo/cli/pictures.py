@@ -46,14 +46,14 @@ def draw_front(study: Study, picture: Picture, console: Console) -> None:
     """Draw the front, if there is one, and say so; a file that flexibo did not draw is never replaced unasked."""
     from flexibo.cli import showing
     from flexibo.errors import InvalidValueError
-    from flexibo.plots.mark import is_marked
+    from flexibo.plots.saving import is_drawn_by_flexibo
 
     if not study.front():
         return
     if picture.is_typed:
         showing.save_picture(study, picture.path, console)
         return
-    if os.path.lexists(picture.path) and not is_marked(picture.path):
+    if os.path.lexists(picture.path) and not is_drawn_by_flexibo(picture.path):
         console.print(
             f"No picture: {picture.path} is there, and flexibo did not draw it. Draw another one with: flexibo front "
             "--out FILE.png",

@@ -1,4 +1,4 @@
-"""The front of two objectives with the Pareto region around it."""
+"""The front of two objectives with the Pareto region."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ON_FRONT = ("front-violating", "front-unsure", "front-half", "front-measured")
 
 
 class Directed(Protocol):
-    """What has a direction: an objective, or its axis."""
+    """An objective or its axis."""
 
     @property
     def direction(self) -> Any:
@@ -34,11 +34,11 @@ class Directed(Protocol):
 def front(study: Study, ax: Axes | None = None) -> Axes:
     """Draw the front of a study with two objectives, and the Pareto region around it.
 
-    A study with one objective is drawn against its first constraint. What is not measured is predicted, with error bars
-    of one standard deviation.
+    A study with one objective is drawn against its first constraint. Values that were not measured are predicted, with
+    error bars of one standard deviation.
 
     Args:
-        study: A study; nothing need be measured yet.
+        study: A study; it need not have measurements yet.
         ax: Where to draw; a new figure by default.
     """
     optimised = [objective for objective in study.objectives if objective.optimise]
@@ -57,7 +57,7 @@ def front(study: Study, ax: Axes | None = None) -> Axes:
     ax.set_ylabel(style.objective_label(second))
     draw_bounds(ax, first, second)
     if view.approximate:
-        style.note(ax, "predictions from some of the evaluations")
+        style.note(ax, "models fitted to a subset of the evaluations")
     style.legend(ax)
     return ax
 
@@ -69,7 +69,7 @@ def shown_axes(view: FrontView) -> tuple[Axis, Axis]:
 
 
 def draw_points(ax: Axes, view: FrontView, first: Axis, second: Axis) -> None:
-    """Draw the designs of a view over two of its objectives, and let the axes show them."""
+    """Draw the designs of a view over two of its objectives, and set the limits of the axes."""
     placed = [p for p in view.points if p.values[first.name] is not None and p.values[second.name] is not None]
     for kind in BEHIND:
         chosen = [point for point in placed if point.kind == kind]
@@ -89,7 +89,7 @@ def draw_points(ax: Axes, view: FrontView, first: Axis, second: Axis) -> None:
 
 
 def violated(view: FrontView, points: Sequence[FrontPoint]) -> str:
-    """Which bounds designs violate, in words."""
+    """The bounds that designs violate, in words."""
     bounds = [axis for axis in view.axes if any(breaks(axis, point) for point in points)]
     measured = "measured, " if all(all(point.measured.values()) for point in points) else ""
     return f"{measured}violates {' or '.join(map(style.bound_label, bounds)) or 'a constraint'}"
@@ -139,7 +139,7 @@ def _with_errors(ax: Axes, points: Sequence[FrontPoint], first: Axis, second: Ax
 
 
 def _frame(ax: Axes, placed: Sequence[FrontPoint], first: Axis, second: Axis) -> None:
-    """Show the front and the measured designs; the region may reach far beyond them."""
+    """Limit the axes to the front and the measured designs; the region may extend far beyond them."""
     shown = [point for point in placed if point.kind != "half"] or list(placed)
     best = [point for point in shown if point.kind in ON_FRONT]
     sides: tuple[tuple[Literal["x", "y"], Axis], ...] = (("x", first), ("y", second))
@@ -150,23 +150,23 @@ def _frame(ax: Axes, placed: Sequence[FrontPoint], first: Axis, second: Axis) ->
 
 
 def _draw_unplaced(ax: Axes, view: FrontView, first: Axis, second: Axis) -> None:
-    """Mark on the axes what has only one of the two values, as long as the other cannot be predicted."""
+    """Mark designs with only one of the two values on its axis, until the other can be predicted."""
     if not view.points:
-        style.say(ax, "nothing measured yet")
-    told = False
+        style.message(ax, "no measurements yet")
+    is_labelled = False
     for own, other, side in ((first, second, ax.xaxis), (second, first, ax.yaxis)):
         values = _coordinates([point for point in view.points if point.values[other.name] is None], own)
         if values:
-            _mark(ax, values, upright=own is second, label=None if told else "measured in one objective only")
-            told = True
-            if len(values) == len(_coordinates(view.points, own)):  # nothing else gave this side its limits
+            _mark(ax, values, upright=own is second, label=None if is_labelled else "measured in one objective only")
+            is_labelled = True
+            if len(values) == len(_coordinates(view.points, own)):  # no other value set the limits of this axis
                 style.scale(ax, "y" if own is second else "x", values, log=own.log)
         elif view.points and not _coordinates(view.points, own):
             side.set_ticks([])
 
 
 def _mark(ax: Axes, values: Sequence[float], *, upright: bool, label: str | None) -> None:
-    """Mark values along the lower side, or along the left one."""
+    """Mark values along the bottom, or along the left if upright."""
     edge = [0.02] * len(values)
     look: dict[str, Any] = {"color": OTHER, "markersize": 11, "markeredgewidth": 1.6, "clip_on": False, "label": label}
     if upright:
@@ -176,7 +176,7 @@ def _mark(ax: Axes, values: Sequence[float], *, upright: bool, label: str | None
 
 
 def draw_bounds(ax: Axes, first: Axis, second: Axis) -> None:
-    """Draw the bounds of the two objectives that have one."""
+    """Draw the bounds of the two objectives."""
     for axis, line in ((first, ax.axvline), (second, ax.axhline)):
         if axis.bound is not None:
             line(axis.bound, color=style.DOUBTFUL, linestyle=":", linewidth=1.6, label=style.bound_label(axis))
@@ -185,8 +185,8 @@ def draw_bounds(ax: Axes, first: Axis, second: Axis) -> None:
 def shade(
     ax: Axes, optimistic: FloatArray, pessimistic: FloatArray, reference: FloatArray, objectives: Sequence[Directed]
 ) -> None:
-    """Shade what lies between the two fronts (k, 2 each): what may still turn out to be attainable."""
-    if not len(optimistic):  # nothing may be feasible
+    """Shade the region between the two fronts (k, 2 each), where the true front may lie."""
+    if not len(optimistic):  # possibly no design is feasible
         return
     x = np.unique(np.concatenate([optimistic[:, 0], pessimistic[:, 0], reference[:1]]))
     edges = [_staircase(side, x, reference, objectives) for side in (optimistic, pessimistic)]

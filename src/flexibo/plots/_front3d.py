@@ -1,4 +1,4 @@
-"""The front of three objectives in space."""
+"""The front of three objectives in three dimensions."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ SIZE = (7.6, 6.2)
 
 
 def front3d(study: Study, ax: Axes3D | None = None) -> Axes3D:
-    """Draw the front of a study with three objectives in space; each of its designs stands on a thin line.
+    """Draw the front of a study with three objectives in three dimensions; a thin line leads from each design down.
 
     Args:
-        study: A study with three optimised objectives.
+        study: A study with three objectives.
         ax: Axes with ``projection="3d"`` to draw on; a new figure by default.
     """
     optimised = sum(bool(objective.optimise) for objective in study.objectives)
@@ -34,8 +34,10 @@ def front3d(study: Study, ax: Axes3D | None = None) -> Axes3D:
     axes = [axis for axis in view.axes if axis.optimise]
     placed = [point for point in view.points if all(point.values[axis.name] is not None for axis in axes)]
     if not placed:
-        drawn.text2D(0.5, 0.5, "no design with all values yet", transform=drawn.transAxes, ha="center")
-    values = np.array([[_place(axis, point.values[axis.name]) for axis in axes] for point in placed]).reshape(-1, 3)
+        drawn.text2D(0.5, 0.5, "no design has all three values yet", transform=drawn.transAxes, ha="center")
+    values = np.array([[_coordinate(axis, point.values[axis.name]) for axis in axes] for point in placed]).reshape(
+        -1, 3
+    )
     floor = _floor(values)
     for kind, look in LOOKS.items():
         chosen = values[[point.kind == kind for point in placed]]
@@ -49,14 +51,14 @@ def front3d(study: Study, ax: Axes3D | None = None) -> Axes3D:
         getattr(drawn, f"set_{side}label")(style.objective_label(axis), fontsize="small", labelpad=10)
         getattr(drawn, f"{side}axis").set_tick_params(labelsize="small")
         if axis.log and placed:
-            _powers(getattr(drawn, f"{side}axis"), values[:, "xyz".index(side)])
+            _set_log_ticks(getattr(drawn, f"{side}axis"), values[:, "xyz".index(side)])
     if placed:
         style.legend(drawn, loc="upper left")
     return drawn
 
 
-def _place(axis: Axis, value: float | None) -> float:
-    """Where a value is drawn: matplotlib has no logarithmic scales in space, so its logarithm stands for it."""
+def _coordinate(axis: Axis, value: float | None) -> float:
+    """The coordinate of a value: its logarithm on a logarithmic scale, which matplotlib does not have in 3D."""
     number = float("nan") if value is None else value
     return float(np.log10(number)) if axis.log else number
 
@@ -68,7 +70,7 @@ def _floor(values: Any) -> float:
     return low - 0.05 * ((high - low) or 1.0)
 
 
-def _powers(axis: Any, places: FloatArray) -> None:
-    """Numbers on an axis of logarithms (m,)."""
-    ticks = style.log_ticks(float(10 ** places.min()), float(10 ** places.max()))
+def _set_log_ticks(axis: Any, logarithms: FloatArray) -> None:
+    """Label an axis of logarithms (m,) with the numbers themselves."""
+    ticks = style.log_ticks(float(10 ** logarithms.min()), float(10 ** logarithms.max()))
     axis.set_ticks(np.log10(ticks), [f"{tick:g}" for tick in ticks])

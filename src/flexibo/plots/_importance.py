@@ -1,4 +1,4 @@
-"""How much each option matters to each objective."""
+"""The importance of each option for each objective."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from flexibo.views import Axis, ImportanceView, importance_view
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-TOGETHER = "together with others"
+INTERACTIONS = "with interactions"
 MOST = 15
-"""So many options are shown, those that matter most."""
+"""The maximum number of options shown, the most important ones."""
 
 
 def importance(study: Study, ax: Axes | None = None) -> Axes:
-    """Draw how much of each objective's variance each option explains, as far as its surrogate knows.
+    """Draw the share of each objective's variance that each option explains, according to the objective's surrogate.
 
-    The filled bar is what the option explains alone, the outlined rest what it explains together with others.
+    The filled bar is what the option explains alone; the outlined rest is what it explains in interactions with others.
 
     Args:
-        study: A study; nothing need be measured yet.
+        study: A study; it need not have measurements yet.
         ax: Where to draw; a new figure by default.
     """
     view = importance_view(study)
@@ -38,16 +38,16 @@ def importance(study: Study, ax: Axes | None = None) -> Axes:
     ax.set_xlim(0.0, 100.0)
     ax.set_xlabel("share of the variance [%]")
     if not known:
-        style.say(ax, "no objective is known well enough yet")
+        style.message(ax, "too few measurements of every objective yet")
         return ax
-    style.legend(ax, loc="lower right", last=TOGETHER)
+    style.legend(ax, loc="lower right", last=INTERACTIONS)
     if len(options) < len(view.options):
-        style.note(ax, f"{len(view.options) - len(options)} options that matter less are left out")
+        style.note(ax, f"{len(view.options) - len(options)} less important options not shown")
     return ax
 
 
 def _draw_bars(ax: Axes, view: ImportanceView, known: Sequence[Axis], options: Sequence[str]) -> None:
-    """Draw a bar for every option and objective: the total as an outline, the main effect filled."""
+    """Draw a bar for every option and objective: the total effect as an outline, the main effect filled."""
     height = 0.8 / max(1, len(known))
     thickness = 0.92 * height
     for index, axis in enumerate(known):
@@ -57,12 +57,12 @@ def _draw_bars(ax: Axes, view: ImportanceView, known: Sequence[Axis], options: S
         ax.barh(at, total, thickness, facecolor="white", edgecolor=colour, linewidth=0.9)
         label = style.text(axis.name)
         ax.barh(at, main, thickness, facecolor=colour, edgecolor="white", hatch=hatch, linewidth=0, label=label)
-    # Nothing but an entry of the legend.
-    ax.barh([0.0], [0.0], facecolor="white", edgecolor=style.OTHER, linewidth=0.9, label=TOGETHER)
+    # Only for the legend.
+    ax.barh([0.0], [0.0], facecolor="white", edgecolor=style.OTHER, linewidth=0.9, label=INTERACTIONS)
 
 
 def ranked(view: ImportanceView) -> list[str]:
-    """The options, those first that matter most to any objective."""
+    """The options, most important for any objective first."""
 
     def greatest(name: str) -> float:
         return max(shares[name] or 0.0 for shares in view.total.values())

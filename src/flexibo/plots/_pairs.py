@@ -1,4 +1,4 @@
-"""The front of three objectives or more, two at a time."""
+"""The front of three or more objectives, two at a time."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from flexibo.study import Study
 from flexibo.views import front_view
 
 PANEL = 2.7
-"""Inches of a panel."""
+"""The size of a panel in inches."""
 
 
 def pairs(study: Study, figure: Any = None) -> AnyArray:
     """Draw the front of a study two objectives at a time; returns an array of axes, None where there is no panel.
 
-    Being on the front is about all objectives: a design that seems dominated in one panel is better in another.
+    The front concerns all objectives: a design that seems dominated in one panel is better in another.
 
     Args:
         study: A study.
@@ -54,6 +54,6 @@ def pairs(study: Study, figure: Any = None) -> AnyArray:
 
 
 def _thin_ticks(ax: Any) -> None:
-    """Leave room between the numbers below a panel, which may be long."""
+    """Keep long numbers below a panel from overlapping."""
     if ax.get_xscale() != "log":
         ax.locator_params(axis="x", nbins=4)

@@ -1,4 +1,4 @@
-"""Parallel coordinates: an upright scale for every option and objective, and a line across them for every design."""
+"""Parallel coordinates: a vertical axis for every option and objective, and a line for every design."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 MOST_TICKS = 12
 FEW = 6
-"""So many different numbers are written themselves, instead of round ones."""
+"""Up to this many different numbers are written themselves, instead of round ones."""
 MOST_LINES = 500
-"""So many designs are drawn, those of the front first and then those nearest to it."""
+"""The maximum number of designs drawn: those of the front, then those nearest to it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Upright:
-    """An upright scale: where values are between 0 and 1, and what is written beside it.
+class _Scale:
+    """A vertical scale: the positions of values between 0 and 1, and its ticks.
 
     Attributes:
-        low: What is at its lower end, as a logarithm where the scale is logarithmic.
-        high: What is at its upper end.
+        low: The value at the lower end; its logarithm if the scale is logarithmic.
+        high: The value at the upper end.
         log: Whether the scale is logarithmic.
-        names: What its values are called, if they are no numbers.
+        names: The texts of its values; None for numbers.
         values: The different numbers on it, if they are few.
     """
 
@@ -42,8 +42,8 @@ class Upright:
     names: tuple[str, ...] | None
     values: tuple[float, ...] = ()
 
-    def place(self, value: float | str | None) -> float:
-        """Where a value is; NaN for none."""
+    def position(self, value: float | str | None) -> float:
+        """The position of a value; NaN for None."""
         if value is None:
             return math.nan
         number = float(self.names.index(str(value))) if self.names is not None else float(value)
@@ -51,15 +51,15 @@ class Upright:
         return (number - self.low) / (self.high - self.low) if self.high > self.low else 0.5
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Where to write what."""
+        """The positions and texts of the ticks."""
         if self.names is not None:
             few = range(0, len(self.names), -(-len(self.names) // MOST_TICKS))
-            return [(self.place(self.names[i]), style.text(self.names[i], longest=12)) for i in few]
+            return [(self.position(self.names[i]), style.text(self.names[i], longest=12)) for i in few]
         if not self.high > self.low and not self.values:
             return []
         marks = self.values or self._marks()
         digits = significant_digits((value, 0.0) for value in marks)
-        return [(self.place(value), format_number(value, digits)) for value in marks]
+        return [(self.position(value), format_number(value, digits)) for value in marks]
 
     def _marks(self) -> list[float]:
         """Round numbers along the scale."""
@@ -73,20 +73,20 @@ class Upright:
 
 
 def parallel(study: Study, ax: Axes | None = None) -> Axes:
-    """Draw the designs of a study across all options and objectives; objectives are the bold scales on the right.
+    """Draw the designs of a study across all options and objectives; objectives are the bold axes on the right.
 
     Args:
-        study: A study; nothing need be measured yet.
+        study: A study; it need not have measurements yet.
         ax: Where to draw; a new figure by default.
     """
     view = parallel_view(study, limit=MOST_LINES)
     ax = ax or style.new_axes((min(24.0, max(7.0, 1.25 * len(view.axes) + 1.0)), 4.8))
-    uprights = [_upright(axis, [line.values[k] for line in view.lines]) for k, axis in enumerate(view.axes)]
+    scales = [_scale(axis, [line.values[k] for line in view.lines]) for k, axis in enumerate(view.axes)]
     if not view.lines:
-        style.say(ax, "nothing measured yet")
+        style.message(ax, "no measurements yet")
     for kind in reversed(LOOKS):
-        _draw_lines(ax, [line for line in view.lines if line.kind == kind], uprights, kind)
-    _draw_uprights(ax, view, uprights)
+        _draw_lines(ax, [line for line in view.lines if line.kind == kind], scales, kind)
+    _draw_scales(ax, view, scales)
     ax.set_axis_off()
     if view.lines:
         entries = style.legend_entries(ax)
@@ -102,20 +102,20 @@ def parallel(study: Study, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _upright(axis: ParallelAxis, values: Sequence[float | str | None]) -> Upright:
+def _scale(axis: ParallelAxis, values: Sequence[float | str | None]) -> _Scale:
     if axis.categories is not None:
-        return Upright(0.0, float(len(axis.categories) - 1), False, axis.categories)
+        return _Scale(0.0, float(len(axis.categories) - 1), False, axis.categories)
     known = [float(value) for value in values if value is not None]
     if not known:
-        return Upright(0.0, 0.0, False, None)
+        return _Scale(0.0, 0.0, False, None)
     log = axis.log and min(known) > 0
     low, high = (math.log(min(known)), math.log(max(known))) if log else (min(known), max(known))
     few = sorted(set(known))
-    return Upright(low, high, log, None, tuple(few) if len(few) <= FEW else ())
+    return _Scale(low, high, log, None, tuple(few) if len(few) <= FEW else ())
 
 
-def _draw_lines(ax: Axes, lines: Sequence[Line], uprights: Sequence[Upright], kind: str) -> None:
-    """Draw the designs of one kind: a marker on each scale, and a line that has a gap where an option is inactive."""
+def _draw_lines(ax: Axes, lines: Sequence[Line], scales: Sequence[_Scale], kind: str) -> None:
+    """Draw the designs of one kind: a marker on each axis, and a line with a gap where an option is inactive."""
     if not lines:
         return
     look, first = LOOKS[kind], kind.startswith("front")
@@ -123,7 +123,7 @@ def _draw_lines(ax: Axes, lines: Sequence[Line], uprights: Sequence[Upright], ki
     dash: Any = "-" if kind in ("front-measured", "measured") else "--" if kind.endswith("half") else ":"
     marks = style.marker_style(look) | {"linestyle": dash, "markersize": look.size * 0.6}
     for index, line in enumerate(lines):
-        heights = [upright.place(value) for upright, value in zip(uprights, line.values, strict=True)]
+        heights = [scale.position(value) for scale, value in zip(scales, line.values, strict=True)]
         label = look.label if index == 0 else None
         ax.plot(
             range(len(heights)),
@@ -136,13 +136,13 @@ def _draw_lines(ax: Axes, lines: Sequence[Line], uprights: Sequence[Upright], ki
         )
 
 
-def _draw_uprights(ax: Axes, view: ParallelView, uprights: Sequence[Upright]) -> None:
-    for k, (axis, upright) in enumerate(zip(view.axes, uprights, strict=True)):
+def _draw_scales(ax: Axes, view: ParallelView, scales: Sequence[_Scale]) -> None:
+    for k, (axis, scale) in enumerate(zip(view.axes, scales, strict=True)):
         objective = axis.role == "objective"
         ax.plot(
             [k, k], [0.0, 1.0], color="black" if objective else OTHER, linewidth=2.2 if objective else 1.0, zorder=1
         )
-        for height, words in upright.ticks():
+        for height, words in scale.ticks():
             ax.annotate(
                 words,
                 (k, height),

@@ -1,4 +1,4 @@
-"""What a surrogate thinks of an objective along one option, or two."""
+"""The prediction of an objective along one or two options."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 GRID = 3
-"""The grid shows so many options, those that matter most to the objective."""
+"""The number of options in a grid, those most important for the objective."""
 NEAR = 0.25
 """Measured designs within this distance of a slice are drawn on it."""
-MOST_HELD = 8
+MOST_FIXED = 8
 LONGEST = 22
 ROOM = 20
-"""So many letters have room beside each other below a slice."""
+"""The number of characters that fit side by side below a slice."""
 PANEL = (2.9, 2.4)
 
 
 def slices(
     study: Study, objective: str | None = None, x: str | None = None, y: str | None = None, *, ax: Axes | None = None
 ) -> AnyArray:
-    """Draw what the surrogate of an objective thinks along one option or two, the others held; an array of axes.
+    """Draw the prediction of an objective along one or two options, with the others fixed; returns an array of axes.
 
-    Without options it is a grid of the three that matter most: each alone on the diagonal, each pair below it.
+    Without options it is a grid of the three most important ones: each alone on the diagonal, each pair below it.
 
     Args:
         study: A study.
         objective: The objective; the first by default.
-        x: The option from left to right.
-        y: The option from bottom to top; without it the objective itself is drawn upwards.
+        x: The option on the horizontal axis.
+        y: The option on the vertical axis; without it the objective itself is on that axis.
         ax: Where to draw a single slice; a new figure by default.
     """
     objective = study.objectives[0].name if objective is None else objective
@@ -66,22 +66,25 @@ def slices(
 
 
 def _explained(view: SliceView) -> str:
-    """What a slice shows, and where the other options are held."""
+    """What a slice shows, and the values of the other options."""
     values = {name: f"{value:.3g}" if isinstance(value, float) else value for name, value in view.at.items()}
-    held = [
+    fixed = [
         f"{style.text(name, longest=20)} = {style.text(value, longest=14)}"
         for name, value in values.items()
         if value is not None
     ]
-    more = [f"... and {len(held) - MOST_HELD} more"] if len(held) > MOST_HELD else []
-    lines = [f"{style.text(view.axis.label)}, predicted; dots: measured near by", "Options that do not vary:"]
-    return "\n".join([*lines, *held[:MOST_HELD], *more])
+    more = [f"... and {len(fixed) - MOST_FIXED} more"] if len(fixed) > MOST_FIXED else []
+    lines = [
+        f"{style.text(view.axis.label)}, prediction; dots: measured designs nearby",
+        "Options not on an axis are fixed at:",
+    ]
+    return "\n".join([*lines, *fixed[:MOST_FIXED], *more])
 
 
 def draw_slice(ax: Axes, view: SliceView, *, alone: bool = True) -> None:
-    """Draw one slice; one that is not alone has no room to say what its shades mean."""
+    """Draw one slice; in a grid there is no room to label the colours."""
     if view.mean[0][0] is None:
-        style.say(ax, "not measured yet")
+        style.message(ax, "not measured yet")
     elif view.y is None:
         _draw_curve(ax, view)
     else:
@@ -92,25 +95,25 @@ def draw_slice(ax: Axes, view: SliceView, *, alone: bool = True) -> None:
 
 
 def _draw_curve(ax: Axes, view: SliceView) -> None:
-    """Draw mean and deviation along one option."""
+    """Draw mean and standard deviation along one option."""
     mean, deviation = np.array(view.mean[0], dtype=float), np.array(view.deviation[0], dtype=float)
-    at = _places(view.x, view.x.values)
+    at = _positions(view.x, view.x.values)
     if view.x.is_number:
         ax.fill_between(at, mean - deviation, mean + deviation, color=REGION, alpha=0.35, linewidth=0)
         ax.plot(at, mean, color=INK, linewidth=1.5)
     else:
         ax.errorbar(at, mean, yerr=deviation, fmt="D", color=INK, markerfacecolor="white", capsize=3)
     near = [point for point in view.measured if point.distance <= NEAR]
-    ax.plot(_places(view.x, [p.x for p in near]), [p.value for p in near], "o", color=style.PREDICTED, markersize=4)
+    ax.plot(_positions(view.x, [p.x for p in near]), [p.value for p in near], "o", color=style.PREDICTED, markersize=4)
     shown = [*(mean - deviation).tolist(), *(mean + deviation).tolist(), *(p.value for p in near)]
     style.scale(ax, "y", shown, log=view.axis.log)
     _scale_option(ax, "x", view.x)
 
 
 def _draw_map(ax: Axes, view: SliceView, upright: SliceAxis) -> Any:
-    """Draw the mean over two options, dark where it is worse, with contours of numbers; returns the shades."""
+    """Draw the mean over two options, dark where it is worse, with contours for numbers; returns the mesh."""
     mean = np.array(view.mean, dtype=float)
-    across, up = _places(view.x, view.x.values), _places(upright, upright.values)
+    across, up = _positions(view.x, view.x.values), _positions(upright, upright.values)
     shade = "cividis_r" if view.axis.direction == "min" else "cividis"
     norm = _norm(view, mean)
     mesh: Any = ax.pcolormesh(across, up, mean, cmap=shade, norm=norm, shading="nearest", rasterized=True)
@@ -120,7 +123,7 @@ def _draw_map(ax: Axes, view: SliceView, upright: SliceAxis) -> Any:
         lines = ax.contour(across, up, mean, levels[1:-1], colors="white", linewidths=0.8)
         ax.clabel(lines, fontsize="x-small", fmt="%.3g")
     near = [point for point in view.measured if point.distance <= NEAR and point.y is not None]
-    x, y = _places(view.x, [p.x for p in near]), _places(upright, [p.y for p in near if p.y is not None])
+    x, y = _positions(view.x, [p.x for p in near]), _positions(upright, [p.y for p in near if p.y is not None])
     ax.plot(x, y, "o", color="white", markeredgecolor="black", markersize=4.5, clip_on=False)
     _scale_option(ax, "x", view.x)
     _scale_option(ax, "y", upright)
@@ -133,13 +136,13 @@ def _norm(view: SliceView, mean: FloatArray) -> Any:
     return LogNorm() if view.axis.log and mean.min() > 0 and mean.max() > mean.min() else Normalize()
 
 
-def _places(axis: SliceAxis, values: Sequence[float | str]) -> list[float]:
-    """Where values are on the scale of an option: numbers themselves, names at 0, 1, ..."""
+def _positions(axis: SliceAxis, values: Sequence[float | str]) -> list[float]:
+    """The positions of values on the axis of an option: numbers themselves, texts at 0, 1, ..."""
     return [float(value) if axis.is_number else float(axis.values.index(value)) for value in values]
 
 
 def _scale_option(ax: Axes, side: Any, axis: SliceAxis) -> None:
-    """Let a side show an option."""
+    """Set the scale and the ticks of an axis that shows an option."""
     if axis.is_number and axis.log:
         numbers = [float(value) for value in axis.values]
         style.set_log(ax, side, min(numbers), max(numbers))
@@ -151,7 +154,7 @@ def _scale_option(ax: Axes, side: Any, axis: SliceAxis) -> None:
 
 
 def most_important(study: Study, objective: str) -> list[str]:
-    """The options of a study, those first that matter most to an objective."""
+    """The options of a study, most important for an objective first."""
     view = importance_view(study)
     if objective not in view.total:
         raise unknown_name("objective", objective, view.total)

@@ -1,14 +1,15 @@
-"""What was attained and what is still unsure against cost: hypervolume, and volume of the Pareto region."""
+"""Pictures against cost: hypervolume, volume of the Pareto region, evaluations, and gain per cost."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flexibo.methods import ScoringMethod
 from flexibo.plots import style
 from flexibo.plots.style import INK, OTHER
 from flexibo.study import Study
 from flexibo.views import TraceView, trace_view
-from flexibo.views.axes import is_wide, labelled
+from flexibo.views.axes import COST_UNIT, is_wide, labelled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,31 +19,29 @@ def hypervolume(study: Study, ax: Axes | None = None) -> Axes:
     """Draw the hypervolume of the feasible designs that were measured in every objective, against cost.
 
     Args:
-        study: A study; nothing need be measured yet.
+        study: A study; it need not have measurements yet.
         ax: Where to draw; a new figure by default.
     """
-    ax = ax or style.new_axes()
-    view = trace_view(study)
+    ax, view = ax or style.new_axes(), trace_view(study)
     spent, volumes = view.rows["spent"], view.rows["hypervolume"]
     if any(volumes):
         ax.step([0.0, *spent], [0.0, *volumes], where="post", color=INK, linewidth=1.6)
         ax.set_ylim(bottom=0.0)
     else:
-        style.say(ax, "no design is measured in every objective yet")
+        style.message(ax, "no design is measured in every objective yet")
     ax.set_ylabel(labelled("hypervolume", style.text(view.volume_unit)))
-    cost_axis(ax, view)
+    _set_cost_axis(ax, view)
     return ax
 
 
 def region(study: Study, ax: Axes | None = None) -> Axes:
-    """Draw the volume of the Pareto region when each evaluation was asked, against what was spent by then.
+    """Draw the volume of the Pareto region when each evaluation was asked, against the cost spent by then.
 
     Args:
-        study: A study; nothing need be measured yet.
+        study: A study; it need not have measurements yet.
         ax: Where to draw; a new figure by default.
     """
-    ax = ax or style.new_axes()
-    view = trace_view(study)
+    ax, view = ax or style.new_axes(), trace_view(study)
     rows = zip(view.rows["spent"], view.rows["cost"], view.rows["region_volume"], strict=True)
     known = sorted((spent - cost, volume) for spent, cost, volume in rows if volume is not None)
     if known:
@@ -50,23 +49,82 @@ def region(study: Study, ax: Axes | None = None) -> Axes:
         ax.step(x, y, where="post", color=INK, linewidth=1.6)
         style.scale(ax, "y", y, log=is_wide(y))
     else:
-        style.say(ax, "no evaluation was chosen by the Pareto region yet")
+        style.message(ax, "no evaluation was chosen by the Pareto region yet")
     ax.set_ylabel(labelled("volume of the Pareto region", style.text(view.volume_unit)))
-    cost_axis(ax, view)
+    _set_cost_axis(ax, view)
     return ax
 
 
-def cost_axis(ax: Axes, view: TraceView) -> None:
-    """Let the lower side show what was spent, where the initial designs end, and the budget if it is near."""
+def evaluations(study: Study, ax: Axes | None = None) -> Axes:
+    """Draw the number of values of each objective, against cost: the paper's figure of resource utilisation.
+
+    Args:
+        study: A study; it need not have measurements yet.
+        ax: Where to draw; a new figure by default.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    ax, view = ax or style.new_axes(), trace_view(study)
+    spent = view.rows["spent"]
+    for index, name in enumerate(view.objectives):
+        colour, line, marker, _ = style.series(index)
+        counts = view.evaluations[name]
+        if not spent or not counts[-1]:
+            continue
+        label = f"{style.text(name)}: {counts[-1]:,}"
+        ax.step([0.0, *spent], [0, *counts], where="post", color=colour, linestyle=line, linewidth=1.7, label=label)
+        ax.plot([spent[-1]], [counts[-1]], marker, color=colour, markersize=6, clip_on=False, zorder=5)
+    if not spent:
+        style.message(ax, "no measurements yet")
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_ylabel("number of evaluations")
+    _set_cost_axis(ax, view)
+    ax.set_ylim(bottom=0.0)
+    return ax
+
+
+def gains(study: Study, ax: Axes | None = None) -> Axes:
+    """Draw the gain per expected cost of each evaluation that was chosen, against cost.
+
+    Args:
+        study: A study; it need not have measurements yet.
+        ax: Where to draw; a new figure by default.
+    """
+    ax, view = ax or style.new_axes(), trace_view(study)
+    columns = (view.rows[name] for name in ("spent", "gain_per_cost", "objective"))
+    rows = [row for row in zip(*columns, strict=True) if row[1] is not None]
+    for index, name in enumerate(view.objectives):
+        mine = [row[:2] for row in rows if row[2] == name]
+        if mine:
+            colour, _, marker, _ = style.series(index)
+            x, y = zip(*mine, strict=True)
+            face = "white" if index % 2 else colour
+            ax.plot(x, y, marker, color=colour, markerfacecolor=face, markersize=4.5, label=style.text(name))
+    if rows:
+        values = [row[1] for row in rows]
+        positive = [value for value in values if value > 0]
+        log = is_wide(positive) and len(positive) > 0.9 * len(values)
+        style.scale(ax, "y", positive if log else values, log=log)
+    else:
+        style.message(ax, "no evaluation was chosen by its gain yet")
+    has_region = isinstance(study.method, ScoringMethod) and study.method.region
+    unit = (style.text(view.volume_unit) or "1") if has_region else "score"
+    ax.set_ylabel(f"gain per cost [{unit} / {COST_UNIT}]")
+    _set_cost_axis(ax, view)
+    return ax
+
+
+def _set_cost_axis(ax: Axes, view: TraceView) -> None:
+    """Label the horizontal axis with cost, mark the end of the initial designs, and the budget if it is near."""
     ax.set_xlabel(view.cost_label)
     spent = view.rows["spent"]
     last = spent[-1] if spent else 0.0
     initial = [cost for cost, first in zip(spent, view.rows["initial"], strict=True) if first]
     if initial and initial[-1] < last:
-        ax.axvline(initial[-1], color=OTHER, linestyle=":", linewidth=1.2, label="initial designs end")
-    near = view.budget is not None and 0 < view.budget <= 1.5 * last
-    if near and view.budget is not None:
+        ax.axvline(initial[-1], color=OTHER, linestyle=":", linewidth=1.2, label="end of the initial designs")
+    right = last
+    if view.budget is not None and 0 < view.budget <= 1.5 * last:
         ax.axvline(view.budget, color=OTHER, linestyle="--", linewidth=1.2, label="budget")
-    right = max(last, view.budget if near and view.budget is not None else 0.0)
+        right = max(last, view.budget)
     ax.set_xlim(0.0, right * 1.03 or 1.0)
     style.legend(ax)

@@ -1,4 +1,4 @@
-"""A study as interactive pictures in one HTML file, which opens in any browser without a network."""
+"""A study as interactive charts in one HTML file, which opens in any browser without a network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flexibo.views.axes import axis_of
 
 
 class View(Protocol):
-    """What a picture shows: any view of `flexibo.views`."""
+    """Any view of `flexibo.views`."""
 
     def to_dict(self) -> dict[str, Any]:
         """The view, ready for JSON."""
@@ -28,17 +28,17 @@ VIEWS: Mapping[str, Callable[[Study], View]] = {
     "parallel": views.parallel_view,
     "choices": views.choices_view,
 }
-"""What makes a view of a study, by its kind; a slice has to be made with what it leads through."""
+"""The function for each kind of view; a slice needs more arguments, so the caller makes it."""
 
 
 def to_html(study: Study, pictures: Sequence[str | View] | None = None, *, title: str = "") -> str:
-    """One HTML file with interactive pictures of a study.
+    """One HTML file with interactive charts of a study.
 
     Args:
         study: The study.
         pictures: Names from `flexibo.web.CHARTS`, or views such as ``slice_view(study, "energy", "cores")``; by
-            default the front, its course, the spending, the importance of the options, and all designs.
-        title: What stands above them; the study's name with its objectives and constraints by default.
+            default the front, its trace, the spending, the importance of the options, and all designs.
+        title: The heading; the study's name with its objectives and constraints by default.
     """
     return web.page(_title(study, title), _drawn(study, pictures))
 
@@ -46,11 +46,11 @@ def to_html(study: Study, pictures: Sequence[str | View] | None = None, *, title
 def write_html(
     study: Study, path: str | Path, pictures: Sequence[str | View] | None = None, *, title: str = ""
 ) -> None:
-    """Write a study as one HTML file; a file that is there already is replaced, by the whole page or not at all.
+    """Write a study as one HTML file. An existing file is replaced by the complete page or left unchanged.
 
     Args:
         study: The study.
-        path: Where to write it.
+        path: The file.
         pictures: See `to_html`.
         title: See `to_html`.
     """
@@ -58,14 +58,14 @@ def write_html(
 
 
 def default_pictures(study: Study) -> tuple[str, ...]:
-    """The pictures that show a study as a whole."""
+    """The charts of a page that shows the whole study."""
     optimised = sum(bool(objective.optimise) for objective in study.objectives)
     fronts = ("front",) if optimised < 3 else ("front3d", "pairs") if optimised == 3 else ("pairs",)
     return (*fronts, "hypervolume", "region", "evaluations", "gains", "spending", "importance", "parallel")
 
 
 def _title(study: Study, title: str) -> str:
-    """A title for a page: the study's name, what is optimised, and what is bounded."""
+    """The title of a page: the study's name, its objectives and its constraints."""
     if title:
         return title
     optimised = [objective.name for objective in study.objectives if objective.optimise]
@@ -80,7 +80,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _drawn(study: Study, pictures: Sequence[str | View] | None) -> list[tuple[str, dict[str, Any]]]:
-    """Names of pictures with what they show; a view that several show is made once."""
+    """Names of charts with their views; a view that several charts draw is made once."""
     if isinstance(pictures, str):
         raise InvalidTypeError(f"pictures is {pictures!r}; give a list of names, such as [{pictures!r}].")
     made: dict[str, dict[str, Any]] = {}
@@ -103,13 +103,13 @@ def _kind(picture: str) -> str:
     kind = web.CHARTS[picture].kind
     if kind not in VIEWS:
         raise InvalidValueError(
-            f"Picture {picture!r} needs to know what to show; give a view made by {kind}_view instead."
+            f"Picture {picture!r} needs arguments; make a view with {kind}_view and give that instead."
         )
     return kind
 
 
 def _first_picture(view: Mapping[str, Any]) -> str:
-    """The name of the picture that draws a view unless another is asked for."""
+    """The name of the default chart for a view."""
     kind = view.get("kind")
     names = [name for name, picture in web.CHARTS.items() if picture.kind == kind]
     if not names:

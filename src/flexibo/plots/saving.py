@@ -1,16 +1,18 @@
-"""Pictures in files: which there are, and how they are written."""
+"""Pictures in files: the table of pictures, writing them, and recognising files that flexibo drew."""
 
 from __future__ import annotations
 
 import math
+import struct
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from flexibo import __version__
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.plots._front import front
 from flexibo.plots._front3d import front3d
@@ -18,17 +20,18 @@ from flexibo.plots._importance import importance
 from flexibo.plots._pairs import pairs
 from flexibo.plots._parallel import parallel
 from flexibo.plots._slices import most_important, slices
-from flexibo.plots._trace import hypervolume, region
-from flexibo.plots.counts import evaluations
-from flexibo.plots.gain import gains
+from flexibo.plots._trace import evaluations, gains, hypervolume, region
 from flexibo.plots.html import write_html
-from flexibo.plots.mark import metadata
 from flexibo.study import Study
 from flexibo.views import slice_view
 
 FORMATS = (".png", ".pdf", ".svg", ".html")
-"""What a picture can be written as, by the end of the file's name."""
+"""The file formats of pictures, by suffix."""
 DOTS_PER_INCH = 150
+PROGRAM = "flexibo"
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+HEAD_BYTES = 65536
+"""How much of a file is read to recognise it; the metadata is near the beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +39,10 @@ class Picture:
     """A picture of a study.
 
     Attributes:
-        summary: What it shows, in a line.
+        summary: What it shows, in one line.
         draw: Draws it with matplotlib; returns axes, or an array of them.
-        least: The least number of optimised objectives that it can show.
-        most: The greatest.
+        least: The minimum number of optimised objectives that it can show.
+        most: The maximum number.
     """
 
     summary: str
@@ -48,36 +51,36 @@ class Picture:
     most: float = math.inf
 
     def suits(self, study: Study) -> bool:
-        """Whether it can show a study with so many objectives."""
+        """Whether it can show a study with this number of objectives."""
         return self.least <= len(study.history.optimised) <= self.most
 
 
 PICTURES: Mapping[str, Picture] = {
     "front": Picture("The front of two objectives, and the Pareto region around it.", front, most=2),
     "pairs": Picture("The front of several objectives, two at a time.", pairs),
-    "front3d": Picture("The front of three objectives in space.", front3d, least=3, most=3),
-    "hypervolume": Picture("What the measured designs dominate, against cost.", hypervolume),
-    "region": Picture("What is still unsure about the front, against cost.", region),
-    "evaluations": Picture("How often each objective was measured, against cost.", evaluations),
-    "gains": Picture("What each choice was expected to bring per cost.", gains),
-    "importance": Picture("How much each option matters to each objective.", importance),
+    "front3d": Picture("The front of three objectives in three dimensions.", front3d, least=3, most=3),
+    "hypervolume": Picture("The hypervolume of the measured designs, against cost.", hypervolume),
+    "region": Picture("The volume of the Pareto region, against cost.", region),
+    "evaluations": Picture("The number of evaluations of each objective, against cost.", evaluations),
+    "gains": Picture("The expected gain per cost of each evaluation, against cost.", gains),
+    "importance": Picture("The importance of each option for each objective.", importance),
     "parallel": Picture("Designs across all options and objectives.", parallel),
-    "slices": Picture("What a surrogate thinks along the options that matter most.", slices),
+    "slices": Picture("The prediction of an objective along the most important options.", slices),
 }
 """The pictures by name."""
 
 
 def save(study: Study, path: str | Path, picture: str | None = None) -> None:
-    """Write a picture of a study; the end of the file's name decides how: .png, .pdf, .svg, or .html.
+    """Write a picture of a study; the suffix of the file decides the format: .png, .pdf, .svg, or .html.
 
     Args:
         study: The study.
-        path: Where to write it; a file that is there is replaced.
-        picture: One of `PICTURES`; by default the front, and in a page (.html) all that show the study as a whole.
+        path: The file; an existing one is replaced.
+        picture: One of `PICTURES`; by default the front, and for .html a page that shows the whole study.
     """
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
-        raise InvalidValueError(f"{path} is no picture; give a name that ends in {', '.join(FORMATS)}.")
+        raise InvalidValueError(f"{path} is not the name of a picture; give a name that ends in {', '.join(FORMATS)}.")
     if picture is not None and picture not in PICTURES:
         raise unknown_name("picture", picture, PICTURES)
     if path.suffix.lower() == ".html":
@@ -86,10 +89,10 @@ def save(study: Study, path: str | Path, picture: str | None = None) -> None:
     drawn = PICTURES[picture or ("front" if PICTURES["front"].suits(study) else "pairs")].draw(study)
     figure = next(ax for ax in np.ravel(np.array([drawn], dtype=object)) if ax is not None).figure
     with warnings.catch_warnings():
-        # A name in a script that matplotlib's font does not have is drawn as boxes, and that is all.
+        # Characters that matplotlib's font lacks are drawn as boxes.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         try:
-            figure.savefig(path, dpi=DOTS_PER_INCH, metadata=metadata(path.suffix))
+            figure.savefig(path, dpi=DOTS_PER_INCH, metadata=_metadata(path.suffix))
         except OSError as error:
             reason = error.strerror or str(error)
             raise InvalidValueError(
@@ -98,9 +101,38 @@ def save(study: Study, path: str | Path, picture: str | None = None) -> None:
 
 
 def _save_page(study: Study, path: Path, picture: str | None) -> None:
-    """Write a page with one picture, or with all that show the study as a whole."""
+    """Write a page with one picture, or with all that show the whole study."""
     if picture == "slices":
         objective = study.objectives[0].name
         write_html(study, path, [slice_view(study, objective, *most_important(study, objective)[:2])])
     else:
         write_html(study, path, None if picture is None else [picture])
+
+
+def is_drawn_by_flexibo(path: Path) -> bool:
+    """Whether a file is a PNG picture that flexibo drew, according to its metadata; False if it cannot be read."""
+    try:
+        if not path.is_file():  # reading from a pipe or a device might block
+            return False
+        with open(path, "rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError:
+        return False
+    mark = f"Software\0{PROGRAM} ".encode()
+    return any(kind == b"tEXt" and data.startswith(mark) for kind, data in _png_chunks(head))
+
+
+def _metadata(suffix: str) -> dict[str, str]:
+    """The metadata of a picture, which names the program that drew it."""
+    return {"Software" if suffix.lower() == ".png" else "Creator": f"{PROGRAM} {__version__}"}
+
+
+def _png_chunks(head: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The kind and the data of each chunk in the first bytes of a PNG file."""
+    if not head.startswith(PNG_SIGNATURE):
+        return
+    place = len(PNG_SIGNATURE)
+    while place + 8 <= len(head):
+        length, kind = struct.unpack(">I4s", head[place : place + 8])
+        yield kind, head[place + 8 : place + 8 + length]
+        place += length + 12  # length, kind and checksum

@@ -1,7 +1,7 @@
-"""How the pictures look: colours and markers, texts that matplotlib takes as they are, new figures, scales.
+"""The style of the pictures: colours and markers, labels that matplotlib shows literally, figures, scales, legends.
 
-Nothing is told apart by colour alone: markers, fillings, line styles and hatches differ too, so that pictures can be
-read in black and white. The colours are those of Okabe and Ito, which colour-blind people tell apart.
+Nothing is distinguished by colour alone: markers, fillings, line styles and hatches differ too, so that pictures can be
+read in black and white. The colours are those of Okabe and Ito, which colour-blind people can distinguish.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 INK, REGION, PREDICTED, DOUBTFUL, OTHER = "#000000", "#56B4E9", "#D55E00", "#CC79A7", "#7F7F7F"
 SIZE = (7.0, 4.6)
 LONGEST = 40
-"""Names are shown up to this length."""
+"""Longer names are shortened."""
 MOST_TICKS = 5
 PLAIN_UP_TO = 100.0
-"""A logarithmic scale that spans less than this has plain numbers rather than powers of ten."""
+"""A logarithmic scale that spans less than this factor has plain numbers rather than powers of ten."""
 MARGIN = 0.08
-"""What a side shows beyond its values, as a share of them: a marker at an end is drawn whole."""
+"""The margin of an axis beyond its values, as a share of their range: markers at the ends are not cut."""
 NEAR = 0.8
-"""Error bars and bounds are shown as far as this beyond the values, as a share of them."""
+"""Error bars and bounds are shown up to this far beyond the values, as a share of their range."""
 SAME = 1e-6
-"""Values that differ by less than this share are written as differences from one of them."""
+"""If values differ by less than this share, the axis shows differences from one of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """How a kind of design is drawn: its marker, colour, whether it is hollow, its size, and its name in the legend."""
+class MarkerStyle:
+    """The style of a kind of design: marker, colour, whether it is hollow, size, and label in the legend."""
 
     marker: str
     colour: str
@@ -46,15 +46,15 @@ class Look:
 
 
 LOOKS = {
-    "front-measured": Look("o", INK, False, 6.5, "front, measured"),
-    "front-half": Look("D", PREDICTED, True, 6.5, "front, partly predicted"),
-    "front-unsure": Look("s", DOUBTFUL, True, 6.5, "front, perhaps not feasible"),
-    "front-violating": Look("X", OTHER, False, 8.0, "front, violates a constraint"),
-    "measured": Look("o", OTHER, False, 3.6, "measured, dominated"),
-    "half": Look("d", OTHER, True, 4.2, "partly predicted, dominated"),
-    "violating": Look("x", OTHER, False, 4.2, "violates a constraint"),
+    "front-measured": MarkerStyle("o", INK, False, 6.5, "front, measured"),
+    "front-half": MarkerStyle("D", PREDICTED, True, 6.5, "front, partly predicted"),
+    "front-unsure": MarkerStyle("s", DOUBTFUL, True, 6.5, "front, perhaps not feasible"),
+    "front-violating": MarkerStyle("X", OTHER, False, 8.0, "front, violates a constraint"),
+    "measured": MarkerStyle("o", OTHER, False, 3.6, "measured, dominated"),
+    "half": MarkerStyle("d", OTHER, True, 4.2, "partly predicted, dominated"),
+    "violating": MarkerStyle("x", OTHER, False, 4.2, "violates a constraint"),
 }
-"""How each kind of design is drawn, the most important first; the scripts for browsers use the same names."""
+"""The style of each kind of design, the most important first; the scripts for browsers use the same labels."""
 
 SERIES = (
     ("#0072B2", "-", "o", "//"),
@@ -64,28 +64,28 @@ SERIES = (
     ("#000000", (0, (5, 1, 1, 1, 1, 1)), "v", "++"),
     ("#E69F00", (0, (8, 3)), "P", "oo"),
 )
-"""Colour, line style, marker and hatch of one objective after the other."""
+"""Colour, line style, marker and hatch of the objectives, in order."""
 
 
 def series(index: int) -> tuple[str, Any, str, str]:
-    """The look of the so-manieth objective, from 0."""
+    """Colour, line style, marker and hatch of the objective with this index."""
     return SERIES[index % len(SERIES)]
 
 
 def text(given: object, *, longest: int = LONGEST) -> str:
-    r"""A text that matplotlib shows as it is: on one line, not too long, no dollar sign begins a formula.
+    r"""A text that matplotlib shows literally: on one line, shortened, with no dollar sign that starts a formula.
 
     >>> text("$x_{a}$"), text("a" * 50, longest=5)
     ('\\$x_{a}\\$', 'aaaa…')
     """
     shown = printable_line(given)
     shown = shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
-    # A legend leaves out what begins with an underscore.
+    # Matplotlib leaves labels that start with an underscore out of the legend.
     return (f" {shown}" if shown.startswith("_") else shown).replace("$", r"\$")
 
 
 def objective_label(axis: Axis) -> str:
-    """The name of an objective with its unit and what is better."""
+    """The name of an objective with its unit and which direction is better."""
     better = "lower is better" if axis.direction == "min" else "higher is better"
     return f"{text(axis.label)} ({better if axis.optimise else 'constraint'})"
 
@@ -96,7 +96,7 @@ def bound_label(axis: Axis) -> str:
 
 
 def new_figure(size: tuple[float, float] = SIZE) -> Figure:
-    """A new figure that belongs to no window."""
+    """A new figure without a window."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -109,8 +109,8 @@ def new_axes(size: tuple[float, float] = SIZE) -> Axes:
     return new_figure(size).add_subplot()
 
 
-def marker_style(look: Look) -> dict[str, Any]:
-    """The arguments of `plot` and `errorbar` that make markers of a look."""
+def marker_style(look: MarkerStyle) -> dict[str, Any]:
+    """The arguments of `plot` and `errorbar` that draw markers in a style."""
     return {
         "marker": look.marker,
         "color": look.colour,
@@ -130,15 +130,15 @@ def scale(
     bars: Sequence[tuple[float, float]] = (),
     others: Sequence[float] = (),
 ) -> None:
-    """Let a side show these values with a margin, on a logarithmic scale if that is asked for.
+    """Set the limits of an axis so that it shows these values with a margin.
 
     Args:
         ax: The axes.
-        side: Which side of them.
-        values: What is shown, all of it.
-        log: Whether positive values are shown on a logarithmic scale.
+        side: The axis: "x" or "y".
+        values: The values, which are all shown.
+        log: Whether positive values get a logarithmic scale.
         bars: Lower and upper ends of error bars, shown unless they are very long.
-        others: Further values, shown where they are near.
+        others: Further values, shown if they are near.
     """
     if not values:
         return
@@ -147,15 +147,15 @@ def scale(
     if is_log:
         set_log(ax, side, low, high)
     else:
-        _write_whole(ax, side, is_whole=(high - low) >= SAME * max(abs(low), abs(high)))
+        _set_offset(ax, side, is_whole=(high - low) >= SAME * max(abs(low), abs(high)))
     first, last = _extent([_place(v, log=is_log) for v in (low, high)], bars, others, log=is_log)
     margin = MARGIN * ((last - first) or (0.1 if is_log else abs(last) or 1.0))
     ends = (first - margin, last + margin)
     (ax.set_xlim if side == "x" else ax.set_ylim)(*(10.0**end if is_log else end for end in ends))
 
 
-def _write_whole(ax: Axes, side: Literal["x", "y"], *, is_whole: bool) -> None:
-    """Have numbers written as they are, not as differences; axes that write them in their own way keep it."""
+def _set_offset(ax: Axes, side: Literal["x", "y"], *, is_whole: bool) -> None:
+    """Write numbers in full, not as differences; axes with another formatter are left alone."""
     formatter: Any = (ax.xaxis if side == "x" else ax.yaxis).get_major_formatter()
     if hasattr(formatter, "set_useOffset"):
         formatter.set_useOffset(not is_whole)
@@ -164,7 +164,7 @@ def _write_whole(ax: Axes, side: Literal["x", "y"], *, is_whole: bool) -> None:
 def _extent(
     ends: Sequence[float], bars: Sequence[tuple[float, float]], others: Sequence[float], *, log: bool
 ) -> tuple[float, float]:
-    """The places from which and to which a side goes: its values, and what else is not far from them."""
+    """The ends of an axis: its values, and error bars and other values that are near."""
     first, last = ends
     least, most = first - NEAR * (last - first), last + NEAR * (last - first)
     near = [place for other in others if least <= (place := _place(other, log=log)) <= most]
@@ -173,14 +173,14 @@ def _extent(
 
 
 def _place(value: float, *, log: bool) -> float:
-    """Where a value lies on a scale."""
+    """The position of a value on a scale."""
     if not log:
         return value
     return math.log10(value) if value > 0 else -math.inf
 
 
 def set_log(ax: Axes, side: Literal["x", "y"], low: float, high: float) -> None:
-    """Make a side logarithmic; a short one gets plain numbers, where powers of ten are too few."""
+    """Make an axis logarithmic; a short one gets plain numbers, because it has too few powers of ten."""
     (ax.set_xscale if side == "x" else ax.set_yscale)("log", nonpositive="clip")
     if high >= PLAIN_UP_TO * low:
         return
@@ -193,14 +193,14 @@ def set_log(ax: Axes, side: Literal["x", "y"], low: float, high: float) -> None:
 
 
 def legend_entries(*axes: Axes) -> dict[str, Any]:
-    """What the legend of some axes says, by label: designs first, in the order of `LOOKS`, then all else."""
+    """The legend entries of some axes, by label: designs first, in the order of `LOOKS`, then the others."""
     found = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     rank = {look.label: place for place, look in enumerate(LOOKS.values())}
     return {label: found[label] for label in sorted(found, key=lambda label: rank.get(label, len(rank)))}
 
 
 def legend(ax: Axes, *, last: str = "", **place: Any) -> None:
-    """Give axes a legend, if there is anything to say; one label may be the last."""
+    """Add a legend if there are entries; the label `last` comes last."""
     entries = legend_entries(ax)
     if last in entries:
         entries[last] = entries.pop(last)
@@ -210,7 +210,7 @@ def legend(ax: Axes, *, last: str = "", **place: Any) -> None:
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Round numbers on a logarithmic scale from low to high: up to three per power of ten, if they are few.
+    """Round numbers on a logarithmic scale from low to high: one to three per power of ten.
 
     >>> log_ticks(2.0, 40.0), log_ticks(0.5, 200.0), log_ticks(1.2, 1.6)
     ([2.0, 5.0, 10.0, 20.0], [1.0, 3.0, 10.0, 30.0, 100.0], [1.2, 1.6])
@@ -223,13 +223,13 @@ def log_ticks(low: float, high: float) -> list[float]:
     return ticks if len(ticks) > 1 else [low, high]
 
 
-def say(ax: Axes, words: str) -> None:
-    """Write into the middle of axes that have nothing to show."""
+def message(ax: Axes, words: str) -> None:
+    """Write a message in the middle of empty axes."""
     ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=OTHER, wrap=True)
 
 
 def note(ax: Axes, words: str) -> None:
-    """Write a remark below axes, small."""
+    """Write a small remark below the axes."""
     ax.annotate(
         words,
         (1.0, 0.0),

@@ -16,6 +16,8 @@ import flexibo
 from flexibo import Design, Objective, Space, Study, plots
 from flexibo.cli import app
 from flexibo.errors import InvalidValueError, MissingExtraError
+from flexibo.plots._front import shade
+from flexibo.plots.style import new_axes
 
 Functions = Mapping[str, Callable[[Design], Any]]
 
@@ -80,8 +82,8 @@ def test_a_region_without_area_is_not_in_the_legend(directions: tuple[Any, Any])
     corner, far = region.pessimistic[:1], region.reference
 
     def drawn(optimistic: Any, pessimistic: Any) -> list[str]:
-        ax = plots._new_axes()
-        plots._shade(ax, optimistic, pessimistic, far, study.objectives)
+        ax = new_axes()
+        shade(ax, optimistic, pessimistic, far, study.objectives)
         return ax.get_legend_handles_labels()[1]
 
     better = corner - (far - corner)

@@ -1,4 +1,4 @@
-"""A study as interactive pictures in one file."""
+"""A study as interactive charts in one file."""
 
 from __future__ import annotations
 
@@ -10,37 +10,28 @@ from typing import Any
 
 import pytest
 
-from flexibo import Design, Objective, Space, Study
+from flexibo import Objective, Space, Study
 from flexibo.errors import InvalidTypeError, InvalidValueError, UnknownNameError
 from flexibo.plots.html import default_pictures, to_html, write_html
 from flexibo.views import slice_view, trace_view
 
-Functions = dict[str, Callable[[Design], tuple[float, float]]]
 
-
-@pytest.fixture
-def study(make_study: Callable[..., Study], functions: Functions) -> Study:
-    made = make_study(budget=120)
-    made.run(functions)
-    return made
-
-
-def drawn(page: str) -> tuple[list[str], list[dict[str, Any]]]:
-    """The pictures of a page, and what they show."""
+def charts_and_views(page: str) -> tuple[list[str], list[dict[str, Any]]]:
+    """The names of the charts of a page, and its views."""
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
     assert found is not None
     return re.findall(r'data-picture="(\w+)"', page), json.loads(found[1])
 
 
 def test_a_page_shows_what_the_views_of_the_study_say(study: Study) -> None:
-    names, views = drawn(to_html(study, ["hypervolume", "evaluations"]))
+    names, views = charts_and_views(to_html(study, ["hypervolume", "evaluations"]))
     assert names == ["hypervolume", "evaluations"]
     assert views == [trace_view(study).to_dict()]  # both pictures show it
 
 
 def test_by_default_the_study_is_shown_as_a_whole(study: Study) -> None:
     page = to_html(study)
-    names, views = drawn(page)
+    names, views = charts_and_views(page)
     assert names == list(default_pictures(study))
     assert [view["kind"] for view in views] == ["front", "trace", "spending", "importance", "parallel"]
     assert "<title>study: error and joules</title>" in page
@@ -54,7 +45,7 @@ def test_a_title_names_the_study_and_tells_objectives_from_constraints() -> None
 
 def test_a_view_can_be_given_in_place_of_a_name(study: Study) -> None:
     view = slice_view(study, "joules", "cpu_ghz")
-    names, views = drawn(to_html(study, ["spending", view], title="Mine"))
+    names, views = charts_and_views(to_html(study, ["spending", view], title="Mine"))
     assert names == ["spending", "slice"]
     assert views[1] == json.loads(json.dumps(view.to_dict()))
 
@@ -69,7 +60,7 @@ def test_the_front_is_drawn_as_its_objectives_allow(many: int, first: tuple[str,
 
 def test_a_study_without_measurements_has_a_page_too(make_study: Callable[..., Study], tmp_path: Path) -> None:
     write_html(make_study(), tmp_path / "page.html")
-    names, _ = drawn((tmp_path / "page.html").read_text(encoding="utf-8"))
+    names, _ = charts_and_views((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert names[0] == "front"
 
 
