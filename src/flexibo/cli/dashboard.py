@@ -46,7 +46,7 @@ def dashboard(
     from flexibo.errors import missing_extra
 
     try:
-        from flexibo.dashboard.server import bound_place, chosen_token, serve
+        from flexibo.dashboard.server import bound_address, chosen_token, serve
     except ModuleNotFoundError as error:
         if error.name and error.name.partition(".")[0] in ("starlette", "uvicorn", "h11", "anyio"):
             raise missing_extra("starlette and uvicorn", "dashboard") from None
@@ -54,14 +54,14 @@ def dashboard(
     urls = _urls(storages or [])
     for url in urls:
         _look(url)
-    place = bound_place(host, port)
-    key = chosen_token(token, needed=not place.is_loopback)
-    address = place.address(key)
+    address = bound_address(host, port)
+    key = chosen_token(token, needed=not address.is_loopback)
+    page = address.url(key)
     with suppress(OSError):
         os.nice(NICENESS)
-    typer.echo(f"The dashboard is at {address}")
+    typer.echo(f"The dashboard is at {page}")
     typer.echo("Ctrl-C ends it.")
-    serve(urls, place, key, ready=lambda: _open(address) if open_page else None)
+    serve(urls, address, key, ready=lambda: _open(page) if open_page else None)
     typer.echo("\nThe dashboard has ended.")
 
 

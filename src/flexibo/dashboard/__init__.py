@@ -1,1 +1,4 @@
-"""The live dashboard: a small web server that shows stored studies and changes nothing."""
+"""The live dashboard: a small web server that shows stored studies and never changes them.
+
+Only the command line imports it. It reads storages, and draws with the charts of `flexibo.web`.
+"""

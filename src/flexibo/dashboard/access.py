@@ -1,4 +1,4 @@
-"""The guard: who may ask, for what, and the headers that every answer carries."""
+"""Access control: which requests are answered, and the headers of every response."""
 
 from __future__ import annotations
 
@@ -26,23 +26,24 @@ HEADERS: dict[str, str] = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
 }
-"""Of every answer, unless it has its own."""
+"""The headers of every response, unless it sets them itself."""
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 LONGEST_TARGET = 4096
-"""Bytes of a path and its query."""
+"""The maximum number of bytes of a path with its query."""
 METHODS = ("GET", "HEAD")
+READ_ONLY = "The dashboard is read-only; use GET or HEAD."
 _HOST = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::[0-9]{1,5})?")
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who may ask.
+    """Which requests are answered.
 
     Attributes:
-        token: What a request must show; None where everybody who reaches the server may ask.
-        hosts: The host names under which the server may be asked for; None is any. Only these stop a page of a stranger
-            whose name has been made to lead here.
-        cookie: The name of the cookie that stands for the token.
+        token: The secret that a request must contain; None if every request is answered.
+        hosts: The allowed host names; None allows any. They stop other web sites whose name resolves to this machine
+            (DNS rebinding).
+        cookie: The name of the cookie that replaces the token.
     """
 
     token: str | None
@@ -50,12 +51,12 @@ class Access:
     cookie: str = "flexibo"
 
     @property
-    def pass_value(self) -> str:
-        """What the cookie holds: it follows from the token, which does not follow from it."""
+    def cookie_value(self) -> str:
+        """The value of the cookie: derived from the token, which cannot be derived from it."""
         return hmac.new((self.token or "").encode(), b"flexibo dashboard", "sha256").hexdigest()
 
     def allows_host(self, named: Iterable[bytes]) -> bool:
-        """Whether a request with these Host headers may be answered."""
+        """Whether a request with these Host headers is allowed."""
         given = list(named)
         match = _HOST.fullmatch(given[0].decode("latin-1")) if len(given) == 1 else None
         if match is None:
@@ -63,26 +64,26 @@ class Access:
         return self.hosts is None or (match["six"] or match["name"]).lower().rstrip(".") in self.hosts
 
     def is_token(self, given: bytes) -> bool:
-        """Whether this is the token; takes as long whatever was given."""
+        """Whether this is the token; compares in constant time."""
         return self.token is not None and hmac.compare_digest(given, self.token.encode())
 
-    def knows(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
-        """Whether a request shows the token, or the cookie that stands for it."""
+    def is_authorised(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
+        """Whether a request contains the token or the cookie."""
         found = False
         for name, value in headers:
             if name == b"authorization" and value[:7].lower() == b"bearer ":
                 found |= self.is_token(value[7:].strip())
             elif name == b"cookie":
-                found |= hmac.compare_digest(_cookie(value, self.cookie), self.pass_value.encode())
+                found |= hmac.compare_digest(_cookie(value, self.cookie), self.cookie_value.encode())
         return found
 
 
-class Guard:
-    """Refuses what must not be answered, and puts the headers on every answer.
+class AccessControl:
+    """Refuses requests that are not allowed, and adds the headers to every response.
 
     Args:
-        app: Answers what is let through.
-        access: Who may ask.
+        app: Answers the other requests.
+        access: Which requests are allowed.
     """
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
@@ -101,31 +102,33 @@ class Guard:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         access, headers = self._access, scope["headers"]
         if not access.allows_host(value for name, value in headers if name == b"host"):
-            await refuse(send, 421, "This dashboard is not known by that host name; open the address that it printed.")
+            await refuse(send, 421, "This dashboard does not accept that host name; open the address that it printed.")
         elif scope["method"] not in METHODS:
-            await refuse(send, 405, "The dashboard only shows; ask with GET or HEAD.", {"allow": ", ".join(METHODS)})
+            await refuse(send, 405, READ_ONLY, {"allow": ", ".join(METHODS)})
         elif len(scope.get("raw_path") or b"") + len(scope["query_string"]) > LONGEST_TARGET:
-            await refuse(send, 414, f"The address is too long; it may have {LONGEST_TARGET} letters.")
-        elif access.token is None or access.knows(headers):
+            await refuse(send, 414, f"The address is too long; the limit is {LONGEST_TARGET} bytes.")
+        elif access.token is None or access.is_authorised(headers):
             await self._app(scope, receive, send)
         elif scope["path"] == "/" and access.is_token(_token_in(scope["query_string"])):
-            cookie = f"{access.cookie}={access.pass_value}; Path=/; HttpOnly; SameSite=Strict"
-            await refuse(send, 303, "The token is right; go on without it.", {"location": "/", "set-cookie": cookie})
+            cookie = f"{access.cookie}={access.cookie_value}; Path=/; HttpOnly; SameSite=Strict"
+            await refuse(
+                send, 303, "The token is accepted; continue without it.", {"location": "/", "set-cookie": cookie}
+            )
         else:
-            sentence = "A token is needed; open the address that the dashboard printed when it was started."
-            await refuse(send, 401, sentence, {"www-authenticate": "Bearer"})
+            message = "A token is required; open the address that the dashboard printed when it started."
+            await refuse(send, 401, message, {"www-authenticate": "Bearer"})
 
 
-async def refuse(send: Send, status: int, sentence: str, headers: dict[str, str] | None = None) -> None:
-    """Answer with one sentence, as JSON."""
-    body = json_bytes({"error": sentence})
+async def refuse(send: Send, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+    """Answer with an error message, as JSON."""
+    body = json_bytes({"error": message})
     sent = {"content-type": "application/json", "content-length": str(len(body)), **(headers or {})}
     await send({"type": "http.response.start", "status": status, "headers": _encoded(sent)})
     await send({"type": "http.response.body", "body": body})
 
 
 def with_headers(send: Send) -> Send:
-    """Send with the headers of every answer."""
+    """A function that sends a response with the headers that every one has."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -147,6 +150,6 @@ def _token_in(query: bytes) -> bytes:
 
 
 def _cookie(header: bytes, name: str) -> bytes:
-    """The value of a cookie; others on the same host may have set malformed ones."""
+    """The value of a cookie; other programs on the same host may have set malformed ones."""
     pairs = (part.strip().partition(b"=") for part in header.split(b";"))
     return next((value for key, _, value in pairs if key == name.encode()), b"")

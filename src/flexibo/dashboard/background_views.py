@@ -1,7 +1,7 @@
-"""Thinking about one study: pictures that need models, one at a time, in a thread, remembered while nothing changes.
+"""The views of one study, computed in background threads and kept until the study changes.
 
-Measuring matters more than looking. Whoever asks gets at once the newest picture there is, and is told when to ask
-again; after a calculation that took long there is a rest, so that a dashboard takes a small part of the machine that
+Measuring has priority over looking. A request is answered at once with the latest version of the view, and with when to
+ask again. After a long computation there is a pause, so that the dashboard uses only a small part of the machine that
 measures.
 """
 
@@ -18,31 +18,30 @@ from flexibo._internal.text import printable_line
 from flexibo.dashboard.follower import Follower
 from flexibo.dashboard.growing_copy import GrowingCopy
 from flexibo.dashboard.responses import Body
-from flexibo.dashboard.view_requests import QUICK, SLICE, Picture
+from flexibo.dashboard.view_requests import QUICK, SLICE, ViewRequest
 from flexibo.errors import FlexiBOError
 from flexibo.study import Study
 
-EASE = 3.0
-"""After thinking, what is only out of date waits for so many times as long."""
+PAUSE_FACTOR = 3.0
+"""The pause after a computation, as a multiple of the time it took."""
 SOON = 1.0
-"""Seconds after which to ask again for what is being thought out."""
+"""Seconds after which to ask again for a view that is being computed."""
 MOST_SLICES = 16
-"""So many slices are remembered."""
+"""The maximum number of slices that are kept."""
 STEP = 500
-"""So many events are learned at a time."""
-
+"""The number of events that are replayed at a time."""
 UNREAD = "The study has not been read yet."
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
-    """A picture as it was at one version of the study.
+class ComputedView:
+    """A view of one version of the study.
 
     Attributes:
-        version: The version.
-        body: The picture.
+        version: The version of the study.
+        body: The view as JSON.
     """
 
     version: str
@@ -50,124 +49,124 @@ class Thought:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What can be said at once of a picture.
+class LatestView:
+    """The latest version of a view.
 
     Attributes:
-        thought: The newest picture; None before there is one.
-        again: Seconds after which there may be a newer one; None while the study stays as it is.
+        view: The view; None before the first one is computed.
+        again: Seconds after which there may be a newer one; None while the study does not change.
     """
 
-    thought: Thought | None
+    view: ComputedView | None
     again: float | None
 
 
-class Lane:
-    """Thinks out what is wanted, one picture after the other, in a thread that lives while there is something to do.
+class WorkQueue:
+    """Computes views one after the other, in a thread that runs while there are requests.
 
     Args:
-        think: Makes a picture.
-        clock: Gives seconds and never goes back.
+        compute: Computes a view.
+        clock: A monotonic clock, in seconds.
     """
 
-    def __init__(self, think: Callable[[Picture], object], clock: Callable[[], float]) -> None:
-        self._think = think
+    def __init__(self, compute: Callable[[ViewRequest], object], clock: Callable[[], float]) -> None:
+        self._compute = compute
         self._clock = clock
         self._lock = threading.Lock()
-        self._wanted: set[Picture] = set()
-        self._is_thinking = False
-        self._rest_until = 0.0
+        self._wanted: set[ViewRequest] = set()
+        self._is_running = False
+        self._pause_until = 0.0
 
-    def rest(self) -> float:
-        """Seconds that are left of the rest after the last thinking."""
-        return self._rest_until - self._clock()
+    def pause_left(self) -> float:
+        """Seconds that are left of the pause after the last computation."""
+        return self._pause_until - self._clock()
 
-    def want(self, picture: Picture) -> None:
-        """Have a picture thought out."""
+    def add(self, wanted: ViewRequest) -> None:
+        """Have a view computed."""
         with self._lock:
-            self._wanted.add(picture)
-            if not self._is_thinking:
-                self._is_thinking = True
-                threading.Thread(target=self._run, name="flexibo-thinking", daemon=True).start()
+            self._wanted.add(wanted)
+            if not self._is_running:
+                self._is_running = True
+                threading.Thread(target=self._run, name="flexibo-views", daemon=True).start()
 
     def _run(self) -> None:
-        """Make the pictures that are wanted, in the order of their ranks, and rest after all of them."""
+        """Compute the requested views in the order of their ranks, then pause."""
         begun = self._clock()
         while True:
             with self._lock:
                 if not self._wanted:
-                    self._is_thinking = False
+                    self._is_running = False
                     return
-                picture = min(self._wanted, key=lambda wanted: wanted.rank)
-            self._think(picture)
+                wanted = min(self._wanted, key=lambda request: request.rank)
+            self._compute(wanted)
             with self._lock:
-                self._wanted.discard(picture)
-                self._rest_until = self._clock() + EASE * (self._clock() - begun)
+                self._wanted.discard(wanted)
+                self._pause_until = self._clock() + PAUSE_FACTOR * (self._clock() - begun)
 
 
-class Thinker:
-    """Makes pictures of one study: in one lane those that need no model, in another one those that do.
+class BackgroundViews:
+    """The views of one study: one queue computes those that need no model, another one the others.
 
     Args:
         follower: Follows the study.
-        clock: Gives seconds and never goes back.
+        clock: A monotonic clock, in seconds.
     """
 
     def __init__(self, follower: Follower, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._follower = follower
         self._lock = threading.Lock()
-        self._thoughts: OrderedDict[Picture, Thought] = OrderedDict()
-        self._quick, self._slow = Lane(self._think, clock), Lane(self._think, clock)
+        self._computed: OrderedDict[ViewRequest, ComputedView] = OrderedDict()
+        self._quick, self._slow = WorkQueue(self._compute, clock), WorkQueue(self._compute, clock)
         self._copy: GrowingCopy | None = None
         self._generation = -1
 
-    def ask(self, picture: Picture) -> Answer:
-        """The newest picture there is; a newer one is thought out where there can be one."""
+    def latest(self, wanted: ViewRequest) -> LatestView:
+        """The latest version of a view; a newer one is computed if the study has changed."""
         with self._lock:
-            thought = self._thoughts.get(picture)
-        if thought is not None and thought.version == self._follower.version:
-            return Answer(thought, None)
+            view = self._computed.get(wanted)
+        if view is not None and view.version == self._follower.version:
+            return LatestView(view, None)
         if self._follower.is_reading:
-            return Answer(thought, SOON)
-        lane = self._quick if picture.kind in QUICK else self._slow
-        rest = 0.0 if thought is None else lane.rest()
-        if rest <= 0.0:
-            lane.want(picture)
-        return Answer(thought, max(SOON, rest))
+            return LatestView(view, SOON)
+        queue = self._quick if wanted.kind in QUICK else self._slow
+        pause = 0.0 if view is None else queue.pause_left()
+        if pause <= 0.0:
+            queue.add(wanted)
+        return LatestView(view, max(SOON, pause))
 
-    def _think(self, picture: Picture) -> None:
-        thought = self._thought(picture)
+    def _compute(self, wanted: ViewRequest) -> None:
+        view = self._computed_view(wanted)
         with self._lock:
-            self._thoughts[picture] = thought
-            self._thoughts.move_to_end(picture)
-            slices = [known for known in self._thoughts if known.kind == SLICE]
+            self._computed[wanted] = view
+            self._computed.move_to_end(wanted)
+            slices = [known for known in self._computed if known.kind == SLICE]
             for old in slices[: max(0, len(slices) - MOST_SLICES)]:
-                del self._thoughts[old]
+                del self._computed[old]
 
-    def _thought(self, picture: Picture) -> Thought:
+    def _computed_view(self, wanted: ViewRequest) -> ComputedView:
         version = self._follower.version
         try:
-            if picture.kind in QUICK:
-                return self._quick_thought(picture)
-            study, version = self._caught_up()
-            return Thought(version, Body.of(picture.view(study)))
+            if wanted.kind in QUICK:
+                return self._quick_view(wanted)
+            study, version = self._current_study()
+            return ComputedView(version, Body.of(wanted.view(study)))
         except FlexiBOError as error:
             reason = printable_line(error)
         except Exception as error:
-            logger.warning("The picture %s failed.", picture.kind, exc_info=True)
-            reason = f"This picture could not be calculated ({type(error).__name__})."
-        return Thought(version, Body.of({"kind": picture.kind, "empty": reason}))
+            logger.warning("The view %s failed.", wanted.kind, exc_info=True)
+            reason = f"This chart could not be computed ({type(error).__name__})."
+        return ComputedView(version, Body.of({"kind": wanted.kind, "empty": reason}))
 
-    def _quick_thought(self, picture: Picture) -> Thought:
-        """A picture of the follower's own copy, which waits meanwhile."""
+    def _quick_view(self, wanted: ViewRequest) -> ComputedView:
+        """A view of the follower's own copy, which is locked meanwhile."""
         with self._follower.lock:
             if self._follower.copy is None:
                 raise FlexiBOError(UNREAD)
-            version, view = self._follower.version, picture.view(self._follower.copy.study)
-        return Thought(version, Body.of(view))
+            version, view = self._follower.version, wanted.view(self._follower.copy.study)
+        return ComputedView(version, Body.of(view))
 
-    def _caught_up(self) -> tuple[Study, str]:
-        """The study as it is now, for the slow lane alone, and its version."""
+    def _current_study(self) -> tuple[Study, str]:
+        """The current study, for the queue of slow views alone, and its version."""
         with self._follower.lock:
             generation, contents = self._follower.generation, list(self._follower.contents)
             version = self._follower.version

@@ -1,4 +1,4 @@
-"""Connections: how many there are, how long each may take to ask, and how what is no request is refused."""
+"""Connections: their maximum number, the time limit for a request, and the refusal of malformed requests."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
 MOST = 256
-"""So many connections are kept at a time, fewer where the system lets a process open few files."""
+"""The maximum number of connections at a time, fewer if the process may open only few files."""
 SPARE = 16
-"""So many more are told that there are too many; others are cut."""
+"""This many more connections get an error message; further ones are closed."""
 BACKLOG = 16
-"""So many connections are taken at once, before those that are too many can be cut."""
-SECONDS_TO_ASK, SECONDS_TO_ASK_IN_VAIN = 10.0, 2.0
-"""Until a request must be complete, and where it will only hear that there are too many."""
-LINGER, LINGERING_BYTES = 5.0, 4 * 2**20
-"""Seconds and bytes for which who was refused is still heard: who hangs up on one who talks is not heard himself."""
-MALFORMED = "This is no HTTP request that can be understood."
+"""The number of connections that the system accepts before the limit is checked."""
+REQUEST_SECONDS, REFUSED_REQUEST_SECONDS = 10.0, 2.0
+"""The time limit for a complete request, and for one on a connection beyond the maximum."""
+LINGER_SECONDS, LINGER_BYTES = 5.0, 4 * 2**20
+"""How long, and how much, a refused client is still read from: otherwise it might not receive the refusal."""
+MALFORMED = "This is not a valid HTTP request."
 TOO_LATE = "The request was not complete in time."
 TOO_MANY = "Too many connections are open to this dashboard; try again in a moment."
 OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-QUIET = 60.0
-"""Seconds between two lines that say the same."""
+REPEAT_SECONDS = 60.0
+"""Seconds between two log lines about the same problem."""
 
 logger = logging.getLogger(__name__)
 
 
 @cache
 def most_connections() -> int:
-    """How many connections are kept at a time: half of the files that the process may open; the rest is for others."""
+    """The maximum number of connections at a time: at most half of the files that the process may open."""
     try:
         import resource
     except ImportError:  # not on Windows
@@ -50,63 +50,63 @@ def most_connections() -> int:
     return MOST if soft == resource.RLIM_INFINITY else max(4, min(MOST, soft // 2))
 
 
-class Protocol(H11Protocol):
-    """HTTP of which one connection is neither too slow nor one too many, and whose refusals are those of the guard."""
+class LimitedProtocol(H11Protocol):
+    """HTTP with a limit on connections and on the time of a request; refusals have the headers of all responses."""
 
     _deadline: asyncio.TimerHandle | None = None
-    _seconds = SECONDS_TO_ASK
+    _seconds = REQUEST_SECONDS
     _after_refusal = -1
-    """Bytes that were heard after a refusal; -1 before one."""
+    """The number of bytes received after a refusal; -1 before one."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
-        """Begin, unless there are too many."""
+        """Accept a connection, unless there are too many."""
         super().connection_made(transport)
         beyond = len(self.connections) - most_connections()
         if beyond > SPARE:
             transport.abort()
             return
         if beyond > 0:
-            self.app, self._seconds = _too_many, SECONDS_TO_ASK_IN_VAIN
-        self._watch_the_clock()
+            self.app, self._seconds = _too_many, REFUSED_REQUEST_SECONDS
+        self._start_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Take a part of a request."""
+        """Receive a part of a request."""
         if self._after_refusal < 0:
             super().data_received(data)
             return
         self._after_refusal += len(data)
-        if self._after_refusal > LINGERING_BYTES:
+        if self._after_refusal > LINGER_BYTES:
             self.transport.abort()
 
     def handle_events(self) -> None:
-        """Answer what has arrived, and wait no longer than is fair for what has not."""
+        """Handle what has arrived, and restart or stop the time limit."""
         super().handle_events()
-        self._watch_the_clock()
+        self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
-        self._stop_the_clock()
+        """Close the connection."""
+        self._stop_timer()
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no request."""
+        """Refuse a malformed request."""
         self._refuse(400, b"Bad Request", MALFORMED)
 
-    def _watch_the_clock(self) -> None:
-        """Have a request that is not complete end in time; parts of it that arrive give it no more time."""
+    def _start_timer(self) -> None:
+        """Limit the time for a complete request; a part that arrives does not extend it."""
         if self._after_refusal >= 0:
             return
         if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
-            self._stop_the_clock()
+            self._stop_timer()
         elif self._deadline is None:
-            self._deadline = self.loop.call_later(self._seconds, self._end_of_patience)
+            self._deadline = self.loop.call_later(self._seconds, self._on_timeout)
 
-    def _stop_the_clock(self) -> None:
+    def _stop_timer(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
 
-    def _end_of_patience(self) -> None:
+    def _on_timeout(self) -> None:
         self._deadline = None
         if self.transport.is_closing():
             return
@@ -115,11 +115,11 @@ class Protocol(H11Protocol):
         elif self.conn.trailing_data[0] or self.conn.their_state is h11.SEND_BODY:
             self._refuse(408, b"Request Timeout", TOO_LATE)
         else:
-            self.transport.close()  # nothing was asked
+            self.transport.close()  # no request was begun
 
-    def _refuse(self, status: int, reason: bytes, sentence: str) -> None:
-        """Say why, and hang up as soon as that was heard."""
-        body = json_bytes({"error": sentence})
+    def _refuse(self, status: int, reason: bytes, message: str) -> None:
+        """Send an error message, and close the connection when the client has read it."""
+        body = json_bytes({"error": message})
         own = {"content-type": "application/json", "content-length": str(len(body)), "connection": "close"}
         headers = [(name.encode(), value.encode()) for name, value in {**HEADERS, **own}.items()]
         for event in (
@@ -128,35 +128,35 @@ class Protocol(H11Protocol):
             h11.EndOfMessage(),
         ):
             self.transport.write(self.conn.send(event) or b"")
-        self._stop_the_clock()
+        self._stop_timer()
         self._after_refusal = 0
         if self.transport.can_write_eof():
             self.transport.write_eof()
-        self._deadline = self.loop.call_later(LINGER, self.transport.abort)
+        self._deadline = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
 
 
 async def _too_many(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers every request of a connection that is one too many."""
+    """Answers every request on a connection beyond the maximum."""
     if scope["type"] == "http":
         await refuse(with_headers(send), 503, TOO_MANY, {"connection": "close", "retry-after": "5"})
 
 
-class Complaints:
-    """What an event loop says of errors that nobody expected: all of them, but of too few files one line a minute.
+class LoopErrors:
+    """Logs unexpected errors of an event loop: all of them, but a lack of files only once a minute.
 
     Args:
-        clock: Gives seconds and never goes back.
+        clock: A monotonic clock, in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._said = float("-inf")
+        self._logged = float("-inf")
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Take an error."""
+        """Log an error."""
         error = context.get("exception")
         if not (isinstance(error, OSError) and error.errno in OUT_OF_FILES):
             loop.default_exception_handler(context)
-        elif self._clock() - self._said >= QUIET:
-            self._said = self._clock()
-            logger.warning("The dashboard cannot take more connections for now (%s).", error.strerror)
+        elif self._clock() - self._logged >= REPEAT_SECONDS:
+            self._logged = self._clock()
+            logger.warning("The dashboard cannot accept more connections for now (%s).", error.strerror)

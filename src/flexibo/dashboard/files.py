@@ -1,4 +1,4 @@
-"""The files of the page: a fixed table, read once. No request ever names a path."""
+"""The files of the page: a fixed table, read once. A request never names a path."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OWN = (
     "tables.js",
     "theme.js",
 )
-"""The dashboard's own; what draws pictures comes from `flexibo.web`."""
+"""The dashboard's own files; the scripts that draw charts come from `flexibo.web`."""
 TYPES = {
     "html": "text/html; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
@@ -42,9 +42,9 @@ class File:
     """One file of the page.
 
     Attributes:
-        body: What it holds.
+        body: Its content.
         type: Its media type.
-        tag: Changes when it does.
+        tag: A hash of its content.
     """
 
     body: Body
@@ -54,7 +54,7 @@ class File:
 
 @cache
 def page() -> File:
-    """The page itself, which names the scripts that draw."""
+    """The page itself, with the names of the scripts that draw charts."""
     styles = "\n".join(f'<link rel="stylesheet" href="/static/{name}">' for name in STYLES)
     scripts = "\n".join(f'<script defer src="/static/{name}"></script>' for name in SCRIPTS)
     text = _own(PAGE).replace("<!-- styles -->", styles).replace("<!-- scripts -->", scripts)
@@ -63,7 +63,7 @@ def page() -> File:
 
 @cache
 def page_files() -> dict[str, File]:
-    """What the page loads, by name."""
+    """The files that the page loads, by name."""
     drawing = {name: _file(name, asset(name)) for name in (*SCRIPTS, *STYLES)}
     return drawing | {name: _file(name, _own(name)) for name in OWN}
 

@@ -1,4 +1,4 @@
-"""One stored study, followed: read little by little, and never written to."""
+"""Follows one stored study: reads new events, and never writes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from flexibo._internal.text import printable_line
 from flexibo.dashboard.growing_copy import GrowingCopy
-from flexibo.dashboard.states import Beats, state_of
+from flexibo.dashboard.states import Heartbeats, state_of
 from flexibo.errors import FlexiBOError
 from flexibo.storage import Sign, StorageError
 from flexibo.storage.base import Content
@@ -21,24 +21,24 @@ from flexibo.storage.sql import SQLStorage
 from flexibo.views.axes import COST_UNIT
 
 PATIENCE = 3.0
-"""Seconds until a storage that is busy or away is given up for now: it is looked at again soon."""
+"""Seconds until reading from a busy or unreachable storage is given up; it is tried again soon."""
 STEP = 500
-"""So many events are learned before others get their turn."""
+"""The number of events that are replayed before the lock is released."""
 NO_ENDS = ("", "")
-DAMAGE_REST = 10.0
+RETRY_SECONDS = 10.0
 """Seconds until a study that could not be read is tried again."""
 
 logger = logging.getLogger(__name__)
 
 
 class Follower:
-    """A copy of one stored study, kept up to date by one thread and looked at by others under its `lock`.
+    """A copy of one stored study, updated by one thread and read by others under its `lock`.
 
     Args:
         url: The storage.
         name: The study's name in it.
-        key: Tells the storage from others, without its secrets.
-        clock: Gives seconds and never goes back.
+        key: Identifies the storage, without its secrets.
+        clock: A monotonic clock, in seconds.
     """
 
     def __init__(self, url: str, name: str, key: str, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -50,22 +50,22 @@ class Follower:
         self.workers: Mapping[str, Sign] = {}
         self.contents: list[Content] = []
         self.generation = 0
-        """Grows when the study begins anew, because another one took its place."""
+        """Grows when another study takes the place of this one."""
         self.version = _version(0, [])
-        """Changes whenever the study has, and is another one for another study, also in another dashboard."""
+        """Changes whenever the study does, and differs between studies, also those of other dashboards."""
         self._url = url
         self._clock = clock
         self._stored, self._ends = 0, NO_ENDS
         self._was_read = False
         self._retry = 0.0
-        self._beats = Beats(clock)
+        self._heartbeats = Heartbeats(clock)
 
     def is_behind(self, stored: int, ends: tuple[str, str] = NO_ENDS) -> bool:
-        """Whether a look is worth while: there are other events than before, or workers whose signs may have changed.
+        """Whether there may be news: other events than before, or workers whose signs of life may have changed.
 
         Args:
-            stored: How many events its storage holds now.
-            ends: What tells the first and the last of them from others.
+            stored: The number of events in the storage now.
+            ends: Identifies the first and the last of them.
         """
         if (stored, ends) != (self._stored, self._ends):
             return True
@@ -74,15 +74,15 @@ class Follower:
         return stored != len(self.contents) or bool(self.workers)
 
     def look(self, stored: int, report: Callable[[], None], ends: tuple[str, str] = NO_ENDS) -> None:
-        """Learn what was written since the last look; an error is kept as the `problem`, for people.
+        """Read the new events; an error is kept as the `problem`, for users.
 
         Args:
-            stored: How many events its storage holds.
-            report: Called now and then while there is much to learn.
-            ends: What tells the first and the last of them from others.
+            stored: The number of events in the storage.
+            report: Called now and then while there are many events to read.
+            ends: Identifies the first and the last of them.
         """
-        if self.contents and self._is_another(stored, ends):
-            self._begin_anew()
+        if self.contents and self._is_replaced(stored, ends):
+            self._restart()
         self._stored, self._ends = stored, ends
         try:
             self._learn(self._read(), report)
@@ -90,7 +90,7 @@ class Follower:
             self._fail(str(error))
         except Exception as error:
             logger.debug("Study %r could not be read.", self.name, exc_info=True)
-            self._fail(f"The study could not be read ({type(error).__name__}); it is tried again.")
+            self._fail(f"The study could not be read ({type(error).__name__}); it will be tried again.")
         else:
             self.problem = ""
             self._was_read = True
@@ -106,12 +106,12 @@ class Follower:
             return "reading"
         if self.copy is None:
             return "unreadable"
-        return state_of(self.copy.study.history, self._beats.alive(self.workers))
+        return state_of(self.copy.study.history, self._heartbeats.alive(self.workers))
 
     def summary(self, storage: str) -> dict[str, Any]:
-        """What the list of studies says of it."""
+        """The numbers of the study in the list of studies."""
         with self.lock:
-            said: dict[str, Any] = {
+            numbers: dict[str, Any] = {
                 "id": self.id,
                 "name": self.name,
                 "storage": storage,
@@ -122,30 +122,30 @@ class Follower:
                 "events": max(self._stored, len(self.contents)),
             }
             if self.copy is not None:
-                said |= _numbers(self.copy)
-            return said
+                numbers |= _numbers(self.copy)
+            return numbers
 
-    def _is_another(self, stored: int, ends: tuple[str, str]) -> bool:
-        """Whether what is stored has another beginning, or another end after as many events."""
+    def _is_replaced(self, stored: int, ends: tuple[str, str]) -> bool:
+        """Whether the stored study has another first event, or another last one after the same number of events."""
         return ends[0] != self._ends[0] or (stored == self._stored and ends != self._ends)
 
     def _read(self) -> list[Content]:
-        """The events that were not learned yet; where another study took the place of this one, it begins anew."""
+        """The new events; if another study took the place of this one, all of its events."""
         known = len(self.contents)
         with closing(SQLStorage(self._url, self.name, create=False, patience=PATIENCE)) as storage:
             found = storage.read(max(0, known - 1))
             if known and (not found or found[0] != self.contents[-1]):
-                self._begin_anew()
+                self._restart()
                 found, known = storage.read(), 0
             workers = storage.workers()
         with self.lock:
             self.workers = workers
-            self._beats.note(workers)
+            self._heartbeats.note(workers)
         return found[1:] if known else found
 
     def _learn(self, contents: Sequence[Content], report: Callable[[], None]) -> None:
         if not contents and self.copy is None:
-            raise StorageError(f"The storage holds no events of study {self.name!r} any more; it is looked at again.")
+            raise StorageError(f"The storage no longer holds events of study {self.name!r}; it will be read again.")
         start = 0
         if self.copy is None:
             with self.lock:
@@ -164,19 +164,19 @@ class Follower:
         self.contents.extend(learned)
         self.version = _version(self.generation, self.contents)
 
-    def _begin_anew(self) -> None:
+    def _restart(self) -> None:
         with self.lock:
             self.copy, self.contents, self._was_read = None, [], False
             self.generation += 1
             self.version = _version(self.generation, [])
 
-    def _fail(self, sentence: str) -> None:
-        self.problem = printable_line(sentence)
-        self._retry = self._clock() + DAMAGE_REST
+    def _fail(self, message: str) -> None:
+        self.problem = printable_line(message)
+        self._retry = self._clock() + RETRY_SECONDS
 
 
 def _version(generation: int, contents: Sequence[Content]) -> str:
-    """Tells the events of one study from others: by how many there are, and by what the first and the last one say."""
+    """Identifies the events of a study by their number and the content of the first and the last one."""
     ends = json.dumps([*contents[:1], *contents[-1:]], sort_keys=True)
     return f"{generation}.{len(contents)}.{hashlib.sha256(ends.encode()).hexdigest()[:12]}"
 

@@ -1,4 +1,4 @@
-"""A copy of a stored study that grows: what is written later is learned, not the whole study again."""
+"""A copy of a stored study that grows: new events are replayed without reading the whole study again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flexibo.transfer.records import Desk
 
 
 class GrowingCopy:
-    """A study in memory that follows a stored one. Only one thread may use it at a time.
+    """A study in memory that follows a stored one. Not thread-safe.
 
     Args:
         first: The first event of the study.
@@ -37,17 +37,17 @@ class GrowingCopy:
 
     @property
     def study(self) -> Study:
-        """The study that the events add up to."""
+        """The study after all events so far."""
         return self._copy.study
 
     @property
     def last(self) -> Content:
-        """The last event that was learned."""
+        """The last event."""
         return self._contents[-1]
 
     @property
     def records(self) -> list[Record]:
-        """What became of each evaluation, then the results that were brought in."""
+        """The state of each evaluation, then the added results."""
         return [*self._desk.evaluations, *self._desk.added]
 
     @property
@@ -60,11 +60,11 @@ class GrowingCopy:
         return [self._desk.evaluations[number] for number in sorted(self.study.history.pending)]
 
     def copy(self, workers: Mapping[str, Sign]) -> StudyCopy:
-        """The study as others take it, with these signs of life; it grows with this one."""
+        """The study as a `StudyCopy` with these signs of life; it grows with this one."""
         return replace(self._copy, workers=workers)
 
     def learn(self, contents: Sequence[Content]) -> None:
-        """Learn events that follow, all of them; where one is damaged, none, and an error says which."""
+        """Replay the events that follow: all of them, or none and an error if one is damaged."""
         known = len(self.study.history.events)
         self._log.learn(contents)
         self._contents.extend(contents)
@@ -78,7 +78,7 @@ class GrowingCopy:
 
 
 def _check_first(first: Content, name: str) -> None:
-    """Refuse an event that no study begins with."""
+    """Raise if no study can begin with this event."""
     try:
         check_beginning(first)
         check_meaning(first["settings"])

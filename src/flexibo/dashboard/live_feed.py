@@ -1,4 +1,4 @@
-"""The live feed: what all open pages are told of the studies, made once and sent to each."""
+"""The live feed: the summary of all studies, made once and sent to every open page."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 
 from flexibo.dashboard.responses import json_bytes
-from flexibo.dashboard.watcher import Watch
+from flexibo.dashboard.watcher import Watcher
 
 PULSE = 5.0
-"""Seconds after which a page is told that nothing has changed."""
+"""Seconds between two messages if nothing has changed."""
 PAUSE = 0.25
-"""Seconds between two messages at least, however much is written."""
+"""The minimum number of seconds between two messages."""
 MOST_PAGES = 64
-"""So many pages follow at a time at most."""
+"""The maximum number of pages that follow at a time."""
 FIRST_LOOK = 5.0
-"""Seconds for which the first request waits until the storages have been looked at."""
+"""The maximum number of seconds that the first request waits until the storages have been read."""
 
 
 class LiveFeed:
     """Messages for the pages that are open.
 
     Args:
-        watch: Watches the storages.
-        most: So many pages may follow at a time.
+        watcher: Watches the storages.
+        most: The maximum number of pages that follow at a time.
     """
 
-    def __init__(self, watch: Watch, *, most: int = MOST_PAGES) -> None:
-        self._watch = watch
+    def __init__(self, watcher: Watcher, *, most: int = MOST_PAGES) -> None:
+        self._watcher = watcher
         self._most = most
         self._followed = 0
         self._closed = False
@@ -39,37 +39,37 @@ class LiveFeed:
         self._made: tuple[int, dict[str, Any]] = (-1, {})
 
     def close(self) -> None:
-        """End all streams; called in the thread of the event loop."""
+        """End all streams; call it in the thread of the event loop."""
         self._closed = True
         for wake in self._wake:
             wake.set()
 
     def admit(self) -> bool:
-        """Take a place among the pages that follow, where one is free; `leave` gives it back."""
+        """Take a place for one more page if there is one; `leave` frees it."""
         if self._followed >= self._most:
             return False
         self._followed += 1
         return True
 
     def leave(self) -> None:
-        """Give a place back."""
+        """Free a place."""
         self._followed -= 1
 
     async def first_look(self) -> None:
-        """Return when the storages have been looked at, or after a while: one of them may be slow."""
-        self._watch.attend()
+        """Wait until the storages have been read, but not long: one of them may be slow."""
+        self._watcher.attend()
         end = asyncio.get_running_loop().time() + FIRST_LOOK
         while asyncio.get_running_loop().time() < end and not self._closed:
-            if all(storage.looked is not None or storage.problem for storage in self._watch.storages):
+            if all(storage.looked is not None or storage.problem for storage in self._watcher.storages):
                 return
             await asyncio.sleep(0.02)
 
     async def stream(self) -> AsyncIterator[bytes]:
-        """Server-sent events: all studies at once, then again when something has changed."""
+        """Server-sent events: all studies at first, then again when something has changed."""
         wake, loop = asyncio.Event(), asyncio.get_running_loop()
         self._wake.add(wake)
-        forget = self._watch.listen(lambda: _soon(loop, wake))
-        self._watch.attend()
+        forget = self._watcher.listen(lambda: _soon(loop, wake))
+        self._watcher.attend()
         sent: dict[str, Any] = {}
         try:
             while not self._closed:
@@ -88,15 +88,15 @@ class LiveFeed:
             self._wake.discard(wake)
 
     async def _summary(self) -> dict[str, Any]:
-        """What the watch says, made once for all streams."""
-        reports = self._watch.reports
+        """The summary of all studies, made once for all streams."""
+        reports = self._watcher.reports
         if self._made[0] != reports:
-            self._made = reports, await run_in_threadpool(self._watch.summary)
+            self._made = reports, await run_in_threadpool(self._watcher.summary)
         return self._made[1]
 
     def _pulse(self) -> bytes:
-        """Nothing has changed; this is how old it is."""
-        return _event("pulse", {"storages": [storage.summary() for storage in self._watch.storages]})
+        """A message that nothing has changed, with the age of the data."""
+        return _event("pulse", {"storages": [storage.summary() for storage in self._watcher.storages]})
 
 
 def _event(name: str, content: object) -> bytes:
@@ -115,7 +115,7 @@ def _soon(loop: asyncio.AbstractEventLoop, wake: asyncio.Event) -> None:
 
 
 async def _waited(wake: asyncio.Event, seconds: float) -> bool:
-    """Whether there was news within so many seconds."""
+    """Whether the event was set within these seconds."""
     try:
         await asyncio.wait_for(wake.wait(), seconds)
     except asyncio.TimeoutError:

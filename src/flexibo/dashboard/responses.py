@@ -1,4 +1,4 @@
-"""What is sent: strict JSON, small on the way."""
+"""The content of responses: strict JSON, compressed if that helps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 SMALL = 1024
-"""Bytes from which a body is compressed."""
+"""Smaller bodies are not compressed, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Body:
 
     Attributes:
         plain: The bytes.
-        packed: The same, compressed by gzip; None where that is not worth it.
+        packed: The same, compressed by gzip; None if that is not smaller.
     """
 
     plain: bytes
@@ -37,7 +37,7 @@ class Body:
         return cls(plain, packed if packed is not None and len(packed) < len(plain) else None)
 
     def for_request(self, accepted: str) -> tuple[bytes, dict[str, str]]:
-        """The bytes for who accepts these encodings, and the headers that go with them."""
+        """The bytes for a client that accepts these encodings, and the headers for them."""
         offered = {part.partition(";")[0].strip().lower() for part in accepted.split(",")}
         if self.packed is not None and "gzip" in offered:
             return self.packed, {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
@@ -45,7 +45,7 @@ class Body:
 
 
 def json_bytes(content: object) -> bytes:
-    r"""A value as strict JSON in ASCII: what is no finite number becomes null, what JSON does not know a text.
+    r"""A value as strict JSON in ASCII: numbers that are not finite become null, unknown types become texts.
 
     >>> json_bytes({"a": float("inf"), "b": (1, "é")})
     b'{"a":null,"b":[1,"\\u00e9"]}'

@@ -1,4 +1,4 @@
-"""What a study is doing: judged by its budget, by what is in flight and by the signs of its workers."""
+"""The state of a study, derived from its budget, its evaluations in flight and its workers' signs of life."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from flexibo.storage import Sign
 from flexibo.storage.presence import is_dead, is_over
 
 STATES = ("running", "waiting", "finished", "silent", "reading", "unreadable")
-"""What a study can be: measured now; with workers that measure nothing now; at the end of its budget; without a worker
-before that; and while it is read for the first time, or cannot be read."""
+"""The states: being measured; with idle workers; at the end of its budget; without a worker before that; being read for
+the first time; not readable."""
 
 
 def state_of(history: History, alive: Collection[str]) -> str:
     """The state of a study that was read.
 
     Args:
-        history: What happened.
-        alive: The workers that give signs of life.
+        history: The history of the study.
+        alive: The workers that are alive.
     """
     if any(holder.worker in alive for holder in history.holders.values()):
         return "running"
@@ -32,7 +32,7 @@ def state_of(history: History, alive: Collection[str]) -> str:
 
 
 def is_spent(history: History) -> bool:
-    """Whether nothing more can be asked: the budget does not pay for what is cheapest, or enough was asked."""
+    """Whether there is no further question: the budget is below the cheapest evaluation, or their number is reached."""
     most = (history.stop or {}).get("max_evaluations")
     if most is not None and len(history.asked) >= most:
         return True
@@ -44,11 +44,11 @@ def is_spent(history: History) -> bool:
     return left <= ROUNDING * history.budget or (len(priced) > 0 and left < float(priced.min()))
 
 
-class Beats:
-    """When each worker was last seen to sign, by this process's own clock: no two clocks are compared.
+class Heartbeats:
+    """When each worker last gave a sign of life, by the clock of this process: clocks are never compared.
 
     Args:
-        clock: Gives seconds and never goes back.
+        clock: A monotonic clock, in seconds.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -56,7 +56,7 @@ class Beats:
         self._seen: dict[str, tuple[int, float]] = {}
 
     def note(self, workers: Mapping[str, Sign]) -> None:
-        """Look at the latest signs; workers that left are forgotten."""
+        """Record the latest signs of life; workers that left are forgotten."""
         now, before = self._clock(), self._seen
         self._seen = {
             worker: before[worker] if worker in before and before[worker][0] == sign.beat else (sign.beat, now)
@@ -64,7 +64,7 @@ class Beats:
         }
 
     def alive(self, workers: Mapping[str, Sign]) -> set[str]:
-        """The workers that signed within their lease and whose process is not surely dead."""
+        """The workers that gave a sign within their lease and whose process is not known to be dead."""
         now = self._clock()
         return {
             worker

@@ -1,4 +1,4 @@
-"""What is known of a study without any thinking: its numbers, the queue, failures, notes, settings."""
+"""The details of a study that need no model: its numbers, queue, failures, notes and settings."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from flexibo.views import status
 from flexibo.views.spending import reserved_cost
 
 SHOWN = 100
-"""So many failures and notes are sent, the last ones; the table of evaluations has all failures."""
+"""The number of failures and notes that are sent, the latest ones; the table of evaluations has all failures."""
 LONGEST = 2000
-"""Letters of a reason or a note that are sent."""
+"""Longer reasons and notes are shortened to this number of characters."""
 
 
-class Facts:
-    """The facts of one study, calculated anew only when it has changed.
+class StudyDetails:
+    """The details of one study, computed again only when it has changed.
 
     Args:
         follower: Follows the study.
-        storage: The storage in words, without its secrets.
-        now: Gives the time of day.
+        storage: The address of the storage, without its secrets.
+        now: Returns the time of day.
     """
 
     def __init__(self, follower: Follower, storage: str, *, now: Callable[[], float] = time.time) -> None:
@@ -34,27 +34,28 @@ class Facts:
         self._of_version: tuple[str, dict[str, Any]] = ("", {})
 
     def to_dict(self) -> dict[str, Any]:
-        """All facts, ready for JSON."""
+        """All details, ready for JSON."""
         follower = self._follower
-        said = follower.summary(self._storage) | {"now": self._now()}
+        summary = follower.summary(self._storage) | {"now": self._now()}
         with follower.lock:
             if follower.copy is None:
-                return said
+                return summary
             copy = follower.copy.copy(follower.workers)
             if self._of_version[0] != follower.version:
                 self._of_version = follower.version, _of_version(follower.copy, copy)
-            queue = status.in_flight(copy, follower.copy.pending(), said["now"])
+            queue = status.in_flight(copy, follower.copy.pending(), summary["now"])
             reserved = reserved_cost(copy.study.history)
-        return said | self._of_version[1] | {"queue": queue, "reserved": reserved}
+        return summary | self._of_version[1] | {"queue": queue, "reserved": reserved}
 
 
 def _of_version(growing: GrowingCopy, copy: StudyCopy) -> dict[str, Any]:
-    """What changes with events only."""
+    """The details that change only with events."""
     failures, notes = growing.failures, status.notes(copy)
+    options = copy.study.space.options.items()
     return {
         "overview": status.overview(copy, growing.records),
         "settings": status.settings(copy),
-        "options": _options(copy),
+        "options": [{"name": name, "values": _option_values(option)} for name, option in options],
         "failures": [_shortened(row, "reason") for row in status.failures(failures[-SHOWN:])],
         "failures_in_all": len(failures),
         "notes": [_shortened(note, "text") for note in reversed(notes[-SHOWN:])],
@@ -62,12 +63,8 @@ def _of_version(growing: GrowingCopy, copy: StudyCopy) -> dict[str, Any]:
     }
 
 
-def _options(copy: StudyCopy) -> list[dict[str, Any]]:
-    """The options and what each can be, in words."""
-    return [{"name": name, "values": _in_words(option)} for name, option in copy.study.space.options.items()]
-
-
-def _in_words(option: Any) -> str:
+def _option_values(option: Any) -> str:
+    """The values of an option in words."""
     values = getattr(option, "values", None)
     if values is not None:
         return ", ".join(str(value) for value in values)[:LONGEST]

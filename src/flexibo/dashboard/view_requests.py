@@ -1,4 +1,4 @@
-"""The pictures that the page can ask for, and what each is made with."""
+"""The views that a page can request."""
 
 from __future__ import annotations
 
@@ -6,44 +6,37 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from flexibo import views
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.study import Study
-from flexibo.views.choices import choices_view
-from flexibo.views.front import front_view
-from flexibo.views.importance import importance_view
-from flexibo.views.parallel import parallel_view
-from flexibo.views.slices import slice_view
-from flexibo.views.spending import spending_view
-from flexibo.views.trace import trace_view
 
 LIMIT = 1000
-"""Designs or evaluations in one picture: more than a screen can tell apart, and few enough to send every second."""
+"""Designs or evaluations in one view: more than a screen can show, and few enough to send every second."""
 POINTS = 30
 """Steps of a slice along an option."""
-
 VIEWS: dict[str, Callable[[Study], Any]] = {
-    "spending": spending_view,
-    "trace": lambda study: trace_view(study, limit=LIMIT),
-    "choices": choices_view,
-    "front": lambda study: front_view(study, limit=LIMIT),
-    "parallel": lambda study: parallel_view(study, limit=LIMIT),
-    "importance": importance_view,
+    "spending": views.spending_view,
+    "trace": lambda study: views.trace_view(study, limit=LIMIT),
+    "choices": views.choices_view,
+    "front": lambda study: views.front_view(study, limit=LIMIT),
+    "parallel": lambda study: views.parallel_view(study, limit=LIMIT),
+    "importance": views.importance_view,
 }
-"""By name, in the order in which they are thought out where several are wanted: what is quick comes first."""
+"""Views by name, in the order in which they are computed if several are requested: the fastest first."""
 QUICK = frozenset({"spending", "trace", "choices"})
-"""What needs no model."""
+"""Views that need no model."""
 SLICE = "slice"
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """One picture that can be asked for.
+class ViewRequest:
+    """One view that can be requested.
 
     Attributes:
         kind: A name in `VIEWS`, or "slice".
-        objective: What a slice shows.
-        x: The option along it.
-        y: A second option, or empty.
+        objective: The objective of a slice.
+        x: Its first option.
+        y: Its second option, or empty.
     """
 
     kind: str
@@ -53,24 +46,24 @@ class Picture:
 
     @property
     def rank(self) -> int:
-        """What is wanted first; a slice is, because somebody has just asked for it."""
+        """The order of computation; slices come first, because a user is waiting for them."""
         return -1 if self.kind == SLICE else list(VIEWS).index(self.kind)
 
     def view(self, study: Study) -> dict[str, Any]:
-        """The picture of a study, ready for JSON."""
+        """The view of a study, ready for JSON."""
         if self.kind == SLICE:
-            return dict(slice_view(study, self.objective, self.x, self.y or None, points=POINTS).to_dict())
+            return views.slice_view(study, self.objective, self.x, self.y or None, points=POINTS).to_dict()
         return dict(VIEWS[self.kind](study).to_dict())
 
 
-def slice_picture(query: Mapping[str, str], objectives: Collection[str], options: Collection[str]) -> Picture:
-    """The slice that a query means; names that the study does not have are refused."""
-    asked = {name: query.get(name, "") for name in ("objective", "x", "y")}
+def slice_request(query: Mapping[str, str], objectives: Collection[str], options: Collection[str]) -> ViewRequest:
+    """The slice that a query describes; names that the study does not have are refused."""
+    given = {name: query.get(name, "") for name in ("objective", "x", "y")}
     for name, known, needed in (("objective", objectives, True), ("x", options, True), ("y", options, False)):
-        if not asked[name] and needed:
-            raise InvalidValueError(f"The slice has no {name}; give objective=, x= and, if you like, y=.")
-        if asked[name] and asked[name] not in known:
-            raise unknown_name("objective" if name == "objective" else "option", asked[name][:80], known)
-    if asked["x"] == asked["y"]:
-        raise InvalidValueError("The slice has the same option twice; give two different ones, or leave y out.")
-    return Picture(SLICE, **asked)
+        if not given[name] and needed:
+            raise InvalidValueError(f"The slice has no {name}; give objective=, x= and optionally y=.")
+        if given[name] and given[name] not in known:
+            raise unknown_name("objective" if name == "objective" else "option", given[name][:80], known)
+    if given["x"] == given["y"]:
+        raise InvalidValueError("The slice has the same option twice; give two different options, or leave y out.")
+    return ViewRequest(SLICE, **given)

@@ -1,4 +1,4 @@
-"""Watching storages: one thread per storage looks about once a second, and only while somebody watches."""
+"""Watches storages: one thread per storage reads it about once a second, while a page is open."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from flexibo.storage import shown_url, stored_studies
 from flexibo.storage.sql import StoredStudy
 
 PERIOD = 1.0
-"""Seconds between two looks; more where a look takes long."""
-EASE, LONGEST_REST = 4.0, 5.0
-"""A look is followed by a rest that is so many times as long, but of no more than so many seconds."""
+"""Seconds between two reads; more if reading takes long."""
+PAUSE_FACTOR, LONGEST_PAUSE = 4.0, 5.0
+"""The pause after a read, as a multiple of its time, and its maximum in seconds."""
 ATTENTION = 15.0
-"""Seconds for which a request counts as watching."""
+"""Seconds after a request during which the storages are still watched."""
 
 logger = logging.getLogger(__name__)
 
 
-class StorageWatch:
+class StorageWatcher:
     """The studies of one storage.
 
     Args:
         url: The storage.
-        key: Tells it from others, without its secrets.
-        report: Called after each look, and now and then during a long one.
-        clock: Gives seconds and never goes back.
+        key: Identifies it, without its secrets.
+        report: Called after each read, and now and then during a long one.
+        clock: A monotonic clock, in seconds.
     """
 
     def __init__(
@@ -41,13 +41,13 @@ class StorageWatch:
         self.problem = ""
         self.followers: dict[str, Follower] = {}
         self.looked: float | None = None
-        """When the storage was last read without trouble."""
+        """When the storage was last read without an error."""
         self._url, self._key = url, key
         self._report = report
         self._clock = clock
 
     def look(self) -> None:
-        """Find the studies and learn what was written to them; trouble is kept as the `problem`, for people."""
+        """Find the studies and read their new events; an error is kept as the `problem`, for users."""
         try:
             found = stored_studies(self._url, patience=PATIENCE)
         except FlexiBOError as error:
@@ -55,7 +55,7 @@ class StorageWatch:
         except Exception as error:
             logger.debug("%s could not be read.", self.shown, exc_info=True)
             self.problem = (
-                f"{printable_line(self.shown)} could not be read ({type(error).__name__}); it is tried again."
+                f"{printable_line(self.shown)} could not be read ({type(error).__name__}); it will be tried again."
             )
         else:
             self.problem = ""
@@ -65,7 +65,7 @@ class StorageWatch:
         self._report()
 
     def summary(self) -> dict[str, Any]:
-        """What is said of the storage itself."""
+        """The state of the storage itself."""
         age = None if self.looked is None else self._clock() - self.looked
         return {"storage": self.shown, "problem": self.problem or None, "seconds_since_read": age}
 
@@ -75,20 +75,20 @@ class StorageWatch:
         }
         self.followers = followers
         self._report()
-        for name, follower in sorted(followers.items(), key=lambda item: stored[item[0]].events):  # quick ones first
+        for name, follower in sorted(followers.items(), key=lambda item: stored[item[0]].events):  # short ones first
             study = stored[name]
             if follower.is_behind(study.events, study.ends):
                 follower.look(study.events, self._report, study.ends)
                 self._report()
 
 
-class Watch:
+class Watcher:
     """All storages of a dashboard.
 
     Args:
         urls: The storages.
-        period: Seconds between two looks at a storage.
-        clock: Gives seconds and never goes back.
+        period: Seconds between two reads of a storage.
+        clock: A monotonic clock, in seconds.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Watch:
         shown = [shown_url(url) for url in urls]
         keys = [f"{name}#{shown[:i].count(name)}" for i, name in enumerate(shown)]
         self.storages = tuple(
-            StorageWatch(url, key, self._changed, clock=clock) for url, key in zip(urls, keys, strict=True)
+            StorageWatcher(url, key, self._changed, clock=clock) for url, key in zip(urls, keys, strict=True)
         )
         self.reports = 0
         """Grows when something may have changed."""
@@ -109,24 +109,24 @@ class Watch:
         self._listeners: set[Callable[[], None]] = set()
         self._closed = threading.Event()
 
-    def followers(self) -> dict[str, tuple[Follower, StorageWatch]]:
-        """The studies that were found, by id, each with its storage."""
+    def followers(self) -> dict[str, tuple[Follower, StorageWatcher]]:
+        """The studies by id, each with its storage."""
         return {follower.id: (follower, storage) for storage in self.storages for follower in _each(storage)}
 
     def summary(self) -> dict[str, Any]:
-        """All studies and storages in a few words each."""
+        """The numbers of all studies and storages."""
         return {
             "studies": [f.summary(storage.shown) for storage in self.storages for f in _each(storage)],
             "storages": [storage.summary() for storage in self.storages],
         }
 
     def look(self) -> None:
-        """Look at every storage once, now."""
+        """Read every storage once, now."""
         for storage in self.storages:
             storage.look()
 
     def attend(self) -> None:
-        """Somebody watches: look regularly for the next while."""
+        """A page was loaded: read the storages regularly for a while."""
         self._attended = self._clock()
         with self._lock:
             for i in set(range(len(self.storages))) - self._running:
@@ -134,13 +134,13 @@ class Watch:
                 threading.Thread(target=self._keep_looking, args=(i,), name="flexibo-watch", daemon=True).start()
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Have a function called, from any thread, when something may have changed; returns what ends that."""
+        """Call a function, from any thread, when something may have changed; returns a function that ends that."""
         with self._lock:
             self._listeners.add(listener)
         return lambda: self._forget(listener)
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop watching."""
         self._closed.set()
 
     def _forget(self, listener: Callable[[], None]) -> None:
@@ -155,18 +155,18 @@ class Watch:
             listener()
 
     def _keep_looking(self, i: int) -> None:
-        """Look at one storage until nobody watches any more."""
+        """Read one storage until no page is open any more."""
         while True:
             begun = self._clock()
             try:
                 self.storages[i].look()
-            except Exception:  # the thread must not die: the page would show what is old for ever
-                logger.exception("A look at %s failed; it is tried again.", self.storages[i].shown)
+            except Exception:  # the thread must not end: the page would show old data for ever
+                logger.exception("Reading %s failed; it will be tried again.", self.storages[i].shown)
             took = self._clock() - begun
-            if self._closed.wait(max(self._period, min(EASE * took, LONGEST_REST))) or not self._goes_on(i):
+            if self._closed.wait(max(self._period, min(PAUSE_FACTOR * took, LONGEST_PAUSE))) or not self._is_watched(i):
                 return
 
-    def _goes_on(self, i: int) -> bool:
+    def _is_watched(self, i: int) -> bool:
         with self._lock:
             watched = bool(self._listeners) or self._clock() - self._attended < ATTENTION
             if not watched:
@@ -174,5 +174,5 @@ class Watch:
             return watched
 
 
-def _each(storage: StorageWatch) -> list[Follower]:
+def _each(storage: StorageWatcher) -> list[Follower]:
     return list(storage.followers.values())

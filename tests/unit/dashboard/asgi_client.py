@@ -17,7 +17,7 @@ SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Answer:
+class LatestView:
     """What the application answered."""
 
     path: str
@@ -54,7 +54,7 @@ class Client:
         self.app = app
         self._host = host
 
-    def get(self, target: str, **more: Any) -> Answer:
+    def get(self, target: str, **more: Any) -> LatestView:
         return self.request("GET", target, **more)
 
     def request(
@@ -65,7 +65,7 @@ class Client:
         params: Mapping[str, str] | None = None,
         headers: Mapping[Any, Any] | Iterable[tuple[Any, Any]] = (),
         fails: type[Exception] | None = None,
-    ) -> Answer:
+    ) -> LatestView:
         if params is not None:
             target += f"?{urlencode(params)}"
         pairs = headers.items() if isinstance(headers, Mapping) else headers
@@ -89,7 +89,7 @@ class Client:
         }
         return asyncio.run(asyncio.wait_for(self._asked(scope, target, fails), SECONDS))
 
-    async def _asked(self, scope: dict[str, Any], target: str, fails: type[Exception] | None) -> Answer:
+    async def _asked(self, scope: dict[str, Any], target: str, fails: type[Exception] | None) -> LatestView:
         messages: list[dict[str, Any]] = []
         ended = asyncio.Event()
         bodies = [{"type": "http.request", "body": b"", "more_body": False}]
@@ -113,7 +113,9 @@ class Client:
         start = messages[0]
         assert start["type"] == "http.response.start"
         headers = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in start["headers"]]
-        return Answer(target, start["status"], headers, b"".join(message.get("body", b"") for message in messages[1:]))
+        return LatestView(
+            target, start["status"], headers, b"".join(message.get("body", b"") for message in messages[1:])
+        )
 
 
 def _bytes(text: str | bytes) -> bytes:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.dashboard.asgi_client import Answer, Client
+from tests.unit.dashboard.asgi_client import Client, LatestView
 
 from flexibo import Study
 from flexibo.dashboard.access import HEADERS, LONGEST_TARGET, LOOPBACK_NAMES, Access
@@ -33,10 +33,10 @@ def client_of(make_study: Callable[..., Study], tmp_path: Path) -> Iterator[Call
 
     yield make
     for dashboard in made:
-        dashboard.watch.close()
+        dashboard.watcher.close()
 
 
-def assert_guarded(response: Answer) -> None:
+def assert_guarded(response: LatestView) -> None:
     for name, value in HEADERS.items():
         allowed = {value, "no-cache"} if name == "cache-control" else {value}
         assert response.headers[name] in allowed, (response.path, name)
@@ -185,7 +185,7 @@ def test_a_failure_of_the_server_says_nothing_and_has_the_headers(
         raise RuntimeError("a secret")
 
     client = client_of()
-    monkeypatch.setattr("flexibo.dashboard.watcher.Watch.summary", failing)
+    monkeypatch.setattr("flexibo.dashboard.watcher.Watcher.summary", failing)
     response = client.get("/api/studies", fails=RuntimeError)
     assert response.status_code == 500
     assert "secret" not in response.text

@@ -1,4 +1,4 @@
-"""What the dashboard answers: facts and pictures of hostile studies, and refusals of hostile requests."""
+"""What the dashboard answers: details and pictures of hostile studies, and refusals of hostile requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from flexibo.dashboard.app import Dashboard, dashboard_app
 from flexibo.dashboard.files import OWN, page, page_files
 from flexibo.dashboard.follower import Follower
 from flexibo.dashboard.responses import Body, json_bytes
-from flexibo.dashboard.watcher import Watch
+from flexibo.dashboard.watcher import Watcher
 
 HARM = "<img src=x onerror=alert(1)>"
 FORMULA = "=HYPERLINK(1)"
@@ -37,7 +37,7 @@ def url(tmp_path: Path) -> str:
 def client(url: str) -> Iterator[Client]:
     app, dashboard = dashboard_app([url], Access(None, LOOPBACK_NAMES))
     yield Client(app)
-    dashboard.watch.close()
+    dashboard.watcher.close()
 
 
 def hostile(url: str) -> None:
@@ -46,8 +46,8 @@ def hostile(url: str) -> None:
         {HARM: [FORMULA, HARM, "@plain"], "x": (0.0, 1.0)},
         [Objective(HARM, unit="<script>"), "b"],
         name=f'"/../{HARM}é;.csv',
-        budget=40,
-        stop={"max_evaluations": 40},
+        method="random",
+        stop={"max_evaluations": 16},
         seed=0,
         n_initial=3,
         storage=url,
@@ -67,18 +67,18 @@ def only_study(client: Client) -> dict[str, Any]:
     return dict(study)
 
 
-def facts_of(client: Client) -> dict[str, Any]:
-    """The facts of the only study, once it is read."""
+def details_of(client: Client) -> dict[str, Any]:
+    """The details of the only study, once it is read."""
     end = time.monotonic() + PATIENCE
     while True:
-        facts = dict(client.get(f"/api/studies/{only_study(client)['id']}").json())
-        if "overview" in facts and facts["state"] != "reading":
-            return facts
+        details = dict(client.get(f"/api/studies/{only_study(client)['id']}").json())
+        if "overview" in details and details["state"] != "reading":
+            return details
         assert time.monotonic() < end
         time.sleep(0.02)
 
 
-def picture_of(client: Client, path: str) -> dict[str, Any]:
+def view_of(client: Client, path: str) -> dict[str, Any]:
     end = time.monotonic() + PATIENCE
     while (response := client.get(path)).status_code == 204 or response.headers["x-flexibo-version"] == "measured":
         assert time.monotonic() < end
@@ -89,14 +89,14 @@ def picture_of(client: Client, path: str) -> dict[str, Any]:
 
 def test_hostile_texts_are_sent_as_json_and_change_no_address(url: str, client: Client) -> None:
     hostile(url)
-    facts = facts_of(client)
-    assert HARM in facts["name"]
-    assert HARM not in facts["id"]
-    assert any(HARM in row["reason"] for row in facts["failures"])
-    assert HARM in facts["notes"][0]["text"]
-    base = f"/api/studies/{facts['id']}"
+    details = details_of(client)
+    assert HARM in details["name"]
+    assert HARM not in details["id"]
+    assert any(HARM in row["reason"] for row in details["failures"])
+    assert HARM in details["notes"][0]["text"]
+    base = f"/api/studies/{details['id']}"
     for kind in ("front", "trace", "spending", "choices", "parallel", "importance"):
-        assert picture_of(client, f"{base}/{kind}")["kind"] == kind
+        assert view_of(client, f"{base}/{kind}")["kind"] == kind
     sliced = client.get(f"{base}/slice", params={"objective": HARM, "x": HARM})
     assert sliced.status_code in (200, 204)
     assert client.get(base).headers["content-type"] == "application/json"
@@ -104,8 +104,8 @@ def test_hostile_texts_are_sent_as_json_and_change_no_address(url: str, client: 
 
 def test_the_table_to_download_has_no_formula_and_a_harmless_name(url: str, client: Client) -> None:
     hostile(url)
-    facts = facts_of(client)
-    response = client.get(f"/api/studies/{facts['id']}/evaluations.csv")
+    details = details_of(client)
+    response = client.get(f"/api/studies/{details['id']}/evaluations.csv")
     disposition = response.headers["content-disposition"]
     assert disposition.startswith('attachment; filename="')
     name = disposition.removeprefix('attachment; filename="').removesuffix('"')
@@ -114,7 +114,7 @@ def test_the_table_to_download_has_no_formula_and_a_harmless_name(url: str, clie
     assert not name.startswith(".")
     assert response.headers["content-type"].startswith("text/csv")
     rows = list(csv.reader(io.StringIO(response.text)))
-    assert len(rows) == 1 + sum(row["measured"] + row["failed"] for row in facts["overview"]["objectives"])
+    assert len(rows) == 1 + sum(row["measured"] + row["failed"] for row in details["overview"]["objectives"])
     for cell in (cell for row in rows for cell in row):
         assert not cell.startswith(("=", "@", "\t")), cell
 
@@ -123,7 +123,7 @@ def test_no_part_of_a_study_is_downloaded_while_it_is_being_read(
     url: str, client: Client, make_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_study(storage=url)
-    path = f"/api/studies/{facts_of(client)['id']}/evaluations.csv"
+    path = f"/api/studies/{details_of(client)['id']}/evaluations.csv"
     assert client.get(path).status_code == 200
     monkeypatch.setattr(Follower, "is_reading", property(lambda self: True))
     refused = client.get(path)
@@ -139,18 +139,18 @@ def test_a_page_that_was_open_before_a_restart_is_not_told_that_another_study_is
         make_study(storage=url, budget=budget).close()
         app, dashboard = dashboard_app([url], Access(None, LOOPBACK_NAMES))
         asking = Client(app)
-        path = f"/api/studies/{facts_of(asking)['id']}/trace"
-        assert picture_of(asking, path)["budget"] == budget
+        path = f"/api/studies/{details_of(asking)['id']}/trace"
+        assert view_of(asking, path)["budget"] == budget
         assert [asking.get(path, params={"have": version}).status_code for version in have] == [200] * len(have)
         have.append(asking.get(path).headers["x-flexibo-version"])
-        dashboard.watch.close()
+        dashboard.watcher.close()
         (tmp_path / "study.db").unlink()
 
 
-def test_what_was_thought_of_a_study_is_forgotten_with_it(tmp_path: Path, make_study: Callable[..., Study]) -> None:
+def test_the_views_of_a_study_are_forgotten_with_it(tmp_path: Path, make_study: Callable[..., Study]) -> None:
     for name in ("one", "two"):
         make_study(storage=f"sqlite:///{tmp_path}/study.db", name=name).close()
-    watch = Watch([f"sqlite:///{tmp_path}/study.db"])
+    watch = Watcher([f"sqlite:///{tmp_path}/study.db"])
     watch.look()
     dashboard = Dashboard(watch)
     client = Client(Starlette(routes=dashboard.routes()))
@@ -177,15 +177,15 @@ def test_so_many_pages_follow_at_a_time_and_no_more(url: str, make_study: Callab
     dashboard.feed.leave()
     dashboard.feed.close()  # a stream that ends at once
     assert [client.get("/api/live").status_code for _ in range(3)] == [200, 200, 200], "each gives its place back"
-    dashboard.watch.close()
+    dashboard.watcher.close()
 
 
 def test_pictures_say_their_version_and_are_not_sent_twice(
     url: str, client: Client, make_study: Callable[..., Study]
 ) -> None:
     make_study(storage=url).note("hello")
-    base = f"/api/studies/{facts_of(client)['id']}"
-    picture_of(client, f"{base}/trace")
+    base = f"/api/studies/{details_of(client)['id']}"
+    view_of(client, f"{base}/trace")
     response = client.get(f"{base}/trace")
     version = response.headers["x-flexibo-version"]
     again = client.get(f"{base}/trace", params={"have": version})
@@ -193,13 +193,14 @@ def test_pictures_say_their_version_and_are_not_sent_twice(
     assert client.get(f"{base}/trace", params={"have": "other"}).status_code == 200
 
 
-def test_what_is_measured_is_shown_before_anything_is_thought_out(
+def test_what_is_measured_is_shown_before_the_models_are_fitted(
     url: str, client: Client, make_study: Callable[..., Study], functions: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study = make_study(storage=url, budget=120)
+    study = make_study(storage=url, method="random", n_initial=6, budget=90)
     study.run(functions)
-    monkeypatch.setattr("flexibo.dashboard.background_views.Lane.want", lambda self, picture: None)  # thinks for ever
-    base = f"/api/studies/{facts_of(client)['id']}"
+    never = "flexibo.dashboard.background_views.WorkQueue.add"
+    monkeypatch.setattr(never, lambda self, request: None)
+    base = f"/api/studies/{details_of(client)['id']}"
     response = client.get(f"{base}/front")
     assert response.headers["x-flexibo-version"] == "measured"
     view = response.json()
@@ -214,10 +215,10 @@ def test_what_is_measured_is_shown_before_anything_is_thought_out(
 
 def test_a_study_that_grows_is_seen(url: str, client: Client, make_study: Callable[..., Study]) -> None:
     study = make_study(storage=url)
-    before = facts_of(client)
+    before = details_of(client)
     study.tell(study.ask(), 0.5, cost=3.0)
     end = time.monotonic() + PATIENCE
-    while (now := facts_of(client))["version"] == before["version"] or now["spent"] != 3.0:
+    while (now := details_of(client))["version"] == before["version"] or now["spent"] != 3.0:
         assert time.monotonic() < end
         time.sleep(0.05)
     assert now["measured"] == 1
@@ -276,7 +277,7 @@ def test_a_slice_of_nothing_is_one_sentence(
     url: str, client: Client, make_study: Callable[..., Study], query: str
 ) -> None:
     make_study(storage=url)
-    response = client.get(f"/api/studies/{facts_of(client)['id']}/slice?{query}")
+    response = client.get(f"/api/studies/{details_of(client)['id']}/slice?{query}")
     assert response.status_code == 400
     assert response.json()["error"].endswith(".")
 
@@ -284,9 +285,9 @@ def test_a_slice_of_nothing_is_one_sentence(
 def test_bodies_are_small_on_the_way(
     url: str, client: Client, make_study: Callable[..., Study], functions: Any
 ) -> None:
-    make_study(storage=url, budget=150).run(functions)
-    base = f"/api/studies/{facts_of(client)['id']}"
-    picture_of(client, f"{base}/front")
+    make_study(storage=url, method="random", n_initial=6, budget=120).run(functions)
+    base = f"/api/studies/{details_of(client)['id']}"
+    view_of(client, f"{base}/front")
     packed = client.get(f"{base}/front", headers={"Accept-Encoding": "gzip"})
     plain = client.get(f"{base}/front", headers={"Accept-Encoding": "identity"})
     assert packed.headers["content-encoding"] == "gzip"
@@ -332,7 +333,7 @@ def test_studies_of_several_storages_are_listed_together(tmp_path: Path, make_st
     urls = [f"sqlite:///{tmp_path}/{name}.db" for name in "abc"]
     for url in urls[:2]:
         make_study(storage=url, name="net")
-    watch = Watch(urls)
+    watch = Watcher(urls)
     watch.look()
     said = Dashboard(watch).watch.summary()
     assert [study["storage"] for study in said["studies"]] == urls[:2]

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from flexibo import Study
-from flexibo.dashboard.follower import DAMAGE_REST, Follower
+from flexibo.dashboard.follower import RETRY_SECONDS, Follower
 from flexibo.dashboard.growing_copy import GrowingCopy
-from flexibo.dashboard.study_details import LONGEST, SHOWN, Facts
-from flexibo.dashboard.watcher import StorageWatch, Watch
+from flexibo.dashboard.study_details import LONGEST, SHOWN, StudyDetails
+from flexibo.dashboard.watcher import StorageWatcher, Watcher
 from flexibo.storage import open_storage
 from flexibo.transfer import records, study_copy
 from flexibo.views import spending_view
@@ -104,7 +104,7 @@ def test_another_study_with_as_many_events_in_its_place_is_seen(
 ) -> None:
     url, path = f"sqlite:///{tmp_path}/study.db", tmp_path / "study.db"
     make_study(storage=url, budget=40).close()
-    watch = StorageWatch(url, "key", nothing)
+    watch = StorageWatcher(url, "key", nothing)
     watch.look()
     before = watch.followers["study"].version
     path.unlink()
@@ -139,14 +139,14 @@ def test_what_runs_is_expected_to_cost_the_same_wherever_it_is_said(make_study: 
         follower = follower_of(url)
         follower.look(1, nothing)
         copy = study_copy(url)
-    said = Facts(follower, "here").to_dict()["reserved"]
+    said = StudyDetails(follower, "here").to_dict()["reserved"]
     assert said == spending_view(copy.study).reserved
     assert said == pytest.approx(sum(evaluation.cost for evaluation in waiting))
 
 
 def test_a_pipe_is_no_storage(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "study.db")
-    watch = StorageWatch(f"sqlite:///{tmp_path}/study.db", "key", nothing)
+    watch = StorageWatcher(f"sqlite:///{tmp_path}/study.db", "key", nothing)
     watch.look()
     assert "is no file" in watch.problem
 
@@ -164,7 +164,7 @@ def test_a_damaged_event_is_a_sentence_and_what_came_before_it_stays(
     assert "is damaged" in follower.problem
     assert follower.summary("")["spent"] == 1.0
     assert not follower.is_behind(5), "it is not read again at once"
-    seconds[0] += DAMAGE_REST
+    seconds[0] += RETRY_SECONDS
     assert follower.is_behind(5)
 
 
@@ -181,7 +181,7 @@ def test_a_storage_that_vanishes_keeps_what_was_seen_and_recovers(
 ) -> None:
     url, path = f"sqlite:///{tmp_path}/study.db", tmp_path / "study.db"
     make_study(storage=url).note("before")
-    watch = StorageWatch(url, "key", nothing)
+    watch = StorageWatcher(url, "key", nothing)
     watch.look()
     shutil.move(path, tmp_path / "away.db")
     watch.look()
@@ -198,7 +198,7 @@ def test_a_storage_that_vanishes_keeps_what_was_seen_and_recovers(
 def test_a_file_that_is_no_storage_is_a_sentence_and_is_left_alone(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "study.db"
     path.write_bytes(content)
-    watch = StorageWatch(f"sqlite:///{path}", "key", nothing)
+    watch = StorageWatcher(f"sqlite:///{path}", "key", nothing)
     watch.look()
     assert watch.followers == {}
     assert path.read_bytes() == content
@@ -212,7 +212,7 @@ def test_a_locked_storage_is_a_sentence_until_it_is_free(
     url = f"sqlite:///{tmp_path}/study.db"
     make_study(storage=url)
     monkeypatch.setattr("flexibo.dashboard.watcher.PATIENCE", 0.0)
-    watch = StorageWatch(url, "key", nothing)
+    watch = StorageWatcher(url, "key", nothing)
     greedy = sqlite3.connect(tmp_path / "study.db", isolation_level=None)
     greedy.execute("PRAGMA locking_mode=EXCLUSIVE")
     greedy.execute("BEGIN EXCLUSIVE")
@@ -232,7 +232,7 @@ def test_looking_makes_no_file_and_leaves_no_connection(make_study: Callable[...
 
     gc.collect()
     before = (sorted(os.listdir(tmp_path)), (tmp_path / "study.db").read_bytes())
-    watch = Watch([url, f"sqlite:///{tmp_path}/other.db"])
+    watch = Watcher([url, f"sqlite:///{tmp_path}/other.db"])
     for _ in range(3):
         watch.look()
     assert (sorted(os.listdir(tmp_path)), (tmp_path / "study.db").read_bytes()) == before
@@ -244,19 +244,19 @@ def test_ids_hold_no_name_and_tell_the_same_name_in_two_storages_apart(
     urls = [f"sqlite:///{tmp_path}/{name}.db" for name in ("one", "two")]
     for url in urls:
         make_study(storage=url, name="../secret")
-    watch = Watch(urls)
+    watch = Watcher(urls)
     watch.look()
     ids = [study["id"] for study in watch.summary()["studies"]]
     assert len(set(ids)) == 2
     assert all(len(id_) == 16 and set(id_) <= set("0123456789abcdef") for id_ in ids)
-    again = Watch(urls)
+    again = Watcher(urls)
     again.look()
     assert [study["id"] for study in again.summary()["studies"]] == ids
 
 
 def test_passwords_of_storages_are_in_nothing_that_is_sent() -> None:
     url = "postgresql://ada:s3cret-pass@127.0.0.1:1/studies?connect_timeout=2"
-    watch = Watch([url])
+    watch = Watcher([url])
     watch.look()
     said = str(watch.summary())
     assert "s3cret-pass" not in said
@@ -272,7 +272,7 @@ def test_facts_are_limited_and_count_what_they_leave_out(make_study: Callable[..
     study.fail(study.ask(), "the board is on fire", cost=2.0)
     follower = follower_of(url)
     follower.look(1, nothing)
-    facts = Facts(follower, "here").to_dict()
+    facts = StudyDetails(follower, "here").to_dict()
     assert (len(facts["notes"]), facts["notes_in_all"]) == (SHOWN, SHOWN + 6)
     assert len(facts["notes"][0]["text"]) == LONGEST + 1
     assert [row["reason"] for row in facts["failures"]] == ["the board is on fire"]
@@ -289,7 +289,7 @@ def test_only_the_last_failures_are_sent(
         study.fail(study.ask(), f"failure {i}", cost=1.0)
     follower = follower_of(url)
     follower.look(1, nothing)
-    facts = Facts(follower, "here").to_dict()
+    facts = StudyDetails(follower, "here").to_dict()
     assert [row["reason"] for row in facts["failures"]] == ["failure 3", "failure 2"]
     assert facts["failures_in_all"] == 4
 
@@ -301,7 +301,7 @@ def test_the_queue_says_who_measures_since_when_and_under_which_lease(
         evaluation = study.ask()
         follower = follower_of(url)
         follower.look(1, nothing)
-        (row,) = Facts(follower, "here").to_dict()["queue"]
+        (row,) = StudyDetails(follower, "here").to_dict()["queue"]
     assert (row["number"], row["objective"]) == (evaluation.number, evaluation.objective)
     assert row["worker"]["pid"] == os.getpid()
     assert (row["worker"]["state"], row["worker"]["lease"]) == ("alive", 45)
@@ -312,7 +312,7 @@ def test_the_queue_says_who_measures_since_when_and_under_which_lease(
 def test_nobody_looks_when_nobody_watches(make_study: Callable[..., Study], url: str) -> None:
     make_study(storage=url)
     seconds = [0.0]
-    watch = Watch([url], period=0.0, clock=lambda: seconds[0])
+    watch = Watcher([url], period=0.0, clock=lambda: seconds[0])
     heard = watch.listen(nothing)
     assert watch._goes_on(0)
     heard()
@@ -333,7 +333,7 @@ def test_a_name_that_no_storage_takes_is_a_sentence_and_hides_no_other_study(
         forged.execute("UPDATE flexibo_events SET study = ?", ("a\nflexibo: all is well\x1b[2J",))
     forged.close()
     make_study(storage=url)
-    watch = Watch([url])
+    watch = Watcher([url])
     watch.look()
     said = {study["name"]: study for study in watch.summary()["studies"]}
     assert said["study"]["state"] != "unreadable"

@@ -16,25 +16,25 @@ from typer.testing import CliRunner
 
 from flexibo import Study
 from flexibo.cli.dashboard import dashboard
-from flexibo.dashboard.connections import MOST, Complaints, most_connections
-from flexibo.dashboard.server import SHORTEST_TOKEN, bound_place, chosen_token
+from flexibo.dashboard.connections import MOST, LoopErrors, most_connections
+from flexibo.dashboard.server import SHORTEST_TOKEN, bound_address, chosen_token
 from flexibo.errors import FlexiBOError, InvalidValueError, MissingExtraError
 
 
 def test_any_free_port_can_be_taken() -> None:
-    place = bound_place("127.0.0.1", 0)
+    place = bound_address("127.0.0.1", 0)
     with place.listening:
         assert place.port > 0
         assert place.is_loopback
-        assert place.address(None) == f"http://127.0.0.1:{place.port}/"
-        assert place.address("secret") == f"http://127.0.0.1:{place.port}/?token=secret"
+        assert place.url(None) == f"http://127.0.0.1:{place.port}/"
+        assert place.url("secret") == f"http://127.0.0.1:{place.port}/?token=secret"
 
 
 def test_a_port_in_use_is_one_sentence_that_names_a_free_one() -> None:
-    with bound_place("127.0.0.1", 0).listening as taken:
+    with bound_address("127.0.0.1", 0).listening as taken:
         port = taken.getsockname()[1]
         with pytest.raises(InvalidValueError) as refused:
-            bound_place("127.0.0.1", port)
+            bound_address("127.0.0.1", port)
     sentence = str(refused.value)
     assert f"Port {port} of 127.0.0.1 is in use" in sentence
     assert "--port" in sentence
@@ -49,16 +49,16 @@ def test_a_port_in_use_is_one_sentence_that_names_a_free_one() -> None:
 )
 def test_a_place_that_cannot_be_had_is_one_sentence(host: str, port: int) -> None:
     with pytest.raises(InvalidValueError) as refused:
-        bound_place(host, port)
+        bound_address(host, port)
     assert str(refused.value).endswith(".")
 
 
 def test_only_loopback_needs_no_token() -> None:
     for host, loopback in (("127.0.0.1", True), ("localhost", True), ("0.0.0.0", False)):
-        with (place := bound_place(host, 0)).listening:
+        with (place := bound_address(host, 0)).listening:
             assert place.is_loopback is loopback
-    with (place := bound_place("0.0.0.0", 0)).listening:
-        assert socket.gethostname() in place.address("t")
+    with (place := bound_address("0.0.0.0", 0)).listening:
+        assert socket.gethostname() in place.url("t")
     assert chosen_token("", needed=False) is None
     made = {chosen_token("", needed=True) for _ in range(3)}
     assert len(made) == 3
@@ -87,7 +87,7 @@ def test_too_few_files_are_one_line_a_minute_and_other_errors_are_not_hidden(cap
     passed_on: list[dict[str, Any]] = []
     loop: Any = SimpleNamespace(default_exception_handler=passed_on.append)
     seconds = [0.0]
-    complaints = Complaints(lambda: seconds[0])
+    complaints = LoopErrors(lambda: seconds[0])
     for now in (0.0, 0.1, 59.0, 60.0, 60.1):
         seconds[0] = now
         complaints(loop, {"exception": OSError(errno.EMFILE, "Too many open files")})

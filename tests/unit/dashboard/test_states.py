@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from flexibo import Study
-from flexibo.dashboard.states import Beats, is_spent, state_of
+from flexibo.dashboard.states import Heartbeats, is_spent, state_of
 from flexibo.storage import Sign
 from flexibo.storage.presence import about_this_process
 
@@ -33,7 +33,7 @@ def test_a_study_runs_while_a_living_worker_holds_an_evaluation(make_study: Call
 def test_a_study_is_finished_when_its_budget_pays_for_nothing_more(
     make_study: Callable[..., Study], functions: dict[str, Callable[..., object]]
 ) -> None:
-    study = make_study(budget=150.5)
+    study = make_study(budget=150.5, n_initial=6, candidates=20)
     study.run(functions)
     assert study.spent == 150.0
     assert state_of(study.history, set()) == "finished"
@@ -49,13 +49,13 @@ def test_a_study_without_a_budget_is_finished_by_its_rule_alone(make_study: Call
     assert is_spent(study.history)
 
 
-def test_nothing_measured_is_not_finished(make_study: Callable[..., Study]) -> None:
+def test_a_study_without_measurements_is_not_finished(make_study: Callable[..., Study]) -> None:
     assert state_of(make_study().history, set()) == "silent"
 
 
 def test_a_worker_is_alive_while_its_signs_grow_within_its_lease() -> None:
     clock = Clock()
-    beats = Beats(clock)
+    beats = Heartbeats(clock)
     elsewhere = {"host": "board", "pid": 7}
     beats.note({"a": Sign(0, 0.0, 10.0, elsewhere), "b": Sign(5, 0.0, 10.0, elsewhere)})
     clock.now += 8.0
@@ -66,7 +66,7 @@ def test_a_worker_is_alive_while_its_signs_grow_within_its_lease() -> None:
 
 
 def test_a_worker_whose_process_is_gone_is_not_alive() -> None:
-    beats = Beats(Clock())
+    beats = Heartbeats(Clock())
     dead = Sign(0, 0.0, math.inf, {**about_this_process(), "pid": 2**22 + 1})
     here = Sign(0, 0.0, math.inf, about_this_process())
     beats.note({"dead": dead, "here": here})
@@ -75,6 +75,6 @@ def test_a_worker_whose_process_is_gone_is_not_alive() -> None:
 
 @pytest.mark.parametrize("seen", [{}, {"b": Sign(0, 0.0, 10.0)}])
 def test_a_worker_that_was_never_looked_at_is_not_called_alive(seen: dict[str, Sign]) -> None:
-    beats = Beats(Clock())
+    beats = Heartbeats(Clock())
     beats.note(seen)
     assert beats.alive({"a": Sign(0, 0.0, 10.0)}) == set()
