@@ -80,8 +80,8 @@ def chosen_token(given: str, *, needed: bool) -> str | None:
         return secrets.token_urlsafe(24) if needed else None
     if len(given) < SHORTEST_TOKEN or not given.isascii() or not all(c.isalnum() or c in "-_.~" for c in given):
         raise InvalidValueError(
-            f"The token has {len(given)} characters; it must have at least {SHORTEST_TOKEN} of a-z, A-Z, 0-9, '-', '_', "
-            "'.' and '~'. Without a token, the dashboard makes one."
+            f"The token has {len(given)} characters; it must have at least {SHORTEST_TOKEN} of a-z, A-Z, 0-9, '-', "
+            "'_', '.' and '~'. Without a token, the dashboard makes one."
         )
     return given
 

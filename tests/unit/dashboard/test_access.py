@@ -144,7 +144,7 @@ def test_the_token_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch)
     real = hmac.compare_digest
     monkeypatch.setattr(hmac, "compare_digest", lambda a, b: compared.append((a, b)) or real(a, b))
     assert not Access(TOKEN, None).is_token(b"wrong")
-    assert not Access(TOKEN, None).knows([(b"cookie", b"flexibo=wrong")])
+    assert not Access(TOKEN, None).is_authorised([(b"cookie", b"flexibo=wrong")])
     assert [a for a, _ in compared] == [b"wrong", b"wrong"]
 
 

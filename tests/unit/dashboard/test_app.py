@@ -156,13 +156,13 @@ def test_the_views_of_a_study_are_forgotten_with_it(tmp_path: Path, make_study: 
     client = Client(Starlette(routes=dashboard.routes()))
     one, two = (study["id"] for study in watch.summary()["studies"])
     assert client.get(f"/api/studies/{one}").status_code == 200
-    assert list(dashboard._minds) == [one]
+    assert list(dashboard._shown) == [one]
     with sqlite3.connect(tmp_path / "study.db") as connection:
         connection.execute("DELETE FROM flexibo_events WHERE study = 'one'")
     connection.close()
     watch.look()
     assert client.get(f"/api/studies/{two}").status_code == 200
-    assert list(dashboard._minds) == [two]
+    assert list(dashboard._shown) == [two]
     watch.close()
 
 
@@ -335,6 +335,6 @@ def test_studies_of_several_storages_are_listed_together(tmp_path: Path, make_st
         make_study(storage=url, name="net")
     watch = Watcher(urls)
     watch.look()
-    said = Dashboard(watch).watch.summary()
+    said = Dashboard(watch).watcher.summary()
     assert [study["storage"] for study in said["studies"]] == urls[:2]
     assert [bool(storage["problem"]) for storage in said["storages"]] == [False, False, True]

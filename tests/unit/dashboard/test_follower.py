@@ -314,13 +314,13 @@ def test_nobody_looks_when_nobody_watches(make_study: Callable[..., Study], url:
     seconds = [0.0]
     watch = Watcher([url], period=0.0, clock=lambda: seconds[0])
     heard = watch.listen(nothing)
-    assert watch._goes_on(0)
+    assert watch._is_watched(0)
     heard()
-    assert watch._goes_on(0) is False
+    assert watch._is_watched(0) is False
     watch.attend()
-    assert watch._goes_on(0)
+    assert watch._is_watched(0)
     seconds[0] += 60.0
-    assert watch._goes_on(0) is False
+    assert watch._is_watched(0) is False
     watch.close()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import socket
 import sys
 from collections.abc import Callable
@@ -35,13 +36,11 @@ def test_a_port_in_use_is_one_sentence_that_names_a_free_one() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(InvalidValueError) as refused:
             bound_address("127.0.0.1", port)
-    sentence = str(refused.value)
-    assert f"Port {port} of 127.0.0.1 is in use" in sentence
-    assert "--port" in sentence
-    assert sentence.endswith("--port 0.")
-    if " is free)" in sentence:
-        free = int(sentence.partition("(")[2].partition(" ")[0])
-        assert free > port
+    message = str(refused.value)
+    assert f"Port {port} of 127.0.0.1" in message
+    assert "--port 0" in message
+    named = re.search(r"--port \((\d+) ", message)
+    assert named is None or int(named[1]) > port
 
 
 @pytest.mark.parametrize(
