@@ -21,13 +21,13 @@ from flexibo.surrogates import GaussianProcess, Refits, Surrogate
 
 CostCallable: TypeAlias = Callable[[Design, str], float]
 FLOOR = 1e-4
-"""Nothing counts as cheaper than this share of the dearest mean cost."""
+"""Nothing counts as cheaper than this share of the greatest mean cost."""
 FEWEST_TO_LEARN = 4
 """A cost model per design needs this many costs; before that the mean is used."""
 EQUAL = 1e-12
 """Costs that differ by no more than this share are equal: there is nothing to learn, and the mean is used."""
 LEAST_SHARE = 1e-9
-"""To a cost model nothing is cheaper than this share of the dearest cost, as zero has no logarithm."""
+"""To a cost model nothing is cheaper than this share of the greatest cost, as zero has no logarithm."""
 LONGEST_SHOWN = 80
 """What a callable wrongly gave is shown up to this length."""
 
@@ -64,9 +64,9 @@ def paper_log_cost(prices: FloatArray, means: FloatArray) -> FloatArray:
 
 
 def _least(means: FloatArray) -> float:
-    """The cheapest purchase's mean, but not below the floor, so that a free objective does not silence the others."""
-    dearest = float(means.max(initial=0.0))
-    return max(float(means.min(initial=math.inf)), FLOOR * dearest) if dearest > 0 else 1.0
+    """The cheapest purchase's mean, but not below the floor, so that a free objective does not outweigh all others."""
+    greatest = float(means.max(initial=0.0))
+    return max(float(means.min(initial=math.inf)), FLOOR * greatest) if greatest > 0 else 1.0
 
 
 TRANSFORMS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
@@ -136,8 +136,8 @@ class Costs:
     def thetas(self, history: History, prices: FloatArray) -> FloatArray:
         """What scores are divided by (m, p)."""
         if callable(self.cost):
-            dearest = float(prices.max(initial=0.0))
-            return np.maximum(prices, FLOOR * dearest if dearest > 0 else 1.0)
+            greatest = float(prices.max(initial=0.0))
+            return np.maximum(prices, FLOOR * greatest if greatest > 0 else 1.0)
         means = mean_costs(history)
         known = means[~np.isnan(means)]
         guess = float(known.mean()) if len(known) else 1.0

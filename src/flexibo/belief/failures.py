@@ -1,6 +1,6 @@
-"""What failures teach: how likely a design that nobody has tried can be measured at all.
+"""What is learned from failures: how likely an untried design can be measured at all.
 
-A network too wide for the memory, or for the time that an evaluation may take, is rarely alone: its neighbours fail
+If a network is too wide for the memory, or for the time that an evaluation may take, its neighbours are likely to fail
 too. So designs that failed for good and designs that were measured train a classifier. Candidates that would probably
 fail are asked about only if nothing else is worth a question, and are not reported. Without failures nothing changes.
 """
@@ -14,7 +14,7 @@ from flexibo.history import History
 from flexibo.space import Design, Designs
 
 MOST_LEARNED = 300
-"""A classifier learns from at most so many designs: the latest that were measured, and the latest that failed."""
+"""A classifier learns from at most this many designs: the latest that were measured, and the latest that failed."""
 TREND = 4.0
 """Variance of the linear part of the log odds: mostly it is too much of something that makes a design fail."""
 BUMPS = 4.0
@@ -62,7 +62,7 @@ def success_weights(history: History, designs: Designs) -> FloatArray:
 
 
 def _learned(history: History, p: int, designs: Designs) -> FloatArray:
-    """What the designs tried so far say of others (m,)."""
+    """The chance of success of designs (m,), learned from those tried so far."""
     options, seen = history.purchases[p].options, history.designs
     keys = seen.keys(options)
     measured = np.isin(keys, history.measured(p))

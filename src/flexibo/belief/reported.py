@@ -13,21 +13,21 @@ from flexibo.pareto.dominance import strictly_dominated
 CONFIDENCE = 0.975
 """A design is called feasible from this probability on, and violating up to its complement."""
 CLEAR = 2.0
-"""A prediction that is better than a measured design by so many deviations takes its place on the front."""
+"""A prediction that is better than a measured design by this many standard deviations takes its place on the front."""
 
 
 def reported(history: History, estimates: Predictions, *, complete: bool) -> IntArray:
     """The non-dominated designs (f,) among those with at least one measurement, ordered by the first objective.
 
     Designs that were measured in every objective are also compared with each other alone: none is left out for a
-    prediction, unless that is better by `CLEAR` deviations.
+    prediction, unless that is better by `CLEAR` standard deviations.
 
-    Under constraints, designs that are more likely feasible than not are compared with each other; one that is unsure
-    is shown too if none of these dominates it. Designs that violate a constraint are shown only if there are no others.
+    Under constraints, designs that are more likely feasible than not are compared with each other; a doubtful one is
+    shown too if none of these dominates it. Designs that violate a constraint are shown only if there are no others.
 
     Args:
         history: Its designs (m) are meant, and named by their places.
-        estimates: What is thought of them.
+        estimates: The predictions for them.
         complete: Whether to look only at designs that were measured in every objective.
     """
     touched = touched_designs(estimates, complete=complete)
@@ -51,7 +51,7 @@ def likely_front(history: History, estimates: Predictions, *, complete: bool) ->
 def touched_designs(estimates: Predictions, *, complete: bool) -> IntArray:
     """The places of the designs with at least one measurement, or with all of them.
 
-    What cannot be measured, or probably cannot, is left out: nobody can use such a design.
+    What cannot be measured, or probably cannot, is left out: such a design is of no use.
     """
     touched = estimates.known.all(axis=1) if complete else estimates.known.any(axis=1)
     return np.flatnonzero(touched if estimates.usable is None else touched & estimates.usable)
@@ -71,7 +71,7 @@ def _feasible_front(losses: FloatArray, probability: FloatArray) -> BoolArray:
         best = np.flatnonzero(likely)[non_dominated(losses[likely])]
         shown = np.zeros(len(losses), dtype=bool)
         shown[best] = True
-        unsure = np.flatnonzero(~likely & (probability > 1.0 - CONFIDENCE))
-        shown[unsure] = ~strictly_dominated(losses[unsure], losses[best])
+        doubtful = np.flatnonzero(~likely & (probability > 1.0 - CONFIDENCE))
+        shown[doubtful] = ~strictly_dominated(losses[doubtful], losses[best])
         return shown
     return np.zeros(len(losses), dtype=bool)

@@ -40,7 +40,7 @@ def with_constraints(scores: FloatArray, belief: Belief) -> FloatArray:
 
     Args:
         scores: Shape (m, n); only the columns of objectives are read.
-        belief: What is thought of the candidates.
+        belief: The predictions for the candidates.
 
     Returns:
         Shape (m, n).

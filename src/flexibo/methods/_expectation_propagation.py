@@ -32,15 +32,15 @@ CHANGE = 1e-3
 MOST_UPDATES = 50
 """About 13 are needed."""
 IRRELEVANT = 1e-5
-"""A factor is left out if x' dominates x* with a smaller probability: it is surely fulfilled."""
+"""A factor is left out if x' dominates x* with a smaller probability: it holds almost certainly."""
 REACH = 4.27
-"""That probability is smaller if a loss is so many deviations worse."""
+"""That probability is smaller if a loss is this many standard deviations worse."""
 SAME = 1e-8
 """A difference with a smaller variance is known (losses are standardised)."""
 ROUNDING = 1e-12
 """A smaller variance of a sum of losses is rounding."""
 FAR = 37.0
-"""So many deviations away the tail of the normal distribution is still a positive number."""
+"""This many standard deviations away the tail of the normal distribution is still a positive number."""
 ERROR = 1e-4
 """The greatest relative error of a candidate's variance that comes from not solving an equation to the end."""
 TINY = np.finfo(float).tiny
@@ -107,7 +107,7 @@ def dominating(mean: FloatArray, variance: FloatArray) -> FloatArray:
 
 
 def _not_worse(mean: FloatArray, deviation: FloatArray, free: BoolArray) -> FloatArray:
-    """How many deviations of g (k, ...) lie below 0; where g is known, none or all. Who is equal is not worse."""
+    """How many standard deviations of g (k, ...) lie below 0; where g is known, none or all. Equal is not worse."""
     alpha = np.clip(-mean / deviation, -FAR, FAR)
     alpha[~free] = np.where(mean[~free] <= deviation[~free], FAR, -FAR)
     return alpha

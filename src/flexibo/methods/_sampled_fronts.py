@@ -1,4 +1,4 @@
-"""Sampled Pareto sets: joint draws of every loss over the candidates, and who is optimal in each draw."""
+"""Sampled Pareto sets: joint draws of every loss over the candidates, and which are optimal in each draw."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def sampled_sets(belief: Belief, count: int, rng: np.random.Generator, *, most: 
     """The Pareto set of each of several joint draws: rows of the candidates, ascending.
 
     Args:
-        belief: What is thought of the candidates.
+        belief: The predictions for the candidates.
         count: How many draws.
         rng: Source of randomness.
         most: How many rows a set has at most; the rows that stay are spread evenly along the front.
@@ -37,7 +37,7 @@ def sampled_sets(belief: Belief, count: int, rng: np.random.Generator, *, most: 
 def pareto_set(Y: FloatArray, optimised: Sequence[int], limits: FloatArray, *, most: int | None = None) -> IntArray:
     """The rows that no legal row dominates, one for each distinct vector of losses, ascending.
 
-    Where no row is within the limits, they are ignored: the set says what is good, if not what is legal.
+    Where no row is within the limits, they are ignored: the set then holds what is good, if not what is legal.
 
     Args:
         Y: Losses of one draw, shape (m, n).
@@ -69,7 +69,7 @@ def within(Y: FloatArray, limits: FloatArray) -> BoolArray:
 
 
 def _spread(front: FloatArray, most: int) -> IntArray:
-    """Rows of a front (f, k) far apart from each other: the best of each loss, then whoever is farthest from all."""
+    """Rows of a front (f, k) far apart from each other: the best of each loss, then the farthest from all."""
     low = front.min(axis=0)
     width = front.max(axis=0) - low
     scaled = (front - low) / np.where(width > 0, width, 1.0)

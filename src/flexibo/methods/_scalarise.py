@@ -19,7 +19,7 @@ RHO = 0.05
 NO_RANGE = 1e-12
 """Losses that differ by less than this share of their size do not differ."""
 FARTHEST = 40.0
-"""So many deviations away the normal density is 0 in floating point."""
+"""This many standard deviations away the normal density is 0 in floating point."""
 
 
 def lattice(k: int, divisions: int) -> FloatArray:
@@ -30,7 +30,7 @@ def lattice(k: int, divisions: int) -> FloatArray:
     >>> lattice(2, 2).tolist()
     [[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]]
     """
-    # Where k - 1 bars stand among the divisions says how many divisions each entry gets.
+    # The places of k - 1 bars among the divisions decide how many divisions each entry gets.
     last = divisions + k - 1
     places = np.array([(-1, *bars, last) for bars in combinations(range(last), k - 1)])
     return (np.diff(places, axis=1) - 1) / divisions
@@ -57,14 +57,14 @@ def augmented_chebyshev(Y: FloatArray, weights: FloatArray, *, rho: float = RHO)
 
 
 def expected_improvement(mean: FloatArray, deviation: FloatArray, best: float) -> FloatArray:
-    """E max(best - y, 0) of normal losses y (m,) with these means and deviations (m,), which may be 0.
+    """E max(best - y, 0) of normal losses y (m,) given means and standard deviations (m,), which may be 0.
 
     It is (best - mean) Phi(u) + deviation phi(u) with u = (best - mean) / deviation. Far below u = 0 the terms nearly
     cancel, but no worse than to a relative error of u^2 roundings, and where |u| > 38 both underflow.
     """
     gain = best - mean
     certain = deviation <= 0
-    with np.errstate(over="ignore"):  # a deviation next to nothing: infinitely many of them away
+    with np.errstate(over="ignore"):  # a tiny standard deviation: infinitely many of them away
         standard = np.clip(gain / np.where(certain, 1.0, deviation), -FARTHEST, FARTHEST)
     density = np.exp(-0.5 * standard**2) / math.sqrt(2.0 * math.pi)
     improvement = np.where(certain, gain, gain * ndtr(standard) + deviation * density)

@@ -15,7 +15,7 @@ the expected improvement below the box's upper side minus that below its lower s
 Differences from the papers:
 - Any number of objectives, one included: then it is the expected improvement below the best loss or the reference.
 - Boxes come from another sweep (`flexibo.pareto.cells`); there are as few of them for two and three objectives.
-- A deviation of 0 is allowed: the loss is known, and what is expected is exact.
+- A standard deviation of 0 is allowed: the loss is known, and the expectation is exact.
 - Limits (there are none in the papers). A design beyond a limit adds nothing, so the expectation is over feasible
   losses: a factor P(y <= limit) for a quantity that is only limited; for one that is optimised as well the expectations
   above are those of (u_j - y_j)+ where y_j <= limit and 0 elsewhere. The reference point stays the study's.
@@ -35,7 +35,7 @@ from flexibo.pareto.cells import non_dominated_cells
 
 # Boxes (or sides of boxes) times candidates in one table: small enough for the cache, large enough to hide Python.
 _TABLE_SIZE = 1 << 18
-# So many deviations away the normal density is 0 in double precision.
+# This many standard deviations away the normal density is 0 in double precision.
 _FAR = 40.0
 
 
@@ -57,7 +57,7 @@ def expected_improvements(
 
     Args:
         mu: Means, shape (m, k).
-        sigma: Deviations, shape (m, k); 0 where the loss is known.
+        sigma: Standard deviations, shape (m, k); 0 where the loss is known.
         front: Losses, shape (f, k).
         reference: The reference point, shape (k,).
         limits: Greatest losses that count, shape (k,): losses with one above its limit add nothing.

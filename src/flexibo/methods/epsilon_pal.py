@@ -5,8 +5,8 @@ Zuluaga, Krause, Pueschel: e-PAL: An Active Learning Approach to the Multi-Objec
 
 Regions and sampling are PAL's (`flexibo.methods.pal`). With one tolerance epsilon for each objective:
 - Discarding: an open design goes when the worst corner of a Pareto design, less epsilon, dominates its best corner; and
-  also when that of a design of the pessimistic front p_pess does (those not discarded whose worst corners nobody
-  dominates), unless it belongs to p_pess itself.
+  also when that of a design of the pessimistic front p_pess does (those not discarded whose worst corners no
+  other dominates), unless it belongs to p_pess itself.
 - Covering: an open design becomes Pareto when no best corner of another that is left, plus epsilon, dominates its worst
   corner. The widest goes first, and at once discards what it makes redundant.
 The result is the set of Pareto designs. Equal designs are redundant, too, unless every epsilon is 0.
@@ -14,8 +14,8 @@ The result is the set of Pareto designs. Equal designs are redundant, too, unles
 Differences from the paper:
 - Those of PAL, except that classes are carried along. A Pareto design is open again when a refuted region lets another
   dominate it by more than epsilon.
-- A discarded design is open again when nobody left covers it. Otherwise the tolerances could add up: one design goes
-  because of another on p_pess, which goes because of a Pareto design.
+- A discarded design is open again when no design that is left covers it. Otherwise the tolerances could add up: one
+  design goes because of another on p_pess, which goes because of a Pareto design.
 - Discarding and covering are repeated until nothing changes, before anything is measured.
 - Tolerances are absolute; the authors give them as shares of the ranges of the objectives.
 - What is certain if the regions hold: the result comes within epsilon of every design, and no design is better than one
@@ -48,7 +48,7 @@ def epsilon_classify(
     Args:
         lower: Best corners, shape (m, k).
         upper: Worst corners, shape (m, k); nowhere below `lower`.
-        width: Who is first to become Pareto: the widest, shape (m,).
+        width: The widest is the first to become Pareto, shape (m,).
         status: `OPEN`, `PARETO` or `DISCARDED`, shape (m,).
         epsilon: Differences that do not matter, at least 0, shape (k,).
 
@@ -75,7 +75,7 @@ def epsilon_classify(
 
 
 def _reopen(eased: FloatArray, upper: FloatArray, status: IntArray) -> bool:
-    """Open, in place, discarded designs that nobody left covers; whether there were any."""
+    """Open, in place, discarded designs that no other covers; whether there were any."""
     gone = np.flatnonzero(status == DISCARDED)
     lost = gone[~strictly_dominated(eased[gone], front_of(upper[status != DISCARDED]))]
     status[lost] = OPEN

@@ -16,7 +16,7 @@ def feasibility_scores(belief: Belief) -> FloatArray:
     """
     unknown = (belief.sigma > 0) & np.isfinite(belief.limits)
     violated = ((belief.sigma == 0) & (belief.mu > belief.limits)).any(axis=1)
-    # However unlikely, what is not known to be violated may be feasible.
+    # What is not known to be violated may be feasible, even if that is unlikely.
     chance = np.where(violated, 0.0, np.maximum(belief.feasible(), np.finfo(float).tiny))
     asks = np.stack([unknown[:, list(bundle)].any(axis=1) for bundle in belief.bundles], axis=1)
     return np.where(asks, chance[:, None], 0.0)

@@ -1,29 +1,30 @@
 """What one evaluation is expected to add to the hypervolume of the front that the study would report.
 
 A study reports the non-dominated designs among those it measured something of, with predictions for the rest. To
-measure a quantity j of a design x does two things to that front: x joins the designs it is taken from, and what is
-thought of j changes, at x and wherever the model ties other designs to it. The gain is how much the hypervolume of the
-front is expected to grow by both, so it counts what the user gets. It is a knowledge gradient (Frazier, Powell,
+measure a quantity j of a design x does two things to that front: x joins the designs it is taken from, and the
+prediction of j changes, at x and at every correlated design. The gain is how much the hypervolume of the front is
+expected to grow by both: it counts what the user gets. It is a knowledge gradient (Frazier, Powell,
 Dayanik: The Knowledge-Gradient Policy for Correlated Normal Beliefs. INFORMS Journal on Computing 21, 2009) of the
 hypervolume, as Daulton, Balandat, Bakshy: Hypervolume Knowledge Gradient. ICML 2023 take it for single objectives.
 
 Let z be the standard normal surprise of the outcome. The loss of x becomes mu_j(x) + z sigma_j(x), that of a design i
 becomes mu_j(i) + z r sigma_j(i), where r is their correlation. The expectation over z is a sum over a few nodes.
 Beliefs may be skewed: sigma is that of the side of the mean to which a loss moves. (An energy of 900 that may be 90 or
-9,000 is never -3,000; with one deviation for both sides it would be, and worth more than anything that exists.)
+9,000 is never -3,000; with one standard deviation for both sides it would be, and seem better than anything that
+exists.)
 
 Differences from these papers:
 - The front is that of the measured designs and x, not the best that any design of the space might make.
-- What is not measured counts as a little worse than its mean, by `caution` deviations, which grow as the budget runs
-  out. So the last evaluations confirm what is to be reported, without a switch.
+- What is not measured counts as a little worse than its mean, by `caution` standard deviations, which grow as the
+  budget runs out. So the last evaluations confirm what is to be reported, without a switch.
 - Nothing is searched or drawn: candidates are scored exactly up to the nodes, those that would add most if nothing
-  else moved. All score a tenth of their region gain (`flexibo.methods.flexibo`) as well: it is a volume too,
-  and says where something may be that one evaluation does not show.
-- Where no evaluation is expected to add a ten-thousandth of the front's hypervolume, the models say that the search is
-  over. They may be too sure of themselves, so what is left of the budget is spent by the region gain alone, with boxes
+  else moved. The region gain of `flexibo.methods.flexibo` is added to every score with weight 0.1: it is a
+  volume too, and shows where a better front may be that one evaluation does not reveal.
+- Where no evaluation is expected to add a ten-thousandth of the front's hypervolume, the search is over
+  by the models. They may be overconfident, so the rest of the budget is spent by the region gain alone, with boxes
   twice as wide: that looks where the models know least.
 - A limit is a limit on these values: a design that breaks one is not on the front. A surprise moves the limited
-  quantities as well, so the same gain says what to know a constraint is worth.
+  quantities as well, so the same gain is the value of measuring a constraint.
 - While no design is known to keep every limit, the one that seems to and is cheapest to confirm is confirmed.
 - An outcome is taken as exact, as if it had no noise.
 """
@@ -45,17 +46,17 @@ from flexibo.pareto.region import alive_and_fronts, pareto_region
 
 _ALL = slice(None)
 SHORT_LIST = 40
-"""So many measured and as many new designs of each bundle are looked at closely; with more objectives, fewer."""
+"""This many measured and as many new designs of each bundle are scored; with more objectives, fewer."""
 MANY = 1000
 """Among more designs, a quantity that nineteen of twenty have measured moves only at the one that is asked about."""
 CURIOSITY = 0.1
-"""What a volume of the Pareto region counts beside the same volume of the front."""
+"""The weight of a volume of the Pareto region beside the same volume of the front."""
 NEGLIGIBLE = 1e-4
 """If nothing is expected to add more than this share of the front's hypervolume, the models are doubted."""
 DOUBT = 2.0
-"""Where models are doubted, the boxes that say where the front may be are so many times as wide."""
+"""Where models are doubted, the boxes are this many times as wide."""
 HALF_CAUTIOUS = 1.0
-"""When the budget pays so many more designs, what is not measured counts as half a deviation worse than its mean."""
+"""When the budget pays for this many more designs, the caution is half a standard deviation."""
 
 
 def front_gain(belief: Belief, rng: np.random.Generator) -> FloatArray:
@@ -77,7 +78,7 @@ def expected_gains(belief: Belief, rows: IntArray, bundle: tuple[int, ...]) -> F
     """The expected growth of the front's hypervolume by measuring a bundle of quantities at some candidates (r,).
 
     Args:
-        belief: What is thought of the candidates.
+        belief: The predictions for the candidates.
         rows: The candidates, shape (r,).
         bundle: The quantities that are measured together.
     """
@@ -118,7 +119,7 @@ def surprises(k: int) -> tuple[FloatArray, FloatArray]:
 
 
 def caution(left: float) -> float:
-    """By how many deviations what is not measured counts as worse than its mean, if so many designs can still be paid.
+    """By how many standard deviations an unmeasured loss counts as worse than its mean, with this many designs left.
 
     A study without a budget has time to find out, and takes means as they are.
 
@@ -150,7 +151,7 @@ def _first_feasible(belief: Belief) -> int | None:
     """The design to confirm before all others, while none is known to keep every limit; None if there is no such.
 
     It is the one of those that seem feasible, and were measured in something, that costs least to measure wholly. A
-    study with limits then has a design that is known to be good, however well all of them are predicted.
+    study with limits then has a design that is known to be good.
     """
     if not np.isfinite(belief.limits).any() or belief.incumbents().any():
         return None
@@ -165,7 +166,7 @@ def _confirming_gain(belief: Belief, first: int) -> FloatArray:
     """What the first design that is known to be feasible is expected to add (m, b): its volume, if it is."""
     alone = hypervolumes(belief.mu[None, first : first + 1, list(belief.optimised)], belief.reference)[0]
     gains = np.zeros(belief.open.shape)
-    # However little it adds, it comes first.
+    # It comes first even if it adds little.
     gains[first] = np.where(belief.open[first], max(belief.feasible()[first] * alone, np.finfo(float).tiny), 0.0)
     return gains
 
@@ -176,7 +177,7 @@ def _cautious(belief: Belief) -> FloatArray:
 
 
 def _sides(belief: Belief, rows: IntArray | slice = _ALL, j: int | slice = _ALL) -> tuple[FloatArray, FloatArray]:
-    """The deviations of some losses towards better and towards worse ones."""
+    """The standard deviations of some losses towards better and towards worse ones."""
     mu, lower, upper = belief.mu[rows, j], belief.lower[rows, j], belief.upper[rows, j]
     width = upper - lower
     unit = np.divide(2.0 * belief.sigma[rows, j], width, out=np.zeros_like(width), where=width > 0.0)
@@ -184,7 +185,7 @@ def _sides(belief: Belief, rows: IntArray | slice = _ALL, j: int | slice = _ALL)
 
 
 def _moved(belief: Belief, rows: IntArray, j: int, deviations: FloatArray) -> FloatArray:
-    """The losses j of some candidates so many deviations above their means, each on its own side."""
+    """The losses j of some candidates, moved by these multiples of the standard deviation of that side."""
     better, worse = _sides(belief, rows, j)
     return np.asarray(belief.mu[rows, j] + deviations * np.where(deviations < 0.0, better, worse))
 

@@ -11,9 +11,9 @@ from flexibo.history import History
 from flexibo.space import ENUMERATION_LIMIT, Designs, Space
 
 DRAWS = 100_000
-"""A draw of fresh designs ends after so many draws, or 50 per design wanted, where a rule forbids most designs."""
+"""A draw of fresh designs ends after this many draws, or 50 per design wanted, where a rule forbids most designs."""
 DRAWS_FOR_ONE = 1_000
-"""A design without a legal neighbour is replaced by a legal one among so many draws."""
+"""A design without a legal neighbour is replaced by a legal one among this many draws."""
 
 
 def distances(X: FloatArray, x: FloatArray) -> FloatArray:
@@ -54,7 +54,7 @@ def _near(space: Space, design: Designs, rng: np.random.Generator) -> Designs:
 
 def fresh(space: Space, seen: Collection[int], count: int, rng: np.random.Generator) -> Designs:
     """Up to `count` random legal designs whose keys are not in `seen`; none only if none is left or can be found."""
-    # A draw gives distinct designs, so this many hold `count` that are new, if there are so many.
+    # A draw gives distinct designs, so this many hold `count` new ones, if they exist.
     wanted = len(seen) + count
     drawn = space.sample(wanted, rng, draws=max(DRAWS, 50 * wanted))
     left = drawn[is_new(drawn, seen)][:count]

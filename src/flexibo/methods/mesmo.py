@@ -1,27 +1,27 @@
-"""MESMO: how much an evaluation tells of the best values in the Pareto front.
+"""MESMO: how much information an evaluation gives about the best values in the Pareto front.
 
 Belakaria, Deshwal, Doppa: Max-value Entropy Search for Multi-Objective Bayesian Optimization. NeurIPS 2019.
 
 Functions are drawn jointly from the models, and the Pareto front of each draw is taken for the true one. No loss of any
 design can then be better than the best one of that objective in the front, which cuts its normal distribution off at
 that bound. The score of a quantity is the entropy of its normal distribution minus that of the truncated one, averaged
-over the draws; in closed form, with gamma the distance of the bound from the mean in deviations,
+over the draws; in closed form, with gamma the distance of the bound from the mean in standard deviations,
 gamma pdf(gamma) / (2 cdf(gamma)) - log cdf(gamma). The score of a design is the sum over its objectives. So one
 function serves the coupled method and the decoupled one.
 
 The bounds of different objectives are apart, so the score looks for the best of each objective and not for trade-offs
 (Suzuki et al., Multi-objective Bayesian Optimization using Pareto-frontier Entropy, arXiv 1906.00127): the middle of a
 long front is left out. And it does not fade as the best design becomes certain, for a bound that is its own draw stays
-as close in deviations however small they are. Both are the paper's.
+as close in standard deviations, even if they are tiny. Both are the paper's.
 
 Differences from the paper:
 - Losses are minimised; the paper maximises. The bound is the least loss.
 - The front of a draw is taken among the candidates, not searched by NSGA-II. The best value of an objective in a front
-  is its best value at all (nobody dominates all the designs that attain it), so nothing needs to be sorted.
+  is its best value at all (no design dominates all that attain it), so nothing needs to be sorted.
 - What was measured is among the candidates and bounds each draw; the authors' code moves a bound to the best
   measurement instead.
-- A warped surrogate's losses are not normal, a function of them is; what a bound tells does not depend on such a
-  function, so gamma is counted in the normal variable, see `Normals`. Without a warp that is the paper's gamma.
+- A warped surrogate's losses are not normal, a function of them is; the information in a bound does not depend on such
+  a function, so gamma is counted in the normal variable, see `Normals`. Without a warp that is the paper's gamma.
 - Where there are limits, bounds come from the legal designs of a draw, or from all if none is legal; the loop weighs
   scores by the probability of being legal; and constraints are scored by our rule, see
   `flexibo.methods._additive.with_constraints`. For the authors' rule see `flexibo.methods.mesmoc`.
@@ -45,11 +45,11 @@ DRAWS = 20
 """The authors' code takes 1 or 10. With 20 the chosen design has on average more than 99 % of the best score that 1,000
 draws find (with 10, 98 %; with 1, 87 %: the least of three kinds of study). Most of the time goes into the first."""
 CERTAIN = 5.0
-"""Nobody's loss is further from its mean than so many deviations, but for one in a million."""
+"""A loss is further from its mean than this many standard deviations once in a million."""
 STRAIGHT = 1e-6
 """A smaller logarithm of the ratio of the two halves of an interval is rounding."""
 FAR = 40.0
-"""A bound so many deviations below the mean says nothing: the score would be below the least positive number."""
+"""A bound this many standard deviations below the mean has no effect: the score would underflow."""
 DEEPEST = -5.0
 """No draw is further above its median, so no bound is; a curve that is only close to the true one may say otherwise."""
 ASYMPTOTIC = -1e3
@@ -102,7 +102,8 @@ class Normals:
 
     Attributes:
         mu: The losses at z = 0, shape (m, k).
-        slope: Their derivatives there, the deviations where the curve is 0, shape (m, k); 0 where the loss is known.
+        slope: Their derivatives there, the standard deviations where the curve is 0, shape (m, k); 0 where the loss is
+            known.
         curve: The logarithmic growth of the derivatives, shape (m, k); 0 for a normal loss.
     """
 
@@ -111,8 +112,8 @@ class Normals:
     curve: FloatArray
 
     def above(self, bound: FloatArray) -> FloatArray:
-        """How many deviations of z the bounds (k,) lie below z = 0, shape (m, k); far where the loss is known."""
-        with np.errstate(over="ignore"):  # a tiny deviation: the distance is infinite, and cut later
+        """How many standard deviations the bounds (k,) lie below z = 0, shape (m, k); far where the loss is known."""
+        with np.errstate(over="ignore"):  # a tiny standard deviation: the distance is infinite, and cut later
             gamma = np.divide(self.mu - bound, self.slope, out=np.full_like(self.mu, FAR), where=self.slope > 0)
         bent = self.curve != 0
         if bent.any():
@@ -126,7 +127,8 @@ class Normals:
 def normals(belief: Belief, columns: IntArray) -> Normals:
     """The losses (m, k) of some columns: through both corners and the middle of their boxes.
 
-    The corners are equally many deviations of z away from the middle. A symmetric box is that of a normal loss.
+    The corners are equally many standard deviations of z away from the middle. A symmetric box is that of a normal
+        loss.
     """
     mu, sigma = belief.mu[:, columns], belief.sigma[:, columns]
     below, above = mu - belief.lower[:, columns], belief.upper[:, columns] - mu
@@ -145,7 +147,7 @@ def max_value_scores(losses: Normals, bounds: FloatArray) -> FloatArray:
     """The expected reduction of entropy of each loss, if it is known to be nowhere below a bound.
 
     Args:
-        losses: What is thought of the losses (m, k).
+        losses: The predicted losses (m, k).
         bounds: The bounds of each draw, shape (s, k).
 
     Returns:
@@ -158,7 +160,7 @@ def max_value_scores(losses: Normals, bounds: FloatArray) -> FloatArray:
 
 
 def truncation_gain(gamma: FloatArray) -> FloatArray:
-    """The entropy that a normal variable loses when it is cut off gamma deviations from its mean, of any shape.
+    """The entropy that a normal variable loses when cut off gamma standard deviations from its mean, of any shape.
 
     gamma is positive if the mean is on the side that remains. The gain grows without end as gamma falls, slowly.
 

@@ -1,4 +1,4 @@
-"""MESMOC: MESMO where constraints are measured too, and tell of the front as the objectives do.
+"""MESMOC: MESMO where constraints are measured too, and inform about the front as the objectives do.
 
 Belakaria, Deshwal, Doppa: Max-value Entropy Search for Multi-Objective Bayesian Optimization with Constraints.
 arXiv 2009.01721, 2020; also in their Output Space Entropy Search Framework, JAIR 72, 2021.
@@ -13,8 +13,8 @@ A constraint of the authors is a slack that must not be negative, bounded by its
 a loss within a limit; with slack = limit - loss that is a loss bounded by its least value in the front.
 
 Differences from the paper, beside those of `flexibo.methods.mesmo`:
-- The authors' code hands negated constraints to its search for the front and so looks where they fail; the text above
-  is followed.
+- The authors' code passes negated constraints to its search for the front, and so looks where they fail; here the text
+  above is followed.
 - Draws without a feasible candidate have no front, and are left out.
 - If no draw has one, or nothing that is open scores (no predicted mean is within the limits, say), then the score of
   whatever measures a constraint is the probability that the design is feasible, as is usual in the literature. The

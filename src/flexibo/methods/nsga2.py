@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 LEAST = 8
 """A smaller population soon has nothing to cross."""
 COUNTABLE = 10_000
-"""In a space of at most so many combinations it is noticed that no more designs are left than a generation holds."""
+"""In a space of at most this many combinations, designs are counted: the last ones are drawn, not bred."""
 PATIENCE = 3
-"""After so many generations without a design that is new, designs are drawn at random."""
+"""After this many generations without a new design, designs are drawn at random."""
 
 
 class Nsga2:
@@ -100,7 +100,7 @@ class _Run:
         self._breed = self._first_breed(history)
 
     def fits(self, history: History, initial: tuple[Design, ...], seed: int) -> bool:
-        """Whether the history still says of the complete generations what it said when they were told."""
+        """Whether the losses of the complete generations are still those that were used."""
         return (initial, seed) == (self._initial, self._seed) and np.array_equal(
             self._told, losses(history, self._complete), equal_nan=True
         )

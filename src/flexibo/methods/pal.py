@@ -3,7 +3,7 @@
 Zuluaga, Sergent, Krause, Pueschel: Active Learning for Multi-Objective Optimization. ICML 2013 (PMLR 28).
 
 One iteration: each design has a box Q_t(x) = mu -+ sqrt(beta_t) sigma and keeps the intersection R_t(x) of all its
-boxes so far. It may be as good as the best corner of R_t, and is surely as good as the worst. A design is discarded
+boxes so far. It is at best as good as the best corner of R_t, at worst as good as the worst. A design is discarded
 when the worst corner of another dominates its best; it is Pareto-optimal when no best corner of another that is left
 dominates its worst. Measured next is the design with the longest diagonal of R_t among those not discarded; the study
 ends when no design is open. With beta_t = 2 log(n m pi^2 t^2 / (6 delta)) and the right model, all classes are right
@@ -12,15 +12,15 @@ with probability 1 - delta.
 Differences from the paper:
 - Losses are minimised; the paper maximises.
 - Its slack epsilon is 0 here: with a positive one, nearly equal designs could discard each other. The successor,
-  `flexibo.methods.epsilon_pal`, mends that and takes the tolerances.
+  `flexibo.methods.epsilon_pal`, fixes that and takes the tolerances.
 - Designs with equal losses do not discard each other, and are Pareto-optimal together.
 - A box that misses the region kept so far (the paper's model never changes, ours learns) refutes it: the region of that
   objective starts again from the box, as in the authors' program. Classes are read off the regions at each iteration:
-  while regions only shrink they stay, as in the paper; after a refutation they are decided anew.
+  while regions only shrink they stay, as in the paper; after a refutation they are decided again.
 - Widths are compared in units of the range that the regions' middles have over the candidates. The paper's objectives
   share one scale.
-- With constraints, only designs that are surely legal discard others, and surely illegal ones are discarded. A
-  constraint in doubt counts in the diagonal like an objective.
+- With constraints, only designs whose whole box is legal discard others, and those whose whole box is illegal are
+  discarded. A constraint in doubt counts in the diagonal like an objective.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def pal_step(before: PalMemory | None, belief: Belief) -> PalMemory:
 
     Args:
         before: What the step before returned for the same candidates; None at the first.
-        belief: What is thought now. What is being measured must not be pinned to its mean here: the region would keep
-            a value that nobody measured.
+        belief: The present predictions. Pending evaluations must not be pinned to their means here: the region would
+            keep a value that was never measured.
     """
     return step(before, belief, lambda lower, upper, width, status: classify(lower, upper))
 
@@ -80,8 +80,8 @@ def step(
         status = before.status
     # What is illegal is infinitely bad.
     legal = np.all(belief.lower <= belief.limits, axis=1, keepdims=True)
-    surely = np.all(belief.upper <= belief.limits, axis=1, keepdims=True)
-    best, worst = np.where(legal, lower, np.inf), np.where(surely, upper, np.inf)
+    certain = np.all(belief.upper <= belief.limits, axis=1, keepdims=True)
+    best, worst = np.where(legal, lower, np.inf), np.where(certain, upper, np.inf)
     status = rule(best, worst, diagonals(lower, upper), status)
     return PalMemory(lower, upper, np.where(legal[:, 0], status, DISCARDED))
 
@@ -179,7 +179,7 @@ def dominated_by_another(Y: FloatArray, corners: FloatArray) -> BoolArray:
     on_front = non_dominated(corners)
     front, place = distinct(corners[on_front])
     result = strictly_dominated(Y, front)
-    # Who is alone on its place of the front may be dominated by itself only. Then those it hides count, too.
+    # A design alone at its place on the front may be dominated by itself only. Then those it hides count, too.
     rows = np.flatnonzero(on_front)
     doubtful = result[rows] & (np.bincount(place)[place] == 1)
     rows, place = rows[doubtful], place[doubtful]

@@ -18,7 +18,7 @@ Differences from the paper:
 - A design that is being measured counts with its predicted losses, a noisy loss with its posterior mean.
 - Constraints: the loop multiplies by the probability of feasibility, and the best loss is that of a feasible design.
   While there is none, every design that is not known scores 1, so that this probability alone decides.
-- What is known of one objective of a design tells nothing about its scalarised loss: a design counts once all of its
+- One objective of a design alone does not determine its scalarised loss: a design counts once all of its
   objectives are known. While fewer than two are, the predicted losses are scalarised instead, and the lowest wins.
 """
 
@@ -33,13 +33,13 @@ from flexibo.methods.base import ScoringMethod
 from flexibo.surrogates import GaussianProcess
 
 DIVISIONS = {1: 1, 2: 10, 3: 4}
-"""Of the lattice, for so many objectives: 11 weight vectors for two, 15 for three."""
+"""Of the lattice, by the number of objectives: 11 weight vectors for two, 15 for three."""
 FEWEST_DIVISIONS = 3
 """For four objectives and more: 20 weight vectors for four."""
 LARGEST_SUBSET = 100
-"""The hyperparameters are learned from at most so many designs: 25 ms of search for 17 options."""
+"""The hyperparameters are learned from at most this many designs: 25 ms of search for 17 options."""
 LARGEST_DATA = 1000
-"""Predictions use at most so many designs; options that objectives share can make very many known."""
+"""Predictions use at most this many designs; options that objectives share can make very many known."""
 SETTINGS = GaussianProcess(restarts=0)
 
 
@@ -70,10 +70,10 @@ def drawn_weights(k: int, rng: np.random.Generator) -> FloatArray:
 def predictions(
     belief: Belief, rows: IntArray, losses: FloatArray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Means and deviations (m,) of the scalarised loss.
+    """Means and standard deviations (m,) of the scalarised loss.
 
     Args:
-        belief: What is thought of the candidates.
+        belief: The predictions for the candidates.
         rows: The candidates to learn from (s,).
         losses: The scalarised losses (m,), right where all optimised losses are known: there they are the means.
         rng: Draws the subset.
@@ -93,7 +93,7 @@ def predictions(
 
 
 def half_best(y: FloatArray, most: int, rng: np.random.Generator) -> IntArray:
-    """Where all of y (s,) are or, if they are more than `most`, so many: half the lowest, half drawn from the rest."""
+    """The places of all of y (s,), or of at most `most`: half of them the lowest, half drawn from the rest."""
     if len(y) <= most:
         return np.arange(len(y))
     order = np.argsort(y, kind="stable")

@@ -1,4 +1,4 @@
-"""PESMO: how much an evaluation tells of where the Pareto set is.
+"""PESMO: how much information an evaluation gives about the Pareto set.
 
 Hernandez-Lobato, Hernandez-Lobato, Shah, Adams: Predictive Entropy Search for Multi-objective Bayesian Optimization.
 ICML 2016. The authors' code is the branch PESM of Spearmint.
@@ -22,11 +22,11 @@ Differences from the paper:
   less well with rejection sampling (`tests/references/test_pesmo_against_botorch_and_sampling.py`).
 - A warped surrogate's losses are not normal, a function of them is; neither dominance nor what losses tell of each
   other depends on such a function, so the normal variables stand in for the losses.
-- Where there are limits, members are legal in their draw, a measured design that is rather not legal holds nobody
-  back, the loop weighs scores by the probability of being legal, and constraints are scored by our rule, see
+- Where there are limits, members are legal in their draw, a measured design that is probably not legal excludes
+  no other, the loop weighs scores by the probability of being legal, and constraints are scored by our rule, see
   `flexibo.methods._additive.with_constraints`.
 
-Known weakness, of the published approximation: where two members are sure not to dominate each other but either may be
+Known weakness, of the published approximation: where two members certainly do not dominate each other but either may be
 better in either objective, the true belief has two modes, and the normal one is too narrow.
 """
 
@@ -55,7 +55,7 @@ larger; with 10 members the ranks of scores correlate by 0.65 to 0.85 only with 
 NOISE = 1e-6
 """The variance of the noise, in units of the largest variance of a loss."""
 CERTAIN = 5.0
-"""Nobody's loss is further from its mean than so many deviations, but for one in a million."""
+"""A loss is further from its mean than this many standard deviations once in a million."""
 BLOCK = 1024
 """How many candidates are scored at once: bounds the memory."""
 
@@ -70,12 +70,12 @@ def pesmo(belief: Belief, rng: np.random.Generator) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class NormalLosses:
-    """The objectives' losses as normal variables, each in units of its largest deviation.
+    """The objectives' losses as normal variables, each in units of its largest standard deviation.
 
     Attributes:
         mean: Means, shape (k, m).
-        deviation: Deviations, shape (k, m); 0 where the loss is known exactly.
-        joints: How each objective's losses hang together (k), in their own units.
+        deviation: Standard deviations, shape (k, m); 0 where the loss is known exactly.
+        joints: The joint prediction of each objective's losses (k), in their own units.
         scale: These units, shape (k,).
     """
 
@@ -103,9 +103,9 @@ def standardised(belief: Belief) -> NormalLosses:
 
 
 def _normal(joint: JointPrediction) -> tuple[JointPrediction, FloatArray, FloatArray]:
-    """The joint belief about a loss, or about the normal variable that a warp makes of it; means and deviations (m,).
+    """The joint prediction of a loss, or of the normal variable that a warp makes of it; means and deviations (m,).
 
-    Who dominates whom, and what losses tell of each other, is the same for any increasing function of them.
+    Dominance, and the information of losses about each other, is the same for any increasing function of them.
     """
     model, mean = joint.model, joint.mean.copy()
     if isinstance(model, Warped) and model.warp is not None:

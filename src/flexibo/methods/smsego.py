@@ -51,7 +51,7 @@ def optimistic_hypervolume_gain(belief: Belief, rng: np.random.Generator) -> Flo
 
 
 def optimism(k: int) -> float:
-    """alpha: with probability 1/2 all of k losses are further than so many deviations from their means.
+    """alpha: with probability 1/2 all of k losses are further than this many standard deviations from their means.
 
     >>> round(optimism(1), 4), round(optimism(2), 4)
     (0.6745, 0.3757)

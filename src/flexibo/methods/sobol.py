@@ -29,11 +29,11 @@ from flexibo.space import Design, Designs, Integer, Option, Real, Space
 from flexibo.space.encoding import decode, levels
 
 BLOCK = 64
-"""The sequence is made so many elements at a time; a power of two, or scipy warns."""
+"""The sequence is made this many elements at a time; a power of two, or scipy warns."""
 POOL_BLOCK = 16
-"""Members of a pool are found so many at a time; each is compared with the whole pool."""
+"""Members of a pool are found this many at a time; each is compared with the whole pool."""
 MOST_MISSES = 10_000
-"""After so many elements in a row without a new legal design, designs are drawn at random instead."""
+"""After this many elements in a row without a new legal design, designs are drawn at random instead."""
 
 
 class SobolSequence:

@@ -176,7 +176,7 @@ class Predictor:
     def _belief_in_pool(self, history: History) -> Belief:
         """The belief in the candidates that are the same at every question of the study.
 
-        Nothing is pinned to a mean: the memory would hold a value that nobody measured.
+        Nothing is pinned to a mean: the memory would hold a value that was never measured.
         """
         rng = generator(self.seed, Stream.FIXED_CANDIDATES)
         pool = fixed_candidates(history.space, self.m, self.initial, rng)

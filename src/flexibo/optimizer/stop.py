@@ -30,7 +30,7 @@ class StopKind(str, Enum):
     IDLE = "idle"
     """There was nothing to do for as long as the caller was willing to wait."""
     MANUAL = "manual"
-    """What is left is measured manually: a person tells the values."""
+    """What is left is measured manually: a person reports the values."""
     INTERRUPTED = "interrupted"
     """Ctrl-C."""
     TERMINATED = "terminated"
