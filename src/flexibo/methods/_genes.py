@@ -40,7 +40,7 @@ INDEX = 20
 COARSE_INDEX = 3
 """The index for options with few values, as pymoo's manual sets it for integers."""
 COARSE = 20
-"""An option with at most this many ordered values has few; with more, a mutation of index 20 mostly changes the value."""
+"""An ordered option with at most this many values has few; with more, mutations of index 20 mostly change the value."""
 
 MATINGS = 10
 """How often parents are mated to fill a generation with children that are not in the population already."""
