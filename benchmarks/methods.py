@@ -78,6 +78,6 @@ def _mean(problem: Problem, method: str, size: Size) -> float:
     problem.answer(study, asked(study))  # what is made once: imports, models, the pool of PAL
     asks = Asks()
     while len(asks.seconds) < size.decisions:
-        is_decision = not study.history.promises
+        is_decision = not study.history.follow_ups
         problem.answer(study, asked(study, asks if is_decision else None))
     return asks.mean

@@ -150,7 +150,7 @@ def _state(study: Study) -> object:
     history = study.history
     return (
         *(study.events, study.spent, study.pending, history.measurements, history.asked, history.answered),
-        *(history.promises, history.failed_attempts, history.reference, history.budget, history.chosen),
+        *(history.follow_ups, history.failed_attempts, history.reference, history.budget, history.chosen),
     )
 
 

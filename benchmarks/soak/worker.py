@@ -175,7 +175,7 @@ class Worker:
 
     def asked(self, study: Study, evaluation: Evaluation) -> None:
         """Write down what was asked, and under which name."""
-        self._journal.write("asked", evaluation.number, worker=study.history.holders[evaluation.number].worker)
+        self._journal.write("asked", evaluation.number, worker=study.history.assignments[evaluation.number].worker)
 
     def measured(self, evaluation: Evaluation) -> Answer:
         """The answer to an evaluation, on disk before it is told."""

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from flexibo.pareto import exclusive, pareto_region, pinned_gains, pins, solid
+from flexibo.pareto import _exclusive, _pins, _solid, pareto_region, pinned_gains
 
 from . import brute_force
 
@@ -51,9 +51,9 @@ def test_very_many_constrained_regions_agree_with_brute_force(k, c):
 @pytest.mark.parametrize("make", [brute_force.random_case, brute_force.crowded_case])
 def test_constrained_gains_among_many_boxes_agree_with_volumes_computed_anew(k, c, make, monkeypatch):
     # Many boxes reach code that few cannot: crowds in a question, tables in several parts, batches, blocks.
-    monkeypatch.setattr(exclusive, "_TABLE_SIZE", 700)
-    monkeypatch.setattr(exclusive, "_BATCH", 16)
-    monkeypatch.setattr(pins, "_MOST_PINS", 100)
-    monkeypatch.setattr(solid, "_MOST_PAIRS", 50)
-    monkeypatch.setattr(solid, "_CROWD", 3)
+    monkeypatch.setattr(_exclusive, "_TABLE_SIZE", 700)
+    monkeypatch.setattr(_exclusive, "_BATCH", 16)
+    monkeypatch.setattr(_pins, "_MOST_PINS", 100)
+    monkeypatch.setattr(_solid, "_MOST_PAIRS", 50)
+    monkeypatch.setattr(_solid, "_CROWD", 3)
     check_all(k, c, range(3), most=40, make=make)

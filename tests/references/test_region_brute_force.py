@@ -2,7 +2,7 @@ import moocore
 import numpy as np
 import pytest
 
-from flexibo.pareto import exclusive, pareto_region, pinned_gains
+from flexibo.pareto import _exclusive, pareto_region, pinned_gains
 
 from . import brute_force
 
@@ -30,8 +30,8 @@ def test_the_region_and_all_gains_agree_with_brute_force(n, m, block):
 @pytest.mark.parametrize("seed", range(3))
 def test_gains_among_many_boxes_agree_with_volumes_computed_anew(n, make, seed, monkeypatch):
     # Many boxes reach code that few cannot: neighbours by the dozen, tables in several parts, batches.
-    monkeypatch.setattr(exclusive, "_TABLE_SIZE", 700)
-    monkeypatch.setattr(exclusive, "_BATCH", 16)
+    monkeypatch.setattr(_exclusive, "_TABLE_SIZE", 700)
+    monkeypatch.setattr(_exclusive, "_BATCH", 16)
     rng = np.random.default_rng([n, seed])
     case = make(rng, n, 60 if n < 5 else 36)
 

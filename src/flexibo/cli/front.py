@@ -187,14 +187,14 @@ def _print(shown: Shown, copy: StudyCopy, console: Console, *, whole: bool, flag
 
 
 def _layout(shown: Shown, study: Study, flags: str) -> FrontLayout:
-    from flexibo.results.front import shown_price
+    from flexibo.results.cells import confirm_cell
     from flexibo.results.front_layout import front_layout
 
     points = [point for _, point in shown.designs]
     lacking = any(not all(point.measured.values()) for point in points)
     unit = cost_unit(study.history.origin)
     heading = f"to confirm{f' [{unit}]' if unit else ''}"
-    more = [(heading, list(map(shown_price, points)))] if lacking else []
+    more = [(heading, list(map(confirm_cell, points)))] if lacking else []
     if any(point.standing not in (None, "probable") for point in points):
         more.append(("standing", [point.standing or "" for point in points]))
     return front_layout(
@@ -207,18 +207,16 @@ def _layout(shown: Shown, study: Study, flags: str) -> FrontLayout:
 
 
 def _notes(points: Sequence[FrontPoint], flags: str, *, lacking: bool) -> list[str]:
-    notes = []
-    if lacking:
-        notes.append("~ predicted, not measured; ± standard deviation; to confirm: the cost of measuring the rest")
-    elif any(deviation > 0 for point in points for deviation in point.deviations.values()):
-        notes.append("± standard deviation")
-    return [*notes, f"A design in full: flexibo front {flags}--number N"]
+    from flexibo.results.cells import CONFIRM_LEGEND, legend
+
+    marks = [legend(points), CONFIRM_LEGEND if lacking else ""]
+    notes = "; ".join(filter(None, marks))
+    return [*([notes] if notes else []), f"A design in full: flexibo front {flags}--number N"]
 
 
 def _whole(n: int, point: FrontPoint, shown: Shown, unit: str) -> list[str]:
     """Everything about one design, its values and options as exactly as they are kept."""
-    from flexibo.results.front import shown_price
-    from flexibo.results.front_layout import feasibility
+    from flexibo.results.cells import confirm_cell, feasibility_cell
 
     lines = [f"Design {n} of {shown.total}, in full"]
     width = max(len(in_words(name)) for name in (*(axis.name for axis in shown.axes), *point.design))
@@ -228,9 +226,9 @@ def _whole(n: int, point: FrontPoint, shown: Shown, unit: str) -> list[str]:
         bound = "" if axis.bound is None else f", {axis.bound_side} {format_exact(axis.bound)}{own}"
         lines.append(f"  {in_words(axis.name).ljust(width)}  {_exact_value(point, axis.name)}{own} ({state}{bound})")
     if any(axis.bound is not None for axis in shown.axes):
-        lines.append(f"  {'feasible'.ljust(width)}  {feasibility(point)}")
+        lines.append(f"  {'feasible'.ljust(width)}  {feasibility_cell(point)}")
     if not all(point.measured.values()):
-        price = "not possible" if point.confirm_cost is None else f"{shown_price(point) or '0'} {unit}".rstrip()
+        price = "not possible" if point.confirm_cost is None else f"{confirm_cell(point) or '0'} {unit}".rstrip()
         lines.append(f"  Measuring the rest: {price}")
     if point.standing is not None:
         lines.append(f"  {'standing'.ljust(width)}  {point.standing}")

@@ -141,7 +141,7 @@ def _answerable(study: Study, number: int, hand: str) -> Evaluation:
 def _release(study: Study, evaluation: Evaluation, hand: str) -> str:
     from flexibo.errors import InvalidValueError
 
-    holder = study.history.holders.get(evaluation.number)
+    holder = study.history.assignments.get(evaluation.number)
     if holder is None or holder.worker != hand:
         raise InvalidValueError(
             f"Evaluation {evaluation.number} is not out any more: its lease was over, and others may measure it. There "

@@ -14,7 +14,7 @@ from flexibo.compare.ledger import Ledger
 from flexibo.compare.problem import Problem
 from flexibo.compare.runs import SHARES, Moment, Run
 from flexibo.compare.terms import Terms
-from flexibo.history.entries import Measurement
+from flexibo.history.measurements import Measurement
 from flexibo.objectives import purchases
 from flexibo.space import Design
 

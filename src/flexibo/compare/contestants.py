@@ -13,8 +13,8 @@ from flexibo.compare.rivals import RIVALS
 from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
 from flexibo.compare.rivals.nearest import nearest_new
 from flexibo.errors import InvalidValueError, unknown_name
-from flexibo.history.entries import Measurement
 from flexibo.history.events import Evaluation
+from flexibo.history.measurements import Measurement
 from flexibo.methods.table import METHODS, find_method
 from flexibo.objectives import Objective, purchases
 from flexibo.pareto import non_dominated

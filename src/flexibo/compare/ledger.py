@@ -8,7 +8,7 @@ import numpy as np
 
 from flexibo.compare.problem import Problem
 from flexibo.errors import unknown_name
-from flexibo.history.entries import Measurement
+from flexibo.history.measurements import Measurement
 from flexibo.objectives import purchases
 from flexibo.space import Design
 

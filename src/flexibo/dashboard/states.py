@@ -24,7 +24,7 @@ def state_of(history: History, alive: Collection[str]) -> str:
         history: The history of the study.
         alive: The workers that are alive.
     """
-    if any(holder.worker in alive for holder in history.holders.values()):
+    if any(holder.worker in alive for holder in history.assignments.values()):
         return "running"
     if alive:
         return "waiting"

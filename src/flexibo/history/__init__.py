@@ -1,6 +1,6 @@
-"""The append-only memory of a study: its events, and what they add up to.
+"""The append-only memory of a study: its events, and the state derived from them.
 
-It imports the space and the objectives. Every package that thinks, stores or shows imports it.
+It imports the space and the objectives. Beliefs, methods, storage, studies and all that shows a study import it.
 """
 
 from flexibo.history.events import Evaluation, Event

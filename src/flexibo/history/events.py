@@ -1,4 +1,4 @@
-"""Evaluations, and the events that a study is the replay of, as values and as JSON."""
+"""Evaluations and events: values in memory, dictionaries in storage."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from flexibo.space import Design, Space
 
 
 class UnknownEventError(InvalidValueError):
-    """An event of a kind that this version does not know."""
+    """An event has a kind that this version does not know."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunnerUp:
-    """What would have been asked had the best not been there.
+    """The second best evaluation that could have been asked.
 
     Attributes:
         design: Its option values.
         objective: What would have been measured.
-        gain: Its gain, as that of an `Evaluation`.
-        cost: What it was expected to cost.
+        gain: Its gain; see `Evaluation`.
+        cost: Its expected cost.
     """
 
     design: Design
@@ -39,17 +39,17 @@ class Evaluation:
         design: The option values to use.
         objective: The objective to measure.
         gain: The volume that this is expected to add to the front (`flexibo`) or to remove from the Pareto region (the
-            paper's methods), or the score of another method; None for an initial design and where nothing is scored.
-        cost: What it is expected to cost; 0 while nothing is known.
-        why: One line for people.
-        number: The how-manieth question of the study this is, from 0.
+            paper's methods), or the score of another method; None if it was not scored, as for an initial design.
+        cost: Its expected cost; 0 if nothing is known.
+        why: The reason in one line, for people.
+        number: The index of the question in the study, from 0.
         yields: All objectives that this one measurement gives, the asked one first.
-        attempt: 1, or more when earlier attempts failed.
-        volume: The volume of the Pareto region when this was asked; None for an initial design and for methods that are
-            not about the region.
+        attempt: 1, or more if earlier attempts failed.
+        volume: The volume of the Pareto region when this was asked; None for an initial design and for methods that do
+            not use the region.
         then: Objectives of the same design that are asked next, because the method measures them together.
         initial: Whether it belongs to the initial designs.
-        runner_up: The second best that could have been asked; None where nothing is scored, or nothing else scored.
+        runner_up: The second best that could have been asked; None if nothing else was scored.
     """
 
     design: Design
@@ -68,7 +68,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """A study began, with these settings; `origin` says what can make its functions again, if anything can."""
+    """A study was created with these settings; `origin` is what its functions can be built from, if anything."""
 
     settings: Mapping[str, Any]
     origin: Mapping[str, Any] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An evaluation was handed out to a worker, which had lived for so many seconds."""
+    """An evaluation was assigned to a worker of this age in seconds."""
 
     evaluation: Evaluation
     worker: str = ""
@@ -85,7 +85,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Reissued:
-    """An evaluation whose worker vanished was handed to another; the lost attempt is thought to have cost so much."""
+    """An evaluation whose worker was lost was assigned to another; `cost` is an estimate of the lost attempt's."""
 
     number: int
     worker: str
@@ -95,7 +95,7 @@ class Reissued:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An evaluation was answered; `timed` says that its cost is the time it took, in seconds."""
+    """An evaluation was answered; if `timed`, its cost is the time it took, in seconds."""
 
     number: int
     values: Mapping[str, float]
@@ -106,7 +106,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """An attempt at an evaluation gave no value; where that is impossible, there will be no other attempt."""
+    """An attempt at an evaluation gave no value; if it is `impossible`, there is no other attempt."""
 
     number: int
     reason: str
@@ -118,7 +118,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """An evaluation was given back without an answer; a lost attempt is thought to have cost so much."""
+    """An evaluation was released without an answer; `cost` is an estimate of a lost attempt's."""
 
     number: int
     reason: str = ""
@@ -127,7 +127,7 @@ class Released:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """An attempt whose answer came after another's: only its cost counts."""
+    """An attempt ended after another one had answered: only its cost counts."""
 
     number: int
     cost: float
@@ -136,7 +136,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A result from before the study was brought in; it costs this study nothing."""
+    """A result from before the study was added; it costs this study nothing."""
 
     design: Design
     values: Mapping[str, float]
@@ -152,26 +152,26 @@ class ReferenceFixed:
 
 @dataclass(frozen=True, slots=True)
 class BudgetSet:
-    """The budget was set or raised; None is without limit."""
+    """The budget was set or raised; None means no limit."""
 
     budget: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class StopSet:
-    """The named rules by which the study stops early were set."""
+    """The rules for stopping early were set."""
 
     rules: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Forgiven:
-    """Somebody started a study again that had given up on its failures: they are counted anew."""
+    """A study that had stopped because of failures was resumed: they are counted from 0 again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """Something that people should know; it decides nothing."""
+    """A note for people; it decides nothing."""
 
     text: str
 
@@ -219,7 +219,7 @@ EVENTS: dict[str, type[Event]] = {
 
 
 def event_to_dict(event: Event) -> dict[str, Any]:
-    """The event as a dictionary ready for JSON."""
+    """The event as JSON-able values."""
     kind = next(name for name, cls in EVENTS.items() if isinstance(event, cls))
     if isinstance(event, Asked):
         content = {name: getattr(event.evaluation, name) for name in Evaluation.__dataclass_fields__}
@@ -238,9 +238,9 @@ def event_to_dict(event: Event) -> dict[str, Any]:
 
 
 def event_from_dict(content: Mapping[str, Any], space: Space) -> Event:
-    """The event that `event_to_dict` wrote down."""
+    """The event that `event_to_dict` wrote."""
     fields = dict(content)
-    fields.pop("time", None)  # for people; nothing is decided by the time of day
+    fields.pop("time", None)  # for people; it decides nothing
     kind = fields.pop("event", None)
     if not isinstance(kind, str):
         raise InvalidValueError("it names no kind of event.")

@@ -1,6 +1,6 @@
-"""History: what the events of a study add up to. Append-only memory.
+"""History: the append-only memory of a study.
 
-A study is the replay of its events. Every state that decides the next question is derived from them here.
+A study is the replay of its events. All state that decides the next question is derived from them here.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, KeyArray
 from flexibo.errors import InvalidValueError
-from flexibo.history.designs import SeenDesigns
-from flexibo.history.entries import Charge, Holder, Measurement, Promise
+from flexibo.history._records import DesignSeries, ObjectiveRecord, PurchaseRecord
+from flexibo.history._seen_designs import SeenDesigns
 from flexibo.history.events import (
     Added,
     Asked,
@@ -33,13 +33,13 @@ from flexibo.history.events import (
     StopSet,
     Told,
 )
-from flexibo.history.ledgers import Ledger, Losses, Series
+from flexibo.history.measurements import Assignment, Charge, FollowUp, Measurement
 from flexibo.objectives import LARGEST, Objective, purchases
 from flexibo.space import Design, Designs, Space
 
 
 class History:
-    """All that happened in a study, and what follows from it.
+    """The events of a study and the state that follows from them.
 
     Args:
         space: The design space.
@@ -56,7 +56,7 @@ class History:
         self.events: list[Event] = []
         self.measurements: list[Measurement] = []
         self.pending: dict[int, Evaluation] = {}
-        self.holders: dict[int, Holder] = {}
+        self.assignments: dict[int, Assignment] = {}
         self.asked: list[Evaluation] = []
         self.spent = 0.0
         self.charges: list[Charge] = []
@@ -69,7 +69,7 @@ class History:
         self.told: Counter[str] = Counter()
         self.free_in_a_row = 0
         self.last_reason: dict[str, str] = {}
-        self.promises: list[Promise] = []
+        self.follow_ups: list[FollowUp] = []
         self.timed: dict[str, bool] = {}
         self.stop: Mapping[str, float] | None = None
         self.stopped: Stopped | None = None
@@ -77,20 +77,20 @@ class History:
         self.chosen = 0
         self.scored: list[int] = []
         self._lost: dict[tuple[int, str], float] = {}
-        self._ledgers = tuple(Ledger(Series(space)) for _ in self.purchases)
-        self._losses = tuple(Losses(Series(space)) for _ in self.objectives)
+        self._purchase_records = tuple(PurchaseRecord(DesignSeries(space)) for _ in self.purchases)
+        self._objective_records = tuple(ObjectiveRecord(DesignSeries(space)) for _ in self.objectives)
         self._seen = SeenDesigns(space, self.purchases)
         self._purchase_of = {self.names[j]: p for p, purchase in enumerate(self.purchases) for j in purchase.members}
 
     def append(self, event: Event) -> None:
-        """Remember one event."""
+        """Add one event."""
         match event:
             case Asked():
                 self._ask(event)
             case Reissued():
                 self._lose(event.number, event.cost)
                 self.reissues[event.number] += 1
-                self.holders[event.number] = Holder(event.worker, event.seconds)
+                self.assignments[event.number] = Assignment(event.worker, event.seconds)
             case Told():
                 self._tell(event)
             case Failed():
@@ -98,7 +98,7 @@ class History:
             case Released():
                 self._lose(event.number, event.cost)
                 self._close(event.number)
-                self._promise_again(self.asked[event.number])
+                self._ask_again(self.asked[event.number])
             case Spent():
                 self._pay(event.number, event.worker, event.cost)
             case Added():
@@ -124,24 +124,24 @@ class History:
 
     @property
     def designs(self) -> Designs:
-        """Every design that was asked about or brought in, once, in that order."""
+        """Every design that was asked about or added, once, in that order."""
         return self._seen.designs()
 
     def data(self, j: int) -> tuple[Designs, FloatArray]:
         """The designs (s) and losses (s,) that objective j was measured on, in order."""
-        return self._losses[j].series.arrays()
+        return self._objective_records[j].losses.arrays()
 
     def count(self, j: int) -> int:
-        """How many measurements of objective j there are."""
-        return len(self._losses[j].series.numbers)
+        """The number of measurements of objective j."""
+        return len(self._objective_records[j].losses.numbers)
 
     def known(self, j: int) -> dict[int, float]:
         """The latest loss of objective j by key."""
-        return self._losses[j].latest
+        return self._objective_records[j].latest
 
     def first(self, j: int) -> dict[int, tuple[int, float]]:
-        """By key: after how many events objective j was first measured, and the loss then."""
-        return self._losses[j].first
+        """By key: the number of events until the first measurement of objective j, and its loss."""
+        return self._objective_records[j].first
 
     def reference_values(self) -> dict[str, float] | None:
         """The reference point by objective, in the users' values; None until it is fixed."""
@@ -151,32 +151,32 @@ class History:
         return {o.name: o.value(loss) for o, loss in zip(optimised, self.reference, strict=True)}
 
     def has_feasible(self) -> bool:
-        """Whether a design is known in every objective and keeps every constraint, or there is no constraint."""
+        """Whether a design that is measured in every objective keeps every constraint; True without constraints."""
         if not np.isfinite(self.limits).any():
             return True
         designs = self.designs
         kept = np.ones(len(designs), dtype=bool)
         for j, objective in enumerate(self.objectives):
-            losses = self._losses[j].latest
+            losses = self._objective_records[j].latest
             keys = designs.keys(objective.depends_on).tolist()
             kept &= np.array([losses.get(key, np.inf) <= min(objective.limit, LARGEST) for key in keys], dtype=bool)
         return bool(kept.any())
 
     def costs(self, p: int) -> tuple[Designs, FloatArray]:
-        """The designs and raw costs of what was paid for purchase p, in order."""
-        return self._ledgers[p].costs.arrays()
+        """The designs and raw costs of all paid evaluations of purchase p, in order."""
+        return self._purchase_records[p].costs.arrays()
 
     def closed(self, p: int) -> KeyArray:
         """Keys of designs for which purchase p must not be asked: measured, pending or failed too often."""
-        return _keys(self._ledgers[p].closed(remeasured=self._is_remeasured(p)))
+        return _keys(self._purchase_records[p].closed(remeasured=self._is_remeasured(p)))
 
     def hopeless(self, p: int) -> KeyArray:
         """Keys of designs for which purchase p failed too often, or cannot be measured at all."""
-        return _keys(self._ledgers[p].hopeless())
+        return _keys(self._purchase_records[p].hopeless())
 
     def measured(self, p: int) -> KeyArray:
         """Keys of designs for which purchase p was measured."""
-        return _keys(self._ledgers[p].measured)
+        return _keys(self._purchase_records[p].measured)
 
     def is_closed(self, p: int, design: Design) -> bool:
         """Whether purchase p of this design must not be asked."""
@@ -189,19 +189,19 @@ class History:
 
     def is_measured(self, p: int, design: Design) -> bool:
         """Whether purchase p was measured for this design or an equivalent one."""
-        return self.key(p, design) in self._ledgers[p].measured
+        return self.key(p, design) in self._purchase_records[p].measured
 
     def attempts(self, p: int, design: Design) -> int:
-        """How many attempts at purchase p of this design failed."""
-        return self._ledgers[p].failures[self.key(p, design)]
+        """The number of failed attempts at purchase p of this design."""
+        return self._purchase_records[p].failures[self.key(p, design)]
 
     def is_hopeless(self, p: int, design: Design) -> bool:
         """Whether purchase p of this design failed too often, or cannot be measured at all."""
-        return self._ledgers[p].is_hopeless(self.key(p, design))
+        return self._purchase_records[p].is_hopeless(self.key(p, design))
 
     def is_pending(self, p: int, design: Design) -> bool:
         """Whether purchase p of this design or an equivalent one is being measured."""
-        return self._ledgers[p].pending[self.key(p, design)] > 0
+        return self._purchase_records[p].pending[self.key(p, design)] > 0
 
     def purchase_of(self, objective: str) -> int:
         """The purchase that yields an objective."""
@@ -211,8 +211,8 @@ class History:
         """The key of a design for purchase p: equal where the design's outcome must be equal."""
         return self._seen.key(p, design)
 
-    def _ledger(self, objective: str) -> Ledger:
-        return self._ledgers[self._purchase_of[objective]]
+    def _record(self, objective: str) -> PurchaseRecord:
+        return self._purchase_records[self._purchase_of[objective]]
 
     def _key(self, evaluation: Evaluation) -> int:
         return self.key(self._purchase_of[evaluation.objective], evaluation.design)
@@ -223,41 +223,41 @@ class History:
         if self.is_scored(evaluation):
             self.scored.append(evaluation.number)
         self.pending[evaluation.number] = evaluation
-        self.holders[evaluation.number] = Holder(event.worker, event.seconds)
+        self.assignments[evaluation.number] = Assignment(event.worker, event.seconds)
         self.asked.append(evaluation)
-        self._ledger(evaluation.objective).pending[self._key(evaluation)] += 1
-        # A promise that is kept ends; so do those that were made of this design, and those that nobody waits for.
-        self.promises = [p for p in self.promises if p.design != evaluation.design and self._is_open(p)]
+        self._record(evaluation.objective).pending[self._key(evaluation)] += 1
+        # A question ends the follow-ups of its design, and those with nothing left to ask.
+        self.follow_ups = [p for p in self.follow_ups if p.design != evaluation.design and self._is_open(p)]
         if evaluation.then:
-            self.promises.append(Promise(evaluation.design, evaluation.then, evaluation.initial))
+            self.follow_ups.append(FollowUp(evaluation.design, evaluation.then, evaluation.initial))
         self.chosen += not evaluation.initial
 
-    def _promise_again(self, evaluation: Evaluation) -> None:
-        """The part of a bundle that was given back is asked with the rest of it."""
+    def _ask_again(self, evaluation: Evaluation) -> None:
+        """Ask the part of a bundle that was released again, with the rest of the bundle."""
         is_part = evaluation.then or (not evaluation.initial and evaluation.number not in self.scored)
         if not is_part or evaluation.number in self.answered:
             return
-        kept = next((p for p in self.promises if p.design == evaluation.design), None)
+        kept = next((p for p in self.follow_ups if p.design == evaluation.design), None)
         others = () if kept is None else tuple(n for n in kept.objectives if n != evaluation.objective)
-        self.promises = [p for p in self.promises if p is not kept]
-        self.promises.append(Promise(evaluation.design, (evaluation.objective, *others), evaluation.initial))
+        self.follow_ups = [p for p in self.follow_ups if p is not kept]
+        self.follow_ups.append(FollowUp(evaluation.design, (evaluation.objective, *others), evaluation.initial))
 
     def _forgive(self) -> None:
-        """Begin to count failures anew; where an objective never gave a value, no design is to blame."""
+        """Restart the counts of failures; if an objective never gave a value, no design is to blame."""
         self.failed_in_a_row.clear()
-        for purchase, ledger in zip(self.purchases, self._ledgers, strict=True):
+        for purchase, record in zip(self.purchases, self._purchase_records, strict=True):
             if not self.told[purchase.objective]:
-                ledger.failures.clear()
+                record.failures.clear()
 
-    def _is_open(self, promise: Promise) -> bool:
-        return not all(self.is_closed(self.purchase_of(name), promise.design) for name in promise.objectives)
+    def _is_open(self, follow_up: FollowUp) -> bool:
+        return not all(self.is_closed(self.purchase_of(name), follow_up.design) for name in follow_up.objectives)
 
     def is_scored(self, evaluation: Evaluation) -> bool:
         """Whether this next question was chosen by its score: no initial design, and not the rest of a bundle."""
-        return not evaluation.initial and all(promise.design != evaluation.design for promise in self.promises)
+        return not evaluation.initial and all(follow_up.design != evaluation.design for follow_up in self.follow_ups)
 
     def is_answerable(self, evaluation: Evaluation) -> bool:
-        """Whether it was asked here and has no answer yet; one that was given back may still be answered, late."""
+        """Whether it was asked here and has no answer yet; one that was released may still be answered, late."""
         known = 0 <= evaluation.number < len(self.asked) and self.asked[evaluation.number] == evaluation
         return known and evaluation.number not in self.answered
 
@@ -277,18 +277,18 @@ class History:
         """The evaluation is no longer pending."""
         evaluation = self.pending.pop(number, None)
         if evaluation is not None:
-            self._ledger(evaluation.objective).end(self._key(evaluation))
-            self.holders.pop(number, None)
+            self._record(evaluation.objective).end(self._key(evaluation))
+            self.assignments.pop(number, None)
 
     def _lose(self, number: int, cost: float) -> None:
-        """Charge what a vanished worker is thought to have spent."""
-        holder = self.holders.get(number)
-        if holder is not None and cost > 0:
+        """Charge what a lost worker is estimated to have spent."""
+        assignment = self.assignments.get(number)
+        if assignment is not None and cost > 0:
             self._charge(number, cost)
-            self._lost[number, holder.worker] = cost
+            self._lost[number, assignment.worker] = cost
 
     def _pay(self, number: int, worker: str, cost: float) -> None:
-        """Charge what an attempt cost, instead of what it was thought to have cost while its worker was missing."""
+        """Charge the cost of an attempt in place of the estimate made while its worker was lost."""
         self._charge(number, cost - self._lost.pop((number, worker), 0.0))
         self.free_in_a_row = 0 if cost > 0 else self.free_in_a_row + 1
 
@@ -297,7 +297,7 @@ class History:
         self.charges.append(Charge(len(self.events), self.asked[number].objective, cost))
 
     def _answer(self, event: Told | Failed) -> Evaluation | None:
-        """The evaluation that is answered and its cost paid; None if it was answered before."""
+        """The evaluation that is answered, with its cost paid; None if it was answered before."""
         if event.number in self.answered:
             return None
         self._close(event.number)
@@ -312,7 +312,7 @@ class History:
         if evaluation is None:
             return
         row = self._seen.row(evaluation.design)
-        self._ledger(evaluation.objective).costs.append(row, event.cost)
+        self._record(evaluation.objective).costs.append(row, event.cost)
         self.told[evaluation.objective] += 1
         self.failed_in_a_row[evaluation.objective] = 0
         self._learn(evaluation.design, row, event.values)
@@ -322,10 +322,10 @@ class History:
         evaluation = self._answer(event)
         if evaluation is None:
             return
-        ledger = self._ledger(evaluation.objective)
-        ledger.failures[self._key(evaluation)] += 1
+        record = self._record(evaluation.objective)
+        record.failures[self._key(evaluation)] += 1
         if event.impossible:
-            ledger.impossible.add(self._key(evaluation))
+            record.impossible.add(self._key(evaluation))
         self.failed_attempts[evaluation.objective] += 1
         self.failed_in_a_row[evaluation.objective] += 1
         self.last_reason[evaluation.objective] = event.reason
@@ -335,7 +335,7 @@ class History:
         self._learn(event.design, row, event.values)
         for p, purchase in enumerate(self.purchases):
             if purchase.objective in event.costs:
-                self._ledgers[p].costs.append(row, event.costs[purchase.objective])
+                self._purchase_records[p].costs.append(row, event.costs[purchase.objective])
         self.measurements.append(Measurement(event.design, event.values, None, None))
 
     def _learn(self, design: Design, row: FloatArray, values: Mapping[str, float]) -> None:
@@ -344,13 +344,13 @@ class History:
         for j, (objective, key) in enumerate(zip(self.objectives, keys, strict=True)):
             if objective.name not in values:
                 continue
-            if key in self._losses[j].latest and not objective.noisy:
+            if key in self._objective_records[j].latest and not objective.noisy:
                 continue
-            self._losses[j].learn(key, row, objective.loss(values[objective.name]), len(self.events) + 1)
-        # What a purchase yields may become known piece by piece, as when results are brought in.
+            self._objective_records[j].add(key, row, objective.loss(values[objective.name]), len(self.events) + 1)
+        # The objectives of a purchase may become known one by one, as when known results are added.
         for p, purchase in enumerate(self.purchases):
-            if all(keys[j] in self._losses[j].latest for j in purchase.members):
-                self._ledgers[p].measured.add(self.key(p, design))
+            if all(keys[j] in self._objective_records[j].latest for j in purchase.members):
+                self._purchase_records[p].measured.add(self.key(p, design))
 
 
 def _keys(keys: Collection[int]) -> KeyArray:

@@ -83,16 +83,16 @@ def _imported(history: History, initial: Sequence[Design], p: int) -> int:
 def _rest_of_bundle(request: Request) -> Evaluation | None:
     """The next part of a bundle that was begun, as far as it is still open and affordable."""
     history = request.history
-    for promise in history.promises:
-        if not promise.initial and not possible(history, history.space.designs([promise.design])).all():
+    for follow_up in history.follow_ups:
+        if not follow_up.initial and not possible(history, history.space.designs([follow_up.design])).all():
             continue
-        names = [n for n in promise.objectives if not history.is_closed(history.purchase_of(n), promise.design)]
+        names = [n for n in follow_up.objectives if not history.is_closed(history.purchase_of(n), follow_up.design)]
         names = list(request.wanted_first(names))
         if not names or names[0] not in request.wanted:
             continue
-        offered = request.prices(promise.design)
+        offered = request.prices(follow_up.design)
         if offered.pays(offered.prices[0, history.purchase_of(names[0])]):
-            return request.question(promise.design, names, initial=promise.initial, why="the rest of its bundle")
+            return request.question(follow_up.design, names, initial=follow_up.initial, why="the rest of its bundle")
     return None
 
 

@@ -19,7 +19,8 @@ from flexibo.history import History
 from flexibo.methods.base import Candidates, Method, ScoringMethod
 from flexibo.optimizer._memory import MethodMemory
 from flexibo.pareto import Region, non_dominated, pareto_region
-from flexibo.pareto.region import alive_and_fronts, checked_goals
+from flexibo.pareto.goals import goals_of_boxes
+from flexibo.pareto.region import alive_and_fronts
 from flexibo.space import Design, Designs
 from flexibo.surrogates import Refits, Surrogate
 from flexibo.surrogates.table import SurrogateChoice, find_surrogate
@@ -130,7 +131,7 @@ class Predictor:
             boxes = predictions(history, designs, self.models(history), beta=self._beta(history, len(designs)))
         columns = list(history.optimised)
         # Without the volumes: with many objectives they take longer than all the rest.
-        goals = checked_goals(boxes.lower, boxes.upper, self.reference(history), columns, history.limits)
+        goals = goals_of_boxes(boxes.lower, boxes.upper, self.reference(history), columns, history.limits)
         _, optimistic, pessimistic = alive_and_fronts(goals.corners(boxes.lower), goals.corners(boxes.upper))
         return boxes.lower[optimistic][:, columns], boxes.upper[pessimistic][:, columns]
 

@@ -1,4 +1,7 @@
-"""Pure geometry of losses: dominance, hypervolume, the Pareto region and what a measurement removes from it."""
+"""Pure geometry of losses: dominance, hypervolume, the Pareto region and what a measurement removes from it.
+
+It imports only `flexibo._internal` and `flexibo.errors`. Beliefs, methods, the optimizer and results import it.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
 """Cells: the part of loss space that a front leaves undominated, cut into disjoint boxes.
 
-An integral over that part is then a sum over boxes, and where the integrand is a product, a sum of products. Few boxes
-are what makes it fast: 1 for one objective, f + 1 in the plane, 2 f + 1 in space for f losses in general position, and
-some more for each further objective.
+An integral over that part is then a sum over boxes. There are few of them: 1 for one objective, f + 1 in the plane,
+2 f + 1 in space for f losses in general position, and more for each further objective.
 
 The sweep runs along the last axis. It keeps the boxes that are still open upwards, closes those that a row of the front
-reaches into, and opens what the row leaves of them, with neighbours joined again.
+cuts into, and opens what the row leaves of them, with neighbours joined.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from flexibo._internal.arrays import FloatArray
 
 
 def non_dominated_cells(front: FloatArray, reference: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Disjoint boxes whose union is everything below the reference point that no row of a front dominates or equals.
+    """Disjoint boxes that make up what is below the reference point and not dominated or equalled by a front.
 
     Args:
         front: Losses, shape (f, k). Dominated rows, copies and rows not better than the reference change nothing.
@@ -70,7 +69,7 @@ def _columns(front: FloatArray, reference: FloatArray) -> tuple[FloatArray, Floa
 
 
 def _pieces(low: FloatArray, high: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What a row leaves of the boxes that it reaches into: below it along one axis, not below it along those before."""
+    """What a row leaves of the boxes that it cuts: below it along one axis, not below it along the axes before."""
     lows, highs = [], []
     for j in range(len(row) - 1):
         below = low[:, j] < row[j]
@@ -85,14 +84,14 @@ def _pieces(low: FloatArray, high: FloatArray, row: FloatArray) -> tuple[FloatAr
 
 
 def _moved(corner: FloatArray, j: int, row: FloatArray) -> FloatArray:
-    """The same corners with the value of a row in axis j."""
+    """The corners with the value of a row in axis j."""
     corner = corner.copy()
     corner[:, j] = row[j]
     return corner
 
 
 def _joined(low: FloatArray, high: FloatArray, j: int) -> tuple[FloatArray, FloatArray]:
-    """The same boxes, with those that touch along axis j and agree in all other axes made one."""
+    """The boxes, with those that touch along axis j and agree in all other axes merged."""
     if len(low) < 2:
         return low, high
     others = np.delete(np.hstack([low, high]), [j, low.shape[1] + j], axis=1)

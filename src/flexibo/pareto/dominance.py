@@ -30,7 +30,7 @@ def non_dominated(Y: FloatArray) -> BoolArray:
         return np.asarray(Y[:, 0] == Y.min(), dtype=np.bool_)
     if n > 2:
         return np.asarray(moocore.is_nondominated(Y, keep_weakly=True), dtype=np.bool_)
-    # In the plane nobody is on the front who has a lower second loss to the left; few are left to compare.
+    # In the plane, a row with a lower second loss to its left is not on the front; few rows are left to compare.
     order = np.argsort(Y[:, 0])
     second = Y[order, 1]
     some = order[second <= np.minimum.accumulate(second)]
@@ -39,8 +39,17 @@ def non_dominated(Y: FloatArray) -> BoolArray:
     return result
 
 
+def finite_front(corners: FloatArray) -> BoolArray:
+    """The mask (m,) of the corners (m, k) that no other strictly dominates, without those at infinity."""
+    front = corners[:, 0] < np.inf
+    if front.all():
+        return non_dominated(corners)
+    front[front] = non_dominated(corners[front])
+    return front
+
+
 def strictly_dominated(Y: FloatArray, front: FloatArray) -> BoolArray:
-    """The rows of Y that some row of a front dominates: at least as good everywhere, better somewhere.
+    """The rows of Y that a row of a front dominates: at least as good in every loss, better in one.
 
     Args:
         Y: Losses, shape (m, n).
@@ -54,7 +63,7 @@ def strictly_dominated(Y: FloatArray, front: FloatArray) -> BoolArray:
     """
     found = _dominators(Y, front)
     result = found >= 0
-    # A row that equals one row of the front is weakly dominated by copies of that row only.
+    # Only copies of a row of the front weakly dominate a row that equals it.
     result[result] = (front[found[result]] != Y[result]).any(axis=1)
     return result
 
@@ -64,7 +73,7 @@ def _dominators(Y: FloatArray, front: FloatArray) -> IntArray:
     if len(Y) == 0 or len(front) == 0:
         return np.full(len(Y), -1, dtype=np.int64)
     if Y.shape[1] == 2:
-        return _dominators_in_the_plane(Y, front)
+        return _plane_dominators(Y, front)
     result = np.empty(len(Y), dtype=np.int64)
     step = max(1, _TABLE_SIZE // len(front))
     for start in range(0, len(Y), step):
@@ -77,7 +86,7 @@ def _dominators(Y: FloatArray, front: FloatArray) -> IntArray:
     return result
 
 
-def _dominators_in_the_plane(Y: FloatArray, front: FloatArray) -> IntArray:
+def _plane_dominators(Y: FloatArray, front: FloatArray) -> IntArray:
     """The same by binary search: along a front in the plane one loss rises while the other falls."""
     order = np.argsort(front[:, 0])
     last = np.searchsorted(front[order, 0], Y[:, 0], side="right") - 1

@@ -8,12 +8,12 @@ import numpy as np
 
 from flexibo._internal.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from flexibo.errors import InvalidValueError
-from flexibo.pareto.exclusive import MOST_AXES
-from flexibo.pareto.goals import Goals
-from flexibo.pareto.pins import Boxes, Pins, distinct_rows, joint_pins, quantity_pins
-from flexibo.pareto.plane import plane_gains
-from flexibo.pareto.region import Region, alive_and_fronts, checked_goals
-from flexibo.pareto.solid import solid_gains
+from flexibo.pareto._exclusive import MOST_AXES
+from flexibo.pareto._pins import Boxes, Pins, distinct_rows, joint_pins, quantity_pins
+from flexibo.pareto._plane import plane_gains
+from flexibo.pareto._solid import solid_gains
+from flexibo.pareto.goals import Goals, goals_of_boxes
+from flexibo.pareto.region import Region, alive_and_fronts
 
 
 def pinned_gains(
@@ -30,10 +30,9 @@ def pinned_gains(
 ) -> FloatArray:
     """The volume V - V' that leaves the Pareto region when a bundle of quantities is pinned to its means.
 
-    To pin quantity j of candidate i means that both corners take the value mu in column j, for i, for every candidate
-    with the same key in j, and for every candidate whose box is identical to one of these. That moves the corners if j
-    is an objective, and decides a constraint if j has a limit. Both fronts are rebuilt: a corner that was hidden behind
-    another may come to the front.
+    To pin quantity j of candidate i sets column j of both corners to mu, for i, for every candidate with the same key
+    in j, and for every candidate whose box is identical to one of these. This moves the corners if j is an objective,
+    and decides a constraint if j has a limit. Both fronts are rebuilt: a hidden corner may come to the front.
 
     Args:
         lower: Best corners, shape (m, n).
@@ -41,11 +40,10 @@ def pinned_gains(
         upper: Worst corners, shape (m, n).
         reference: The reference point, shape (k,).
         keys: Integers, shape (m, n). Candidates with equal keys in a column have equal boxes in that column.
-        bundles: The quantities that are measured together, for each column of the result.
-        optimised: The k columns that are objectives, in the order of `reference`; all n if not given.
-        limits: The greatest legal loss of each quantity, infinity where there is none, shape (n,); no limits if not
-            given.
-        region: The Pareto region of these boxes, where it is known already; it saves finding the fronts again.
+        bundles: For each column of the result, the quantities that are measured together.
+        optimised: The k columns that are objectives, in the order of `reference`; all n by default.
+        limits: The greatest feasible loss of each quantity, infinity where there is none, shape (n,); none by default.
+        region: The Pareto region of these boxes, if it is known already; saves computing the fronts again.
 
     Returns:
         The gains, shape (m, len(bundles)), nowhere below 0, and exactly 0 where nothing can be gained.
@@ -56,7 +54,7 @@ def pinned_gains(
     array([[1.5, 2. ],
            [2. , 1.5]])
 
-    With a limit of 2.7 for the second quantity, to know it makes the first design feasible for sure:
+    With a limit of 2.7 for the second quantity, its mean makes the first design feasible:
 
     >>> pinned_gains(
     ...     lower, (lower + upper) / 2, upper, np.array([4.0]), keys, [(0,), (1,)],
@@ -65,15 +63,13 @@ def pinned_gains(
     array([[0.5, 2. ],
            [0.5, 0. ]])
     """
-    goals = checked_goals(lower, upper, reference, optimised, limits)
+    goals = goals_of_boxes(lower, upper, reference, optimised, limits)
     if mu.shape != lower.shape or keys.shape != lower.shape:
         raise InvalidValueError(
             f"The means have shape {mu.shape} and the keys {keys.shape}; both must be {lower.shape} as the corners."
         )
     if region is not None and region.alive.shape != lower.shape[:1]:
-        raise InvalidValueError(
-            f"The region is one of {len(region.alive)} candidates; there are {len(lower)} here. Hand over their own."
-        )
+        raise InvalidValueError(f"The region is one of {len(region.alive)} candidates; there are {len(lower)} here.")
     if not all(bundles):
         raise InvalidValueError("A bundle names no objective; each must name at least one.")
     if len(reference) > MOST_AXES:
@@ -89,14 +85,14 @@ def pinned_gains(
     quantities = {j for bundle in bundles for j in bundle}
     single = {j: quantity_pins(j, keys, alive, box, undecided) for j in quantities}
     for b, pins, volumes in _question_gains(boxes, reference, single, bundles):
-        gains[:, b] += np.append(volumes, 0.0)[pins.of_candidate]  # NOTHING is the last place
+        gains[:, b] += np.append(volumes, 0.0)[pins.of_candidate]  # the last place is for NOTHING
     return gains
 
 
 def _living_boxes(
     goals: Goals, lower: FloatArray, mu: FloatArray, upper: FloatArray, region: Region | None
 ) -> tuple[BoolArray, Boxes, IntArray]:
-    """Who is in U, the distinct boxes of U, and the box of each candidate in U."""
+    """The mask of U, the distinct boxes of U, and the box of each candidate in U."""
     if region is None:
         alive, optimistic, pessimistic = alive_and_fronts(goals.corners(lower), goals.corners(upper))
     else:
@@ -113,7 +109,7 @@ def _living_boxes(
 def _question_gains(
     boxes: Boxes, reference: FloatArray, single: Mapping[int, Pins], bundles: Sequence[tuple[int, ...]]
 ) -> Iterator[tuple[int, Pins, FloatArray]]:
-    """Bundle by bundle its index, what its questions pin (or those of a block), and their gains, shape (questions,)."""
+    """Per bundle, or block of its questions: its index, what the questions pin, and their gains (questions,)."""
     axes = boxes.goals.optimised
     flat = [b for b, bundle in enumerate(bundles) if len(bundle) == 1 and len(axes) == 2 and bundle[0] in axes]
     rest = [b for b, bundle in enumerate(bundles) if len(bundle) == 1 and b not in flat]

@@ -1,11 +1,8 @@
-"""Goals: what is wanted of the measured quantities, minima of some and limits for some.
+"""Goals: which of the measured quantities are minimised, and which have limits.
 
-A design is possibly feasible if its best case is within every limit, and surely feasible if its worst case is. So one
-rule serves both corners of a box: a corner that breaks a limit is moved to infinity, where it adds no volume and
-dominates nobody.
-
-Differences from the paper:
-    The paper knows no constraints.
+A design may be feasible if the best corner of its box keeps every limit, and is feasible for all losses in the box if
+the worst corner does. So one rule serves both corners: a corner that breaks a limit is moved to infinity, where it adds
+no volume and dominates nothing. The paper has no constraints.
 """
 
 from __future__ import annotations
@@ -21,11 +18,11 @@ from flexibo.errors import InvalidValueError
 
 @dataclass(frozen=True, slots=True)
 class Goals:
-    """What is wanted of n quantities. A quantity may be optimised and limited at once.
+    """The objectives and limits among n quantities. A quantity may be both.
 
     Attributes:
         optimised: The columns of the k objectives, which are minimised.
-        limits: The greatest legal loss of each quantity, infinity where there is none, shape (n,).
+        limits: The greatest feasible loss of each quantity, infinity where there is none, shape (n,).
         limited: The columns that have a limit.
     """
 
@@ -35,7 +32,7 @@ class Goals:
 
     @classmethod
     def of(cls, n: int, optimised: Sequence[int] | None, limits: FloatArray | None) -> Goals:
-        """The goals for n quantities; None stands for all of them as objectives, and for no limits."""
+        """The goals for n quantities; by default all are objectives, without limits."""
         columns = tuple(range(n)) if optimised is None else tuple(int(j) for j in optimised)
         if not columns or len({*columns}) < len(columns) or not {*columns} <= {*range(n)}:
             raise InvalidValueError(
@@ -52,7 +49,7 @@ class Goals:
         return cls(columns, greatest, limited)
 
     def in_the_plane(self) -> Goals:
-        """The goals of one objective with a second one beside it, in a column of its own after all others."""
+        """The goals of one objective with a second one added, in a column after all others."""
         return Goals((*self.optimised, len(self.limits)), np.append(self.limits, np.inf), self.limited)
 
     def corners(self, Y: FloatArray) -> FloatArray:
@@ -66,8 +63,31 @@ class Goals:
         return np.where(legal[:, None], corners, np.inf)
 
     def undecided(self, lower: FloatArray, upper: FloatArray) -> BoolArray:
-        """Where a measurement can tell anything: objectives with a width, limits inside a box. Shape (m, n)."""
+        """Where a measurement has something to decide: an objective's interval, a limit inside a box. Shape (m, n)."""
         result = lower < upper
         for j in {*self.limited} - {*self.optimised}:
             result[:, j] = (lower[:, j] <= self.limits[j]) & (self.limits[j] < upper[:, j])
         return result
+
+
+def goals_of_boxes(
+    lower: FloatArray,
+    upper: FloatArray,
+    reference: FloatArray,
+    optimised: Sequence[int] | None,
+    limits: FloatArray | None,
+) -> Goals:
+    """The goals; an error unless the corners, the reference point and the goals fit together."""
+    if lower.ndim != 2 or lower.shape != upper.shape:
+        raise InvalidValueError(
+            f"The corners have shapes {lower.shape} and {upper.shape}; both must be (candidates, quantities)."
+        )
+    goals = Goals.of(lower.shape[1], optimised, limits)
+    if reference.shape != (len(goals.optimised),):
+        raise InvalidValueError(
+            f"The reference point has shape {reference.shape}; it must have one value for each of the "
+            f"{len(goals.optimised)} objectives."
+        )
+    if not (lower <= upper).all():
+        raise InvalidValueError("A box has a lower corner that is NaN or above its upper corner; correct it.")
+    return goals

@@ -1,4 +1,4 @@
-"""The hypervolume: how much of loss space a set of designs dominates."""
+"""The hypervolume: the volume of loss space that a set of designs dominates."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import moocore
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
+from flexibo.pareto._exclusive import exclusive_volumes, surroundings
 from flexibo.pareto.cells import non_dominated_cells
-from flexibo.pareto.exclusive import exclusive_volumes, surroundings
 
 # Cells times rows in one table: small enough for the cache, large enough to hide Python.
 _TABLE_SIZE = 1 << 17
@@ -35,7 +35,7 @@ def hypervolume(Y: FloatArray, reference: FloatArray) -> float:
 
 
 def hypervolumes(Y: FloatArray, reference: FloatArray) -> FloatArray:
-    """The hypervolume of each of q sets of as many losses; rows at infinity add nothing.
+    """The hypervolume of each of q sets of m losses; rows at infinity add nothing.
 
     Args:
         Y: Losses, shape (q, m, n).
@@ -55,7 +55,7 @@ def hypervolumes(Y: FloatArray, reference: FloatArray) -> FloatArray:
     inside = np.minimum(Y, reference)
     order = np.argsort(inside[:, :, 0], axis=1)
     first, second = (np.take_along_axis(inside[:, :, j], order, axis=1) for j in (0, 1))
-    # Stripes of the first loss, each as high as the best second loss to its left.
+    # Strips along the first loss, each as high as the best second loss to its left.
     widths = np.diff(first, axis=1, append=reference[0])
     heights = reference[1] - np.minimum.accumulate(second, axis=1)
     return np.asarray((widths * heights).sum(axis=1))
@@ -88,7 +88,7 @@ def improvements(Y: FloatArray, front: FloatArray, reference: FloatArray) -> Flo
 
 
 def _improvements_in_cells(Y: FloatArray, front: FloatArray, reference: FloatArray) -> FloatArray:
-    """The same as a sum over the cells that a front leaves, of which there are few in the plane."""
+    """`improvements` as a sum over the cells that a front leaves, which are few in the plane."""
     lower, upper = non_dominated_cells(front, reference)
     parts = [np.zeros(0)]
     step = max(1, _TABLE_SIZE // len(lower))

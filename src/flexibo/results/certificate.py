@@ -1,16 +1,15 @@
-"""The certificate of a front: how much of the best hypervolume its designs miss at most.
+"""The certificate of a front: an upper bound on the share of the best hypervolume that its designs miss.
 
-Let every loss lie within its box (`flexibo.results.confidence` says when). No candidate is better than its best corner,
-so the best front of the candidates is worth at most HV(F_opt), the hypervolume of the best corners. No reported design
-is worse than its worst corner, so the reported designs are worth at least HV(their worst corners). Then they miss
+Let every loss lie within its box (`flexibo.results.confidence` gives the probability). No candidate is better than its
+best corner, so the best front of the candidates has at most HV(F_opt), the hypervolume of the best corners. No reported
+design is worse than its worst corner, so the reported designs have at least HV(their worst corners). Then they miss
 
     HV(best front) - HV(reported) <= HV(F_opt) - HV(worst corners) = gap,
 
-and as a share of the best front's hypervolume at most gap / HV(F_opt), which is never above 1. Under
-constraints the best corners are those of possibly feasible candidates, the worst corners those of surely feasible ones,
-and reported designs that break a constraint count for nothing.
+and as a share of the best front's hypervolume at most gap / HV(F_opt), which is never above 1. Under constraints, best
+corners that break one do not count, nor do worst corners, nor reported designs.
 
-All of this is about the candidates. Only where they are all designs of the space is it about the space.
+This is about the candidates. It is about the space only if they are all designs of the space.
 """
 
 from __future__ import annotations
@@ -33,21 +32,21 @@ from flexibo.results.confidence import Confidence, confidence
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What the designs of a front miss at most. Print it: it says so in words, and on which conditions.
+    """A bound on what the designs of a front miss. Printed, it states the bound and its conditions in words.
 
     Attributes:
         gap: The bound on the hypervolume that they miss, in units of the objectives.
-        relative: The same as a share of the best front's hypervolume, between 0 and 1; 1 says nothing.
-        optimistic_volume: The hypervolume of the best corners: no front of the candidates is worth more.
-        reported_volume: The hypervolume of the reported designs' worst corners: they are worth no less.
-        delta: The probability that it fails, whenever and however often it is asked for in a study.
-        beta: The square of the boxes' half width in deviations.
-        t: How many answers the models have learned from.
-        candidates: Over how many designs it holds.
+        relative: The same as a share of the best front's hypervolume, between 0 and 1; 1 is no information.
+        optimistic_volume: The hypervolume of the best corners; no front of the candidates has more.
+        reported_volume: The hypervolume of the reported designs' worst corners; they have no less.
+        delta: The probability that the bound is wrong, for all certificates of one study together.
+        beta: The square of the boxes' half width in standard deviations.
+        t: The number of answers that the models have learned from.
+        candidates: The number of designs for which it holds.
         whole_space: Whether these are all designs of the space.
-        designs: How many designs are reported.
+        designs: The number of reported designs.
         constrained: Whether there are constraints.
-        pending: How many evaluations were asked and not answered; they count as unknown.
+        pending: The number of evaluations without an answer; they count as unknown.
     """
 
     gap: float
@@ -67,7 +66,7 @@ class Certificate:
         return " ".join(self.sentences())
 
     def sentences(self) -> list[str]:
-        """What it says, and on which conditions."""
+        """The bound and its conditions."""
         who = "the design of the front misses" if self.designs == 1 else f"the {self.designs} designs of the front miss"
         where = f"all {self.candidates:,} designs" if self.whole_space else f"{self.candidates:,} candidates"
         if not self.optimistic_volume > 0:
@@ -86,14 +85,14 @@ class Certificate:
         return said
 
     def to_dict(self) -> dict[str, Any]:
-        """The certificate, ready for JSON; ``words`` says what it means."""
+        """The certificate as JSON-able values; ``words`` is its text."""
         return {**asdict(self), "words": str(self)}
 
 
 def percent(share: float, *, up: bool = True) -> str:
-    """A share in per cent with three digits: a bound is rounded up, and what is promised of it down.
+    """A share in per cent with three digits, rounded up or down.
 
-    Digits are those of what is missing to 100 % where that is less, so that only 1 is printed as 100 %.
+    If less is missing to 100 %, the digits are those of what is missing, so that only 1 is printed as 100 %.
 
     >>> percent(0.95), percent(0.08341), percent(1.0), percent(0.0)
     ('95 %', '8.35 %', '100 %', '0 %')
@@ -114,17 +113,17 @@ def certificate(
     """The certificate of the front that a study reports. Same history, same certificate.
 
     Args:
-        predictor: What thinks of designs.
-        history: What happened so far; every objective has a value.
-        delta: The probability that it fails; the study's own unless given.
-        candidates: Over how many designs, beside those of the history; by default as many as a question looks at.
+        predictor: The models.
+        history: The history; every objective has a value.
+        delta: The probability that the bound is wrong; by default the study's own.
+        candidates: The number of designs to draw, beside those of the history; by default that of a question.
     """
     checked = checked_delta(predictor.delta if delta is None else delta)
     m = None if candidates is None else whole_number("candidates", candidates, least=1)
     sure = confidence(predictor, history, delta=checked, m=m)
     front = reported(history, predictor.estimates(history), complete=False)
     optimistic, pessimistic = volumes(sure, front, predictor.reference(history))
-    # Volumes of huge losses can be too large for a number; nothing is certified of them.
+    # The volume of huge losses can overflow; then nothing is certified.
     gap = optimistic - pessimistic if math.isfinite(optimistic) else math.inf
     return Certificate(
         gap=gap,
@@ -143,11 +142,11 @@ def certificate(
 
 
 def volumes(sure: Confidence, front: IntArray, reference: FloatArray) -> tuple[float, float]:
-    """What the best front of the candidates is worth at most, and what some of them are worth at least.
+    """An upper bound of the best front's hypervolume, and a lower bound of the reported designs'.
 
     Args:
         sure: The boxes of the candidates.
-        front: The places of those that are reported (f,).
+        front: The indices of the reported designs (f,).
         reference: The reference point of the volumes, shape (k,).
     """
     optimistic = hypervolume(sure.best, reference)

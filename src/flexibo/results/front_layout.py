@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from flexibo._internal.numbers import format_number, significant_digits
 from flexibo._internal.text import printable_line
+from flexibo.results.cells import ShownDesign, constant_options, feasibility_cell, option_cells, value_cells
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -18,54 +18,19 @@ if TYPE_CHECKING:
 
 GAP = "  "
 DESIGN_ROOM = 24
-"""A table leaves at least so much room to designs, unless they are shorter."""
-
-
-class Shown(Protocol):
-    """A design of a front, and what is known of it."""
-
-    @property
-    def design(self) -> Mapping[str, object]:
-        """Its option values."""
-        ...
-
-    @property
-    def values(self) -> Mapping[str, float | None]:
-        """Its objectives, measured or predicted."""
-        ...
-
-    @property
-    def measured(self) -> Mapping[str, bool]:
-        """Whether each value was measured."""
-        ...
-
-    @property
-    def deviations(self) -> Mapping[str, float]:
-        """The standard deviation of each value."""
-        ...
-
-    @property
-    def probability(self) -> float:
-        """The probability that it keeps every constraint."""
-        ...
-
-    @property
-    def feasibility(self) -> str:
-        """The same in a word."""
-        ...
+"""The least width of the column of designs in a table, unless all designs are shorter."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrontLayout:
-    """A front that a console prints in the form that its width allows; no number is cut and no option broken.
+    """A front that a console prints in the form that fits its width; no number is cut and no option is broken.
 
     Attributes:
-        title: What it is.
-        headings: What stands above the numbers of the designs (nothing) and above their values, each in parts that
-            may stand in lines of their own.
-        cells: The number and the values of each design (m, as many as headings).
-        designs: Its options, as in ``x=3`` (m, any number).
-        notes: What stands below.
+        title: The title.
+        headings: The headings of the columns, the first empty, each in parts that may go into lines of their own.
+        cells: The number and the values of each design: one row per design, one column per heading.
+        designs: The options of each design, as in ``x=3``.
+        notes: The lines below.
     """
 
     title: str
@@ -75,7 +40,7 @@ class FrontLayout:
     notes: Sequence[str] = ()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """The front as it is printed."""
+        """The front as rich prints it."""
         from rich.text import Text
 
         room, high = options.max_width, max(map(len, self.headings))
@@ -95,7 +60,7 @@ class FrontLayout:
             yield Text(note)
 
     def _least_room(self) -> int:
-        """How wide a table's column of designs must be."""
+        """The least width of the column of designs."""
         longest = max((_width(option) + 1 for design in self.designs for option in design), default=0)
         whole = max((_width(", ".join(design)) for design in self.designs), default=0)
         return max(longest, min(whole, DESIGN_ROOM), len("design"))
@@ -135,57 +100,36 @@ class FrontLayout:
 
 def front_layout(
     history: History,
-    rows: Sequence[Shown],
+    rows: Sequence[ShownDesign],
     *,
     numbers: Sequence[int] = (),
     more: Sequence[tuple[str, Sequence[str]]] = (),
     notes: Sequence[str] = (),
 ) -> FrontLayout:
-    """The layout of a front: predicted values carry a mark, inexact ones their deviation.
+    """The layout of a front: predicted values have a mark, inexact ones their standard deviation.
 
     Args:
-        history: Its objectives and options are meant.
+        history: The history that has the objectives and options.
         rows: The designs, at least one.
         numbers: Their numbers; by default from 1.
-        more: More columns: a heading and the cells below it.
-        notes: What stands below, after the options that never vary.
+        more: Further columns: a heading and the cells below it.
+        notes: The lines below, after the options that do not vary.
     """
     columns: list[tuple[Sequence[str], Sequence[str]]]
-    columns = [(_heading(objective), values_column(rows, objective.name)) for objective in history.objectives]
+    columns = [(_heading(o), list(map("".join, value_cells(rows, o.name)))) for o in history.objectives]
     if any(objective.is_constraint for objective in history.objectives):
-        columns.append((["feasible"], [feasibility(row) for row in rows]))
+        columns.append((["feasible"], list(map(feasibility_cell, rows))))
     columns += [(heading.split(), cells) for heading, cells in more]
     names = history.space.names
-    same = [name for name in names if len(rows) > 1 and len({row.design[name] for row in rows}) == 1]
-    both = [f"All of them: {', '.join(_options(rows[0], same))}"] if same else []
+    same = constant_options(rows, names)
+    both = [f"All of them: {', '.join(option_cells(rows[0], same))}"] if same else []
     return FrontLayout(
         f"Pareto front: {'1 design' if len(rows) == 1 else f'{len(rows)} designs'}",
         [[""], *(heading for heading, _ in columns)],
         list(zip(map(str, numbers or range(1, len(rows) + 1)), *(cells for _, cells in columns), strict=True)),
-        [_options(row, [name for name in names if name not in same]) for row in rows],
+        [option_cells(row, [name for name in names if name not in same]) for row in rows],
         [*both, *notes],
     )
-
-
-def values_column(rows: Sequence[Shown], name: str) -> list[str]:
-    """The values of an objective, with as many digits as tell them apart."""
-    known = [(value, row.deviations[name]) for row in rows if (value := row.values[name]) is not None]
-    digits = significant_digits(known)
-    return [shown_value(row, name, digits) for row in rows]
-
-
-def shown_value(row: Shown, name: str, digits: int) -> str:
-    """A value, marked if it is predicted, with its deviation if it is not exact."""
-    value = row.values[name]
-    if value is None:
-        return "-"
-    deviation = f" ±{format_number(row.deviations[name], 2)}" if row.deviations[name] > 0 else ""
-    return f"{'' if row.measured[name] else '~'}{format_number(value, digits)}{deviation}"
-
-
-def feasibility(row: Shown) -> str:
-    """Whether the constraints are kept; the probability where that is not sure."""
-    return {"feasible": "yes", "violating": "no"}.get(row.feasibility, f"maybe, {row.probability:.0%}")
 
 
 def _heading(objective: Objective) -> list[str]:
@@ -198,16 +142,8 @@ def _heading(objective: Objective) -> list[str]:
     return [printable_line(part) for part in parts if part]
 
 
-def _options(row: Shown, names: Sequence[str]) -> list[str]:
-    return [printable_line(f"{name}={_option(row.design[name])}") for name in names]
-
-
-def _option(value: object) -> str:
-    return format_number(value, 3) if isinstance(value, float) else "-" if value is None else str(value)
-
-
 def _wrapped(options: Sequence[str], room: int) -> list[str]:
-    """The options in lines that are broken between them alone."""
+    """The options in lines that are broken only between options."""
     lines = [""]
     for n, option in enumerate(options):
         text = option + "," * (n < len(options) - 1)

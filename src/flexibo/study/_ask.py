@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from flexibo.belief.budget import is_worth_repeating
 from flexibo.belief.price_list import is_still_open
 from flexibo.history import History
-from flexibo.history.entries import Holder
+from flexibo.history.measurements import Assignment
 from flexibo.history.events import Asked, Evaluation, Event, Failed, ReferenceFixed, Reissued, Released
 from flexibo.optimizer import Optimizer, Stop, StopKind
 from flexibo.storage.presence import Presence
@@ -89,7 +89,7 @@ class Asking:
 
     def _waits(self, only: Collection[str] | None) -> bool:
         """Whether there may be something to ask later: other workers measure, or must measure first."""
-        if any(holder.worker != self.presence.worker for holder in self.history.holders.values()):
+        if any(holder.worker != self.presence.worker for holder in self.history.assignments.values()):
             return True
         if only is None or self.history.pending:
             return False
@@ -98,7 +98,7 @@ class Asking:
 
     def _may_reassign(self, only: Collection[str] | None) -> bool:
         """Whether other workers hold an evaluation that this one would have to measure if they were lost."""
-        others = [n for n, holder in self.history.holders.items() if holder.worker != self.presence.worker]
+        others = [n for n, holder in self.history.assignments.items() if holder.worker != self.presence.worker]
         return any(
             self._is_wanted(self.history.pending[number], only)
             and not self.stops.limit_reason(self.history.pending[number])
@@ -133,10 +133,10 @@ class Asking:
 
     def _reassigned(self, only: Collection[str] | None) -> Evaluation | None:
         """The first evaluation of a lost worker that this one takes over; the others are given back."""
-        holders = dict(self.history.holders)
+        holders = dict(self.history.assignments)
         gone = self.presence.gone(holder.worker for holder in holders.values())
         for number, holder in sorted(holders.items()):
-            if holder.worker not in gone or self.history.holders.get(number) != holder:
+            if holder.worker not in gone or self.history.assignments.get(number) != holder:
                 continue  # the latter: another worker reassigned it in the meantime
             evaluation = self.history.pending[number]
             stopped = bool(self.stops.reason(evaluation))
@@ -149,18 +149,18 @@ class Asking:
 
     def _forget(self, gone: Iterable[str]) -> None:
         """Remove the heartbeats of lost workers that hold nothing any more."""
-        for worker in set(gone) - {holder.worker for holder in self.history.holders.values()}:
+        for worker in set(gone) - {holder.worker for holder in self.history.assignments.values()}:
             self.presence.forget(worker)
 
     def _reassign(
-        self, number: int, holder: Holder, lived: float | None, only: Collection[str] | None, *, stopped: bool
+        self, number: int, holder: Assignment, lived: float | None, only: Collection[str] | None, *, stopped: bool
     ) -> Event | None:
         """The event for an evaluation whose worker is lost; None if another worker was first."""
         written: list[Event] = []
 
         def decide() -> list[Event]:
             written.clear()
-            if self.history.holders.get(number) != holder:
+            if self.history.assignments.get(number) != holder:
                 return []
             evaluation = self.history.pending[number]
             loss = self._lost_cost(evaluation, holder, lived)
@@ -181,7 +181,7 @@ class Asking:
             return False
         return is_worth_repeating(self.history, self.optimizer.costs, evaluation, loss=loss)
 
-    def _lost_cost(self, evaluation: Evaluation, holder: Holder, lived: float | None) -> float:
+    def _lost_cost(self, evaluation: Evaluation, holder: Assignment, lived: float | None) -> float:
         """What a lost worker is assumed to have spent: the time until its last heartbeat, or the expected cost.
 
         Zero where functions return their own costs, since seconds mean nothing there, and where no cost is known yet.

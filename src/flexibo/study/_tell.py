@@ -47,7 +47,7 @@ def outcome_event(history: History, outcome: Outcome, *, worker: str) -> Told | 
 def answer_events(history: History, evaluation: Evaluation, given: Told | Failed) -> list[Event]:
     """The answer, or its cost alone where another worker has answered, or is measuring now what failed here."""
     number, worker = evaluation.number, given.worker
-    holder = history.holders.get(number)
+    holder = history.assignments.get(number)
     is_anothers = isinstance(given, Failed) and holder is not None and holder.worker != worker
     if is_anothers or history.answered.get(number, worker) != worker:
         return [Spent(number, given.cost, worker)]

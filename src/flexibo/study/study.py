@@ -34,7 +34,8 @@ from flexibo.optimizer.stop_reasons import failing
 from flexibo.results.certificate import Certificate, certificate
 from flexibo.results.confidence import front_of
 from flexibo.results.front import Front
-from flexibo.results.summary import ParetoRegion, Summary, Trace, summarise, trace
+from flexibo.results.summary import ParetoRegion, Summary, summarise
+from flexibo.results.trace import Trace, trace
 from flexibo.space import Design, Space
 from flexibo.storage import MemoryStorage, Storage, StorageError, open_storage
 from flexibo.storage.presence import LEASE, Presence
@@ -549,7 +550,7 @@ class Study:
 
     def _held(self) -> set[int]:
         """The pending evaluations that this process was asked."""
-        return {n for n, holder in self.history.holders.items() if holder.worker == self._presence.worker}
+        return {n for n, holder in self.history.assignments.items() if holder.worker == self._presence.worker}
 
     def _give_back(self, number: int) -> None:
         """Give an evaluation back, unless another worker has it by now."""

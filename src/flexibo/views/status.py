@@ -99,7 +99,7 @@ def _worker(copy: StudyCopy, record: Record, now: float) -> dict[str, Any]:
         return {"id": record.worker, "host": None, "pid": None, "lease": None, "state": "gone", "silent_seconds": None}
     silent = None
     if record.number is not None and record.asked is not None:
-        lived = copy.study.history.holders[record.number].seconds
+        lived = copy.study.history.assignments[record.number].seconds
         silent = max(0.0, now - (record.asked - lived + sign.seconds))
     state = "silent" if silent is not None and silent > sign.lease else "alive"
     return {

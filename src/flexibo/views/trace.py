@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
-from flexibo.results.summary import TraceRow
+from flexibo.results.trace import TraceRow
 from flexibo.study import Study
 from flexibo.views._json import finite_or_none, json_fields
 from flexibo.views._subsets import evenly_spaced
@@ -26,7 +26,7 @@ class TraceView:
         cost_label: The label of costs, with their unit.
         budget: The budget; None means unlimited.
         objectives: The objectives, in the study's order.
-        rows: The columns, by name: see `flexibo.results.summary.TraceRow`. "gain_per_cost" is the gain divided by the
+        rows: The columns, by name: see `flexibo.results.trace.TraceRow`. "gain_per_cost" is the gain divided by the
             cost that was expected with it; "initial" and "failed" are flags.
         evaluations: The number of values of each objective so far.
         costs: The cost of each objective so far, including failed attempts; 0 if it is measured with another one.

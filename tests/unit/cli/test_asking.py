@@ -70,7 +70,7 @@ def begun(name: str = "net", url: str = URL, **settings: Any) -> Study:
 def lease_over(number: int) -> None:
     """Time passes: the hand that was asked this evaluation asked longer ago than its lease allows."""
     storage = open_storage(URL, "net")
-    worker = history().holders[number].worker
+    worker = history().assignments[number].worker
     sign = storage.workers()[worker]
     about = {**sign.about, "asked": sign.about["asked"] - sign.lease - 1.0}
     storage.sign(worker, Sign(sign.beat, sign.seconds, sign.lease, about))
@@ -231,7 +231,7 @@ class TestLeases:
         first = json.loads(good("ask", "--json"))["hand"]
         lease_over(0)
         shown = good("ask")
-        second = history().holders[0].worker
+        second = history().assignments[0].worker
         assert f"tell 0 VALUE --cost COST --hand {second}\n" in shown
         assert "nothing to give back" in refusal("tell", 0, "--released", "--hand", first)
         assert "was not asked by 'hand-none'" in refusal("tell", 0, 0.5, "--hand", "hand-none")

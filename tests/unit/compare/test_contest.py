@@ -16,7 +16,7 @@ from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
 from flexibo.compare.runs import SHARES
 from flexibo.compare.terms import Terms
 from flexibo.errors import InvalidValueError
-from flexibo.history.entries import Measurement
+from flexibo.history.measurements import Measurement
 from flexibo.pareto import hypervolume
 from flexibo.space import Designs
 

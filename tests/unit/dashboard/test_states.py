@@ -24,7 +24,7 @@ class Clock:
 def test_a_study_runs_while_a_living_worker_holds_an_evaluation(make_study: Callable[..., Study]) -> None:
     study = make_study()
     study.ask()
-    (holder,) = study.history.holders.values()
+    (holder,) = study.history.assignments.values()
     assert state_of(study.history, {holder.worker}) == "running"
     assert state_of(study.history, {"another"}) == "waiting"
     assert state_of(study.history, set()) == "silent"

@@ -242,5 +242,5 @@ def test_a_reference_point_that_does_not_fit_the_objectives_is_refused():
 def test_a_region_of_other_candidates_is_refused():
     box, keys = np.zeros((3, 2)), np.zeros((3, 2), dtype=int)
     region = pareto_region(box[:2], box[:2], np.ones(2))
-    with pytest.raises(InvalidValueError, match="one of 2 candidates; there are 3"):
+    with pytest.raises(InvalidValueError, match=r"2 candidates.* 3 "):
         pinned_gains(box, box, box, np.ones(2), keys, [(0,)], region=region)

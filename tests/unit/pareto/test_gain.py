@@ -3,7 +3,7 @@ import pytest
 
 from flexibo.errors import InvalidValueError
 from flexibo.pareto import pareto_region, pinned_gains
-from flexibo.pareto.pins import distinct_rows
+from flexibo.pareto._pins import distinct_rows
 
 
 def own_keys(m, n):

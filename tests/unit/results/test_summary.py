@@ -9,7 +9,8 @@ from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.history import History
 from flexibo.history.events import Asked, Reissued, Spent, Told
 from flexibo.results.front import Front, FrontRow
-from flexibo.results.summary import Summary, trace
+from flexibo.results.summary import Summary
+from flexibo.results.trace import trace
 
 LIMITED = [Objective("a"), Objective("b"), Objective("ms", at_most=50.0)]
 SPACE = Space({"x": (0.0, 1.0), "y": (0.0, 1.0)})
@@ -53,7 +54,7 @@ def test_a_front_says_who_keeps_the_constraints_where_one_is_in_doubt() -> None:
     lines = str(Front(rows)).splitlines()
     assert lines[0].split() == ["a", "joules", "feasible"]
     assert lines[1].endswith("yes        x=1")
-    assert lines[2].endswith("maybe 73%  x=2")
+    assert lines[2].endswith("maybe, 73%  x=2")
     assert lines[3].endswith("no         x=3")
     assert "feasible" not in str(Front(rows[:1]))
 

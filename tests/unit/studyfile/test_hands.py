@@ -129,7 +129,7 @@ class TestInAStudy:
         assert evaluation is not None
         with Study.load(url) as other:
             assert [one.number for one in other.ask(5)] == [1, 2, 3, 4, 5]
-            assert evaluation.number in other.history.holders
+            assert evaluation.number in other.history.assignments
 
     def test_a_hand_that_got_nothing_leaves_no_sign(self, url: str) -> None:
         with Study.load(url) as other:

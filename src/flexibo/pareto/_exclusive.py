@@ -1,8 +1,8 @@
-"""Exclusive volumes: what a point dominates and a set of other points does not, for many points at once.
+"""Exclusive volumes: what a point dominates and a set of other points does not; for many points at once.
 
-Inside the box between a point and its top, most other points change nothing. One that exceeds the corner in a single
-coordinate only lowers the top. So tops come down first; of the rest only points below the lowered top go to moocore, in
-coordinates that run from 0 at the corner to 1 at the top.
+Most other points change nothing inside the box between a corner and its top. One that exceeds the corner along a single
+axis only lowers the top. So tops are lowered first, and only points below the lowered top go to moocore, in coordinates
+that run from 0 at the corner to 1 at the top.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import moocore
 import numpy as np
 
 from flexibo._internal.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from flexibo.pareto.pins import ranges
+from flexibo.pareto._pins import ranges
 
 # Corners times points in one table, and boxes in one batch: small enough for the cache, large enough to hide Python.
 _TABLE_SIZE = 1 << 17
 _BATCH = 1024
-# Up to so many points in a box, numpy over all boxes is faster than moocore box by box.
+# Up to this many points per box, numpy over all boxes is faster than moocore box by box.
 _FEW = 4
 # Axes are bits of one byte, and all bits together mark a point that does not count.
 MOST_AXES = 7
@@ -33,7 +33,7 @@ class Surroundings:
         corner: The corners, shape (c, n).
         free: The corners that no point dominates or equals, shape (c,).
         top: The lowered top of each corner's box, shape (c, n).
-        count: How many neighbours each corner has, shape (c,).
+        count: The number of neighbours of each corner, shape (c,).
         neighbour: The points that reach into the boxes, corner after corner, shape (p, n).
     """
 
@@ -86,9 +86,9 @@ class _Ranks:
     Attributes:
         order: The points in ascending order along each axis, shape (n, s).
         ascending: Their losses in that order, then infinity, shape (n, s + 1).
-        point: How many points are lower than each point, shape (n, s, 1).
-        corner: How many points are not higher than each corner, shape (n, c).
-        reference: How many points are lower than the reference, shape (n,).
+        point: The number of points lower than each point, shape (n, s, 1).
+        corner: The number of points not higher than each corner, shape (n, c).
+        reference: The number of points lower than the reference, shape (n,).
     """
 
     order: IntArray
@@ -125,7 +125,7 @@ class _Ranks:
         return axes
 
     def lowered_ceilings(self, axes: AnyArray) -> IntArray:
-        """The rank of each box's top once all points that are higher along one axis lowered it, shape (part, n)."""
+        """The rank of each box's top, lowered by all points that are higher along one axis only, shape (part, n)."""
         ceilings = []
         for j, order in enumerate(self.order):
             only = axes[order] == 1 << j
@@ -227,7 +227,7 @@ def _shares_of_few(points: FloatArray) -> FloatArray:
 
 
 def _worth_counting(points: FloatArray) -> FloatArray:
-    """The same points, without dominated ones where these would take longer than finding them (as timed)."""
+    """The points, without dominated ones if filtering them costs less than keeping them (as timed)."""
     n = points.shape[1]
     if n < 5 or len(points) <= (100 if n == 5 else 24):
         return points

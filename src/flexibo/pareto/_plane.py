@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
-from flexibo.pareto.pins import Boxes, Pins
+from flexibo.pareto._pins import Boxes, Pins
 
 
 def plane_gains(boxes: Boxes, reference: FloatArray, pins: Sequence[Pins]) -> list[FloatArray]:

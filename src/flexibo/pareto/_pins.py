@@ -1,8 +1,8 @@
-"""What a measurement would pin: the boxes that it narrows, and in which quantities.
+"""What a measurement pins: the boxes that it narrows, and in which quantities.
 
-A measurement of quantity j of one design is a measurement of quantity j of every design that agrees with it in the
-options that j depends on, and designs with identical boxes are pinned as one. So boxes, not candidates, are pinned, and
-candidates that ask for the same pins share one *question*.
+Measuring quantity j of one design measures it for every design that agrees in the options that j depends on, and
+designs with identical boxes are pinned as one. So boxes are pinned, not candidates, and candidates with the same pins
+share one *question*.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Boxes:
     """The distinct boxes of some candidates, b of them.
 
     Attributes:
-        goals: What is wanted of the n quantities.
+        goals: The objectives and limits among the n quantities.
         lower: Lower corners, shape (b, n).
         mu: Means, shape (b, n).
         upper: Upper corners, shape (b, n).
-        best: Lower corners in the k objectives, at infinity where a limit is surely broken, shape (b, k).
-        worst: Upper corners in the k objectives, at infinity where a limit may be broken, shape (b, k).
-        optimistic: Whose best corner is on F_opt, shape (b,).
-        pessimistic: Whose worst corner is on F_pess, shape (b,).
+        best: Lower corners in the k objectives, at infinity if they break a limit, shape (b, k).
+        worst: Upper corners in the k objectives, at infinity if they break a limit, shape (b, k).
+        optimistic: Which best corners are on F_opt, shape (b,).
+        pessimistic: Which worst corners are on F_pess, shape (b,).
     """
 
     goals: Goals
@@ -76,14 +76,14 @@ class Pins:
 
     @property
     def size(self) -> int:
-        """How many questions there are."""
+        """The number of questions."""
         return int(self.question[-1]) + 1 if len(self.question) > 0 else 0
 
 
 def distinct_rows(*parts: FloatArray) -> tuple[IntArray, IntArray]:
-    """One index for each distinct row, and for each row the position of its own among these.
+    """The index of one copy of each distinct row, and for each row the position of its copy among these.
 
-    Much faster than ``np.unique(axis=0)`` because hardly any rows share their first value.
+    Much faster than ``np.unique(axis=0)``, since few rows share their first value.
 
     Args:
         parts: The columns of the rows, in one or more arrays of shape (m, ...).
@@ -154,7 +154,7 @@ def quantity_pins(j: int, keys: AnyArray, alive: BoolArray, box: IntArray, undec
 def joint_pins(parts: Sequence[Pins]) -> Iterator[Pins]:
     """The pins of a bundle, one question for each combination of its quantities' questions.
 
-    They come in blocks of bounded size, each for the candidates of its own questions. Where few options decide one
+    They come in blocks of bounded size, each with the candidates of its own questions: if few options decide one
     quantity and many another, there are many questions that pin many boxes each.
     """
     table = np.stack([part.of_candidate for part in parts], axis=1)
@@ -174,7 +174,7 @@ def joint_pins(parts: Sequence[Pins]) -> Iterator[Pins]:
 
 
 def stacked_pins(parts: Sequence[Pins]) -> Pins:
-    """The pins of several bundles one after the other; no candidate stands for the questions of all."""
+    """The pins of several bundles one after the other, without their candidates."""
     offset = np.cumsum([0] + [part.size for part in parts[:-1]])
     question = np.concatenate([part.question + start for part, start in zip(parts, offset, strict=True)])
     box = np.concatenate([part.box for part in parts])
@@ -183,24 +183,24 @@ def stacked_pins(parts: Sequence[Pins]) -> Pins:
 
 
 def _members(question: IntArray, pins: Pins) -> tuple[IntArray, IntArray, BoolArray]:
-    """The pins of the given questions, which count from 0 anew; `NOTHING` pins nothing."""
+    """The pins of the given questions, renumbered from 0; `NOTHING` pins nothing."""
     start, count = _runs(question, pins)
     at = ranges(start, count)
     return np.repeat(np.arange(len(question)), count), pins.box[at], pins.fixed[at]
 
 
 def _runs(question: IntArray, pins: Pins) -> tuple[IntArray, IntArray]:
-    """Where the pins of the given questions begin, and how many there are."""
+    """The first pin of each of the given questions, and the number of its pins."""
     start = np.searchsorted(pins.question, question, side="left")
     return start, np.searchsorted(pins.question, question, side="right") - start
 
 
 def blocks(count: IntArray, most: int) -> list[slice]:
-    """Consecutive slices that each hold about as many as allowed, and at least one element.
+    """Consecutive slices that each hold about `most`, and at least one element.
 
     Args:
-        count: How much each element holds, shape (e,).
-        most: How much a slice should hold.
+        count: The size of each element, shape (e,).
+        most: The size that a slice should not exceed.
 
     >>> blocks(np.array([3, 3, 3, 9, 1]), 6)
     [slice(0, 1, None), slice(1, 3, None), slice(3, 5, None)]

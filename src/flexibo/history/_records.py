@@ -1,4 +1,4 @@
-"""What a history keeps of each purchase and of each objective, in the order of events."""
+"""What a history records of each purchase and of each objective, in the order of events."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from flexibo._internal.arrays import FloatArray
 from flexibo.space import Designs, Space
 
 MAX_ATTEMPTS = 3
-"""An evaluation that failed is asked again at most twice."""
+"""The most attempts at one evaluation."""
 
 
 @dataclass(slots=True)
-class Series:
-    """Numbers and the code rows of the designs that they belong to.
+class DesignSeries:
+    """Numbers, each with the code row of its design.
 
     Attributes:
         space: The space of the designs.
@@ -30,13 +30,13 @@ class Series:
     _arrays: tuple[Designs, FloatArray] | None = field(default=None, init=False, repr=False)
 
     def append(self, row: FloatArray, number: float) -> None:
-        """Add a number of the design with this code row."""
+        """Add a number for the design with this code row."""
         self.rows.append(row)
         self.numbers.append(number)
         self._arrays = None
 
     def arrays(self) -> tuple[Designs, FloatArray]:
-        """The designs (s) and their numbers (s,), which cannot be written to; made once for each state."""
+        """The designs (s) and their numbers (s,), read-only; computed once until the next `append`."""
         if self._arrays is None:
             codes = np.array(self.rows).reshape(len(self.rows), len(self.space.names))
             numbers = np.array(self.numbers, dtype=float)
@@ -46,18 +46,18 @@ class Series:
 
 
 @dataclass(slots=True)
-class Ledger:
-    """What became of one purchase, by the keys of designs.
+class PurchaseRecord:
+    """The evaluations of one purchase, by the keys of their designs.
 
     Attributes:
-        costs: What was paid, and for which designs.
-        pending: How many evaluations are being measured.
-        failures: How many attempts failed.
-        impossible: What cannot be measured at all.
-        measured: What was measured.
+        costs: The costs paid, with their designs.
+        pending: The number of evaluations being measured.
+        failures: The number of failed attempts.
+        impossible: The keys that cannot be measured at all.
+        measured: The keys that were measured.
     """
 
-    costs: Series
+    costs: DesignSeries
     pending: Counter[int] = field(default_factory=Counter)
     failures: Counter[int] = field(default_factory=Counter)
     impossible: set[int] = field(default_factory=set)
@@ -72,33 +72,33 @@ class Ledger:
         return {key for key, attempts in self.failures.items() if attempts >= MAX_ATTEMPTS} | self.impossible
 
     def closed(self, *, remeasured: bool) -> set[int]:
-        """The keys that must not be asked; what was measured is among them unless it is `remeasured`."""
+        """The keys that must not be asked; measured ones are among them unless they may be `remeasured`."""
         keys = {key for key, number in self.pending.items() if number > 0} | self.hopeless()
         return keys if remeasured else keys | self.measured
 
     def end(self, key: int) -> None:
-        """One of its evaluations is no longer pending."""
+        """Count one pending evaluation less."""
         self.pending[key] -= 1
         if not self.pending[key]:
-            del self.pending[key]  # or every key ever asked would be looked at with each question
+            del self.pending[key]  # or every question would go through every key ever asked
 
 
 @dataclass(slots=True)
-class Losses:
+class ObjectiveRecord:
     """The measurements of one objective.
 
     Attributes:
-        series: The losses, and of which designs.
-        first: By key: after how many events it was first measured, and the loss then.
+        losses: The losses, with their designs.
+        first: By key: the number of events until the first measurement, and its loss.
         latest: The latest loss by key.
     """
 
-    series: Series
+    losses: DesignSeries
     first: dict[int, tuple[int, float]] = field(default_factory=dict)
     latest: dict[int, float] = field(default_factory=dict)
 
-    def learn(self, key: int, row: FloatArray, loss: float, event: int) -> None:
-        """Add the loss of the design with this key and code row, which is known after so many events."""
-        self.series.append(row, loss)
-        self.first.setdefault(key, (event, loss))
+    def add(self, key: int, row: FloatArray, loss: float, events: int) -> None:
+        """Add the loss of the design with this key and code row, known after the first `events` events."""
+        self.losses.append(row, loss)
+        self.first.setdefault(key, (events, loss))
         self.latest[key] = loss

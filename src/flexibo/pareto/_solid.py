@@ -2,9 +2,9 @@
 
 With P the boxes that a question pins and the boxes of P taken one after the other:
     F_pess gains what each moved upper corner dominates beyond F_pess and the moved corners before it;
-    F_opt loses what each lower corner dominated beyond the lower corners that stay, those of P still before it, and the
-    corners of P where they move to; one that moves to infinity dominates nothing there.
-Taken in lexicographic order a corner comes after all that dominate it, so most terms are zero and never computed.
+    F_opt loses what each lower corner dominated beyond the lower corners that stay, those of P before it, and the
+    moved corners of P; one that moves to infinity dominates nothing there.
+In lexicographic order a corner comes after all that dominate it, so most terms are zero and never computed.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
+from flexibo.pareto._exclusive import Surroundings, exclusive_volumes, surroundings
+from flexibo.pareto._pins import Boxes, Pins, blocks, ranges, stacked_pins
 from flexibo.pareto.dominance import non_dominated
-from flexibo.pareto.exclusive import Surroundings, exclusive_volumes, surroundings
-from flexibo.pareto.pins import Boxes, Pins, blocks, ranges, stacked_pins
 
-# Up to so many corners in a question, numpy over all pairs of them is faster than moocore question by question.
+# Up to this many corners per question, numpy over all pairs is faster than moocore question by question.
 _CROWD = 32
 # Pairs of a corner and another one of its question that are held in memory at a time.
 _MOST_PAIRS = 1 << 22
@@ -42,7 +42,7 @@ def solid_gains(boxes: Boxes, reference: FloatArray, pins: Sequence[Pins]) -> li
 
 
 def _pessimistic_gains(boxes: Boxes, reference: FloatArray, pins: Pins) -> FloatArray:
-    """How much HV(F_pess) grows with each question, shape (questions,)."""
+    """The growth of HV(F_pess) by each question, shape (questions,)."""
     front = boxes.worst[boxes.pessimistic]
     front = front[(front < reference).all(axis=1)]
     moved = boxes.moved_worst(pins)
@@ -63,7 +63,7 @@ def _pessimistic_gains(boxes: Boxes, reference: FloatArray, pins: Pins) -> Float
 
 
 def _optimistic_gains(boxes: Boxes, reference: FloatArray, pins: Pins) -> FloatArray:
-    """How much HV(F_opt) shrinks with each question, shape (questions,)."""
+    """The loss of HV(F_opt) by each question, shape (questions,)."""
     moved, best = boxes.moved_best(pins), boxes.best.take(pins.box, axis=0)
     moves = np.flatnonzero((moved != best).any(axis=1))
     moves = moves[_lexicographic(pins.question[moves], best[moves])]
@@ -90,7 +90,7 @@ def _optimistic_gains(boxes: Boxes, reference: FloatArray, pins: Pins) -> FloatA
 def _left_over(
     boxes: Boxes, reference: FloatArray, question: IntArray, box: IntArray, task: IntArray
 ) -> tuple[Surroundings, IntArray]:
-    """What is left to some best corners by those that stay and by those of the same question before them.
+    """The surroundings of best corners among those that stay and those of the same question before them.
 
     Args:
         boxes: The boxes.

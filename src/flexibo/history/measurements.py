@@ -1,0 +1,50 @@
+"""Values that a history derives from its events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flexibo.space import Design
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """An answer: the values and the cost of one evaluation, or of a result that was known before (number None)."""
+
+    design: Design
+    values: Mapping[str, float]
+    cost: float | None
+    number: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """The cost that an event added for an objective; negative if a lost attempt cost less than was assumed.
+
+    Attributes:
+        event: The index of the event, from 0.
+        objective: What was measured, or would have been.
+        cost: The cost.
+    """
+
+    event: int
+    objective: str
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """Objectives of a design that are asked next, because the method measures them together."""
+
+    design: Design
+    objectives: tuple[str, ...]
+    initial: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The worker that measures a pending evaluation, and the worker's age in seconds when it got it."""
+
+    worker: str
+    seconds: float

@@ -1,0 +1,167 @@
+"""The trace of a study: its finished evaluations, and the hypervolume after each."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+
+from flexibo._internal.arrays import FloatArray
+from flexibo._internal.records import data_frame, write_csv
+from flexibo.history import History
+from flexibo.history.events import Failed, Told
+from flexibo.pareto import hypervolume, non_dominated
+from flexibo.space import Design
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRow:
+    """One finished evaluation.
+
+    Attributes:
+        number: The index of the question, from 0.
+        design: The design that was measured.
+        objective: What was measured.
+        value: The value; None if the attempt failed.
+        values: The values of all objectives that the evaluation gave; empty if it failed.
+        cost: Its cost.
+        cumulative_cost: The total cost including this evaluation and lost attempts.
+        hypervolume: Of the feasible designs that were measured in every objective by then.
+        region_volume: Of the Pareto region when it was asked; None for initial designs and methods that do not use it.
+        gain: The gain for which it was asked, see `flexibo.history.Evaluation`; None if it was not scored.
+        reason: Why the attempt failed.
+        costs: The total cost of each objective including this evaluation.
+    """
+
+    number: int
+    design: Design
+    objective: str
+    value: float | None
+    values: Mapping[str, float]
+    cost: float
+    cumulative_cost: float
+    hypervolume: float
+    region_volume: float | None
+    gain: float | None
+    reason: str = ""
+    costs: Mapping[str, float] = field(default_factory=dict)
+
+
+STRUCTURED = ("design", "values", "costs")
+"""The fields of a row that are not a single cell of a table."""
+
+
+class Trace(Sequence[TraceRow]):
+    """The finished evaluations of a study, in order."""
+
+    def __init__(self, rows: Sequence[TraceRow]) -> None:
+        self._rows = tuple(rows)
+
+    @overload
+    def __getitem__(self, index: int) -> TraceRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> Trace: ...
+    def __getitem__(self, index: int | slice) -> TraceRow | Trace:
+        return Trace(self._rows[index]) if isinstance(index, slice) else self._rows[index]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[TraceRow]:
+        return iter(self._rows)
+
+    def __repr__(self) -> str:
+        return f"Trace of {len(self)} evaluations"
+
+    def records(self) -> list[dict[str, Any]]:
+        """One flat dictionary per row: ``value:`` columns hold every objective, ``option:`` columns the design."""
+        plain = [name for name in TraceRow.__dataclass_fields__ if name not in STRUCTURED]
+        objectives = list(dict.fromkeys(name for row in self._rows for name in row.values))
+        return [
+            {name: getattr(row, name) for name in plain}
+            | {f"value:{name}": row.values.get(name) for name in objectives}
+            | {f"option:{name}": value for name, value in row.design.items()}
+            for row in self._rows
+        ]
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the rows as CSV."""
+        write_csv(path, self.records(), [name for name in TraceRow.__dataclass_fields__ if name not in STRUCTURED])
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas DataFrame (extra ``pandas``)."""
+        return data_frame(self.records())
+
+
+def trace(history: History, reference: FloatArray | None) -> Trace:
+    """The finished evaluations of a history, with the hypervolume (against the reference, (n,)) after each."""
+    volumes = _known_volumes(history, reference)
+    rows: list[TraceRow] = []
+    spent, costs, volume = 0.0, dict.fromkeys(history.names, 0.0), 0.0
+    asked = {evaluation.number: evaluation for evaluation in history.asked}
+    charges = deque(history.charges)
+    for seen, event in enumerate(history.events, start=1):
+        volume = volumes.get(seen, volume)
+        while charges and charges[0].event < seen:
+            charge = charges.popleft()
+            spent += charge.cost
+            costs[charge.objective] += charge.cost
+        if not isinstance(event, Told | Failed):
+            continue
+        evaluation = asked[event.number]
+        value = event.values[evaluation.objective] if isinstance(event, Told) else None
+        reason = event.reason if isinstance(event, Failed) else ""
+        rows.append(
+            TraceRow(
+                evaluation.number,
+                evaluation.design,
+                evaluation.objective,
+                value,
+                event.values if isinstance(event, Told) else {},
+                event.cost,
+                spent,
+                volume,
+                evaluation.volume,
+                evaluation.gain,
+                reason,
+                dict(costs),
+            )
+        )
+    return Trace(rows)
+
+
+def known_volume(history: History, reference: FloatArray | None) -> float:
+    """The hypervolume of the feasible designs that were measured in every objective."""
+    return max(_known_volumes(history, reference).values(), default=0.0)
+
+
+def _known_volumes(history: History, reference: FloatArray | None) -> dict[int, float]:
+    """The hypervolume by the number of events, at each event that increased it."""
+    designs = history.designs
+    if reference is None or not len(designs):
+        return {}
+    n = len(history.objectives)
+    when = np.full((len(designs), n), math.inf)
+    losses = np.full((len(designs), n), math.nan)
+    for j, objective in enumerate(history.objectives):
+        for i, key in enumerate(designs.keys(objective.depends_on).tolist()):
+            if key in history.first(j):
+                when[i, j], losses[i, j] = history.first(j)[key]
+    complete = np.where((losses > history.limits).any(axis=1), math.inf, when.max(axis=1))
+    losses = losses[:, list(history.optimised)]
+    volumes: dict[int, float] = {}
+    front = np.empty((0, losses.shape[1]))
+    for moment in sorted(set(complete[np.isfinite(complete)].tolist())):
+        new = losses[complete == moment]
+        new = new[[not (front <= row).all(axis=1).any() for row in new]]
+        if not len(new):
+            continue
+        front = np.concatenate([front, new])
+        front = front[non_dominated(front)]
+        volumes[int(moment)] = hypervolume(front, reference)
+    return volumes
