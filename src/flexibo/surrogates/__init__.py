@@ -1,4 +1,7 @@
-"""Models of one objective each: losses as a function of encoded designs."""
+"""Models of one objective each: losses as a function of encoded designs.
+
+It imports the objectives, `flexibo._internal` and `flexibo.errors`. Beliefs and what is above them import it.
+"""
 
 from flexibo.surrogates.averaged import Averaged
 from flexibo.surrogates.base import Joint, Surrogate, below, hull, interval, joint, normal_below

@@ -1,13 +1,13 @@
 """Several models of the same losses, averaged by their evidence.
 
-With ten to forty evaluations no single choice of a model is safe: whether losses should be warped, and whether options
-matter about equally or some of them not at all, shows only later. So all candidates are fitted, and each has a weight
-exp(log evidence / `TEMPERATURE`). Evidence is the density that a model gives to the losses it was fitted to, in the
-unit of the losses, so that warped and plain models can be compared. Hyperparameters are fitted to the same losses and
-make it too sure of itself; the temperature makes up for that: without it the best of few would stand almost alone.
+With ten to forty evaluations no single model is a safe choice: whether losses should be warped, and whether options
+matter about equally or some of them hardly, shows only later. So all models are fitted, and each has a weight
+exp(log evidence / `TEMPERATURE`). The evidence is the density of the losses under the fitted model, in the unit of the
+losses, so that warped and plain models can be compared. Since the hyperparameters are fitted to the same losses, the
+evidence is overconfident; the temperature compensates for that.
 
-The belief is that of the mixture, by the law of total variance on each side of the mean: how unsure the models are, and
-how far they disagree.
+Predictions are those of the mixture, by the law of total variance on each side of the mean: the models' own variances,
+plus that of their means.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from flexibo.errors import InvalidValueError
 from flexibo.surrogates.base import Surrogate, around, below, interval, joint, log_evidence, training_data, unfitted
 
 TEMPERATURE = 4.0
-"""Differences of log evidence count only this fraction."""
+"""Differences of log evidence are divided by this."""
 COMPARE_ROWS = 64
-"""Beyond so many losses, models that turn out to have no weight learn from so many only."""
+"""The most losses that models are compared on; only those with weight learn from more."""
 EVIDENCE_ROWS = 500
-"""Beyond so many losses, the evidence is that of so many only: more would decide nothing, and cost the cube."""
+"""The most losses that the evidence is computed for: more would decide nothing, at a cubic cost."""
 LEAST_WEIGHT = 0.02
-"""A model of less weight is left out: it changes nothing and costs as much as the others."""
+"""A model of less weight is left out."""
 REACH = 2.0
-"""A model's belief is cut off so many ranges of the losses beyond them: a warp extrapolates without end."""
+"""Predictions are clipped this many ranges of the losses beyond them, since a warp extrapolates without bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Averaged:
 
     Attributes:
         models: The unfitted surrogates.
-        fitted: Those that have weight; empty before `fit`.
-        weights: The weights of these, which sum to 1.
+        fitted: The fitted ones with weight; empty before `fit`.
+        weights: Their weights, which sum to 1.
         seen: The least and the greatest loss so far.
     """
 
@@ -56,8 +56,8 @@ class Averaged:
     def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> Averaged:
         """This surrogate with its models weighted by, and fitted to, the losses y (s,) of X (s, d).
 
-        Of many losses all models learn from `COMPARE_ROWS` only; their evidence is that of `EVIDENCE_ROWS` at most, and
-        those with weight then learn from all.
+        If there are many losses, all models are fitted to `COMPARE_ROWS` and weighted by the evidence of at most
+        `EVIDENCE_ROWS`; those with weight are then fitted to all.
         """
         X, y = training_data(X, y)
         some, rest = _split(y, rng)
@@ -75,7 +75,7 @@ class Averaged:
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The least and the greatest loss that is believed in."""
+        """The least and the greatest loss that is predicted."""
         reach = REACH * self._unit()
         return self.seen[0] - reach, self.seen[1] + reach
 
@@ -86,14 +86,14 @@ class Averaged:
         return replace(self, fitted=fitted, seen=seen)
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean (m,) and deviation (m,) of the loss."""
+        """Mean (m,) and standard deviation (m,) of the loss."""
         lower, mean, upper = self.interval(X, 1.0)
         return mean, (upper - lower) / 2.0
 
     def interval(self, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The losses (m,) that lie `half` deviations below the mean, at it, and above it.
+        """The losses (m,) `half` standard deviations below the mean, at it, and above it.
 
-        None is beyond the lowest and the highest that any model gives, as no quantile of a mixture is.
+        They stay within the lowest and the highest of all models, as the quantiles of a mixture do.
         """
         return self._mixture(self._boxes(X, half), half)
 
@@ -115,11 +115,11 @@ class Averaged:
         return unit * low, unit * mean, unit * high
 
     def hull(self, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The least interval (m,) around those of all models with weight, and the mean.
+        """The smallest interval (m,) that contains those of all models with weight, and the mean.
 
-        A loss leaves it with at most the probability that a normal one is further than `half` deviations from its mean:
-        given any of the models it does. The interval of the mixture's deviations has no such promise far out, and
-        neither has a belief that is cut off at `limits`.
+        If any of the models is right, a loss leaves it with at most the probability that a normal one is further than
+        `half` standard deviations from its mean. The interval of the mixture, and one clipped at `limits`, do not have
+        this property.
         """
         boxes = self._boxes(X, half)
         return boxes[:, 0].min(axis=0), self._mixture(boxes, half)[1], boxes[:, 2].max(axis=0)
@@ -140,7 +140,7 @@ class Averaged:
         return np.clip(drawn, *self.limits)
 
     def covariance(self, X: FloatArray, others: FloatArray) -> FloatArray:
-        """The covariance (m, o): what the models give on average, and that of their disagreement."""
+        """The covariance (m, o): the average of the models' own, plus that of their means."""
         weights = np.array(self.weights)
         both = X if others is X else np.vstack([X, others])
         models = [around(model, both) for model in self._fitted()]
@@ -152,7 +152,7 @@ class Averaged:
         return np.asarray(total + (weights[:, None] * here).T @ there)
 
     def _unit(self) -> float:
-        """The range of the losses so far, or what stands in for it where they are all equal."""
+        """The range of the losses so far, or their size if they are all equal."""
         low, high = self.seen
         return (high - low) or abs(low) or 1.0
 
@@ -163,7 +163,7 @@ class Averaged:
 
 
 def evidence_weights(log_evidence: FloatArray) -> FloatArray:
-    """The weights (k,) of models with these log evidences (k,); 0 for those that do not count.
+    """The weights (k,) of models with these log evidences (k,); 0 for models that are left out.
 
     >>> evidence_weights(np.array([-10.0, -10.0, -90.0])).tolist()
     [0.5, 0.5, 0.0]
@@ -175,9 +175,9 @@ def evidence_weights(log_evidence: FloatArray) -> FloatArray:
 
 
 def _split(y: FloatArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """The rows that models to be compared learn from, in order, and the others that their evidence is taken from.
+    """The rows that models to be compared are fitted to, in order, and the further rows of their evidence.
 
-    The extremes of the losses y (s,) are among them: a warp must know their signs.
+    The extremes of the losses y (s,) are among the first: a warp must know their signs.
     """
     rows = np.arange(len(y))
     if len(y) <= COMPARE_ROWS:

@@ -1,4 +1,4 @@
-"""What a surrogate is, and the checks every surrogate makes on its data."""
+"""The protocols of surrogates, and the checks that all of them make on their data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Surrogate(Protocol):
     """
 
     def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> Surrogate:
-        """A surrogate that learned its hyperparameters from the losses y (s,) of the designs X (s, d).
+        """A surrogate with hyperparameters learned from the losses y (s,) of the designs X (s, d).
 
         Args:
             X: Encoded designs, shape (s, d), every column within [0, 1].
@@ -30,7 +30,7 @@ class Surrogate(Protocol):
         ...
 
     def extend(self, X: FloatArray, y: FloatArray) -> Surrogate:
-        """A surrogate that knows the rows X (k, d), y (k,) as well; the hyperparameters stay as they are."""
+        """A surrogate with the rows X (k, d), y (k,) appended and the same hyperparameters."""
         ...
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -40,10 +40,10 @@ class Surrogate(Protocol):
 
 @runtime_checkable
 class Skewed(Protocol):
-    """A surrogate whose belief is not symmetric about its middle."""
+    """A surrogate whose predictive distribution is not symmetric."""
 
     def interval(self, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The losses (m,) that lie `half` deviations below the middle, at it, and above it, at the designs X (m, d)."""
+        """The losses (m,) `half` standard deviations below the middle, at it, and above it, at the designs X (m, d)."""
         ...
 
     def below(self, X: FloatArray, limit: float) -> FloatArray:
@@ -53,16 +53,16 @@ class Skewed(Protocol):
 
 @runtime_checkable
 class Mixed(Protocol):
-    """A surrogate that is several models, each of which may be the right one."""
+    """A surrogate that consists of several models, any of which may be right."""
 
     def hull(self, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The least interval (m,) around those of all its models, with the middle, at the designs X (m, d)."""
+        """The smallest interval (m,) that contains those of all models, with the middle, at the designs X (m, d)."""
         ...
 
 
 @runtime_checkable
 class Joint(Protocol):
-    """A surrogate that knows how losses of different designs hang together."""
+    """A surrogate that knows how the losses of different designs are correlated."""
 
     def draws(self, X: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
         """Joint draws (count, m) of the noise-free losses at the designs X (m, d)."""
@@ -75,30 +75,30 @@ class Joint(Protocol):
 
 @runtime_checkable
 class Local(Protocol):
-    """A surrogate that answers each question from some of its rows."""
+    """A surrogate that makes each prediction from some of its rows."""
 
     def around(self, X: FloatArray) -> Surrogate:
-        """The surrogate with which the designs X (m, d) are one question, whichever part of it is asked."""
+        """The surrogate that predicts from the rows chosen for the designs X (m, d), even for a part of them."""
         ...
 
 
 def around(model: Surrogate, X: FloatArray) -> Surrogate:
-    """The surrogate as it answers a question about the designs X (m, d); itself unless it is `Local`."""
+    """The surrogate with the rows chosen for the designs X (m, d); itself unless it is `Local`."""
     return model.around(X) if isinstance(model, Local) else model
 
 
 @runtime_checkable
 class Weighable(Protocol):
-    """A surrogate that says how well it explains its losses."""
+    """A surrogate that can be weighted by how well it explains its losses."""
 
     @property
     def log_evidence(self) -> float:
-        """The log density that it gives to the losses it learned from, in their own unit."""
+        """The log density of the losses that it was fitted to, in their own unit."""
         ...
 
 
 def log_evidence(model: Surrogate) -> float:
-    """The log density that a surrogate gives to its losses, or a sentence that it gives none."""
+    """The log density of a surrogate's losses; an error if it has none."""
     if not isinstance(model, Weighable):
         raise InvalidTypeError(
             f"The surrogate {type(model).__name__} has no log_evidence, which averaging needs; use Gaussian processes."
@@ -107,7 +107,7 @@ def log_evidence(model: Surrogate) -> float:
 
 
 def joint(model: Surrogate) -> Joint:
-    """The surrogate as one that draws jointly, or a sentence that it cannot."""
+    """The surrogate as one that draws jointly; an error if it cannot."""
     if not isinstance(model, Joint):
         raise InvalidTypeError(
             f"The surrogate {type(model).__name__} has no draws() and covariance(), which this method needs; "
@@ -117,7 +117,7 @@ def joint(model: Surrogate) -> Joint:
 
 
 def interval(model: Surrogate, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The interval (m,) of a surrogate's belief: below, middle, above; symmetric unless the surrogate is `Skewed`."""
+    """The interval (m,) of a prediction: below, middle, above; symmetric unless the surrogate is `Skewed`."""
     if isinstance(model, Skewed):
         return model.interval(X, half)
     mean, deviation = model.predict(X)
@@ -125,10 +125,10 @@ def interval(model: Surrogate, X: FloatArray, half: float) -> tuple[FloatArray, 
 
 
 def hull(model: Surrogate, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The interval (m,) that a loss leaves no more often than a normal one: that of all models where there are several.
+    """An interval (m,) that a loss leaves no more often than a normal one does; it contains those of all models.
 
-    Few deviations of a mixture hold it about as often as those of a normal loss, but its tails are those of its widest
-    model: a model of weight w that is far wider than the others leaves their common interval with a probability near w.
+    The tails of a mixture are those of its widest model: if one of weight w is far wider than the others, the loss
+    leaves the interval of the mixture's standard deviations with a probability near w.
     """
     return model.hull(X, half) if isinstance(model, Mixed) else interval(model, X, half)
 
@@ -142,7 +142,7 @@ def below(model: Surrogate, X: FloatArray, limit: float) -> FloatArray:
 
 
 def normal_below(mean: FloatArray, deviation: FloatArray, limit: float) -> FloatArray:
-    """The probability (m,) that normal losses are at most a limit; a deviation of 0 means that they are known."""
+    """The probability (m,) that normal losses are at most a limit; they are known if their deviation is 0."""
     margin, uncertain = limit - mean, deviation > 0
     with np.errstate(over="ignore"):
         z = np.divide(margin, deviation, out=np.zeros(len(mean)), where=uncertain)
@@ -194,15 +194,14 @@ def dense_groups(groups: npt.ArrayLike, columns: int) -> IntArray:
 
 
 def unfitted(name: str) -> InvalidValueError:
-    """The error of a surrogate that is asked before it was fitted."""
-    return InvalidValueError(f"This {name} has seen no data yet; call fit first and use what it returns.")
+    """The error of a surrogate that is used before it was fitted."""
+    return InvalidValueError(f"This {name} is not fitted; call fit first and use what it returns.")
 
 
 def location_and_scale(y: FloatArray) -> tuple[float, float]:
     """The mean of y (s,) and its standard deviation, never 0.
 
-    Where all losses are equal the data show no scale; the size of the loss itself then stands in, so that the
-    result follows a change of unit.
+    If all losses are equal, the scale is the size of the loss itself, so that the result follows a change of unit.
 
     >>> location_and_scale(np.array([1.0, 3.0]))
     (2.0, 1.0)

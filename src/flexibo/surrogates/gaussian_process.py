@@ -12,21 +12,21 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.surrogates._likelihood import Loss, hyperparameters, minimum, parameters, starts
+from flexibo.surrogates._prediction_cache import PredictionCache
+from flexibo.surrogates._priors import HierarchicalPrior, IndependentPrior, Parameter, Prior
 from flexibo.surrogates.base import dense_groups, designs, is_constant, location_and_scale, training_data, unfitted
 from flexibo.surrogates.kernels import KERNELS
-from flexibo.surrogates.likelihood import Loss, hyperparameters, minimum, parameters, starts
-from flexibo.surrogates.local import TWO_THOUSAND, LocalPosterior, Reach, local_condition
+from flexibo.surrogates.local import DEFAULT_REACH, LocalPosterior, Reach, local_condition
 from flexibo.surrogates.posterior import Hyperparameters, Posterior, condition
-from flexibo.surrogates.priors import Independent, Kindred, Parameter, Prior
-from flexibo.surrogates.recall import Recall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianProcess:
-    """A Gaussian process with a constant mean, exact up to some number of evaluations and local beyond it.
+    """A Gaussian process with a constant mean, exact up to `max_exact` evaluations and local beyond.
 
-    Losses are standardised with the mean and deviation they have at `fit`. The hyperparameters maximise the marginal
-    likelihood times their priors (see `flexibo.surrogates.priors`); predictions are those of the noise-free loss.
+    Losses are standardised with their mean and standard deviation at `fit`. The hyperparameters maximise the marginal
+    likelihood times their priors (see `flexibo.surrogates._priors`); predictions are those of the noise-free loss.
 
     >>> X, y = np.array([[0.0], [0.5], [1.0]]), np.array([1.0, 0.0, 1.0])
     >>> gp = GaussianProcess(noise=1e-6).fit(X, y, groups=np.array([0]), rng=np.random.default_rng(0))
@@ -39,18 +39,17 @@ class GaussianProcess:
         noise: "learned", or the fixed variance of the noise relative to standardised losses.
         length_scales: "per-option" (one per group of columns) or "shared" (one for all).
         priors: Whether unlikely hyperparameters are penalised.
-        scatter: How far the options' length scales may lie apart: the deviation of their logarithms about a common one,
-            which the data decide. None: they have nothing to do with each other.
-        restarts: How many searches begin from a drawn place, beside the one from a fixed place.
-        max_fit: Hyperparameters are learned from at most this many rows, drawn at random; predictions use every row.
-            None: from every row.
-        compare_rows: With restarts, the searches are compared on at most this many rows, drawn at random, and only the
-            best is continued on the others. None: compared on every row.
-        max_exact: A fit to more rows than this is local: each question is answered from `reach` rows, some of them
-            spread over the data and some around what is asked about (see `flexibo.surrogates.local`). None: always
-            from every row.
-        reach: How many rows a local model looks at.
-        posterior: What was learned; None before `fit`.
+        scatter: The prior standard deviation of the logarithms of the options' length scales about a common one, which
+            is learned. None: the length scales are independent.
+        restarts: The number of searches from a random start, beside the one from a fixed start.
+        max_fit: Hyperparameters are learned from at most this many random rows; predictions use every row. None: from
+            every row.
+        compare_rows: With restarts, the searches are compared on at most this many random rows, and only the best
+            continues on all. None: compared on every row.
+        max_exact: A fit to more rows is local: each prediction uses `reach` rows, some spread over the data and some
+            near the predicted designs (see `flexibo.surrogates.local`). None: always every row.
+        reach: The rows that a local model uses.
+        posterior: The conditioned process; None before `fit`.
     """
 
     kernel: str = "matern52"
@@ -62,9 +61,9 @@ class GaussianProcess:
     max_fit: int | None = 400
     compare_rows: int | None = 64
     max_exact: int | None = 1500
-    reach: Reach = TWO_THOUSAND
+    reach: Reach = DEFAULT_REACH
     posterior: Posterior | LocalPosterior | None = field(default=None, repr=False)
-    _recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
+    _cache: PredictionCache = field(default_factory=PredictionCache, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.kernel not in KERNELS:
@@ -87,30 +86,26 @@ class GaussianProcess:
 
     @property
     def hyperparameters(self) -> Hyperparameters:
-        """What was learned."""
+        """The learned hyperparameters."""
         return self._fitted().hyperparameters
 
     @property
     def log_marginal_likelihood(self) -> float:
-        """The log density of the standardised losses under the hyperparameters, priors left out."""
+        """The log density of the standardised losses under the hyperparameters, without priors."""
         return self._fitted().log_marginal_likelihood
 
     @property
     def log_evidence(self) -> float:
-        """The log density of the losses themselves, in their own unit, under the hyperparameters.
+        """The log density of the losses in their own unit; of a local process that of its anchors.
 
-        A local process gives that of its anchors: not to be compared with another's, whose anchors are others.
+        Local processes cannot be compared by it, since their anchors differ.
         """
         return self._fitted().log_evidence
 
     def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> GaussianProcess:
         """This process with hyperparameters learned from, and conditioned on, the losses y (s,) of X (s, d).
 
-        Args:
-            X: Encoded designs, shape (s, d), every column within [0, 1].
-            y: Their losses, shape (s,).
-            groups: The option each encoded column belongs to, shape (d,).
-            rng: Draws where searches begin, and the rows they use when there are many.
+        `rng` draws the starts of the searches, and their rows if there are many; see `Surrogate.fit`.
         """
         X, y = training_data(X, y)
         return self.condition(X, y, groups=groups, hyperparameters=self._learned(X, y, self._groups(X, groups), rng))
@@ -140,10 +135,7 @@ class GaussianProcess:
         return replace(self, posterior=posterior)
 
     def extend(self, X: FloatArray, y: FloatArray) -> GaussianProcess:
-        """This process with the rows X (k, d), y (k,) appended and its hyperparameters kept.
-
-        An exact one takes O(k s^2), a local one O(s).
-        """
+        """This process with the rows X (k, d), y (k,) appended, in O(k s^2); in O(s) if it is local."""
         posterior = self._fitted()
         X, y = training_data(X, y)
         return replace(self, posterior=posterior.extend(designs(X, len(posterior.groups)), y))
@@ -151,10 +143,10 @@ class GaussianProcess:
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The mean (m,) and the standard deviation (m,) of the noise-free loss at the designs X (m, d)."""
         posterior = self._fitted()
-        return self._recall.predicted(designs(X, len(posterior.groups)), posterior.predict)
+        return self._cache.predicted(designs(X, len(posterior.groups)), posterior.predict)
 
     def around(self, X: FloatArray) -> GaussianProcess:
-        """This process with the rows from which a question about the designs X (m, d) is answered."""
+        """This process with the rows that predict the designs X (m, d)."""
         posterior = self._fitted()
         if isinstance(posterior, Posterior):
             return self
@@ -181,11 +173,11 @@ class GaussianProcess:
         return np.zeros_like(dense) if self.length_scales == "shared" else dense
 
     def _learned(self, X: FloatArray, y: FloatArray, groups: IntArray, rng: np.random.Generator) -> Hyperparameters:
-        """The most likely hyperparameters of the losses y (s,) of the designs X (s, d)."""
+        """The most likely hyperparameters, given the losses y (s,) of the designs X (s, d)."""
         noise = None if self.noise == "learned" else float(self.noise)
         entries = parameters(_count(groups), noise)
         begin = starts(entries, self.restarts, rng)
-        if is_constant(y):  # nothing to learn from: the likelihood would grow without end as the variance shrinks
+        if is_constant(y):  # the likelihood would grow without bound as the variance shrinks
             return hyperparameters(self._prior(entries, noise).mode(), noise)
         location, scale = location_and_scale(y)
         z = (y - location) / scale
@@ -201,11 +193,11 @@ class GaussianProcess:
         return Loss(X, z, groups=groups, kernel=self.kernel, noise=noise, prior=prior)
 
     def _prior(self, entries: Sequence[Parameter], noise: float | None) -> Prior:
-        """What is thought of the entries of theta before there are data."""
+        """The prior of the entries of theta."""
         if self.scatter is None:
-            return Independent.of(entries)
+            return IndependentPrior.of(entries)
         with_noise = noise is None
-        return Kindred.of(len(entries) - 1 - with_noise, scatter=self.scatter, with_noise=with_noise)
+        return HierarchicalPrior.of(len(entries) - 1 - with_noise, scatter=self.scatter, with_noise=with_noise)
 
 
 def _is_positive(value: object) -> bool:
@@ -213,7 +205,7 @@ def _is_positive(value: object) -> bool:
 
 
 def _count(groups: IntArray) -> int:
-    """How many groups there are in groups (d,), numbered 0, 1, 2, ..."""
+    """The number of groups in groups (d,), which are 0, 1, 2, ..."""
     return int(groups.max(initial=-1)) + 1
 
 
@@ -229,10 +221,10 @@ PAPER_GP = GaussianProcess(
 )
 """The paper's Gaussian process (table of hyperparameters): squared-exponential, 20 restarts, alpha 1e-10.
 
-Beyond 100 evaluations the restarts are compared on a draw of 100, and the best is followed on all: decoupled runs buy
-many hundreds of cheap readings, and nearly all time would go into restarts that end in the same place.
+Beyond 100 evaluations the restarts are compared on a random 100, and the best continues on all: decoupled runs make
+many hundreds of cheap evaluations, and most time would go into restarts that end in the same place.
 
-The paper names no length scales; one for all options is what scikit-learn's kernel has unless told otherwise. Where
-1e-10 is too little for the Cholesky factorisation the library retries with more, up to 1e-4 of the variance
-(`flexibo.surrogates.posterior.JITTERS`); scikit-learn would stop with an error.
+The paper does not mention length scales; one for all options is the default of scikit-learn's kernel. If 1e-10 is too
+small for the Cholesky factorisation, it is retried with up to 1e-4 of the variance
+(`flexibo.surrogates.posterior.JITTERS`); scikit-learn would raise an error.
 """

@@ -1,14 +1,13 @@
-"""The Gaussian-process posterior of very many evaluations: anchors, and the rows around what is asked about.
+"""The Gaussian-process posterior of very many evaluations: anchors, and the rows near the predicted designs.
 
-An exact posterior of s rows costs O(s^2) for each prediction and each new row, and O(s^3) for each fit. Here a
-question, all designs that are predicted at once, is answered from some of them: from g anchors, rows that are spread
-over the data and carry its trend, and from the other rows that are nearest to any of the designs, which carry the
-detail. Given these rows the answer is exact, so a deviation is never below that of all rows: what is left out makes the
-belief wider, not bolder.
+An exact posterior of s rows costs O(s^2) for each prediction and each new row, and O(s^3) for each fit. Here a set of
+designs that are predicted together uses only some rows: g anchors, which are spread over the data and represent its
+trend, and the other rows that are nearest to any of the designs, which represent the detail. Given these rows the
+prediction is exact, so a standard deviation is never below that of all rows.
 
-Nothing but rows is kept, so a new row costs next to nothing, and what is predicted does not depend on how the rows
-came. It does depend a little on what else is asked about: a design alone has all rows around it to itself. Among very
-many designs, those that were measured are predicted in groups that depend on the data alone, once for all questions.
+Only rows are stored, so a new row costs almost nothing, and predictions do not depend on how the rows were added. They
+depend a little on which designs are predicted together, since these share the nearest rows. If there are very many
+designs, measured ones are predicted in groups that depend on the data alone, once for all questions.
 
 Anchors: the greedy rows of an incomplete Cholesky factorisation with pivoting (Fine and Scheinberg, Efficient SVM
 Training Using Low-Rank Kernel Representations, 2001). Rows around a question: Gramacy and Apley, Local Gaussian Process
@@ -30,23 +29,23 @@ from flexibo.errors import InvalidValueError
 from flexibo.surrogates.kernels import KERNELS, scaled, squared_distances
 from flexibo.surrogates.posterior import CHUNK_ENTRIES, Hyperparameters, Posterior, condition
 
-# More designs are several questions.
+# More designs are predicted in several parts.
 MOST_DESIGNS = 1500
-# Of more designs, those that were measured, with noise, are predicted in groups of neighbours: together, all rows would
-# be near. A group has so small a part of the rows that a question looks at beside the anchors, and looks at half more.
+# Of more designs, measured ones are predicted in groups of neighbours: together, all rows would be near. The rows that a
+# prediction uses beside the anchors are this many times a group; a group of k designs is predicted from 1.5 k of them.
 GROUP_PART = 5
-# Each anchor is chosen from about so many rows.
+# Each anchor is chosen from about this many rows.
 ROWS_PER_ANCHOR = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """From how many rows a question is answered.
+    """The number of rows that a prediction uses.
 
     Attributes:
-        rows: At most so many.
-        anchors: Of these, so many are the same for every question.
-        nearest: For each design of the question at most so many others are added.
+        rows: The most rows.
+        anchors: The number of these that are the same for every prediction.
+        nearest: The most other rows per predicted design.
     """
 
     rows: int
@@ -56,24 +55,24 @@ class Reach:
     def __post_init__(self) -> None:
         if not 1 <= self.anchors < self.rows or self.nearest < 1:
             raise InvalidValueError(
-                f"{self} is no reach; anchors and nearest must be 1 or more, and rows more than anchors."
+                f"{self} cannot be used; anchors and nearest must be 1 or more, and rows more than anchors."
             )
 
 
-TWO_THOUSAND = Reach(rows=2000, anchors=600, nearest=64)
-"""What keeps a question at 5,000 evaluations below two seconds (`docs/results/scale.md` shows what else was tried)."""
+DEFAULT_REACH = Reach(rows=2000, anchors=600, nearest=64)
+"""Keeps a question at 5,000 evaluations below two seconds (`docs/results/scale.md` shows alternatives)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LocalPosterior:
-    """A Gaussian process conditioned, for each question, on the anchors and on the other rows that are nearest to it.
+    """A Gaussian process conditioned, for each prediction, on the anchors and the other rows nearest to its designs.
 
     Attributes:
         anchored: The exact posterior given the anchors alone.
         anchors: Their designs, shape (g, d).
         X: The designs of the other rows, shape (r, d).
         y: Their losses, shape (r,).
-        reach: From how many rows a question is answered.
+        reach: The number of rows that a prediction uses.
     """
 
     anchored: Posterior
@@ -95,17 +94,17 @@ class LocalPosterior:
 
     @property
     def scale(self) -> float:
-        """What the losses were divided by."""
+        """The constant the losses were divided by."""
         return self.anchored.scale
 
     @property
     def log_marginal_likelihood(self) -> float:
-        """The log density of the anchors' standardised losses: the rows that all questions share."""
+        """The log density of the anchors' standardised losses."""
         return self.anchored.log_marginal_likelihood
 
     @property
     def log_evidence(self) -> float:
-        """The log density of the anchors' losses themselves, in their own unit."""
+        """The log density of the anchors' losses in their own unit."""
         return self.anchored.log_evidence
 
     def extend(self, X: FloatArray, y: FloatArray) -> LocalPosterior:
@@ -129,7 +128,7 @@ class LocalPosterior:
         return mean, deviation
 
     def predict_measured(self) -> tuple[FloatArray, FloatArray]:
-        """Mean (s,) and deviation (s,) of the noise-free loss at the anchors and at the other rows, made once."""
+        """Mean (s,) and standard deviation (s,) of the noise-free loss at all rows, anchors first; computed once."""
         if not self._measured:
             X = np.vstack([self.anchors, self.X])
             mean, deviation = np.empty(len(X)), np.empty(len(X))
@@ -154,7 +153,7 @@ class LocalPosterior:
 
         Args:
             X: The designs.
-            most: At most so many other rows, rather than as far as the reach goes.
+            most: The most other rows; by default that of the reach.
         """
         lengths = np.array(self.hyperparameters.length_scales)
         count = min(self.reach.rows - self.reach.anchors, self.reach.nearest * len(X), len(self.y))
@@ -176,8 +175,8 @@ def local_condition(
     hyperparameters: Hyperparameters,
     reach: Reach,
 ) -> LocalPosterior:
-    """The local posterior given the losses y (s,) of the designs X (s, d), more than there are to be anchors."""
-    # Every so-manieth row is a fair draw, as rows come in the order of time; then the choice costs the same for any s.
+    """The local posterior given the losses y (s,) of the designs X (s, d); s exceeds the number of anchors."""
+    # Evenly spaced rows are a fair sample, as rows are in the order of time; the choice then costs the same for any s.
     some = np.linspace(0, len(y) - 1, min(len(y), ROWS_PER_ANCHOR * reach.anchors)).astype(np.int64)
     Z = scaled(X[some], np.array(hyperparameters.length_scales), groups)
     chosen = some[spread_rows(Z, kernel=kernel, hyperparameters=hyperparameters, count=reach.anchors)]
@@ -195,13 +194,13 @@ def local_condition(
 
 
 def spread_rows(Z: FloatArray, *, kernel: str, hyperparameters: Hyperparameters, count: int) -> IntArray:
-    """The rows (count,) that say most about all: one by one, the one whose loss those before it leave least certain.
+    """The most informative rows (count,), chosen one by one: the one with the greatest variance given those before it.
 
     Args:
         Z: Scaled designs, shape (s, d).
         kernel: A name in `KERNELS`.
         hyperparameters: Length scales, variance and noise.
-        count: How many rows, fewer than s.
+        count: The number of rows, less than s.
     """
     variance, noise = hyperparameters.variance, hyperparameters.noise
     factor = np.empty((count, len(Z)))
@@ -221,7 +220,7 @@ def spread_rows(Z: FloatArray, *, kernel: str, hyperparameters: Hyperparameters,
 
 
 def neighbourhoods(Z: FloatArray, most: int) -> list[IntArray]:
-    """The rows of Z (s, d) in groups of at most so many near each other: halved, along the widest column, until so few.
+    """The rows of Z (s, d) in groups of at most `most` neighbours, by halving along the widest column.
 
     >>> [group.tolist() for group in neighbourhoods(np.array([[0.0], [9.0], [1.0], [8.0], [5.0]]), 2)]
     [[0, 2], [4], [3, 1]]
@@ -242,8 +241,8 @@ def neighbourhoods(Z: FloatArray, most: int) -> list[IntArray]:
 def nearest_rows(Z: FloatArray, others: FloatArray, count: int) -> IntArray:
     """The rows of others (r, d) that are nearest to any row of Z (m, d), in rising order, shape (count,).
 
-    Distances are compared in single precision, so that rounding does not decide between those that are equal, as many
-    are where options have few values; of these the latest rows are taken.
+    Distances are compared in single precision, so that rounding does not decide between equal ones, which are frequent
+    if options have few values; of these the latest rows are taken.
     """
     least = np.full(len(others), np.inf)
     block = max(1, CHUNK_ENTRIES // len(others))

@@ -1,8 +1,8 @@
 """The exact Gaussian-process posterior for given hyperparameters.
 
-Rasmussen and Williams, Gaussian Processes for Machine Learning (2006), Algorithm 2.1, with one change: instead of
-alpha = K^-1 y it keeps L^-1 y (`whitened`). The mean is then a product with what the deviation needs anyway, and a new
-row costs one triangular solve.
+Rasmussen and Williams, Gaussian Processes for Machine Learning (2006), Algorithm 2.1, with one change: it keeps L^-1 y
+(`whitened`) instead of alpha = K^-1 y. The mean then reuses the solve that the standard deviation needs, and a new row
+costs one triangular solve.
 
 Letters: s evaluations, d columns, L the lower Cholesky factor of K = variance * correlation + noise * I.
 """
@@ -21,18 +21,18 @@ from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.errors import InvalidValueError
 from flexibo.surrogates.kernels import KERNELS, scaled, squared_distances
 
-# Multiples of the variance added to the diagonal, tried in turn where rounding makes K indefinite.
+# Multiples of the variance added to the diagonal, tried in turn if rounding makes K indefinite.
 JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
-# Entries of the cross-covariance held at once by a prediction: 4 MB, which also stays in a processor's cache.
+# Entries of the cross-covariance held at once by a prediction: 4 MB, which fit into a processor's cache.
 CHUNK_ENTRIES = 2**19
-# Up to so many designs are drawn jointly by a Cholesky factor of their own; more, with so many random features.
+# At most this many designs are drawn jointly by a Cholesky factor; more by random features.
 FEW_DESIGNS = 1500
 FEATURES = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hyperparameters:
-    """What a Gaussian process learns; variances are relative to standardised losses.
+    """The hyperparameters of a Gaussian process; variances are relative to standardised losses.
 
     Attributes:
         length_scales: One per group of columns, in units of the encoded columns.
@@ -58,13 +58,13 @@ class Posterior:
         kernel: A name in `KERNELS`.
         hyperparameters: Length scales, variance and noise.
         groups: The length scale each column uses, shape (d,).
-        location: What was subtracted from the losses.
-        scale: What they were divided by then.
+        location: The constant subtracted from the losses.
+        scale: The constant they were divided by then.
         Z: The scaled designs, shape (s, d).
         z: The standardised losses, shape (s,).
         factor: L, lower triangular and zero above, shape (s, s).
         whitened: L^-1 z, shape (s,).
-        jitter: Multiple of the variance that was added to the diagonal.
+        jitter: The multiple of the variance added to the diagonal.
     """
 
     kernel: str
@@ -87,7 +87,7 @@ class Posterior:
 
     @property
     def log_evidence(self) -> float:
-        """The log density of the losses themselves, in their own unit."""
+        """The log density of the losses in their own unit."""
         return self.log_marginal_likelihood - len(self.z) * math.log(self.scale)
 
     def extend(self, X: FloatArray, y: FloatArray) -> Posterior:
@@ -136,9 +136,9 @@ class Posterior:
         """Joint draws (count, m) of the noise-free losses at X (m, d).
 
         Exact for few designs. For many, Matheron's rule: a draw from the prior, made of random features, is corrected
-        by what the data say (Wilson et al., Efficiently Sampling Functions from Gaussian Process Posteriors, 2020); the
-        correction is exact, but the prior's correlations are off by about 1 / sqrt(`FEATURES`), so that draws are too
-        narrow where the data leave little doubt.
+        by the data (Wilson et al., Efficiently Sampling Functions from Gaussian Process Posteriors, 2020). The
+        correction is exact, but the prior's correlations are off by about 1 / sqrt(`FEATURES`), so draws are too narrow
+        where the data leave little uncertainty.
         """
         if len(X) <= FEW_DESIGNS:
             Z = self._scaled(X)

@@ -1,4 +1,4 @@
-"""Random-forest surrogates: the spread of the trees stands in for a deviation."""
+"""Random-forest surrogates: the spread of the trees' predictions is the standard deviation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.errors import InvalidValueError
 from flexibo.surrogates.base import dense_groups, designs, location_and_scale, training_data, unfitted
 
-# Rows predicted at once: bounds the table of every tree's predictions.
+# Rows predicted at once; limits the size of the table of all trees' predictions.
 CHUNK_ROWS = 4096
 
 
@@ -24,9 +24,9 @@ class Forest:
     Attributes:
         X: The designs, shape (s, d).
         y: Their losses, shape (s,).
-        seed: What the trees were grown from.
-        location: What was subtracted from the losses.
-        scale: What they were divided by then.
+        seed: The seed of the trees.
+        location: The constant subtracted from the losses.
+        scale: The constant they were divided by then.
         trees: scikit-learn's compiled trees.
     """
 
@@ -50,12 +50,12 @@ class RandomForest:
     [(3,), (3,)]
 
     Attributes:
-        trees: How many trees are grown.
+        trees: The number of trees.
         min_samples_split: A node with fewer rows is not split.
-        min_impurity_decrease: A split that lowers the variance (times the share of rows it concerns) by less is not
-            made. The paper sets scikit-learn's "min impurity split", a bound on the variance before the split, which
-            was removed in version 1.0; this is the nearest there is today.
-        forest: What was grown; None before `fit`.
+        min_impurity_decrease: A split that lowers the variance (times the share of its rows) by less is not made. The
+            paper sets scikit-learn's "min impurity split", a bound on the variance before the split, which was removed
+            in version 1.0; this is its closest replacement.
+        forest: The grown trees; None before `fit`.
     """
 
     trees: int = 128
@@ -72,20 +72,13 @@ class RandomForest:
             raise InvalidValueError(f"min_impurity_decrease is {self.min_impurity_decrease}; it must be 0 or more.")
 
     def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> RandomForest:
-        """A forest grown on the losses y (s,) of the designs X (s, d).
-
-        Args:
-            X: Encoded designs, shape (s, d), every column within [0, 1].
-            y: Their losses, shape (s,).
-            groups: The option each encoded column belongs to, shape (d,); checked, but trees look at single columns.
-            rng: Draws the forest's seed, one integer.
-        """
+        """A forest grown on the losses y (s,) of the designs X (s, d); `rng` draws its seed. See `Surrogate.fit`."""
         X, y = training_data(X, y)
         dense_groups(groups, X.shape[1])
         return self._grown(X.copy(), y.copy(), seed=int(rng.integers(2**31 - 1)))
 
     def extend(self, X: FloatArray, y: FloatArray) -> RandomForest:
-        """A forest grown anew, from the same seed, on the rows X (k, d), y (k,) as well."""
+        """A forest grown again, from the same seed, with the rows X (k, d), y (k,) appended."""
         forest = self._fitted()
         X, y = training_data(X, y)
         X = designs(X, forest.X.shape[1])
@@ -103,7 +96,7 @@ class RandomForest:
         return forest.location + forest.scale * mean, forest.scale * deviation
 
     def draws(self, X: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
-        """Joint draws (count, m) at the designs X (m, d): each is what one tree, drawn at random, predicts."""
+        """Joint draws (count, m) at the designs X (m, d): each is the prediction of a random tree."""
         forest = self._fitted()
         X = designs(X, forest.X.shape[1])
         trees = [forest.trees[i] for i in rng.integers(len(forest.trees), size=count)]
@@ -139,16 +132,16 @@ class RandomForest:
 
 
 def _values(trees: Sequence[Any], X: FloatArray) -> FloatArray:
-    """What each tree predicts (t, m) at the designs X (m, d).
+    """The predictions (t, m) of the trees at the designs X (m, d).
 
-    The compiled trees are asked: the estimators around them would check the same input again for every tree.
+    Uses the compiled trees: their estimators would check the same input again for every tree.
     """
     columns = _columns(X)
     return np.stack([tree.predict(columns).ravel() for tree in trees])
 
 
 def _columns(X: FloatArray) -> npt.NDArray[np.float32]:
-    """X (m, d) as scikit-learn's trees take it; a column of zeros where there is none."""
+    """X (m, d) as scikit-learn's trees take it; a column of zeros if d is 0."""
     return np.ascontiguousarray(X if X.shape[1] else np.zeros((len(X), 1)), dtype=np.float32)
 
 

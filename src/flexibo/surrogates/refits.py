@@ -1,9 +1,8 @@
 """When a model is refitted: a schedule that depends on the data alone.
 
 Learning hyperparameters costs O(s^3) per step, extending a Cholesky factor O(s^2). So the hyperparameters are learned
-on the first r(s) evaluations, r growing geometrically, and the rest extend the factor one by one. Since r depends on s
-only, and a fit starts from nothing but its data and seed, a resumed study has exactly the models of the uninterrupted
-one.
+from the first r(s) evaluations, r growing geometrically, and the rest extend the factor one by one. Since r depends on
+s only, and a fit on its data and seed only, a resumed study has exactly the models of an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.surrogates.base import Surrogate
 
 EVERY_UNTIL = 20
-"""Up to this many evaluations every new one refits."""
+"""Up to this many evaluations, the model is refitted after each."""
 
 
 def refit_count(count: int, growth: float) -> int:
@@ -32,9 +31,9 @@ def refit_count(count: int, growth: float) -> int:
 
 
 def _start(y: FloatArray, growth: float) -> int:
-    """The number of first losses to learn from: also the first of a sign that those before it did not have.
+    """The number of first losses to learn from, extended to the first loss of each sign.
 
-    A warp that was learned from positive losses cannot hold a negative one.
+    A warp that was learned from positive losses cannot represent a negative one.
 
     >>> _start(np.array([1.0] * 24 + [-1.0]), 1.1), _start(np.array([1.0] * 25), 1.1)
     (25, 24)
@@ -51,7 +50,7 @@ class Refits:
 
     Args:
         settings: An unfitted surrogate.
-        seed: Entropy for the fits; together with the data it decides them.
+        seed: Entropy of the fits.
         growth: Refit when the data has grown by this factor; 1 refits every time.
     """
 
@@ -70,7 +69,7 @@ class Refits:
         Args:
             X: Encoded designs (s, d), in the order they were measured.
             y: Losses (s,).
-            groups: Which option each column belongs to (d,).
+            groups: The option of each column (d,).
         """
         start = _start(y, self._growth)
         if start == self._start and self._continues(X, y):

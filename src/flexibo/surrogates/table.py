@@ -20,8 +20,8 @@ class SurrogateChoice:
 
     Attributes:
         settings: The unfitted surrogate.
-        growth: By which factor its data grows between two refits.
-        exact: What models objectives that are measured without noise; None for the same.
+        growth: The factor by which its data grows between two refits.
+        exact: The unfitted surrogate of objectives without noise; None for the same.
     """
 
     settings: Surrogate
@@ -34,11 +34,11 @@ class SurrogateChoice:
 
 
 SCATTERS = (0.2, 1.0)
-"""Options that matter about equally, and options of which some hardly matter."""
+"""One for options that matter about equally, one for options of which some hardly matter."""
 
 
 def _average(noise: float | Literal["learned"]) -> Averaged:
-    """Plain and warped Gaussian processes, with options more and less of a kind, averaged by their evidence."""
+    """Plain and warped Gaussian processes with each of `SCATTERS`, averaged by their evidence."""
     processes = [GaussianProcess(noise=noise, scatter=scatter, restarts=0) for scatter in SCATTERS]
     return Averaged((*processes, *(Warped(process) for process in processes)))
 

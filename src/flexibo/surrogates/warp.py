@@ -1,13 +1,12 @@
-"""A monotone warp of losses, so that a heavy tail does not decide how the rest is modelled.
+"""A monotone warp of losses, so that a heavy tail does not dominate the model.
 
 Positive losses (energy, time, error), and negative ones (a positive quantity that is maximised), are warped by Box and
-Cox's power transformation (An Analysis of Transformations, 1964), which cannot lead back to an impossible sign; others
-by that of Yeo and Johnson (A New Family of Power Transformations, 2000) after standardising. The power maximises the
-likelihood of the warped losses as a normal sample. It stays between 0, a logarithm, and 2, where the inverse is defined
-everywhere.
+Cox's power transformation (An Analysis of Transformations, 1964), whose inverse keeps the sign; others by that of Yeo
+and Johnson (A New Family of Power Transformations, 2000) after standardising. The power maximises the likelihood of the
+warped losses as a normal sample. It is between 0, a logarithm, and 2, where the inverse is defined everywhere.
 
-A box in warped losses is a box in losses: the warp is monotone in each objective. So the belief is asymmetric, with its
-median in the middle, and the volumes of the Pareto region are still those of the losses themselves.
+The warp is monotone, so a box in warped losses is a box in losses. Predictions are asymmetric about their median, and
+the volumes of the Pareto region are still those of the losses.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ from flexibo.surrogates.base import (
 
 POWERS = np.linspace(0.0, 2.0, 21)
 FEWEST = 5
-"""With fewer losses their shape cannot be told, and nothing is warped."""
+"""The fewest losses from which a warp is learned."""
 HUGE = 1e100
 LEAST = 1e-4
-"""A loss of one sign below this share of the median is taken as that share: zero has no logarithm."""
+"""A loss of one sign below this share of the median counts as that share, since zero has no logarithm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +44,9 @@ class Warp:
 
     Attributes:
         sign: 1 if losses are positive, -1 if negative, 0 if they are both.
-        location: What is subtracted from losses of both signs.
-        scale: What the rest is divided by.
-        power: 1 leaves losses straight.
+        location: The constant subtracted from losses of both signs.
+        scale: The constant they are divided by then.
+        power: The power; 1 is a linear function.
     """
 
     sign: int
@@ -78,7 +77,7 @@ class Warp:
         return (self.power - 1.0) * self.bend(x) - math.log(self.scale)
 
     def bend(self, x: FloatArray) -> FloatArray:
-        """What the power minus 1 is multiplied by in the log slope at the scaled losses x (s,)."""
+        """The factor of (power - 1) in the log slope at the scaled losses x (s,)."""
         if self.sign:
             return np.log(np.maximum(np.abs(x), LEAST))
         return np.sign(x) * np.log1p(np.abs(x))
@@ -117,13 +116,13 @@ def _root(z: FloatArray, power: float) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Warped:
-    """A surrogate that models warped losses and answers in losses.
+    """A surrogate that models warped losses and predicts losses.
 
-    Its mean is the median of its belief, its deviation half the width of the interval one deviation around it.
+    Its mean is the median of the prediction, its deviation half the width of the interval of one standard deviation.
 
     Attributes:
         model: The surrogate of the warped losses.
-        warp: How losses are warped; None before `fit`.
+        warp: The warp; None before `fit`.
         log_slope: The logarithm of the warp's slope, summed over the losses.
     """
 
@@ -133,7 +132,7 @@ class Warped:
 
     @property
     def log_evidence(self) -> float:
-        """The log density of the losses themselves, in their own unit."""
+        """The log density of the losses in their own unit."""
         return log_evidence(self.model) + self.log_slope
 
     def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> Warped:
@@ -149,12 +148,12 @@ class Warped:
         return Warped(self.model.extend(X, warp(y)), warp, self.log_slope + float(warp.log_slope(y).sum()))
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Median (m,) and deviation (m,) of the loss."""
+        """Median (m,) and standard deviation (m,) of the loss."""
         lower, median, upper = self.interval(X, 1.0)
         return median, (upper - lower) / 2.0
 
     def interval(self, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The losses (m,) that lie `half` deviations below the median, at it, and above it."""
+        """The losses (m,) `half` standard deviations below the median, at it, and above it."""
         warp = self._fitted()
         lower, median, upper = (warp.inverse(z) for z in interval(self.model, X, half))
         return lower, median, upper
@@ -168,11 +167,11 @@ class Warped:
         return self._fitted().inverse(joint(self.model).draws(X, count, rng))
 
     def around(self, X: FloatArray) -> Warped:
-        """This surrogate as it answers a question about the designs X (m, d)."""
+        """This surrogate with the rows that predict the designs X (m, d)."""
         return replace(self, model=around(self.model, X))
 
     def covariance(self, X: FloatArray, others: FloatArray) -> FloatArray:
-        """The covariance (m, o): the correlation of the warped losses, times the deviations that `predict` gives."""
+        """The covariance (m, o): the correlation of the warped losses, times the standard deviations of `predict`."""
         covariance = joint(self.model).covariance(X, others)
         for axis, D in enumerate((X, others)):
             warped, deviation = self.model.predict(D)[1], self.predict(D)[1]

@@ -53,9 +53,7 @@ def test_a_front_says_who_keeps_the_constraints_where_one_is_in_doubt() -> None:
     rows = [row(1, 1.0, 3.0), row(2, 2.0, 2.0, probability=0.73), row(3, 3.0, 1.0, probability=0.0)]
     lines = str(Front(rows)).splitlines()
     assert lines[0].split() == ["a", "joules", "feasible"]
-    assert lines[1].endswith("yes        x=1")
-    assert lines[2].endswith("maybe, 73%  x=2")
-    assert lines[3].endswith("no         x=3")
+    assert [line.split()[2:] for line in lines[1:4]] == [["yes", "x=1"], ["maybe,", "73%", "x=2"], ["no", "x=3"]]
     assert "feasible" not in str(Front(rows[:1]))
 
 

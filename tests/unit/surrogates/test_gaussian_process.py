@@ -12,16 +12,16 @@ import pytest
 
 from flexibo.errors import InvalidValueError, UnknownNameError
 from flexibo.surrogates import PAPER_GP, GaussianProcess, Hyperparameters, gaussian_process, posterior
+from flexibo.surrogates._likelihood import Loss, minimum, parameters, starts
+from flexibo.surrogates._priors import HierarchicalPrior, IndependentPrior
 from flexibo.surrogates.kernels import KERNELS, grouped_distances, squared_distances
-from flexibo.surrogates.likelihood import Loss, minimum, parameters, starts
-from flexibo.surrogates.priors import Independent, Kindred
 
 GROUPS = np.array([0, 0, 1, 2])
 HYPERPARAMETERS = Hyperparameters(length_scales=(0.5, 1.0, 0.8), variance=1.3, noise=1e-4)
 PRIORS = {
     "none": lambda noise: None,
-    "independent": lambda noise: Independent.of(parameters(3, noise)),
-    "kindred": lambda noise: Kindred.of(3, scatter=0.5, with_noise=noise is None),
+    "independent": lambda noise: IndependentPrior.of(parameters(3, noise)),
+    "kindred": lambda noise: HierarchicalPrior.of(3, scatter=0.5, with_noise=noise is None),
 }
 
 

@@ -7,12 +7,12 @@ import pytest
 
 from flexibo.errors import InvalidValueError
 from flexibo.surrogates import GaussianProcess
-from flexibo.surrogates.likelihood import parameters
-from flexibo.surrogates.priors import COMMON_DEVIATION, Independent, Kindred, Prior
+from flexibo.surrogates._likelihood import parameters
+from flexibo.surrogates._priors import COMMON_DEVIATION, HierarchicalPrior, IndependentPrior, Prior
 
 PRIORS: dict[str, Prior] = {
-    "independent": Independent.of(parameters(3, None)),
-    "kindred": Kindred.of(3, scatter=0.4, with_noise=True),
+    "independent": IndependentPrior.of(parameters(3, None)),
+    "kindred": HierarchicalPrior.of(3, scatter=0.4, with_noise=True),
 }
 
 
@@ -54,7 +54,7 @@ def test_kindred_length_scales_are_drawn_about_a_common_one() -> None:
     rng = np.random.default_rng(1)
     common = rng.normal(0.5 * np.log(3.0), COMMON_DEVIATION, size=(200_000, 1))
     drawn = common + 0.4 * rng.standard_normal((200_000, 3))
-    prior = Kindred.of(3, scatter=0.4, with_noise=True)
+    prior = HierarchicalPrior.of(3, scatter=0.4, with_noise=True)
     np.testing.assert_allclose(prior.mean[:3], drawn.mean(axis=0), atol=0.02)
     np.testing.assert_allclose(np.linalg.inv(prior.precision)[:3, :3], np.cov(drawn.T), atol=0.03)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from flexibo import GaussianProcess
-from flexibo.surrogates.recall import REMEMBERED, Recall
+from flexibo.surrogates._prediction_cache import REMEMBERED, PredictionCache
 
 
 def test_the_same_designs_are_predicted_once_and_others_are_not_taken_for_them() -> None:
@@ -16,7 +16,7 @@ def test_the_same_designs_are_predicted_once_and_others_are_not_taken_for_them()
         asked.append(X)
         return X.sum(axis=1), X.prod(axis=1)
 
-    recall, X = Recall(), np.arange(6.0).reshape(3, 2)
+    recall, X = PredictionCache(), np.arange(6.0).reshape(3, 2)
     first = recall.predicted(X, predict)
     assert recall.predicted(X.copy(), predict) is first
     assert len(asked) == 1
@@ -32,7 +32,7 @@ def test_the_oldest_is_forgotten_first() -> None:
         made.append(float(X[0, 0]))
         return X[:, 0].copy(), X[:, 0].copy()
 
-    recall = Recall()
+    recall = PredictionCache()
     for number in [*range(REMEMBERED + 1), REMEMBERED, 0]:
         recall.predicted(np.full((1, 1), float(number)), predict)
     assert made == [*range(REMEMBERED + 1), 0]

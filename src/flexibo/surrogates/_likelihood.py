@@ -3,7 +3,7 @@
 Rasmussen and Williams, Gaussian Processes for Machine Learning (2006), section 5.4.1. The search runs over theta, the
 logarithms of, in this order, the length scales of g groups of columns, the variance and, unless it is fixed, the noise.
 
-Priors of theta are in `flexibo.surrogates.priors`.
+Priors of theta are in `flexibo.surrogates._priors`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from scipy.linalg import blas, lapack
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo._internal.interrupts import deferred_interrupts
+from flexibo.surrogates._priors import NOISE, VARIANCE, Parameter, Prior, length_scale
 from flexibo.surrogates.kernels import KERNELS, grouped_distances
 from flexibo.surrogates.posterior import Hyperparameters, factorised
-from flexibo.surrogates.priors import NOISE, VARIANCE, Parameter, Prior, length_scale
 
 
 def parameters(count: int, noise: float | None) -> list[Parameter]:
-    """The entries of theta for so many length scales; a noise that is not None is fixed and no entry."""
+    """The entries of theta for `count` length scales; a noise that is not None is fixed and not an entry."""
     return [length_scale(count)] * count + [VARIANCE] + ([NOISE] if noise is None else [])
 
 
 def hyperparameters(theta: FloatArray, noise: float | None) -> Hyperparameters:
-    """The hyperparameters that theta stands for."""
+    """The hyperparameters that theta encodes."""
     *values, last = np.exp(theta).tolist()
     if noise is None:
         return Hyperparameters(length_scales=tuple(values[:-1]), variance=values[-1], noise=last)
@@ -43,7 +43,7 @@ class Loss:
         groups: The length scale each column uses, 0, 1, 2, ..., shape (d,).
         kernel: A name in `KERNELS`.
         noise: The noise variance, or None to learn it.
-        prior: Whose penalty is added; None for none.
+        prior: The prior whose penalty is added, or None.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Loss:
 
 
 def starts(entries: Sequence[Parameter], restarts: int, rng: np.random.Generator) -> FloatArray:
-    """Where the searches begin (restarts + 1, entries of theta): the first is fixed, the others are drawn."""
+    """The starts of the searches (restarts + 1, entries of theta): the first is fixed, the others are drawn."""
     first = np.log([parameter.start for parameter in entries])
     spread = np.log([parameter.spread for parameter in entries])
     low, high = np.log([parameter.bounds for parameter in entries]).T
@@ -103,11 +103,11 @@ def starts(entries: Sequence[Parameter], restarts: int, rng: np.random.Generator
 
 def minimum(loss: Loss, begin: FloatArray) -> FloatArray:
     """The best theta that L-BFGS-B finds from any row of `begin`."""
-    with deferred_interrupts():  # an interrupted import would leave half a module behind
+    with deferred_interrupts():  # an interrupted import would leave a broken module behind
         from scipy.optimize import minimize  # half a second to import
 
     bounds = np.log([parameter.bounds for parameter in loss.parameters])
-    # 1e-5 of the loss and a slope of 1e-3 are differences that no prediction shows.
+    # Smaller differences of the loss and of its slope do not show in predictions.
     options = {"ftol": 1e-5, "gtol": 1e-3, "maxiter": 200}
     found = [minimize(loss, theta, jac=True, method="L-BFGS-B", bounds=bounds, options=options) for theta in begin]
     best: FloatArray = min(found, key=lambda result: float(result.fun)).x

@@ -1,4 +1,4 @@
-"""The last predictions of a model: one question asks about the same designs several times."""
+"""A cache of the last predictions of a model: one question needs those of the same designs several times."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import TypeAlias
 from flexibo._internal.arrays import FloatArray
 
 Prediction: TypeAlias = tuple[FloatArray, FloatArray]
-"""Mean (m,) and deviation (m,)."""
+"""Mean (m,) and standard deviation (m,)."""
 REMEMBERED = 4
-"""How many predictions are remembered: the candidates, the front, and the two sides of a covariance."""
+"""The number of cached predictions: the candidates, the front, and the two sides of a covariance."""
 
 
 @dataclass(frozen=True, slots=True)
-class Recall:
-    """Predictions by the designs that they are of, the oldest forgotten first."""
+class PredictionCache:
+    """The last predictions, by their designs; the oldest is dropped first."""
 
     _known: dict[tuple[int, bytes], Prediction] = field(default_factory=dict)
 
     def predicted(self, X: FloatArray, predict: Callable[[FloatArray], Prediction]) -> Prediction:
-        """What `predict` says of the designs X (m, d), or said of the very same; not to be written to."""
+        """What `predict` returns for the designs X (m, d), from the cache if possible; read-only."""
         key = len(X), X.tobytes()
         if key not in self._known:
             mean, deviation = predict(X)
