@@ -1,4 +1,4 @@
-"""The exceptions of flexibo: one family, each message one clear sentence."""
+"""The exceptions of flexibo: what is wrong, what was given and what to do."""
 
 from __future__ import annotations
 
@@ -7,11 +7,21 @@ from collections.abc import Iterable
 
 MOST_NAMES = 24
 MOST_NEAR = 5
-"""How many names an error lists, where some are near, and how many of those."""
+"""The most names that an error lists if some are similar to the given one, and the most similar ones."""
 
 
 class FlexiBOError(Exception):
-    """The parent of every exception that flexibo raises on purpose."""
+    """The base class of all exceptions that flexibo raises on purpose.
+
+    Attributes:
+        argument: The name of the argument or setting that is wrong, for code that handles the error; may be empty.
+    """
+
+    argument: str = ""
+
+    def __init__(self, *args: object, argument: str = "") -> None:
+        super().__init__(*args)
+        self.argument = argument
 
 
 class InvalidValueError(FlexiBOError, ValueError):
@@ -23,28 +33,44 @@ class InvalidTypeError(FlexiBOError, TypeError):
 
 
 class UnknownNameError(InvalidValueError):
-    """A name was given that is in no table."""
+    """A name was given that is not in its table."""
 
 
 class MissingExtraError(FlexiBOError, ImportError):
     """A feature needs a package that is not installed."""
 
 
+class SettingsDifferError(InvalidValueError):
+    """A stored study was created with other settings than those given.
+
+    Args:
+        difference: A sentence about what differs.
+        advice: A sentence about what to do.
+    """
+
+    def __init__(self, difference: str, advice: str) -> None:
+        super().__init__(difference, advice)
+        self.difference = difference
+
+    def __str__(self) -> str:
+        return " ".join(map(str, self.args))
+
+
 class MachineError(FlexiBOError):
-    """What measures is at fault, not the design: a study stops, and goes on once it is mended."""
+    """The machine is at fault, not the design: the study stops, and can be resumed once the machine is fixed."""
 
 
 class DesignError(FlexiBOError):
-    """A design cannot be measured by its own fault: trying again, or on a repaired machine, would change nothing."""
+    """A design cannot be measured at all: another attempt, or another machine, would not help."""
 
 
 def unknown_name(what: str, name: object, known: Iterable[str]) -> UnknownNameError:
-    """An error that lists the known names and, where there is one, the nearest, whatever its case.
+    """An error that lists the known names and suggests a similar one, ignoring case.
 
     >>> str(unknown_name("method", "flexbo", ["flexibo", "random"]))
     "Unknown method 'flexbo'; did you mean 'flexibo'? Known: flexibo, random."
 
-    Of a long list only the names near by are told, if there are any: it would hide the sentence.
+    Of a long list only similar names are shown, if there are any.
     """
     names = sorted(known)
     by_lower = {other.lower(): other for other in names}

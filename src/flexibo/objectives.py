@@ -1,6 +1,6 @@
 """Objective: what is measured, and the only place where signs flip.
 
-Users see values in their own direction; everything that decides works with losses (lower is better).
+Users see values in their own direction; all decisions are made on losses (lower is better).
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from flexibo._internal.arrays import plain
-from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
+from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError, unknown_name
 
 Direction = Literal["min", "max"]
 LARGEST = 1e100
-"""Greater values cannot be squared, multiplied and added without overflow; they are taken as failed measurements."""
+"""Greater values could overflow when they are squared or multiplied, and are refused."""
 
 PLAIN = ("noisy", "repeats", "remeasure", "cost", "timeout", "at_most", "at_least", "optimise", "tolerance")
-"""The fields that may be given as numpy's numbers."""
+"""The fields that may be given as numpy scalars."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +31,21 @@ class Objective:
     ``optimise=True``.
 
     Attributes:
-        name: What users and callables call it.
-        direction: ``"min"`` (the default) or ``"max"``; a bound decides it where it is not given.
+        name: Its name.
+        direction: ``"min"`` (the default) or ``"max"``; if it is not given, a bound decides.
         unit: Shown beside values, e.g. ``"J"``.
         options: The options it depends on; ``None`` means all of them. Designs that agree in these share one value.
-        noisy: Whether two readings of one design differ. A noisy objective is believed, never taken as exact.
-        repeats: How many readings make one evaluation; their median counts.
-        remeasure: Whether a noisy objective of one design may be asked more than once.
+        noisy: Whether two readings of one design differ.
+        repeats: The number of readings per evaluation; their median counts.
+        remeasure: Whether a noisy objective may be measured more than once for a design.
         measured_with: The objective whose evaluation yields this one too.
-        cost: What one evaluation is expected to cost before any was made.
+        cost: The expected cost of one evaluation, used until one was made.
         timeout: Seconds after which an evaluation counts as failed.
-        at_most: Designs with a greater value are not feasible.
-        at_least: Designs with a smaller value are not feasible.
-        optimise: Whether it is optimised; by default it is unless it has a bound.
+        at_most: The greatest feasible value.
+        at_least: The smallest feasible value.
+        optimise: Whether it is optimised; by default unless it has a bound.
         tolerance: A difference that does not matter, for methods that classify designs (`epsilon-pal`).
-        resources: What an evaluation needs of a worker, as in ``{"GPU": 1}``; workers that do not offer it are not
-            asked.
+        resources: What an evaluation needs of a worker, as in ``{"GPU": 1}``.
 
     >>> Objective("images_per_second", "max").loss(30.0)
     -30.0
@@ -74,64 +73,61 @@ class Objective:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
             raise InvalidValueError(f"An objective is named {self.name!r}; give it a non-empty string.")
-        if not (self.direction is None or (isinstance(self.direction, str) and self.direction in ("min", "max"))):
-            raise InvalidValueError(
-                f"Objective {self.name!r} has direction {self.direction!r}; it must be 'min' or 'max'."
-            )
-        for name in PLAIN:
-            object.__setattr__(self, name, plain(getattr(self, name)))
+        for field in PLAIN:
+            object.__setattr__(self, field, plain(getattr(self, field)))
         object.__setattr__(self, "options", self._checked_options())
         object.__setattr__(self, "resources", checked_resources(self.resources, f"Objective {self.name!r}"))
+        is_direction = isinstance(self.direction, str) and self.direction in ("min", "max")
+        self._require("direction", self.direction is None or is_direction, "'min' or 'max'")
         for field in ("noisy", "remeasure"):
-            if not isinstance(getattr(self, field), bool):
-                raise InvalidTypeError(
-                    f"Objective {self.name!r} has {field} {getattr(self, field)!r}; it must be True or False."
-                )
-        if not isinstance(self.unit, str):
-            raise InvalidTypeError(f"Objective {self.name!r} has unit {self.unit!r}; it must be a string.")
-        if isinstance(self.repeats, bool) or not isinstance(self.repeats, int) or self.repeats < 1:
-            raise InvalidValueError(f"Objective {self.name!r} has repeats {self.repeats!r}; it must be 1 or more.")
-        if self.remeasure and not self.noisy:
-            raise InvalidValueError(
-                f"Objective {self.name!r} has remeasure=True but is exact; a second reading would tell nothing new. "
-                "Set noisy=True."
-            )
-        self._check_bound()
+            self._require(field, isinstance(getattr(self, field), bool), "True or False", InvalidTypeError)
+        self._require("optimise", isinstance(self.optimise, bool | None), "True or False", InvalidTypeError)
+        self._require("unit", isinstance(self.unit, str), "a string", InvalidTypeError)
+        self._require("repeats", type(self.repeats) is int and self.repeats >= 1, "a whole number, 1 or more")
         for field, least in (("cost", "zero or more"), ("timeout", "above zero"), ("tolerance", "zero or more")):
             number = getattr(self, field)
-            if number is None:
-                continue
-            good = isinstance(number, int | float) and not isinstance(number, bool) and 0 <= number <= LARGEST
-            if not good or (field == "timeout" and number == 0):
-                raise InvalidValueError(f"Objective {self.name!r} has {field} {number!r}; it must be {least}.")
+            is_usable = _is_number(number) and number >= 0 and (field != "timeout" or number > 0)
+            self._require(field, number is None or is_usable, least)
+        if self.remeasure and not self.noisy:
+            raise InvalidValueError(
+                f"Objective {self.name!r} has remeasure=True but is exact; a second reading adds nothing. "
+                "Set noisy=True.",
+                argument="remeasure",
+            )
+        self._apply_bound()
 
-    def _check_bound(self) -> None:
-        """Check the bound, and let it decide what was left open: the direction, and whether to optimise."""
+    def _require(
+        self, field: str, is_usable: bool, expected: str, kind: type[FlexiBOError] = InvalidValueError
+    ) -> None:
+        if not is_usable:
+            raise kind(
+                f"Objective {self.name!r} has {field} {getattr(self, field)!r}; it must be {expected}.", argument=field
+            )
+
+    def _apply_bound(self) -> None:
+        """Check the bound, and derive from it what was not given: the direction, and whether to optimise."""
         bounds = [field for field in ("at_most", "at_least") if getattr(self, field) is not None]
         if len(bounds) == 2:
             raise InvalidValueError(
                 f"Objective {self.name!r} has at_most and at_least; give one of them, and a second objective "
-                "measured_with the first for the other."
+                "measured_with the first for the other.",
+                argument="at_least",
             )
-        if self.optimise is not None and not isinstance(self.optimise, bool):
-            raise InvalidTypeError(f"Objective {self.name!r} has optimise {self.optimise!r}; it must be True or False.")
         if not bounds and self.optimise is False:
             raise InvalidValueError(
-                f"Objective {self.name!r} has optimise=False and no bound; give at_most or at_least, or leave it out."
+                f"Objective {self.name!r} has optimise=False and no bound; give at_most or at_least, or leave it out.",
+                argument="optimise",
             )
-        optimise = bool(self.optimise) if self.optimise is not None else not bounds
-        object.__setattr__(self, "optimise", optimise)
+        if self.optimise is None:
+            object.__setattr__(self, "optimise", not bounds)
         for field in bounds:
-            bound, direction = getattr(self, field), "min" if field == "at_most" else "max"
-            good = isinstance(bound, int | float) and not isinstance(bound, bool) and abs(bound) <= LARGEST
-            if not good:
-                raise InvalidValueError(
-                    f"Objective {self.name!r} has {field} {bound!r}; it must be a number, at most {LARGEST:g} in size."
-                )
+            self._require(field, _is_number(getattr(self, field)), f"a number, at most {LARGEST:g} in size")
+            direction = "min" if field == "at_most" else "max"
             if self.direction not in (None, direction):
                 raise InvalidValueError(
                     f"Objective {self.name!r} has direction {self.direction!r} and {field}; a bound limits how bad a "
-                    f"value may be, so {field} goes with direction {direction!r}."
+                    f"value may be, so {field} goes with direction {direction!r}.",
+                    argument="direction",
                 )
             object.__setattr__(self, "direction", direction)
         if self.direction is None:
@@ -151,17 +147,14 @@ class Objective:
     def _checked_options(self) -> tuple[str, ...] | None:
         if self.options is None:
             return None
-        if isinstance(self.options, str) or not isinstance(self.options, Iterable):
-            raise InvalidTypeError(
-                f"Objective {self.name!r} has options {self.options!r}; give a list of option names."
-            )
-        options = tuple(self.options)
-        if not all(isinstance(name, str) for name in options):
-            raise InvalidTypeError(
-                f"Objective {self.name!r} has options {list(options)!r}; give a list of option names."
-            )
+        is_list = isinstance(self.options, Iterable) and not isinstance(self.options, str)
+        options = tuple(self.options) if is_list else ()
+        is_usable = is_list and all(isinstance(name, str) for name in options)
+        self._require("options", is_usable, "a list of option names", InvalidTypeError)
         if len(set(options)) != len(options):
-            raise InvalidValueError(f"Objective {self.name!r} names an option twice: {', '.join(map(str, options))}.")
+            raise InvalidValueError(
+                f"Objective {self.name!r} names an option twice: {', '.join(options)}.", argument="options"
+            )
         return options
 
     @property
@@ -178,22 +171,22 @@ class Objective:
         return loss if self.direction == "min" else -loss
 
     def checked_value(self, value: object) -> float:
-        """The value as a finite float, or a sentence about what was given instead."""
+        """The value as a finite float; an error if it is anything else."""
         try:
             number = float(value)  # type: ignore[arg-type]  # anything float() takes is a number here
         except (TypeError, ValueError, OverflowError):
-            raise InvalidTypeError(f"Objective {self.name!r} was told {value!r}; it must be a number.") from None
+            raise InvalidTypeError(f"Objective {self.name!r} got the value {value!r}; it must be a number.") from None
         if isinstance(value, str | bytes):
-            raise InvalidTypeError(f"Objective {self.name!r} was told {value!r}; it must be a number, not text.")
-        if not math.isfinite(number) or abs(number) > LARGEST:
+            raise InvalidTypeError(f"Objective {self.name!r} got the value {value!r}; it must be a number, not text.")
+        if not _is_number(number):
             raise InvalidValueError(
-                f"Objective {self.name!r} was told {number}; it must be finite and at most {LARGEST:g} in size. "
+                f"Objective {self.name!r} got the value {number}; it must be finite and at most {LARGEST:g} in size. "
                 "Report a measurement that failed with fail()."
             )
         return number
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields that differ from their defaults, ready for JSON."""
+        """The fields that differ from their defaults, as JSON-able values."""
         shown = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
         shown["resources"] = dict(self.resources)
         if not self.resources:
@@ -207,12 +200,17 @@ class Objective:
         return shown
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Objective.from_dict, (self.to_dict(),)  # the mapping of resources is a view, which does not travel
+        return Objective.from_dict, (self.to_dict(),)  # the mapping of resources is a view, which cannot be pickled
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Objective:
         """The objective that `to_dict` wrote."""
         return cls(**data)
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value is a finite number of a size that can be computed with."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
 
 
 def checked_resources(resources: object, whose: str) -> Mapping[str, float]:
@@ -221,14 +219,14 @@ def checked_resources(resources: object, whose: str) -> Mapping[str, float]:
         raise InvalidTypeError(f"{whose} has resources {resources!r}; give a mapping such as {{'GPU': 1}}.")
     amounts = {str(name): plain(amount) for name, amount in resources.items()}
     for name, amount in amounts.items():
-        if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 < amount <= LARGEST:
+        if not _is_number(amount) or amount <= 0:
             raise InvalidValueError(f"{whose} has {amount!r} of resource {name!r}; it must be a number above zero.")
     return MappingProxyType(amounts)
 
 
 @dataclass(frozen=True, slots=True)
 class Purchase:
-    """What one evaluation buys: the objective that is asked for and those measured with it.
+    """What one evaluation measures: the objective that is asked for and those measured with it.
 
     Attributes:
         objective: Name of the objective that is asked for.
@@ -242,7 +240,7 @@ class Purchase:
 
 
 def purchases(objectives: Sequence[Objective]) -> tuple[Purchase, ...]:
-    """What can be bought, in the order of the objectives.
+    """The purchases of a study, in the order of the objectives.
 
     >>> [p.members for p in purchases([Objective("error"), Objective("joules"),
     ...                                Objective("ms", measured_with="joules")])]
@@ -250,13 +248,13 @@ def purchases(objectives: Sequence[Objective]) -> tuple[Purchase, ...]:
     """
     names = [objective.name for objective in objectives]
     leads = [_lead(objective, objectives) for objective in objectives]
-    bought = []
+    found = []
     for index, objective in enumerate(objectives):
         if leads[index] != objective.name:
             continue
         members = (index, *(i for i, lead in enumerate(leads) if lead == objective.name and i != index))
-        bought.append(Purchase(names[index], members, _union([objectives[i].depends_on for i in members])))
-    return tuple(bought)
+        found.append(Purchase(names[index], members, _union([objectives[i].depends_on for i in members])))
+    return tuple(found)
 
 
 def _lead(objective: Objective, objectives: Sequence[Objective]) -> str:
@@ -266,7 +264,7 @@ def _lead(objective: Objective, objectives: Sequence[Objective]) -> str:
     while objective.measured_with is not None:
         objective = by_name[objective.measured_with]
         if objective.name in seen:
-            raise InvalidValueError(f"measured_with goes in a circle: {' -> '.join([*seen, objective.name])}.")
+            raise InvalidValueError(f"measured_with forms a cycle: {' -> '.join([*seen, objective.name])}.")
         seen.append(objective.name)
     return objective.name
 
@@ -278,7 +276,7 @@ def _union(options: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:
 
 
 def check_objectives(objectives: Iterable[Objective | str], options: Sequence[str]) -> tuple[Objective, ...]:
-    """The objectives of a study, after checking that they fit together and that their options exist."""
+    """The objectives of a study; an error unless they fit together and their options exist."""
     if isinstance(objectives, str | Objective | Mapping) or not isinstance(objectives, Iterable):
         raise InvalidTypeError(
             f"objectives is {objectives!r}; give a list such as [Objective('error'), Objective('speed', 'max')]."
@@ -295,7 +293,7 @@ def check_objectives(objectives: Iterable[Objective | str], options: Sequence[st
         )
     if not any(objective.optimise for objective in checked):
         raise InvalidValueError(
-            f"Every objective is a constraint only ({', '.join(names)}); leave the bound of one away, or give it "
+            f"Every objective is a constraint only ({', '.join(names)}); remove the bound of one, or give it "
             "optimise=True."
         )
     for name in names:
@@ -307,7 +305,7 @@ def check_objectives(objectives: Iterable[Objective | str], options: Sequence[st
                 raise unknown_name(f"option of objective {objective.name!r}:", option, options)
         if objective.measured_with is not None and objective.measured_with not in names:
             raise unknown_name(f"objective in measured_with of {objective.name!r}:", objective.measured_with, names)
-    # In the order of the space, so that a set of options means the same in every process.
+    # In the order of the space, so that a set of options has the same order in every process.
     checked = tuple(
         replace(o, options=tuple(name for name in options if name in o.options)) if o.options is not None else o
         for o in checked

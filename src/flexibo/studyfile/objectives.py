@@ -113,7 +113,7 @@ def _objective(name: str, fields: Fields, names: Sequence[str], around: Surround
     try:
         return Objective(name, **{key: value for key, value in given.items() if value is not None})
     except FlexiBOError as error:
-        place = next((key for key in given if fields.has(key) and f" {key}" in str(error)), "")
+        place = error.argument if fields.has(error.argument) else ""
         fields.mistakes.add(fields.place(place), str(error))
         return None
 

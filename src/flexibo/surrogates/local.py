@@ -31,8 +31,8 @@ from flexibo.surrogates.posterior import CHUNK_ENTRIES, Hyperparameters, Posteri
 
 # More designs are predicted in several parts.
 MOST_DESIGNS = 1500
-# Of more designs, measured ones are predicted in groups of neighbours: together, all rows would be near. The rows that a
-# prediction uses beside the anchors are this many times a group; a group of k designs is predicted from 1.5 k of them.
+# Of more designs, measured ones are predicted in groups of neighbours: together, all rows would be near. The rows used
+# beside the anchors are this many times a group; a group of k designs is predicted from 1.5 k of them.
 GROUP_PART = 5
 # Each anchor is chosen from about this many rows.
 ROWS_PER_ANCHOR = 4

@@ -168,14 +168,14 @@ def test_beyond_many_losses_only_models_with_weight_learn_from_all() -> None:
 
 
 def test_an_average_needs_models() -> None:
-    with pytest.raises(InvalidValueError, match="models is empty; give at least one surrogate to average"):
+    with pytest.raises(InvalidValueError, match="models is empty"):
         Averaged(())
 
 
 @pytest.mark.parametrize("settings", [RandomForest(trees=4), Warped(RandomForest(trees=4))])
 def test_a_surrogate_without_evidence_is_refused_in_one_sentence(settings: Surrogate) -> None:
     X = designs(6)
-    with pytest.raises(InvalidTypeError, match="RandomForest has no log_evidence, which averaging needs"):
+    with pytest.raises(InvalidTypeError, match="RandomForest has no log_evidence"):
         average(bowl(X), X, settings)
 
 

@@ -255,14 +255,14 @@ def test_the_papers_process_is_squared_exponential_with_20_restarts_and_alpha_1e
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"noise": 0.0}, "noise is 0.0; it must be 'learned' or a positive variance"),
-        ({"noise": -1.0}, "noise is -1.0; it must be 'learned' or a positive variance"),
-        ({"noise": float("nan")}, "noise is nan; it must be 'learned' or a positive variance"),
-        ({"noise": "guessed"}, "noise is 'guessed'; it must be 'learned' or a positive variance"),
-        ({"length_scales": "own"}, "length_scales is 'own'; it must be 'per-option' or 'shared'"),
-        ({"restarts": -1}, "restarts is -1; it must be 0 or more"),
-        ({"max_fit": 1}, "max_fit is 1; it must be 2 or more, or None for every row"),
-        ({"compare_rows": 0}, "compare_rows is 0; it must be 2 or more, or None for every row"),
+        ({"noise": 0.0}, "noise is 0.0.*learned"),
+        ({"noise": -1.0}, "noise is -1.0.*learned"),
+        ({"noise": float("nan")}, "noise is nan.*learned"),
+        ({"noise": "guessed"}, "noise is 'guessed'.*learned"),
+        ({"length_scales": "own"}, "length_scales is 'own'.*per-option.*shared"),
+        ({"restarts": -1}, "restarts is -1.* 0 "),
+        ({"max_fit": 1}, "max_fit is 1.* 2 .*None"),
+        ({"compare_rows": 0}, "compare_rows is 0.* 2 .*None"),
     ],
 )
 def test_unusable_settings_are_refused(settings, message):
@@ -271,15 +271,15 @@ def test_unusable_settings_are_refused(settings, message):
 
 
 def test_an_unknown_kernel_is_refused_with_the_nearest_name():
-    with pytest.raises(UnknownNameError, match=r"Unknown kernel 'matern5'; did you mean 'matern52'\?"):
+    with pytest.raises(UnknownNameError, match=r"kernel 'matern5'.*'matern52'"):
         GaussianProcess(kernel="matern5")
 
 
 def test_hyperparameters_must_be_positive_and_as_many_as_there_are_options():
-    with pytest.raises(InvalidValueError, match="must be positive and finite"):
+    with pytest.raises(InvalidValueError, match="positive"):
         Hyperparameters(length_scales=(1.0, 0.0), variance=1.0, noise=1e-3)
     X, y = data(5)
-    with pytest.raises(InvalidValueError, match="have 1 length scales; the columns of X need 3"):
+    with pytest.raises(InvalidValueError, match=r"1 length scales.* 3"):
         conditioned(X, y, given=Hyperparameters(length_scales=(1.0,), variance=1.0, noise=1e-3))
 
 

@@ -251,9 +251,9 @@ def test_a_resumed_model_is_the_live_one_before_and_after_it_turns_local():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"rows": 30}, "rows=30, anchors=30, nearest=8. is no reach; anchors and nearest must be 1 or more"),
-        ({"anchors": 0}, "and rows more than anchors"),
-        ({"nearest": 0}, "is no reach"),
+        ({"rows": 30}, "rows=30, anchors=30, nearest=8"),
+        ({"anchors": 0}, "anchors=0"),
+        ({"nearest": 0}, "nearest=0"),
     ],
 )
 def test_unusable_numbers_of_rows_are_refused(wrong, message):
@@ -262,7 +262,7 @@ def test_unusable_numbers_of_rows_are_refused(wrong, message):
 
 
 def test_a_limit_below_the_number_of_anchors_is_refused():
-    with pytest.raises(InvalidValueError, match="max_exact is 500; it must be at least the 600 anchors, or None"):
+    with pytest.raises(InvalidValueError, match=r"max_exact is 500.* 600 "):
         GaussianProcess(max_exact=500)
 
 

@@ -70,10 +70,10 @@ def test_the_papers_forest_has_128_trees():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"trees": 1}, "trees is 1; it must be 2 or more"),
-        ({"min_samples_split": 1}, "min_samples_split is 1; it must be 2 or more"),
-        ({"min_impurity_decrease": -1.0}, "min_impurity_decrease is -1.0; it must be 0 or more"),
-        ({"min_impurity_decrease": float("nan")}, "min_impurity_decrease is nan; it must be 0 or more"),
+        ({"trees": 1}, "trees is 1.* 2 "),
+        ({"min_samples_split": 1}, "min_samples_split is 1.* 2 "),
+        ({"min_impurity_decrease": -1.0}, "min_impurity_decrease is -1.0.* 0 "),
+        ({"min_impurity_decrease": float("nan")}, "min_impurity_decrease is nan.* 0 "),
     ],
 )
 def test_unusable_settings_are_refused(settings, message):
