@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from flexibo.belief.budget import is_worth_repeating
 from flexibo.belief.price_list import is_still_open
 from flexibo.history import History
-from flexibo.history.measurements import Assignment
 from flexibo.history.events import Asked, Evaluation, Event, Failed, ReferenceFixed, Reissued, Released
+from flexibo.history.measurements import Assignment
 from flexibo.optimizer import Optimizer, Stop, StopKind
 from flexibo.storage.presence import Presence
 from flexibo.study.event_log import EventLog, Notify
