@@ -126,18 +126,14 @@ def run_file(path: Path, given: Typed, *, dry: bool) -> None:
 
 
 def _opened(file: StudyFile, settings: Mapping[str, Any]) -> Study:
-    """The study of a file; where a stored one is another, what to do is said in terms of files."""
-    from flexibo.errors import InvalidValueError
+    """The study of a file; if the stored study has other settings, the error advises in terms of files."""
+    from flexibo.errors import SettingsDifferError
 
     try:
         return file.study(**settings)
-    except InvalidValueError as error:
-        if not str(error).startswith("The stored study"):
-            raise
-        told = str(error).partition(" Open it with")[0]
-        raise InvalidValueError(
-            f"{told} Give {file.path.name} back what it said, or begin another study with --name or the key name."
-        ) from None
+    except SettingsDifferError as error:
+        advice = f"Restore the settings in {file.path.name}, or begin another study with --name or the key name."
+        raise SettingsDifferError(error.difference, advice) from None
 
 
 def placed(file: StudyFile, given: Typed) -> Place:

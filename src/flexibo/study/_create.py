@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from flexibo.belief.costs import TRANSFORMS, CostCallable
-from flexibo.errors import InvalidValueError
+from flexibo.errors import SettingsDifferError
 from flexibo.history import History
 from flexibo.history.events import BudgetSet, Created, Event, ReferenceFixed, event_to_dict
 from flexibo.methods.base import Method
@@ -100,7 +100,8 @@ def fixed_reference(history: History, reference: Mapping[str, float], *, name: s
     if stored is None:
         return [ReferenceFixed(reference)]
     if stored != reference:
-        raise InvalidValueError(
-            f"The stored study {name!r} has the reference {stored}; {reference} given. A reference point is fixed once."
+        raise SettingsDifferError(
+            f"The stored study {name!r} has the reference {stored}; {reference} given.",
+            "A reference point is fixed once.",
         )
     return []

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from flexibo._internal.checks import checked_delta, whole_number
 from flexibo.belief.candidates import initial_designs as drawn_designs
 from flexibo.belief.costs import CostCallable
-from flexibo.errors import InvalidTypeError, InvalidValueError
+from flexibo.errors import InvalidTypeError, InvalidValueError, SettingsDifferError
 from flexibo.objectives import Objective
 from flexibo.space import Design, Space
 from flexibo.surrogates import Surrogate
@@ -81,10 +81,10 @@ def check_same_space(space: Space, stored: Mapping[str, Any], study: str) -> Non
         raise _other("space", stored.get("space"), given, study)
 
 
-def _other(key: str, stored: Any, given: Any, study: str) -> InvalidValueError:
-    return InvalidValueError(
-        f"The stored study {study!r} was created with {_difference(key, stored, given)}. "
-        "Open it with the same settings, or choose another name."
+def _other(key: str, stored: Any, given: Any, study: str) -> SettingsDifferError:
+    return SettingsDifferError(
+        f"The stored study {study!r} was created with {_difference(key, stored, given)}.",
+        "Open it with the same settings, or choose another name.",
     )
 
 
