@@ -80,7 +80,7 @@ def test_a_purchase_depends_on_all_options_if_one_member_does() -> None:
         (["error", "error"], "names must differ"),
         (["a", Objective("b", options=["colour"])], "Unknown option"),
         (["a", Objective("b", measured_with="c")], "Unknown objective"),
-        ([Objective("a", measured_with="b"), Objective("b", measured_with="a")], "circle"),
+        ([Objective("a", measured_with="b"), Objective("b", measured_with="a")], "a -> b -> a"),
     ],
 )
 def test_objectives_that_do_not_fit_together_get_one_sentence(objectives: list[object], sentence: str) -> None:

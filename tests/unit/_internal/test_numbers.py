@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
-from rich.console import Console
 
 from flexibo._internal.numbers import cost_unit, format_exact, format_number, format_spent, significant_digits
-from flexibo.cli.screen import wrapped
-from flexibo.cli.showing import shares
-from flexibo.results.front_layout import FrontLayout
 
 
 @pytest.mark.parametrize(
@@ -37,40 +31,3 @@ def test_a_number_in_full_is_the_same_number() -> None:
 def test_costs_carry_their_unit_where_it_is_known() -> None:
     assert format_spent(12345.6, 1e5, cost_unit({"study_file": "/a/study.yaml"})) == "12346 of 100000 s"
     assert format_spent(12.0, None, cost_unit({})) == "12"
-
-
-@pytest.mark.parametrize("costs", [[1.0, 1.0, 1.0], [0.004, 0.996], [5.0], [1.0] * 7, [0.0, 3.0]])
-def test_shares_add_up(costs: list[float]) -> None:
-    assert sum(int(share.removesuffix("%")) for share in shares(costs)) == 100
-
-
-@pytest.mark.parametrize("width", range(20, 60))
-def test_a_number_is_never_parted_from_its_unit_of_time(width: int) -> None:
-    lines = wrapped("Begun 2026-11-15 18:29:59, 2.5 h ago; 63 events, the last 13 s ago.", width)
-    assert max(map(len, lines)) <= width
-    text = "\n".join(lines)
-    assert all(whole in text for whole in ("2026-11-15 18:29:59", "2.5 h ago", "13 s ago"))
-
-
-def printed(layout: FrontLayout, width: int) -> list[str]:
-    text = io.StringIO()
-    Console(file=text, width=width, color_system=None).print(layout)
-    return [line.rstrip() for line in text.getvalue().splitlines()]
-
-
-def test_a_front_takes_the_form_that_fits() -> None:
-    layout = FrontLayout(
-        "Front", [[""], ["size", "[B]"], ["time", "[ms]"]], [["1", "70792", "~3 ±1"]], [["x=1", "mode=fast"]], ["Note"]
-    )
-    wide, stacked, block = (printed(layout, width) for width in (80, 22, 14))
-    assert wide[-2:] == ["└───┴──────────┴───────────┴────────────────┘", "Note"]
-    assert stacked == [
-        "Front",
-        "    size   time",
-        "     [B]   [ms]",
-        "1  70792  ~3 ±1",
-        "   x=1, mode=fast",
-        "Note",
-    ]
-    assert "1  size [B]" in block
-    assert block[-3:] == ["   x=1,", "   mode=fast", "Note"]

@@ -304,7 +304,7 @@ stop: {max_evals: 3}
             ("seed: 1.5", "seed is 1.5; it must be a whole number, 0 or more"),
             ("seed: true", "seed is true; it must be a whole number"),
             ("n_initial: 0", "n_initial is 0; it must be a whole number, 1 or more"),
-            ("delta: 2", "delta is 2; it must lie between 0 and 1"),
+            ("delta: 2", "delta is 2"),
             ("surrogate: gpp", "Unknown surrogate 'gpp'; did you mean 'gp'?"),
             ("cost: lgo", "Unknown cost 'lgo'; did you mean 'log'?"),
             ("storage: study.db", "storage is no URL"),

@@ -1,0 +1,72 @@
+"""The front as a table."""
+
+from __future__ import annotations
+
+from flexibo import Design, Space, Study
+from flexibo.results.front import Front, FrontRow
+
+SPACE = Space({"x": (0.0, 1.0), "y": (0.0, 1.0)})
+NOTE = "~ predicted, not measured; ± standard deviation"
+
+
+def row(
+    x: object, a: float, joules: float, *, deviation: float = 0.0, probability: float = 1.0, **options: object
+) -> FrontRow:
+    return FrontRow(
+        Design({"x": x, **options}),  # type: ignore[dict-item]
+        {"a": a, "joules": joules},
+        {"a": True, "joules": deviation == 0},
+        {"a": 0.0, "joules": deviation},
+        probability,
+    )
+
+
+def test_a_front_prints_as_a_table_with_what_never_varies_below() -> None:
+    rows = [row(0.12345, 1.0, 123456.0, kernel="3x3"), row(1.0, 20.5, 3.0, deviation=0.25, kernel="3x3")]
+    assert str(Front(rows)).splitlines() == [
+        "   a        joules",
+        "   1  123456        x=0.123",
+        "20.5      ~3 ±0.25  x=1",
+        NOTE,
+        "All of them: kernel=3x3",
+    ]
+
+
+def test_values_that_differ_little_are_told_apart_and_large_ones_have_no_exponent() -> None:
+    lines = str(Front([row(1, 70792.4, 1.0), row(2, 70793.6, 2.0), row(3, 1234567.0, 3.0)])).splitlines()
+    assert [line.split()[0] for line in lines[1:]] == ["70792", "70794", "1234567"]
+
+
+def test_a_measured_front_needs_no_note_and_a_single_design_keeps_its_options() -> None:
+    assert str(Front([row(3, 1.0, 2.0, kernel=None)])).splitlines() == ["a  joules", "1       2  x=3  kernel=-"]
+
+
+def test_a_front_says_who_keeps_the_constraints_where_one_is_in_doubt() -> None:
+    rows = [row(1, 1.0, 3.0), row(2, 2.0, 2.0, probability=0.73), row(3, 3.0, 1.0, probability=0.0)]
+    lines = str(Front(rows)).splitlines()
+    assert lines[0].split() == ["a", "joules", "feasible"]
+    assert [line.split()[2:] for line in lines[1:4]] == [["yes", "x=1"], ["maybe,", "73%", "x=2"], ["no", "x=3"]]
+    assert "feasible" not in str(Front(rows[:1]))
+
+
+def test_an_empty_front_says_why() -> None:
+    assert str(Study(SPACE, ["a", "b"]).front()) == (
+        "No design yet: not every objective has been measured, or no design can be measured in all of them."
+    )
+
+
+def test_options_that_look_alike_are_not_taken_for_equal() -> None:
+    assert "All of them" not in str(Front([row(0.12341, 1.0, 2.0), row(0.12342, 2.0, 1.0)]))
+
+
+def test_text_with_line_breaks_does_not_break_the_table() -> None:
+    rows = [row("one\ntwo\x1b[31m", 1.0, 2.0, **{"na\nme": 1}), row("plain", 2.0, 1.0, **{"na\nme": 2})]
+    lines = str(Front(rows)).splitlines()
+    assert len(lines) == 3
+    assert r"x=one\ntwo\x1b[31m  na\nme=1" in lines[1]
+    assert lines[1].index("na\\nme") == lines[2].index("na\\nme")
+
+
+def test_the_repr_of_a_front_is_that_of_its_rows() -> None:
+    rows = (row(1, 1.0, 2.0),)
+    assert repr(Front(rows)) == repr(rows)
