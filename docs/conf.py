@@ -1,6 +1,6 @@
-"""How Sphinx builds these pages: ``sphinx-build -W --keep-going -n -b html docs build/docs``.
+"""Sphinx configuration: ``sphinx-build -W --keep-going -n -b html docs build/docs``.
 
-Nothing is fetched, neither while building nor while reading: no fonts, scripts or inventories from elsewhere.
+Nothing is downloaded, neither while building nor while reading: no external fonts, scripts or inventories.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ napoleon_use_ivar = True
 napoleon_use_rtype = False
 python_maximum_signature_line_length = 88
 
-# Names of other libraries have no pages here, and these parts of flexibo, which are not promised, have none either.
+# Names without a page here: those of other libraries, and these internal parts of flexibo.
 INTERNAL = (
     "belief.belief.Joint",
     "optimizer.predictor.Predictor",
@@ -64,7 +64,7 @@ html_css_files = ["extra.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
-# What a search finds is shown without excerpts: these would be fetched, which a browser forbids for local files.
+# Search results have no excerpts: a browser does not let a page fetch them from local files.
 html_show_search_summary = False
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0b6394", "color-brand-content": "#0b6394"},
@@ -73,7 +73,7 @@ html_theme_options = {
     "footer_icons": [],
 }
 
-# What Sphinx has no setting for: the words above lists, aliases by their names also within unions, and the summary of a
+# Not configurable in Sphinx: the headings of argument lists, the names of aliases within unions, and the summary of a
 # property, whose first colon does not end a type.
 for field in PyObject.doc_field_types:
     field.label = {"parameter": "Arguments", "variable": "Attributes"}.get(field.name, field.label)

@@ -1,7 +1,7 @@
 """Draws the pictures of "Ideas in pictures" and "Plots": ``python docs/pictures.py`` writes them to docs/images.
 
-Each is made by the library itself: by its geometry, or by studies of the systems of examples/first_study.py, whose true
-front is known, and examples/three_objectives.py. It takes some minutes on two cores; ``--seeds 1`` is a quick look.
+The library draws them itself, from its geometry or from studies of examples/first_study.py, whose true front is known,
+and examples/three_objectives.py. This takes some minutes on two cores; ``--seeds 1`` is faster.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from flexibo.pareto import hypervolume, non_dominated, pareto_region, pinned_gai
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
-# They lie beside these pages, not in a package.
+# The examples are not a package.
 import three_objectives  # noqa: E402
 from first_study import BUDGET, OBJECTIVES, SPACE, energy, error  # noqa: E402
 
@@ -52,9 +52,9 @@ NAMES = "ABCDE"
 def main() -> None:
     """Draw all pictures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "images", help="where the pictures are written")
-    parser.add_argument("--seeds", type=int, default=10, help="how many studies are averaged")
-    parser.add_argument("--budget", type=float, default=BUDGET, help="what each study may spend")
+    parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "images", help="folder of the pictures")
+    parser.add_argument("--seeds", type=int, default=10, help="number of studies that are averaged")
+    parser.add_argument("--budget", type=float, default=BUDGET, help="budget of each study")
     given = parser.parse_args()
     plt.rcParams.update({"font.size": 9.5, "axes.spines.top": False, "axes.spines.right": False})
     seeds = range(given.seeds)
@@ -79,7 +79,7 @@ def _write(figure: Any, path: Path, *, dpi: int = 140) -> None:
 
 
 def _figure_of(axes: Any) -> Any:
-    """The figure of what a picture of `flexibo.plots` returned: axes, or an array of them."""
+    """The figure of the axes, or of the array of axes, that a function of `flexibo.plots` returned."""
     return next(ax for ax in np.ravel(np.array([axes], dtype=object)) if ax is not None).figure
 
 
@@ -139,7 +139,7 @@ def shrinking_figure(budget: float) -> Any:
 
 
 def decoupling_figure(seeds: Sequence[int], budget: float) -> Any:
-    """What the same money buys, and how good the fronts are, one objective at a time and all at once."""
+    """Evaluations and errors at the same budget, measuring one objective at a time or all at once."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3.7), layout="constrained")
     styles = ((DECOUPLED, "-", "one objective at a time"), (COUPLED, "--", "all objectives at once"))
     for method, line, words in styles:
@@ -158,7 +158,7 @@ def decoupling_figure(seeds: Sequence[int], budget: float) -> Any:
 
 
 def cost_figure(seeds: Sequence[int], budget: float) -> Any:
-    """How the divisor decides what is bought, and what comes of it."""
+    """How the divisor affects what is measured, and the resulting errors."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3.4), layout="constrained")
     at = np.arange(len(COSTS))
     bought, errors = [], []
@@ -198,14 +198,14 @@ def _finished(study: Study) -> Study:
 
 
 def _advance(study: Study, spent: float) -> None:
-    """Measure until so much is spent, or nothing is left to ask."""
+    """Measure until this much is spent, or nothing is left to ask."""
     while study.spent < spent and (evaluation := study.ask()):
         value, cost = FUNCTIONS[evaluation.objective](evaluation.design)
         study.tell(evaluation, value, cost=cost)
 
 
 def _errors(study: Study, costs: Array) -> list[float]:
-    """The hypervolume error when so much was spent, for each of some rising costs."""
+    """The hypervolume error at each of these rising costs."""
     errors = []
     for cost in costs:
         _advance(study, float(cost))

@@ -1,7 +1,7 @@
 """Takes the pictures of the dashboard: ``python docs/screenshots.py`` writes them to docs/images.
 
-A study of examples/first_study.py is run to two thirds of its budget, with one attempt that fails and two evaluations
-that are still being measured, and looked at by a real browser: Debian's chromium and chromium-driver.
+A study of examples/first_study.py runs to two thirds of its budget, with one failed attempt and two pending
+evaluations. A real browser opens it: Debian's chromium and chromium-driver.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from tests.browser import Browser, browser, wait_for  # noqa: E402
 FUNCTIONS = {"error": error, "energy": energy}
 FAILING = 41
 DRAWN = "return document.querySelectorAll('canvas').length >= 3"
-"""Pictures further down are drawn when they come into sight."""
+"""Pictures further down are drawn when they become visible."""
 
 
 def main() -> None:
     """Run the study, serve it, and take the pictures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "images", help="where the pictures are written")
+    parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "images", help="folder of the pictures")
     folder = parser.parse_args().folder
     with tempfile.TemporaryDirectory() as scratch:
         storage = f"sqlite:///{scratch}/board.db"

@@ -1,7 +1,7 @@
-"""A first study: the error and the energy of a network, where knowing the error is 60 times as dear.
+"""A first study: the error and the energy of a network, where measuring the error costs 60 times as much.
 
-Two formulas stand in for a training and for a reading on a board; each returns its value and what it would have cost in
-seconds. Run it with ``python examples/first_study.py``; it takes a few seconds.
+Two formulas stand in for a training and for a reading on a board; each returns its value and the cost of the real
+measurement in seconds. Run it with ``python examples/first_study.py``; it takes a few seconds.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ SPACE = Space(
     }
 )
 OBJECTIVES = [
-    Objective("error", unit="%", options=["layers", "filters", "kernel"]),  # the clock does not change it
+    Objective("error", unit="%", options=["layers", "filters", "kernel"]),  # independent of clock and cores
     Objective("energy", unit="J"),
 ]
 
 
 def error(design: Design) -> tuple[float, float]:
-    """The error in percent that a training would find, and what the training would cost."""
+    """The error in percent after a training, and the cost of the training."""
     penalty = {"1x1": 5.0, "3x3": 0.0, "5x5": 1.0}[design["kernel"]]
     return 2.0 + 400.0 / (design["filters"] * design["layers"]) + 0.4 * design["layers"] + penalty, 60.0
 
 
 def energy(design: Design) -> tuple[float, float]:
-    """The joules that a board would need for a thousand images, and what the reading would cost."""
+    """The joules that a board needs for a thousand images, and the cost of the reading."""
     area = {"1x1": 1.0, "3x3": 2.5, "5x5": 6.0}[design["kernel"]]
     watts = 1.5 + design["cores"] * (0.4 + design["cpu_ghz"] ** 3 / 2)
     work = design["filters"] * design["layers"] * area / 300.0
@@ -39,7 +39,7 @@ def energy(design: Design) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Search, then say what was bought and what was found."""
+    """Run the study, then print the first questions, the front and a summary."""
     study = Study(SPACE, OBJECTIVES, budget=BUDGET, seed=0, n_initial=5)
     study.run({"error": error, "energy": energy}, progress=False)
 
@@ -49,11 +49,13 @@ def main() -> None:
         print(f"         {evaluation.why}")
     print("\nThe front:")
     print(study.front())
-    print("\nWhat it took:")
+    print("\nSummary:")
     print(study.summary())
     pairs = BUDGET // 61
     readings = study.summary().evaluations["energy"]
-    print(f"\nThe same budget pays for {pairs} designs measured in both; here {readings} readings were made.")
+    print(
+        f"\nThe same budget pays for {pairs} designs measured in both objectives; this study made {readings} readings."
+    )
 
 
 if __name__ == "__main__":

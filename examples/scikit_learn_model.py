@@ -1,9 +1,8 @@
-"""Tune a scikit-learn model: its error against the time that a prediction takes, both really measured.
+"""Tune a scikit-learn model: its error against its prediction time, both measured for real.
 
-The error needs a training and a test; the time needs neither, for it depends on the size of the network and not on what
-its weights have learned. So the time is read on a network that has seen 100 images once. Costs are processor seconds,
-of which 15 may be spent: what else the machine does is not on the bill. The file written at the end holds every
-evaluation.
+The error needs a full training and a test. The prediction time depends on the size of the network, not on its weights,
+so it is measured on a network that has seen 100 images once. The budget is 15 processor seconds; other load on the
+machine is not charged. At the end every evaluation is written to a file.
 """
 
 from __future__ import annotations
@@ -38,17 +37,17 @@ def network(design: Design, *, alpha: float = 1e-4, rate: float = 1e-3, epochs: 
 
 
 def error(design: Design) -> tuple[float, float]:
-    """The share of held-out digits that a trained network gets wrong, in percent, and its cost."""
+    """The error of a trained network on held-out digits in percent, and the cost of the training."""
     begun = time.process_time()
     model = network(design, alpha=design["alpha"], rate=design["rate"], epochs=25)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # 25 epochs are the user's choice, not a mishap
+        warnings.simplefilter("ignore", ConvergenceWarning)  # 25 epochs are intended
         model.fit(TRAIN, TRAIN_DIGITS)
     return 100.0 * (1.0 - float(model.score(TEST, TEST_DIGITS))), time.process_time() - begun
 
 
 def prediction_ms(design: Design) -> tuple[float, float]:
-    """The milliseconds in which 500 images are recognised, in batches of the design's size, and the reading's cost."""
+    """The milliseconds for 500 images in batches of the design's size, and the cost of the reading."""
     begun = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -64,7 +63,7 @@ def prediction_ms(design: Design) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Search, print the front, and keep every evaluation in a table."""
+    """Run the study, print the front, and write every evaluation to a table."""
     space = Space(
         {
             "layers": (1, 3),
@@ -86,7 +85,9 @@ def main() -> None:
     print(study.summary())
     study.trace().to_csv("scikit_learn_model.csv")
     errors = [row.value for row in study.trace() if row.objective == "error" and row.value is not None]
-    print(f"\nErrors seen: {np.min(errors):.1f} to {np.max(errors):.1f} %. Every evaluation: scikit_learn_model.csv")
+    print(
+        f"\nErrors measured: {np.min(errors):.1f} to {np.max(errors):.1f} %. Every evaluation: scikit_learn_model.csv"
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Optimise programs that are not written in Python: how to compress a log, small or fast.
 
 An awk program writes the log; ``gzip``, ``bzip2`` and ``xz`` compress it, run by a shell that finds the design in
-environment variables. The study is asked and told by hand, so the loop is in plain sight: whatever can run a command,
-read a number and note a time can be optimised like this. A level that a tool does not know is told as a failure.
+environment variables. The script runs the loop of ask and tell itself: anything that can run a command, read a number
+and take the time can be optimised like this. A level that a tool does not accept is reported as a failure.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ COMMANDS = {
 
 
 def measured(evaluation: Evaluation, folder: Path) -> float:
-    """The value that an evaluation asks for: the size of the whole log, or the time that a fifth of it takes."""
+    """The requested value: the compressed size of the whole log, or the time to compress a fifth of it."""
     start = time.perf_counter()
     output = shell(COMMANDS[evaluation.objective], evaluation.design, folder)
     if evaluation.objective == "kilobytes":
@@ -40,7 +40,7 @@ def measured(evaluation: Evaluation, folder: Path) -> float:
 
 
 def shell(command: str, design: Design, folder: Path) -> str:
-    """What a command prints. The design is in its environment: no value is ever pasted into a command."""
+    """The output of a command. The design is in its environment: no value ever becomes part of a command."""
     environment = os.environ | {name.upper(): str(value) for name, value in design.items()}
     done = subprocess.run(
         ["sh", "-e", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
@@ -51,7 +51,7 @@ def shell(command: str, design: Design, folder: Path) -> str:
 
 
 def main() -> None:
-    """Ask, run a command, tell; then print the front."""
+    """Ask, run a command and tell in a loop; then print the front."""
     tools = [tool for tool in ("gzip", "bzip2", "xz") if shutil.which(tool)]
     space = Space({"tool": tools, "level": (1, 9)})
     objectives = [Objective("kilobytes", unit="kB"), Objective("seconds", unit="s", noisy=True)]

@@ -1,9 +1,9 @@
-"""Three objectives and a constraint, and the pictures of what was found.
+"""Three objectives and a constraint, with pictures of the result.
 
-A network on a camera should err little, use little energy and fit into little memory, and must answer within 40 ms. The
-board's run yields energy and latency together, so they are bought together; the memory is calculated and nearly free.
-Formulas stand in for training and board. Needs the extra plot; the pictures are written to the folder that is given as
-argument, or to this one.
+A network on a camera should have a low error, use little energy and little memory, and must answer within 40 ms. One
+run on the board yields energy and latency together; the memory is calculated and nearly free. Formulas stand in for the
+training and the board. Needs the extra plot; the pictures are written to the folder given as argument, by default the
+current one.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ PICTURES = ("front3d", "pairs", "hypervolume", "evaluations", "importance", "par
 
 
 def error(design: Design) -> tuple[float, float]:
-    """The error that a training would find, and the seconds that it would take."""
+    """The error after a training, and the seconds the training takes."""
     rounding = {8: 2.5, 16: 0.2, 32: 0.0}[design["bits"]]
     kernel = 0.0 if design["kernel"] == "5x5" else 0.8
     return 2.0 + 300.0 / (design["filters"] * design["layers"]) + 0.3 * design["layers"] + rounding + kernel, 60.0
 
 
 def run_on_board(design: Design) -> tuple[Mapping[str, float], float]:
-    """The energy and the latency that one run on the board yields, and the seconds that the run would take."""
+    """The energy and the latency of one run on the board, and the seconds the run takes."""
     work = design["filters"] * design["layers"] * (25 if design["kernel"] == "5x5" else 9) * design["bits"] / 32
     speed = 60.0 * design["cpu_ghz"] * (0.4 + 0.6 * design["cores"] ** 0.7)
     watts = 1.5 + design["cores"] * (0.4 + design["cpu_ghz"] ** 3 / 2)
@@ -50,25 +50,25 @@ def run_on_board(design: Design) -> tuple[Mapping[str, float], float]:
 
 
 def memory(design: Design) -> tuple[float, float]:
-    """The megabytes of the weights: a calculation, which costs next to nothing."""
+    """The megabytes of the weights: a calculation that costs almost nothing."""
     area = 25 if design["kernel"] == "5x5" else 9
     return design["layers"] * design["filters"] ** 2 * area * design["bits"] / 8e6, 0.01
 
 
 def main(folder: Path) -> None:
-    """Search, print the designs that surely answer in time, and draw."""
+    """Run the study, print the feasible designs of the front, and draw."""
     study = Study(SPACE, OBJECTIVES, budget=1200, seed=0, n_initial=6, stop={"max_evaluations": 150})
     study.run({"error": error, "energy": run_on_board, "memory": memory}, progress=False)
     print(study.summary())
     rows = [row for row in study.front() if row.feasibility == "feasible"]
-    print(f"\n{len(rows)} designs of the front surely answer within 40 ms; every third of them:")
+    print(f"\n{len(rows)} feasible designs on the front (at most 40 ms); every third of them:")
     for row in rows[::3]:
         values = ", ".join(f"{o.name} {row.values[o.name]:.3g} {o.unit}" for o in OBJECTIVES)
         print(f"  {values}: {dict(row.design)}")
     for name in PICTURES:
         plots.save(study, folder / f"{name}.png", name)
     plots.save(study, folder / "study.html")
-    print(f"\nPictures: {', '.join(f'{name}.png' for name in PICTURES)}; all in one offline page: study.html")
+    print(f"\nPictures: {', '.join(f'{name}.png' for name in PICTURES)}; all of them in one offline page: study.html")
 
 
 if __name__ == "__main__":
