@@ -12,8 +12,9 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -180,6 +181,59 @@ def test_a_file_that_does_not_exist_is_noticed(tmp_path: Path) -> None:
         "`pareto/region.py`, `study/study.py: Study.run`, `systems/`, but not `Study.run` or `parego/cost`."
     )
     assert paths_named_in(page) == ["pareto/region.py", "study/study.py", "systems/"]
+
+
+# The picture of the packages
+
+
+@pytest.fixture(scope="module")
+def house() -> ModuleType:
+    """The script that draws the packages."""
+    if sys.version_info < (3, 11):
+        pytest.skip("tomllib comes with Python 3.11")
+    spec = spec_from_file_location("draw_architecture", DOCS / "draw_architecture.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_picture_shows_every_package_and_no_other(house: ModuleType) -> None:
+    picture = (DOCS / "architecture.svg").read_text(encoding="utf-8")
+    shown = re.findall(r'data-room="(\w+)"', picture)
+    found = {path.parent.name for path in (ROOT / "src/flexibo").glob("*/__init__.py")}
+    found |= {path.stem for path in (ROOT / "src/flexibo").glob("*.py")} - {"__init__", "__main__"}
+    assert sorted(shown) == sorted(found)
+    assert sorted(house.read_house().lines) == sorted(found)
+    assert len(shown) <= 30
+
+
+def test_no_arrow_of_the_picture_points_upward(house: ModuleType) -> None:
+    picture = (DOCS / "architecture.svg").read_text(encoding="utf-8")
+    layer = house.read_house().layer
+    arrows = re.findall(r'data-from="(\w+)" data-to="(\w+)"', picture)
+    assert len(arrows) >= 20
+    assert not [arrow for arrow in arrows if layer(arrow[0]) >= layer(arrow[1])]
+
+
+def test_no_import_points_upward_or_sideways(house: ModuleType) -> None:
+    found = house.read_house()
+    pairs = [(room, target) for room, targets in found.imports.items() for target in targets]
+    assert not [pair for pair in pairs if found.layer(pair[0]) >= found.layer(pair[1])]
+
+
+def test_no_modules_import_each_other_in_a_circle(house: ModuleType) -> None:
+    assert not house.circles(house.read_house().imports)
+    assert not house.circles(house.module_imports())
+
+
+def test_a_circle_is_found_and_implied_arrows_are_left_out(house: ModuleType) -> None:
+    chain = {"a": frozenset("bc"), "b": frozenset("c"), "c": frozenset()}
+    assert not house.circles(chain)
+    assert house.essential(chain) == {"a": frozenset("b"), "b": frozenset("c"), "c": frozenset()}
+    assert house.circles(chain | {"c": frozenset("b")}) == [frozenset("bc")]
 
 
 # Commands
