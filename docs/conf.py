@@ -55,7 +55,7 @@ INTERNAL = (
     "systems.catalogue.NetworkTraits",
 )
 nitpick_ignore = [("py:class", f"flexibo.{name}") for name in INTERNAL]
-nitpick_ignore_regex = [("py:obj", r".*"), ("py:.*", r"(?!flexibo\.).*")]
+nitpick_ignore_regex = [("py:obj", r".*"), ("py:.*", r"(?!flexibo\.).*"), ("py:.*", r"flexibo\.(.*\.)?_.*")]
 
 html_theme = "furo"
 html_title = f"flexibo {release}"
