@@ -19,8 +19,8 @@ import pytest
 from flexibo import Design, Evaluation, Objective, Space, Study
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError
 from flexibo.executors import Outcome
+from flexibo.executors._dask_cluster import WORKER
 from flexibo.executors.dask import DaskExecutor
-from flexibo.executors.dask_local import WORKER
 from flexibo.history.events import Asked, Failed, Told
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
@@ -89,7 +89,9 @@ def own() -> Iterator[Cluster]:
 @pytest.fixture
 def executor(shared: Cluster) -> Iterator[DaskExecutor]:
     with DaskExecutor(shared.address, patience=LIMIT) as executor:
-        wait_until(lambda: executor._offers.could({"GPU": 1}) and executor._offers.could({"jetson": 1}), executor)
+        wait_until(
+            lambda: executor._capacity.could_fit({"GPU": 1}) and executor._capacity.could_fit({"jetson": 1}), executor
+        )
         yield executor
 
 
@@ -219,7 +221,7 @@ def test_a_killed_worker_fails_its_evaluation_only_and_nothing_is_measured_twice
     folder = tmp_path
     workers = {process.pid: process for process in (own.worker(), own.worker())}
     with DaskExecutor(own.address) as executor:
-        wait_until(lambda: len(executor._offers._offered) == 2, executor)
+        wait_until(lambda: len(executor._capacity._offered) == 2, executor)
         for number in range(2):
             executor.submit(question(number), ERROR, logged)
         wait_until(lambda: len(list(folder.iterdir())) == 2)

@@ -23,7 +23,7 @@ import pytest
 
 from flexibo import Design, Evaluation, Objective
 from flexibo.errors import MachineError
-from flexibo.executors import Outcome, child, processes
+from flexibo.executors import Outcome, _worker_process, processes
 from flexibo.executors.processes import ProcessExecutor
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="worker processes need Linux or macOS")
@@ -34,16 +34,16 @@ PATIENCE = 60.0
 
 
 @pytest.fixture(scope="module")
-def crew() -> Iterator[ProcessExecutor]:
+def workers() -> Iterator[ProcessExecutor]:
     with ProcessExecutor(2, grace=0.2) as executor:
         yield executor
 
 
 @pytest.fixture
-def shared(crew: ProcessExecutor) -> Iterator[ProcessExecutor]:
+def shared(workers: ProcessExecutor) -> Iterator[ProcessExecutor]:
     """Two workers, one of them there already: to start new ones for each test would take long."""
-    yield crew
-    assert not crew.is_busy()
+    yield workers
+    assert not workers.is_busy()
 
 
 @pytest.fixture
@@ -292,7 +292,7 @@ def test_a_crash_is_seen_while_a_forked_copy_keeps_the_connection_open(
         os._exit(3)
 
     assert outcome(own, measure).reason == "Its worker process ended with exit status 3."
-    monkeypatch.setattr(child, "_exit_descriptor", lambda pid: None)  # a system that does not tell
+    monkeypatch.setattr(_worker_process, "_exit_descriptor", lambda pid: None)  # a system that does not tell
     monkeypatch.setattr(processes, "LOOK_SECONDS", 0.05)
     assert outcome(own, measure).reason == "Its worker process ended with exit status 3."
 
@@ -309,7 +309,7 @@ def test_a_worker_that_closed_its_connection_is_given_up(shared: ProcessExecutor
 
 
 class EndsItsProcess:
-    """A function that cannot be loaded without ending the process."""
+    """A function that cannot be loaded without exit_description the process."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return os._exit, (5,)
@@ -329,7 +329,7 @@ def test_workers_that_end_before_they_begin_are_a_fault_of_the_machine(shared: P
 
 def test_a_worker_that_is_killed_before_it_begins_costs_no_attempt(own: ProcessExecutor) -> None:
     own.submit(question(), ERROR, lambda design: 8.0)
-    [starting] = own._crew
+    [starting] = own._workers
     os.kill(starting.pid, signal.SIGKILL)
     [found] = own.finished(PATIENCE)
     assert found.values == {"error": 8.0}
@@ -346,13 +346,13 @@ def test_idle_workers_that_die_as_they_are_handed_an_evaluation_are_no_fault() -
         found = []
         while executor.is_busy():
             found += executor.finished(PATIENCE)
-        idle = list(executor._crew)
+        idle = list(executor._workers)
         assert len(idle) == len(found) == 3
         for worker in idle:
             os.kill(worker.pid, signal.SIGSTOP)  # alive, but they take nothing in any more
         executor.submit(question(3), ERROR, measure)
         for _ in idle:
-            [unlucky] = [worker for worker, job in executor._crew.items() if job is not None]
+            [unlucky] = [worker for worker, job in executor._workers.items() if job is not None]
             os.kill(unlucky.pid, signal.SIGKILL)
             assert unlucky.await_end(PATIENCE)
             assert executor.finished(0) == []
@@ -395,7 +395,7 @@ def test_fifty_evaluations_survive_kills_at_random_moments() -> None:
             while number < 50 and executor.has_room(ERROR):
                 executor.submit(question(number), ERROR, measure)
                 number += 1
-            victims = [worker for worker, job in executor._crew.items() if job is None or job.starts < 2]
+            victims = [worker for worker, job in executor._workers.items() if job is None or job.starts < 2]
             if victims and killed < 20 and rng.random() < 0.6:
                 time.sleep(rng.random() * 0.5)  # while it starts, measures, or waits to be read
                 os.kill(rng.choice(victims).pid, signal.SIGKILL)
@@ -469,7 +469,7 @@ def test_finished_waits_no_longer_than_it_is_told(own: ProcessExecutor) -> None:
     assert own.is_busy()
 
 
-# Slots
+# LocalCapacity
 
 
 def test_slots_and_resources_hold_while_evaluations_really_overlap(tmp_path: Path) -> None:
@@ -522,7 +522,7 @@ def test_a_fault_is_raised_after_what_was_found_and_the_rest_is_given_up(tmp_pat
         executor.submit(question(1), ERROR, lambda design: 5.0)
         executor.submit(question(2), ERROR, faulty)
         running = written(tmp_path / "pids")
-        while sum(has_answered(worker) for worker in executor._crew) < 2:
+        while sum(has_answered(worker) for worker in executor._workers) < 2:
             time.sleep(0.01)
         [found] = executor.finished(PATIENCE)
         assert found.values == {"error": 5.0}
@@ -536,11 +536,11 @@ def test_a_fault_is_raised_after_what_was_found_and_the_rest_is_given_up(tmp_pat
         assert outcome(executor, lambda design: 6.0).values == {"error": 6.0}
 
 
-def has_answered(worker: child.Child) -> bool:
+def has_answered(worker: _worker_process.WorkerProcess) -> bool:
     """Whether the answer of a worker is there, unread."""
     with suppress(BlockingIOError):
         said = worker._channel.recv(4096, socket.MSG_PEEK)
-        return b"Answer" in said or b"Fault" in said
+        return b"WorkerAnswer" in said or b"Fault" in said
     return False
 
 
@@ -656,11 +656,11 @@ def test_workers_end_with_a_parent_whose_forked_copy_lives_on(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ending", ["", "raise ValueError('a mistake')"])
-def test_workers_end_with_a_parent_that_exits_without_closing(tmp_path: Path, ending: str) -> None:
-    parent = script(tmp_path, MEASURING + f"    {ending}\n", tmp_path / "pids")
+@pytest.mark.parametrize("exit_description", ["", "raise ValueError('a mistake')"])
+def test_workers_end_with_a_parent_that_exits_without_closing(tmp_path: Path, exit_description: str) -> None:
+    parent = script(tmp_path, MEASURING + f"    {exit_description}\n", tmp_path / "pids")
     output, _ = parent.communicate(timeout=PATIENCE)
-    assert ("a mistake" in output) == ("mistake" in ending)
+    assert ("a mistake" in output) == ("mistake" in exit_description)
     assert "Warning" not in output
     assert all(is_gone(pid, within=1.0) for pid in written(tmp_path / "pids"))
 

@@ -18,8 +18,8 @@ import pytest
 from flexibo import Design, Evaluation, Objective, Space, Study
 from flexibo.errors import InvalidValueError, MachineError
 from flexibo.executors import Outcome
+from flexibo.executors._sessions import end_session
 from flexibo.executors.ray import RayExecutor
-from flexibo.executors.sessions import end_session
 from flexibo.history.events import Asked, Failed, Told
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra ray")]

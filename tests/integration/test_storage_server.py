@@ -132,11 +132,11 @@ def test_who_decides_again_gets_only_what_it_has_not_seen(
             other.set()
 
     handler = Adding()
-    logging.getLogger("flexibo.storage.databases").addHandler(handler)
+    logging.getLogger("flexibo.storage._database").addHandler(handler)
     try:
         storage.commit(0, lambda new: calls.append(new) or [{"n": len(calls)}])
     finally:
-        logging.getLogger("flexibo.storage.databases").removeHandler(handler)
+        logging.getLogger("flexibo.storage._database").removeHandler(handler)
     assert other.is_set()
     assert calls == [[{"n": 0}], [{"n": "other"}]]
     assert direct.read() == [{"n": 0}, {"n": "other"}, {"n": 2}]

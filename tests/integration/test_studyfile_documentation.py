@@ -10,12 +10,12 @@ import pytest
 
 from flexibo.study.stop_rules import RULES
 from flexibo.studyfile import read_study_file
+from flexibo.studyfile._executor import ARGUMENTS
+from flexibo.studyfile._objectives import OBJECTIVE_KEYS
+from flexibo.studyfile._options import OPTION_KEYS
 from flexibo.studyfile.command import IMPOSSIBLE, NOT_RUN
 from flexibo.studyfile.example import example_files
-from flexibo.studyfile.executor import ARGUMENTS
 from flexibo.studyfile.file import KEYS
-from flexibo.studyfile.objectives import OBJECTIVE_KEYS
-from flexibo.studyfile.options import OPTION_KEYS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "study-file.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, flags=re.DOTALL | re.MULTILINE))

@@ -48,12 +48,12 @@ def ask(
     """
     from flexibo.cli.working import leads_of
     from flexibo.errors import FlexiBOError, InvalidValueError
-    from flexibo.storage.presence import new_hand
+    from flexibo.storage.heartbeat import new_detached_worker
 
     if shell and (json or count > 1):
         raise InvalidValueError("--shell prints one evaluation for a shell; leave out --json and --count.")
     url, may_take = storage_url(storage), seconds(lease)
-    hand = new_hand()
+    hand = new_detached_worker()
     study = study_by_hand(url, name, hand=hand, lease=may_take)
     leads = leads_of(study.history, names(only or [])) if only else None
     claimed: list[Evaluation] = []
@@ -90,7 +90,7 @@ def study_by_hand(url: str, name: str, *, hand: str, lease: float) -> Study:
         raise InvalidValueError(
             f"Study {found!r} has a {' and a '.join(missing)} of its own, which only its program has; ask there."
         )
-    return Study.load(place, found, hand=hand, lease=lease)
+    return Study.load(place, found, detached_worker=hand, lease=lease)
 
 
 def _claim(study: Study, leads: Sequence[str] | None, count: int, claimed: list[Evaluation]) -> Stop | None:

@@ -64,7 +64,7 @@ def _is_stored(url: str, name: str) -> bool:
 def _plan(file: StudyFile, url: str, study: Study, place: Place, *, is_begun: bool, has_seed: bool) -> dict[str, Any]:
     """What is printed, ready for JSON; what comes first is known only if the seed is."""
     from flexibo.storage import shown_url
-    from flexibo.studyfile.advice import advice
+    from flexibo.studyfile.hints import dependence_hints
 
     settings = study.settings
     return {
@@ -86,7 +86,7 @@ def _plan(file: StudyFile, url: str, study: Study, place: Place, *, is_begun: bo
         "stop": dict(study.history.stop or {}),
         "executor": {"name": place.executor, "workers": place.workers, "address": place.address or None},
         "first": _first(file, study) if has_seed else None,
-        "advice": advice(file),
+        "advice": dependence_hints(file),
         "stopped": study.stopped,
         "stop_kind": study.stop_kind,
     }

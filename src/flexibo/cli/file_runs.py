@@ -225,7 +225,7 @@ def _attempts(study: Study) -> int:
 def _introduce(study: Study, file: StudyFile) -> None:
     """Say what is run, and how far it is; before the first measurement, also how it could cost less."""
     from flexibo.cli.words import size
-    from flexibo.studyfile.advice import advice
+    from flexibo.studyfile.hints import dependence_hints
 
     count, done = len(study.space.names), len(study.history.measurements)
     limit = "without a budget" if study.budget is None else f"budget {study.budget:g} s"
@@ -234,7 +234,7 @@ def _introduce(study: Study, file: StudyFile) -> None:
         f"objectives {', '.join(study.history.names)}; {limit}."
     ]
     if not done:
-        lines += [f"Advice: {sentence}" for sentence in advice(file)]
+        lines += [f"Advice: {sentence}" for sentence in dependence_hints(file)]
     else:
         lines.append(f"Going on after {done} measurement{'s' * (done != 1)}, with {study.spent:.4g} s spent.")
     for line in lines:

@@ -159,7 +159,7 @@ def _facts(shown: Shown) -> dict[str, Any]:
 
 def _write_table(shown: Shown, study: Study) -> None:
     """Print CSV: no text in it is a formula for a spreadsheet."""
-    from flexibo.transfer.table import tamed
+    from flexibo.transfer.evaluation_table import tamed
 
     objectives, options = study.history.names, study.space.names
     heading = ["number", *(f"{what}:{one}" for what in ("value", "measured", "deviation") for one in objectives)]

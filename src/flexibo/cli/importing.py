@@ -61,7 +61,7 @@ def _events(lines: BinaryIO, source: str, storage: str, name: str) -> str:
 def _results(lines: BinaryIO, source: str, storage: str, name: str) -> str:
     from flexibo.study.stored import stored_study
     from flexibo.transfer import import_results, read_results
-    from flexibo.transfer.copies import copy_of
+    from flexibo.transfer.study_copies import copy_of
 
     url = storage_url(storage)
     place, study, _ = stored_study(url, name or None)

@@ -153,11 +153,11 @@ def _flight(row: Mapping[str, Any]) -> str:
 
 def _by(worker: Mapping[str, Any]) -> str:
     """Who measures, and whether it is there."""
-    from flexibo.storage.presence import is_hand
+    from flexibo.storage.heartbeat import is_detached
 
     if worker["state"] == "gone":
         return "its worker is gone"
-    if is_hand(worker["id"]):
+    if is_detached(worker["id"]):
         over = " (its lease is over)" if worker["state"] == "silent" else ""
         return f"asked by hand on {worker['host']}{over}"
     where = f"{worker['host']}, process {worker['pid']}"

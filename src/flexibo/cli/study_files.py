@@ -142,7 +142,7 @@ def note_change(study: Study, file: StudyFile) -> str:
 
     if not has_changed(file, study.history.origin):
         return ""
-    text = f"{file.path.name} has changed since the study was begun (its SHA-256 is now {file.content.digest[:12]})."
+    text = f"{file.path.name} has changed since the study was begun (its SHA-256 is now {file.source.digest[:12]})."
     if not any(isinstance(event, Noted) and event.text == text for event in study.events):
         study.note(text)
     return f"{text} Its options and objectives are the same; the study has a note of it."

@@ -90,14 +90,14 @@ def _check_one_answer(values: Sequence[str], failed: str | None, impossible: boo
 def _asker(url: str, name: str, number: int, named: str) -> str:
     """The hand that was asked an evaluation: the named one, or the first that has not answered it."""
     from flexibo.errors import InvalidValueError
-    from flexibo.storage.presence import is_hand
+    from flexibo.storage.heartbeat import is_detached
     from flexibo.study.stored import stored_study
 
     place, study, _ = stored_study(url, name or None)
     contents = place.read()
     handed = [content for content in contents if content.get("event") in ("asked", "reissued")]
     askers = [content.get("worker") for content in handed if content.get("number") == number]
-    hands = [str(worker) for worker in askers if is_hand(worker)]
+    hands = [str(worker) for worker in askers if is_detached(worker)]
     if named and hands:
         if named not in hands:
             raise InvalidValueError(

@@ -120,12 +120,12 @@ def _no_direction(answer: str) -> str:
 
 def _check(text: str) -> None:
     """Say what a study of these answers lacks as a whole, while it can still be left unwritten."""
-    from flexibo.studyfile.content import content_of
     from flexibo.studyfile.file import study_file_of
+    from flexibo.studyfile.file_text import file_text_of
     from flexibo.studyfile.mistakes import StudyFileError
 
     try:
-        study_file_of(content_of(text.encode(), Path("study.yaml")), imports=False)
+        study_file_of(file_text_of(text.encode(), Path("study.yaml")), imports=False)
     except StudyFileError as error:
         for mistake in error.mistakes:
             typer.echo(f"  line {mistake.place.line}: {mistake.sentence}")

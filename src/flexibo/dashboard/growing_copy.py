@@ -12,8 +12,8 @@ from flexibo.study import Study
 from flexibo.study.event_checks import DAMAGE, check_beginning, check_meaning, damaged_event
 from flexibo.study.event_log import EventLog
 from flexibo.transfer import Record, StudyCopy
-from flexibo.transfer.copies import copy_of
-from flexibo.transfer.records import Desk
+from flexibo.transfer.evaluations import RecordKeeper
+from flexibo.transfer.study_copies import copy_of
 
 
 class GrowingCopy:
@@ -29,7 +29,7 @@ class GrowingCopy:
         self._contents: list[Content] = [first]
         self._copy = copy_of(self._contents, name)
         self._log = EventLog(MemoryStorage(), self.study.history, name=name)
-        self._desk = Desk(self.study.history)
+        self._keeper = RecordKeeper(self.study.history)
         self._take(self.study.history.events)
 
     def __len__(self) -> int:
@@ -48,16 +48,16 @@ class GrowingCopy:
     @property
     def records(self) -> list[Record]:
         """The state of each evaluation, then the added results."""
-        return [*self._desk.evaluations, *self._desk.added]
+        return [*self._keeper.evaluations, *self._keeper.added]
 
     @property
     def failures(self) -> list[Record]:
         """The evaluations that failed or are impossible."""
-        return [record for record in self._desk.evaluations if record.state in ("failed", "impossible")]
+        return [record for record in self._keeper.evaluations if record.state in ("failed", "impossible")]
 
     def pending(self) -> list[Record]:
         """The evaluations that are being measured."""
-        return [self._desk.evaluations[number] for number in sorted(self.study.history.pending)]
+        return [self._keeper.evaluations[number] for number in sorted(self.study.history.pending)]
 
     def copy(self, workers: Mapping[str, Sign]) -> StudyCopy:
         """The study as a `StudyCopy` with these signs of life; it grows with this one."""
@@ -74,7 +74,7 @@ class GrowingCopy:
         start = len(self._contents) - len(events)
         for event, content in zip(events, self._contents[start:], strict=True):
             time = content.get("time")
-            self._desk.take(event, float(time) if isinstance(time, int | float) else None)
+            self._keeper.take(event, float(time) if isinstance(time, int | float) else None)
 
 
 def _check_first(first: Content, name: str) -> None:

@@ -10,7 +10,7 @@ from flexibo.belief.budget import ROUNDING
 from flexibo.belief.costs import mean_costs
 from flexibo.history import History
 from flexibo.storage import Sign
-from flexibo.storage.presence import is_dead, is_over
+from flexibo.storage.heartbeat import is_dead, is_lease_over
 
 STATES = ("running", "waiting", "finished", "silent", "reading", "unreadable")
 """The states: being measured; with idle workers; at the end of its budget; without a worker before that; being read for
@@ -72,5 +72,5 @@ class Heartbeats:
             if worker in self._seen
             and now - self._seen[worker][1] <= sign.lease
             and not is_dead(sign.about)
-            and not is_over(sign, now)
+            and not is_lease_over(sign, now)
         }

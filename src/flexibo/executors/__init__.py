@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.executors.base import Executor, Measure, Outcome
 from flexibo.executors.inline import InlineExecutor
-from flexibo.executors.measuring import measured
+from flexibo.executors.measure import measured
 
 if TYPE_CHECKING:
     from flexibo.executors.dask import DaskExecutor

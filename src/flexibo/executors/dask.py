@@ -23,13 +23,21 @@ from queue import SimpleQueue
 from typing import Any
 
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError, missing_extra
-from flexibo.executors.attempts import Began, Ended, Gone, Lost, Offered, Report, task_of
-from flexibo.executors.cluster import PATIENCE_SECONDS, ClusterExecutor, checked_cluster_settings
-from flexibo.executors.dask_local import LocalDask
-from flexibo.executors.dask_worker import AGAIN, MISSING, run_on_worker
-from flexibo.executors.frames import Answer, Fault
-from flexibo.executors.jobs import Job
-from flexibo.executors.offers import Amounts
+from flexibo.executors._capacity import Amounts
+from flexibo.executors._cluster import PATIENCE_SECONDS, ClusterExecutor, checked_cluster_settings
+from flexibo.executors._cluster_messages import (
+    AttemptBegan,
+    AttemptEnded,
+    AttemptLost,
+    ClusterLost,
+    Report,
+    WorkersSeen,
+    task_of,
+)
+from flexibo.executors._dask_cluster import LocalDask
+from flexibo.executors._dask_worker import AGAIN, MISSING, run_on_worker
+from flexibo.executors._job import Job
+from flexibo.executors._messages import Fault, WorkerAnswer
 from flexibo.executors.processes import cores
 from flexibo.objectives import checked_resources
 
@@ -208,9 +216,9 @@ class DaskEngine:
         _, message = event
         attempt = message["attempt"]
         if "place" in message:
-            self.reports.put(Began(attempt, message["place"], time.monotonic()))
+            self.reports.put(AttemptBegan(attempt, message["place"], time.monotonic()))
         elif self._forgotten(attempt) is not None:
-            self.reports.put(Ended(attempt, _read(message["reply"])))
+            self.reports.put(AttemptEnded(attempt, _read(message["reply"])))
 
     def _on_end(self, attempt: str, future: Any) -> None:
         """A task is over: called in a thread of the client's, for one task at a time."""
@@ -226,10 +234,10 @@ class DaskEngine:
                 self._known = {(place, digest) for place, digest in self._known if place != sent.place}
             self.start(attempt, sent.job, sent.needs, sent.place)
         elif reply == AGAIN:
-            self.reports.put(Lost(attempt, f"Its worker{f' ({sent.place})' if sent.place else ''} died.", True))
+            self.reports.put(AttemptLost(attempt, f"Its worker{f' ({sent.place})' if sent.place else ''} died.", True))
         elif isinstance(reply, Mapping):
             self._forgotten(attempt)
-            self.reports.put(Ended(attempt, _read(reply)))
+            self.reports.put(AttemptEnded(attempt, _read(reply)))
         elif self._client.status == "running":
             self.reports.put(self._broken(attempt, reply))
 
@@ -243,7 +251,7 @@ class DaskEngine:
     def _broken(self, attempt: str, error: BaseException | None) -> Report:
         """What it means that Dask gives no answer although it works."""
         if isinstance(error, ModuleNotFoundError | ImportError | AttributeError):
-            return Ended(
+            return AttemptEnded(
                 attempt,
                 Fault(
                     f"A worker of the {self.about} cannot run flexibo ({error}); install the same version of flexibo "
@@ -251,7 +259,7 @@ class DaskEngine:
                 ),
             )
         what = "it was cancelled" if error is None else f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        return Lost(attempt, f"Its worker died, or Dask gave it up ({what}).", self.has_begun(attempt))
+        return AttemptLost(attempt, f"Its worker died, or Dask gave it up ({what}).", self.has_begun(attempt))
 
     def _watch(self) -> None:
         """Ask regularly who is there, until the end or until nobody answers."""
@@ -264,7 +272,7 @@ class DaskEngine:
             except Exception as error:
                 if not self._is_ending.is_set():
                     self.reports.put(
-                        Gone(
+                        ClusterLost(
                             f"The {self.about} is lost ({str(error) or type(error).__name__}); start it again, or use "
                             "another one, and resume the study."
                         )
@@ -279,7 +287,7 @@ class DaskEngine:
             address: {"CPU": float(about["nthreads"]), **_named(about["resources"])} if is_running[address] else {}
             for address, about in workers.items()
         }
-        self.reports.put(Offered(offers, asked_at))
+        self.reports.put(WorkersSeen(offers, asked_at))
         with self._lock:
             self._known = {(place, digest) for place, digest in self._known if place in offers}
 
@@ -293,8 +301,8 @@ class DaskEngine:
         return self._client.sync(question, callback_timeout=ANSWER_SECONDS, **arguments)
 
 
-def _read(reply: Mapping[str, Any]) -> Answer | Fault:
-    return Answer(**reply) if "values" in reply else Fault(**reply)
+def _read(reply: Mapping[str, Any]) -> WorkerAnswer | Fault:
+    return WorkerAnswer(**reply) if "values" in reply else Fault(**reply)
 
 
 class _Quiet(logging.Filter):

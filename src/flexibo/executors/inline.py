@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from flexibo.executors.base import Measure, Outcome
-from flexibo.executors.measuring import measured
+from flexibo.executors.measure import measured
 from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 

@@ -12,32 +12,33 @@ from types import TracebackType
 
 from flexibo._internal.interrupts import deferred_interrupts
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError
+from flexibo.executors._capacity import LocalCapacity
+from flexibo.executors._job import Job, overdue, packed
+from flexibo.executors._messages import Fault, MeasuringBegan, Reply
+from flexibo.executors._worker_process import WorkerProcess
 from flexibo.executors.base import Measure, Outcome
-from flexibo.executors.child import Child
-from flexibo.executors.frames import Began, Fault, Reply
-from flexibo.executors.jobs import Job, ending, overdue, packed
-from flexibo.executors.slots import Slots
+from flexibo.executors.measure import exit_description
 from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 
 GRACE_SECONDS = 2.0
-"""How long a function that was told that its time is over may tidy up before it is killed."""
+"""How long a function may clean up after its timeout before it is killed."""
 STARTS = 3
-"""How many worker processes may end before they begin one evaluation, until the machine is taken to be at fault."""
+"""How many worker processes may end before they begin an evaluation; then the machine is considered at fault."""
 LOOK_SECONDS = 0.5
-"""How often to look for processes that ended, where the system does not tell."""
-FAREWELL_SECONDS = 0.5
-"""How long idle worker processes may take to end by themselves."""
+"""How often to look for processes that ended, where the system does not notify."""
+EXIT_SECONDS = 0.5
+"""How long idle worker processes may take to exit."""
 
 
 class ProcessExecutor:
     """Calls the objectives' functions in worker processes.
 
-    A function travels with what it refers to, so that lambdas, closures and functions of a script or a notebook work;
-    what it needs of importable modules is imported in the worker process, from the same places and in the same working
-    directory. The worker processes are started when they are needed and used again; one that crashes fails its
-    evaluation only, and one that outruns its objective's timeout is killed, with all that it started. They never
-    outlive this process.
+    A function is pickled by value, so lambdas, closures and functions of a script or a notebook work. The modules that
+    it uses are imported in the worker process, with the same search path and in the same working
+    directory. The worker processes are started when needed and reused. One that crashes fails its evaluation only, and
+    one that exceeds its objective's timeout is killed, with all processes that it started. They never outlive this
+    process.
 
     An executor belongs to the process and the thread that use it.
 
@@ -46,15 +47,15 @@ class ProcessExecutor:
         slots: How many evaluations of an objective may run at a time, as in ``{"energy": 1}``; those that are not
             named are limited by `n` alone.
         resources: What this machine offers in all, as in ``{"GPU": 1}``, for objectives that name `resources`; None:
-            these are not looked at.
+            they are ignored.
         environment: Variables for the worker processes, beside those of this process. Each also finds its number, from
             0, in ``FLEXIBO_WORKER_SLOT``.
         grace: Seconds between an objective's timeout, when its function is interrupted, and the kill.
-        clock: Gives seconds, steadily.
+        clock: A monotonic clock in seconds.
     """
 
     measures_elsewhere = True
-    """Evaluations go on while this process does something else; what is finished can be fetched without waiting."""
+    """Evaluations continue in the background; the finished ones can be fetched without waiting."""
 
     def __init__(
         self,
@@ -68,7 +69,7 @@ class ProcessExecutor:
     ) -> None:
         if os.name != "posix":
             raise MachineError("Worker processes need Linux or macOS; measure with the inline executor here.")
-        self._slots = Slots(cores() if n is None else n, slots, resources)
+        self._capacity = LocalCapacity(cores() if n is None else n, slots, resources)
         self.slots = dict(slots or {})
         self._environment = checked_environment({} if environment is None else environment)
         if isinstance(grace, bool) or not isinstance(grace, int | float) or not grace >= 0:
@@ -77,9 +78,9 @@ class ProcessExecutor:
         self._waiting: deque[Job] = deque()
         self._done: list[Outcome] = []
         self._fault: MachineError | None = None
-        self._crew: dict[Child, Job | None] = {}
+        self._workers: dict[WorkerProcess, Job | None] = {}
         self._owner = os.getpid()
-        self._end = weakref.finalize(self, end_all, self._crew, self._owner)
+        self._end = weakref.finalize(self, end_all, self._workers, self._owner)
 
     def has_room(self, objective: Objective) -> bool:
         """Whether a worker, a slot and the resources that the objective needs are free.
@@ -88,11 +89,11 @@ class ProcessExecutor:
             MachineError: The objective needs resources that the executor was never given.
         """
         self._check(objective)
-        return self._fault is None and not self._waiting and self._slots.fits(objective)
+        return self._fault is None and not self._waiting and self._capacity.fits(objective)
 
     def is_busy(self) -> bool:
         """Whether an evaluation was submitted that is not finished."""
-        return self._fault is not None or bool(self._done or self._waiting) or any(self._crew.values())
+        return self._fault is not None or bool(self._done or self._waiting) or any(self._workers.values())
 
     def submit(self, evaluation: Evaluation, objective: Objective, measure: Measure) -> None:
         """Start one evaluation; where there is no room, it starts as soon as there is."""
@@ -101,10 +102,10 @@ class ProcessExecutor:
         self._start_waiting()
 
     def finished(self, wait: float | None = None) -> list[Outcome]:
-        """The outcomes that are there; if there is none yet, wait for one, at most so many seconds.
+        """The outcomes that are there; if there is none yet, wait for one, at most `wait` seconds.
 
         Raises:
-            MachineError: What measures is at fault; all that runs is stopped, and its evaluations are given up.
+            MachineError: The machine is at fault; all that runs is stopped, and its evaluations are given up.
         """
         until = None if wait is None else self._clock() + wait
         while True:
@@ -142,81 +143,81 @@ class ProcessExecutor:
             raise InvalidValueError("This executor is closed; make a new one.")
         if os.getpid() != self._owner:
             raise InvalidValueError("This executor belongs to the process that made it; make another one here.")
-        self._slots.check(objective)
+        self._capacity.check(objective)
 
     def _start_waiting(self) -> None:
         """Hand what waits to worker processes, as far as there is room."""
         for job in list(self._waiting):
-            if self._fault is None and self._slots.fits(job.objective):
+            if self._fault is None and self._capacity.fits(job.objective):
                 self._start(job)
 
     def _start(self, job: Job) -> None:
-        child = None
+        worker = None
         try:
             with deferred_interrupts():  # a process that was started must be known
-                child = self._free_child()
+                worker = self._idle_worker()
                 self._waiting.remove(job)
-                self._slots.take(job.objective)
-                self._crew[child] = job
+                self._capacity.reserve(job.objective)
+                self._workers[worker] = job
                 job.since = self._clock()
-                job.starts += not child.has_served  # one that served before was able to start
-            is_sent = child.send(job.objective.name, job.digest, job.function, job.question)
+                job.starts += not worker.has_served  # one that served before was able to start
+            is_sent = worker.send(job.objective.name, job.digest, job.function, job.question)
         except MachineError as error:
             self._fault = error
             return
         except BaseException:  # Ctrl-C: half a task is worse than none
-            if child is not None:
-                self._dismiss(child)
+            if worker is not None:
+                self._dismiss(worker)
             raise
         if not is_sent:
-            self._mourn(child, job)
+            self._handle_exit(worker, job)
 
-    def _free_child(self) -> Child:
+    def _idle_worker(self) -> WorkerProcess:
         """A worker process that is idle and alive, or a new one."""
-        for child in [child for child, job in self._crew.items() if job is None]:
-            if not child.is_over():
-                return child
-            self._dismiss(child)
-        slots = {child.slot for child in self._crew}
-        child = Child(min(set(range(self._slots.n)) - slots), self._environment)
-        self._crew[child] = None
-        return child
+        for worker in [worker for worker, job in self._workers.items() if job is None]:
+            if not worker.is_over():
+                return worker
+            self._dismiss(worker)
+        slots = {worker.slot for worker in self._workers}
+        worker = WorkerProcess(min(set(range(self._capacity.n)) - slots), self._environment)
+        self._workers[worker] = None
+        return worker
 
     def _collect(self) -> None:
         """Take in all that happened: replies first, then ends, then time limits."""
-        for child, job in list(self._crew.items()):
-            is_over = child.is_over()  # asked before reading, so that nothing that it said before its end is missed
-            for reply in child.received():
+        for worker, job in list(self._workers.items()):
+            is_over = worker.is_over()  # asked before reading, so that nothing that it said before its end is missed
+            for reply in worker.received():
                 if job is not None:
-                    self._heard(child, job, reply)
-            if child not in self._crew:
+                    self._heard(worker, job, reply)
+            if worker not in self._workers:
                 continue
-            job = self._crew[child]
+            job = self._workers[worker]
             if is_over:
-                self._mourn(child, job)
+                self._handle_exit(worker, job)
             elif job is not None and (end := job.ends_at(self._grace)) is not None and self._clock() >= end:
-                self._dismiss(child)
+                self._dismiss(worker)
                 self._failed(job, overdue(job))
 
-    def _heard(self, child: Child, job: Job, reply: Reply) -> None:
-        if isinstance(reply, Began):
+    def _heard(self, worker: WorkerProcess, job: Job, reply: Reply) -> None:
+        if isinstance(reply, MeasuringBegan):
             # The steady clock is the machine's; the bounds are for clocks that are not.
             job.since, job.has_begun = min(max(reply.at, job.since), self._clock()), True
         elif isinstance(reply, Fault):
             self._fault = MachineError(reply.reason)
-            self._dismiss(child)
+            self._dismiss(worker)
         else:
-            self._crew[child] = None
-            self._slots.give_back(job.objective)
+            self._workers[worker] = None
+            self._capacity.release(job.objective)
             self._done.append(
                 Outcome(job.evaluation, reply.values, reply.cost, reply.reason, reply.timed, reply.impossible)
             )
 
-    def _mourn(self, child: Child, job: Job | None) -> None:
-        """Bury a worker process that ended; what it had not begun is begun by another."""
-        has_ended = child.await_end(FAREWELL_SECONDS)  # it hangs up a moment before it has ended
-        status = self._dismiss(child)
-        end = ending(status) if has_ended else "closed its connection"
+    def _handle_exit(self, worker: WorkerProcess, job: Job | None) -> None:
+        """Clean up after a worker process that ended; another one measures what it had not begun."""
+        has_ended = worker.await_end(EXIT_SECONDS)  # it hangs up a moment before it has ended
+        status = self._dismiss(worker)
+        end = exit_description(status) if has_ended else "closed its connection"
         if job is None:
             return
         if job.has_begun:
@@ -232,29 +233,29 @@ class ProcessExecutor:
     def _failed(self, job: Job, reason: str) -> None:
         self._done.append(Outcome(job.evaluation, None, max(0.0, self._clock() - job.since), reason))
 
-    def _dismiss(self, child: Child) -> int | None:
+    def _dismiss(self, worker: WorkerProcess) -> int | None:
         """End a worker process, and give back what its evaluation held."""
-        job = self._crew.pop(child)
+        job = self._workers.pop(worker)
         if job is not None:
-            self._slots.give_back(job.objective)
-        return child.end()
+            self._capacity.release(job.objective)
+        return worker.end()
 
     def _give_up(self) -> None:
         """Forget all that was submitted."""
         self._fault = None
         self._waiting.clear()
-        for child in [child for child, job in self._crew.items() if job is not None]:
-            self._dismiss(child)
+        for worker in [worker for worker, job in self._workers.items() if job is not None]:
+            self._dismiss(worker)
 
     def _rest(self, until: float | None) -> None:
         """Sleep until something happens, a time limit is reached, or it is time to return."""
-        ends = [job.ends_at(self._grace) for job in self._crew.values() if job is not None]
+        ends = [job.ends_at(self._grace) for job in self._workers.values() if job is not None]
         moments = [moment for moment in (until, *ends) if moment is not None]
         seconds = [max(0.0, min(moments) - self._clock())] if moments else []
         with getattr(selectors, "PollSelector", selectors.DefaultSelector)() as selector:
-            for child in self._crew:
-                seconds += [] if child.tells_its_end else [LOOK_SECONDS]
-                for descriptor in child.descriptors:
+            for worker in self._workers:
+                seconds += [] if worker.tells_its_end else [LOOK_SECONDS]
+                for descriptor in worker.descriptors:
                     selector.register(descriptor, selectors.EVENT_READ)
             selector.select(min(seconds, default=None))
 
@@ -275,17 +276,17 @@ def checked_environment(environment: object) -> dict[str, str]:
     return dict(environment)
 
 
-def end_all(crew: dict[Child, Job | None], owner: int) -> None:
-    """End worker processes: the busy ones at once, the idle ones after a moment for a farewell."""
+def end_all(workers: dict[WorkerProcess, Job | None], owner: int) -> None:
+    """End worker processes: busy ones at once, idle ones after a moment in which they may exit."""
     if os.getpid() != owner:
         return  # a forked copy of the process that owns them
-    idle = [child for child, job in crew.items() if job is None]
-    for child in idle:
-        child.dismiss()
-    for child in [child for child in crew if child not in idle]:
-        child.end()
-    until = time.monotonic() + FAREWELL_SECONDS
-    for child in idle:
-        child.await_end(until - time.monotonic())
-        child.end()
-    crew.clear()
+    idle = [worker for worker, job in workers.items() if job is None]
+    for worker in idle:
+        worker.dismiss()
+    for worker in [worker for worker in workers if worker not in idle]:
+        worker.end()
+    until = time.monotonic() + EXIT_SECONDS
+    for worker in idle:
+        worker.await_end(until - time.monotonic())
+        worker.end()
+    workers.clear()

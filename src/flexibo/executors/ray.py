@@ -26,17 +26,17 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from flexibo.errors import InvalidValueError, MachineError, missing_extra
-from flexibo.executors.attempts import Gone, Report, task_of
-from flexibo.executors.cluster import PATIENCE_SECONDS, ClusterExecutor, checked_cluster_settings
-from flexibo.executors.frames import Recent
-from flexibo.executors.jobs import Job
-from flexibo.executors.offers import Amounts
+from flexibo.executors._capacity import Amounts
+from flexibo.executors._cluster import PATIENCE_SECONDS, ClusterExecutor, checked_cluster_settings
+from flexibo.executors._cluster_messages import ClusterLost, Report, task_of
+from flexibo.executors._job import Job
+from flexibo.executors._messages import Recent
+from flexibo.executors._ray_gateway import Ready, Refused, StartAttempt, StopAttempt
+from flexibo.executors._sessions import end_session, search_path
 from flexibo.executors.processes import cores
-from flexibo.executors.ray_gateway import Ready, Refused, Start, Stop
-from flexibo.executors.sessions import end_session, search_path
 from flexibo.objectives import checked_resources
 
-START = "import sys; sys.path.pop(0); from flexibo.executors.ray_gateway import main; main(*sys.argv[1:])"
+START = "import sys; sys.path.pop(0); from flexibo.executors._ray_gateway import main; main(*sys.argv[1:])"
 REACH_SECONDS = 8.0
 """How long the head node may take to accept a connection."""
 CONNECT_SECONDS = 30.0
@@ -135,11 +135,11 @@ class RayEngine:
         self._functions.use(job.digest, True)
         special = {name: amount for name, amount in needs.items() if name not in ("CPU", "GPU")}
         options = {"num_cpus": needs["CPU"], "num_gpus": needs.get("GPU", 0), "resources": special}
-        self._send(Start(task_of(attempt, job, with_function=not is_known), options))
+        self._send(StartAttempt(task_of(attempt, job, with_function=not is_known), options))
 
     def stop(self, attempt: str) -> None:
         """Kill the attempt's worker process."""
-        self._send(Stop(attempt))
+        self._send(StopAttempt(attempt))
 
     def has_begun(self, attempt: str) -> bool:
         """Never more than was heard: what a worker says comes in order."""
@@ -208,7 +208,7 @@ class RayEngine:
                 self._heard = time.monotonic()
                 if isinstance(message, Ready | Refused):
                     self._answers.put(message)
-                elif isinstance(message, Gone):
+                elif isinstance(message, ClusterLost):
                     self._lose(message.reason)
                 else:
                     self.reports.put(message)
@@ -225,10 +225,12 @@ class RayEngine:
     def _lose(self, reason: str) -> None:
         if not self._is_ending.is_set():
             self.reports.put(
-                Gone(f"The {self.about} is lost ({reason}); start it again, or use another one, and resume the study.")
+                ClusterLost(
+                    f"The {self.about} is lost ({reason}); start it again, or use another one, and resume the study."
+                )
             )
 
-    def _send(self, message: Start | Stop) -> None:
+    def _send(self, message: StartAttempt | StopAttempt) -> None:
         try:
             self._connection.send(message)
         except OSError:

@@ -10,13 +10,13 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError
 
 from flexibo.errors import InvalidTypeError, InvalidValueError
+from flexibo.storage._database import Database, Session
+from flexibo.storage._postgresql import PostgreSQL
+from flexibo.storage._schema import SCHEMA, check_known, events, workers
+from flexibo.storage._sqlite import SQLite
+from flexibo.storage._transaction import Transaction, json_text, stored_events
+from flexibo.storage._urls import check_url, shown_url
 from flexibo.storage.base import Content, Decide, NoSuchStorageError, Sign
-from flexibo.storage.databases import Database, Session
-from flexibo.storage.postgresql import PostgreSQL
-from flexibo.storage.schema import SCHEMA, check_known, events, workers
-from flexibo.storage.sqlite import SQLite
-from flexibo.storage.transaction import Transaction, json_text, stored_events
-from flexibo.storage.urls import check_url, shown_url
 
 PATIENCE = 60.0
 """Seconds until a database that is busy or away is given up."""

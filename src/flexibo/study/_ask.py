@@ -12,7 +12,7 @@ from flexibo.history import History
 from flexibo.history.events import Asked, Evaluation, Event, Failed, ReferenceFixed, Reissued, Released
 from flexibo.history.measurements import Assignment
 from flexibo.optimizer import Optimizer, Stop, StopKind
-from flexibo.storage.presence import Presence
+from flexibo.storage.heartbeat import Heartbeat
 from flexibo.study.event_log import EventLog, Notify
 from flexibo.study.stop_rules import StopCheck
 
@@ -42,7 +42,7 @@ class Asking:
     Attributes:
         log: The events of the study.
         optimizer: Chooses the questions.
-        presence: This worker, and which other ones are alive.
+        heartbeat: This worker, and which other ones are alive.
         stops: The stop rules of the study.
         notify: Called with each event.
         memory: What this worker remembers from one call to the next.
@@ -50,7 +50,7 @@ class Asking:
 
     log: EventLog
     optimizer: Optimizer
-    presence: Presence
+    heartbeat: Heartbeat
     stops: StopCheck
     notify: Notify
     memory: AskMemory
@@ -67,7 +67,7 @@ class Asking:
             only: The objectives that this worker can measure now; None is all.
         """
         self.log.refresh(self.notify)
-        self.presence.begin()
+        self.heartbeat.begin()
         if lost := self._reassigned(only):
             return lost
         wanted = None if only is None else frozenset(only)
@@ -85,11 +85,11 @@ class Asking:
             if claimed := self._claimed(answer, seen):
                 return claimed
             # Another worker chose the same: from now on this one draws other candidates.
-            self.memory.salt = zlib.crc32(self.presence.worker.encode()) or 1
+            self.memory.salt = zlib.crc32(self.heartbeat.worker.encode()) or 1
 
     def _waits(self, only: Collection[str] | None) -> bool:
         """Whether there may be something to ask later: other workers measure, or must measure first."""
-        if any(holder.worker != self.presence.worker for holder in self.history.assignments.values()):
+        if any(holder.worker != self.heartbeat.worker for holder in self.history.assignments.values()):
             return True
         if only is None or self.history.pending:
             return False
@@ -98,7 +98,7 @@ class Asking:
 
     def _may_reassign(self, only: Collection[str] | None) -> bool:
         """Whether other workers hold an evaluation that this one would have to measure if they were lost."""
-        others = [n for n, holder in self.history.assignments.items() if holder.worker != self.presence.worker]
+        others = [n for n, holder in self.history.assignments.items() if holder.worker != self.heartbeat.worker]
         return any(
             self._is_wanted(self.history.pending[number], only)
             and not self.stops.limit_reason(self.history.pending[number])
@@ -117,7 +117,7 @@ class Asking:
             if changed and (not is_still_open(history, self.optimizer.costs, claim) or self.stops.limit_reason(claim)):
                 return []
             claimed.append(claim)
-            asked = Asked(claim, self.presence.worker, self.presence.seconds)
+            asked = Asked(claim, self.heartbeat.worker, self.heartbeat.seconds)
             # Under constraints the worst values of interest are not known before a feasible design is.
             if not answer.initial and history.reference is None and history.has_feasible():
                 return [self._reference(), asked]
@@ -134,7 +134,7 @@ class Asking:
     def _reassigned(self, only: Collection[str] | None) -> Evaluation | None:
         """The first evaluation of a lost worker that this one takes over; the others are given back."""
         holders = dict(self.history.assignments)
-        gone = self.presence.gone(holder.worker for holder in holders.values())
+        gone = self.heartbeat.gone(holder.worker for holder in holders.values())
         for number, holder in sorted(holders.items()):
             if holder.worker not in gone or self.history.assignments.get(number) != holder:
                 continue  # the latter: another worker reassigned it in the meantime
@@ -150,7 +150,7 @@ class Asking:
     def _forget(self, gone: Iterable[str]) -> None:
         """Remove the heartbeats of lost workers that hold nothing any more."""
         for worker in set(gone) - {holder.worker for holder in self.history.assignments.values()}:
-            self.presence.forget(worker)
+            self.heartbeat.forget(worker)
 
     def _reassign(
         self, number: int, holder: Assignment, lived: float | None, only: Collection[str] | None, *, stopped: bool
@@ -168,7 +168,7 @@ class Asking:
                 reason = f"{LOST_WORKER[:-1]} in {MOST_REISSUES + 1} attempts; it may be what ends them."
                 written.append(Failed(number, reason, loss))
             elif not stopped and self._is_wanted(evaluation, only, loss=loss):
-                written.append(Reissued(number, self.presence.worker, self.presence.seconds, loss))
+                written.append(Reissued(number, self.heartbeat.worker, self.heartbeat.seconds, loss))
             else:
                 written.append(Released(number, LOST_WORKER, loss))
             return written

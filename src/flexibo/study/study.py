@@ -38,7 +38,7 @@ from flexibo.results.summary import ParetoRegion, Summary, summarise
 from flexibo.results.trace import Trace, trace
 from flexibo.space import Design, Space
 from flexibo.storage import MemoryStorage, Storage, StorageError, open_storage
-from flexibo.storage.presence import LEASE, Presence
+from flexibo.storage.heartbeat import LEASE, Heartbeat
 from flexibo.study._arguments import (
     checked_budget,
     checked_cost,
@@ -78,8 +78,8 @@ class Study:
         space: The designs; a mapping is turned into a `Space`.
         objectives: At least two, or one and a constraint; a string is an objective to minimise.
         method: One of the names that `flexibo.list_methods()` lists.
-        budget: What may be spent, in the units of the costs (seconds unless you say otherwise); None is without limit.
-        cost: What scores are divided by: "log", "ratio", "sqrt", "constant", "learned", or a callable
+        budget: What may be spent, in the units of the costs (seconds by default); None is without limit.
+        cost: The cost that scores are divided by: "log", "ratio", "sqrt", "constant", "learned", or a callable
             ``(design, objective) -> expected cost``. The default is the method's own.
         reference: The worst value of interest of each optimised objective, by name or in order.
         n_initial: How many designs are measured in all objectives before the method chooses (10).
@@ -88,16 +88,17 @@ class Study:
         delta: The paper's confidence parameter (0.05).
         surrogate: "gp", "gp-warped", "gp-plain", "gp-paper", "rf", or an object with `fit`.
         seed: The same seed and the same answers give the same questions.
-        storage: A database URL such as ``sqlite:///study.db``; a study that is there already goes on.
+        storage: A database URL such as ``sqlite:///study.db``; a study that is stored there is resumed.
         name: The name of the study in its storage.
-        lease: In a shared study, another process may measure what this one was asked when it has given no sign of life
-            for so many seconds (60). It gives signs by itself as long as it lives.
-        hand: Ask and answer under a name of `flexibo.storage.presence.new_hand` rather than as this process: what was
-            asked stays out when the process ends, until it is answered in another one or the lease is over.
+        lease: In a shared study, another process may measure what this one was asked once it has had no heartbeat for
+            this many seconds (60). A process has a heartbeat as long as it lives.
+        detached_worker: Ask and answer as this worker, named by `flexibo.storage.heartbeat.new_detached_worker`, rather
+            than as this process: an evaluation then stays pending when the process ends, until another process answers
+            it or the lease is over.
         stop: ``{"max_evaluations": 100, "gain_per_cost": 1e-6}``, or a callable that takes the study and returns True
             or a reason to stop, or a list of these.
-        origin: What is kept with a new study to say where its functions come from, ready for JSON.
-        callbacks: A callable, or several, called with the study and each event, also of other processes.
+        origin: Where the functions of a new study come from, ready for JSON; it is stored with the study.
+        callbacks: A callable, or several, called with the study and each event, including those of other processes.
 
     >>> study = Study({"x": (0.0, 1.0)}, ["a", "b"], budget=30, seed=0, n_initial=4)
     >>> study.run({"a": lambda design: (design["x"], 1.0), "b": lambda design: (1 - design["x"], 1.0)})
@@ -123,7 +124,7 @@ class Study:
         storage: str | Storage | None = None,
         name: str = "study",
         lease: float = LEASE,
-        hand: str = "",
+        detached_worker: str = "",
         stop: object = None,
         origin: Mapping[str, Any] | None = None,
         callbacks: Callable[[Study, Event], object] | Iterable[Callable[[Study, Event], object]] = (),
@@ -141,7 +142,7 @@ class Study:
         self.history = History(self.space, self.objectives)
         self._lock = threading.RLock()
         self._runs = threading.Lock()
-        self._presence = Presence(opened, lease=checked_lease(lease), hand=hand)
+        self._heartbeat = Heartbeat(opened, lease=checked_lease(lease), detached_worker=detached_worker)
         self._log = EventLog(opened, self.history, name=name)
         self._ask_memory = AskMemory()
         self._stop: Stop | None = None
@@ -179,7 +180,7 @@ class Study:
         surrogate: str | Surrogate | None = None,
         cost: str | CostCallable | None = None,
         lease: float = LEASE,
-        hand: str = "",
+        detached_worker: str = "",
         stop: object = None,
         callbacks: Callable[[Study, Event], object] | Iterable[Callable[[Study, Event], object]] = (),
     ) -> Study:
@@ -192,7 +193,7 @@ class Study:
             surrogate: The surrogate, if it is one of your own.
             cost: The cost function, if it is one of your own.
             lease: As in `Study`.
-            hand: As in `Study`.
+            detached_worker: As in `Study`.
             stop: Replaces the stored rules.
             callbacks: As in `Study`.
         """
@@ -206,7 +207,7 @@ class Study:
             storage=found,
             name=study_name,
             lease=lease,
-            hand=hand,
+            detached_worker=detached_worker,
             stop=stop,
             callbacks=callbacks,
         )
@@ -306,7 +307,7 @@ class Study:
             only: The objectives that can be measured here, each the first of those that are measured together.
         """
         stops = StopCheck(self._stop_rules, self)
-        asking = Asking(self._log, self._optimizer, self._presence, stops, self._notify, self._ask_memory)
+        asking = Asking(self._log, self._optimizer, self._heartbeat, stops, self._notify, self._ask_memory)
         with self._lock:
             answer = asking.ask(only)
             self._stop = answer if isinstance(answer, Stop) else None
@@ -324,7 +325,7 @@ class Study:
         An evaluation that was released may still be answered, once.
         """
         check_evaluation(evaluation)
-        told = told_event(self.history, evaluation, value, cost, worker=self._presence.worker)
+        told = told_event(self.history, evaluation, value, cost, worker=self._heartbeat.worker)
         self._commit(lambda: answer_events(self.history, evaluation, told))
 
     def fail(self, evaluation: Evaluation, reason: object = "", *, cost: float = 0.0, impossible: bool = False) -> None:
@@ -337,7 +338,7 @@ class Study:
             impossible: Whether the design cannot be measured at all; it is then not asked again.
         """
         check_evaluation(evaluation)
-        worker = self._presence.worker
+        worker = self._heartbeat.worker
         failed = Failed(evaluation.number, str(reason), checked_cost(cost), worker, impossible=bool(impossible))
         self._commit(lambda: answer_events(self.history, evaluation, failed))
 
@@ -351,7 +352,7 @@ class Study:
 
         If another worker answered first, only the cost counts.
         """
-        number, worker = outcome.evaluation.number, self._presence.worker
+        number, worker = outcome.evaluation.number, self._heartbeat.worker
         event = outcome_event(self.history, outcome, worker=worker)
         # If the storage failed while it wrote, the answer may be stored already when this is tried again.
         self._commit(
@@ -488,7 +489,7 @@ class Study:
 
         The study can be used again.
         """
-        self._presence.leave(holds=bool(self._held()))
+        self._heartbeat.leave(holds=bool(self._held()))
 
     def __enter__(self) -> Study:
         return self
@@ -550,7 +551,7 @@ class Study:
 
     def _held(self) -> set[int]:
         """The pending evaluations that this process was asked."""
-        return {n for n, holder in self.history.assignments.items() if holder.worker == self._presence.worker}
+        return {n for n, holder in self.history.assignments.items() if holder.worker == self._heartbeat.worker}
 
     def _give_back(self, number: int) -> None:
         """Give an evaluation back, unless another worker has it by now."""

@@ -1,11 +1,11 @@
 """Studies written down in a file: what to tune, what to measure and how, checked as a whole."""
 
+from flexibo.studyfile._executor import ExecutorChoice
 from flexibo.studyfile.command import Command
-from flexibo.studyfile.executor import ExecutorChoice
 from flexibo.studyfile.file import StudyFile, read_study_file
+from flexibo.studyfile.file_origin import has_changed, is_from_file, stored_file
 from flexibo.studyfile.functions import Function
 from flexibo.studyfile.mistakes import StudyFileError
-from flexibo.studyfile.origin import has_changed, is_from_file, stored_file
 
 __all__ = [
     "Command",

@@ -17,12 +17,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from flexibo.errors import DesignError, FlexiBOError, MachineError
-from flexibo.executors.jobs import ending
-from flexibo.executors.measuring import current_evaluation, too_long
+from flexibo.executors.measure import current_evaluation, exit_description, too_long
 from flexibo.space import Design
-from flexibo.studyfile.journal import Journal
-from flexibo.studyfile.nodes import NUMBER
-from flexibo.studyfile.shell import Ended, Overdue, run_script
+from flexibo.studyfile._command_log import CommandLog
+from flexibo.studyfile._shell import ScriptResult, ScriptTimeout, run_script
+from flexibo.studyfile._yaml_nodes import NUMBER
 from flexibo.studyfile.template import PREFIX, Template, in_words, variable
 
 IMPOSSIBLE = 125
@@ -58,19 +57,19 @@ class Command:
         if os.name != "posix":
             raise MachineError(f"The command of {self.objective!r} needs a shell ({os.name} has none); use a function.")
         environment = self.environment(design)
-        with Journal(self.logs, self.objective, environment, self.template.filled(design)) as journal:
+        with CommandLog(self.logs, self.objective, environment, self.template.filled(design)) as log:
             try:
                 ended = run_script(
                     self.template.script,
                     folder=self.folder,
                     environment={**_inherited(), **environment},
                     seconds=self.timeout,
-                    listen=journal.add,
+                    listen=log.add,
                 )
-            except Overdue:
-                journal.end("timeout")
+            except ScriptTimeout:
+                log.end("timeout")
                 raise TimeoutError(too_long(self.timeout or 0.0)) from None
-            journal.end(ending(ended.status))
+            log.end(exit_description(ended.status))
         self._check(ended)
         return read_value(ended.output, self.objective)
 
@@ -86,11 +85,11 @@ class Command:
             "FLEXIBO_PYTHON": sys.executable,
         }
 
-    def _check(self, ended: Ended) -> None:
+    def _check(self, ended: ScriptResult) -> None:
         """Raise what an exit status other than 0 means."""
         if ended.status == 0:
             return
-        what = f"The command of {self.objective!r} {ending(ended.status)}{_last_words(ended)}"
+        what = f"The command of {self.objective!r} {exit_description(ended.status)}{_last_words(ended)}"
         if ended.status == IMPOSSIBLE:
             raise DesignError(what)
         if ended.status in NOT_RUN:
@@ -148,7 +147,7 @@ def _inherited() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
 
 
-def _last_words(ended: Ended) -> str:
+def _last_words(ended: ScriptResult) -> str:
     """The last lines of the standard error, or of the output where there are none."""
     lines = [line.strip() for line in (ended.errors.strip() or ended.output.strip()).splitlines() if line.strip()]
     return f": {_cut(' / '.join(lines[-SHOWN_LINES:]))}" if lines else "."

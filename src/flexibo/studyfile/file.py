@@ -11,19 +11,19 @@ from typing import Any
 from flexibo.executors import Measure
 from flexibo.objectives import Objective
 from flexibo.space import Space
-from flexibo.storage.presence import LEASE
+from flexibo.storage.heartbeat import LEASE
 from flexibo.study import Study
 from flexibo.study.stored import stored_study
-from flexibo.studyfile.content import Content, read_content
-from flexibo.studyfile.executor import ExecutorChoice, executor_of
-from flexibo.studyfile.fields import Fields
+from flexibo.studyfile._executor import ExecutorChoice, executor_of
+from flexibo.studyfile._fields import Fields
+from flexibo.studyfile._objectives import FileContext, objectives_of
+from flexibo.studyfile._options import space_of
+from flexibo.studyfile._settings import check_whole, cost_of, initial_of, settings_of
+from flexibo.studyfile._yaml_nodes import YamlMapping, nodes_of
+from flexibo.studyfile.file_text import FileText, read_file_text
 from flexibo.studyfile.functions import found
 from flexibo.studyfile.hands import check_hands
-from flexibo.studyfile.mistakes import Mistakes, Place, StudyFileError
-from flexibo.studyfile.nodes import Table, nodes_of
-from flexibo.studyfile.objectives import Surroundings, objectives_of
-from flexibo.studyfile.options import space_of
-from flexibo.studyfile.settings import check_whole, cost_of, initial_of, settings_of
+from flexibo.studyfile.mistakes import Mistakes, Position, StudyFileError
 
 KEYS = (
     "name",
@@ -54,7 +54,7 @@ class StudyFile:
     """A study as a file describes it.
 
     Attributes:
-        content: What the file holds.
+        source: What the file holds.
         name: The name of the study.
         storage: The database URL; one that the file does not name is beside it.
         names_storage: Whether the file names it.
@@ -65,7 +65,7 @@ class StudyFile:
         settings: The other arguments of `flexibo.Study`: what is not in the file is not here.
     """
 
-    content: Content
+    source: FileText
     name: str
     storage: str
     names_storage: bool
@@ -78,7 +78,7 @@ class StudyFile:
     @property
     def path(self) -> Path:
         """Where the file is."""
-        return self.content.path
+        return self.source.path
 
     @property
     def by_hand(self) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ class StudyFile:
     @property
     def origin(self) -> dict[str, Any]:
         """What is stored with the study to find the file again: where it is and what it said, none of its commands."""
-        return {"study_file": str(self.path), "sha256": self.content.digest}
+        return {"study_file": str(self.path), "sha256": self.source.digest}
 
     def study(self, **changed: Any) -> Study:
         """The study, begun now or gone on with.
@@ -133,26 +133,26 @@ def read_study_file(path: str | Path, *, imports: bool = True) -> StudyFile:
     Raises:
         StudyFileError: The file cannot be read, or has mistakes: all of them are listed, with their places.
     """
-    return study_file_of(read_content(Path(path).expanduser()), imports=imports)
+    return study_file_of(read_file_text(Path(path).expanduser()), imports=imports)
 
 
-def study_file_of(content: Content, *, imports: bool = True) -> StudyFile:
-    """The study that the content of a file describes; see `read_study_file`."""
-    mistakes = Mistakes(content.shown)
-    root = nodes_of(content.text, mistakes)
+def study_file_of(source: FileText, *, imports: bool = True) -> StudyFile:
+    """The study that the text of a file describes; see `read_study_file`."""
+    mistakes = Mistakes(source.shown)
+    root = nodes_of(source.text, mistakes)
     if root is None:
         mistakes.check()
-        raise StudyFileError(f"{content.shown} says nothing; flexibo init writes an example.")
-    if not isinstance(root, Table):
+        raise StudyFileError(f"{source.shown} says nothing; flexibo init writes an example.")
+    if not isinstance(root, YamlMapping):
         mistakes.add(root.place, "A study file is a mapping of keys to values, such as name: first; see flexibo init.")
         raise mistakes.error()
-    fields = Fields(Table(root.entries, Place(1, 1)), mistakes)
+    fields = Fields(YamlMapping(root.entries, Position(1, 1)), mistakes)
     fields.check_keys(KEYS)
-    folder = content.path.parent
+    folder = source.path.parent
     rule = _function(fields, "valid", folder)
     space = space_of(fields, folder, rule)
     logs = fields.text("logs")
-    around = Surroundings(folder, str(folder / logs) if logs else "", space, _option_names(fields, space), imports)
+    around = FileContext(folder, str(folder / logs) if logs else "", space, _option_names(fields, space), imports)
     objectives, measures = objectives_of(fields, around)
     name = fields.text("name") or folder.name or "study"
     settings = settings_of(fields, objectives)
@@ -164,7 +164,7 @@ def study_file_of(content: Content, *, imports: bool = True) -> StudyFile:
         raise mistakes.error()
     check_whole(fields, space, objectives, settings)
     mistakes.check()
-    return StudyFile(content, name, storage, fields.has("storage"), space, objectives, measures, executor, settings)
+    return StudyFile(source, name, storage, fields.has("storage"), space, objectives, measures, executor, settings)
 
 
 def _option_names(fields: Fields, space: Space | None) -> tuple[str, ...]:
@@ -172,7 +172,7 @@ def _option_names(fields: Fields, space: Space | None) -> tuple[str, ...]:
     if space is not None:
         return space.names
     node = fields.table.get("options")
-    return (*(entry.key for entry in node.entries), *node.unread) if isinstance(node, Table) else ()
+    return (*(entry.key for entry in node.entries), *node.unread) if isinstance(node, YamlMapping) else ()
 
 
 def _function(fields: Fields, key: str, folder: Path) -> Callable[..., Any] | None:

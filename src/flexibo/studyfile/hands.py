@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from flexibo.studyfile.fields import Fields
-from flexibo.studyfile.nodes import Table
+from flexibo.studyfile._fields import Fields
+from flexibo.studyfile._yaml_nodes import YamlMapping
 
 HAND = "hand"
 KEY = "measured_by"
@@ -38,5 +38,5 @@ def check_hands(fields: Fields) -> None:
 
 def _first_by_hand(fields: Fields) -> str:
     node = fields.table.get("objectives")
-    entries = node.entries if isinstance(node, Table) else ()
-    return next((e.key for e in entries if isinstance(e.node, Table) and e.node.get(KEY) is not None), "")
+    entries = node.entries if isinstance(node, YamlMapping) else ()
+    return next((e.key for e in entries if isinstance(e.node, YamlMapping) and e.node.get(KEY) is not None), "")

@@ -35,7 +35,7 @@ class StudyFileError(InvalidValueError):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Position:
     """Where something stands in a file, counted from 1."""
 
     line: int
@@ -46,7 +46,7 @@ class Place:
 class Mistake:
     """What is wrong at a place, in one sentence."""
 
-    place: Place
+    place: Position
     sentence: str
 
 
@@ -62,7 +62,7 @@ class Mistakes:
     found: list[Mistake] = field(default_factory=list)
     _seen: set[Mistake] = field(default_factory=set)
 
-    def add(self, place: Place, sentence: str) -> None:
+    def add(self, place: Position, sentence: str) -> None:
         """Note a mistake; the same one at the same place counts once.
 
         Raises:

@@ -3,7 +3,7 @@
 A value never becomes part of the program that the shell reads: ``{option}`` stands for a quoted reference to the
 environment variable that holds the value, so whatever is in it, ``$(reboot)`` or ``'; reboot``, arrives as one literal
 argument. Within quotes of the template such a reference would mean something else, and within arithmetic some shells
-run what is in the value (``a[$(reboot)]``), so it is refused there (see `flexibo.studyfile.quoting`).
+run what is in the value (``a[$(reboot)]``), so it is refused there (see `flexibo.studyfile._shell_quoting`).
 
 What the command does with its argument is beyond this: ``eval`` and ``sh -c`` run it as a program, and bash's ``let``,
 ``[[ {x} -eq 1 ]]``, ``test -v {x}`` and ``printf -v {x}`` evaluate it.
@@ -17,8 +17,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from flexibo.space.options import Value
+from flexibo.studyfile._shell_quoting import ARITHMETIC, SUBSCRIPT, Reader
 from flexibo.studyfile.mistakes import nearest
-from flexibo.studyfile.quoting import ARITHMETIC, SUBSCRIPT, Reader
 
 PREFIX = "FLEXIBO_OPTION_"
 WORD = re.compile(r"\{([^\W\d][\w.-]*)\}")

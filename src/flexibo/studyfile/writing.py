@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flexibo._internal.durations import parse_seconds
+from flexibo.studyfile._options import option_of_node
+from flexibo.studyfile._shell import syntax_error
+from flexibo.studyfile._yaml_nodes import AMBIGUOUS, NUMBER, YamlMapping, nodes_of
 from flexibo.studyfile.hands import HAND
 from flexibo.studyfile.hands import KEY as BY
-from flexibo.studyfile.mistakes import Mistakes, Place, nearest
-from flexibo.studyfile.nodes import AMBIGUOUS, NUMBER, Table, nodes_of
-from flexibo.studyfile.options import option_of_node
-from flexibo.studyfile.shell import syntax_error
+from flexibo.studyfile.mistakes import Mistakes, Position, nearest
 from flexibo.studyfile.template import parsed
 
 FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -70,8 +70,8 @@ def option_problem(name: str, answer: str) -> str:
     """What is wrong with the values of an option, or an empty text."""
     mistakes = Mistakes("")
     node = nodes_of(f"values: {option_text(answer)}", mistakes)
-    if isinstance(node, Table) and (values := node.get("values")) is not None:
-        option_of_node(name, values, Place(1, 1), mistakes)
+    if isinstance(node, YamlMapping) and (values := node.get("values")) is not None:
+        option_of_node(name, values, Position(1, 1), mistakes)
     return mistakes.found[0].sentence if mistakes.found else ""
 
 

@@ -1,10 +1,10 @@
 """Transfer: stored studies copied, exported as events or as a table, and imported again."""
 
-from flexibo.transfer.copies import StudyCopy, not_stored, study_copy
-from flexibo.transfer.events import Exported, event_lines, import_events, read_events
-from flexibo.transfer.records import STATES, Record, records
-from flexibo.transfer.results import Results, import_results, read_results
-from flexibo.transfer.table import table_lines
+from flexibo.transfer._event_file import Exported, event_lines, import_events, read_events
+from flexibo.transfer._result_table import Results, import_results, read_results
+from flexibo.transfer.evaluation_table import table_lines
+from flexibo.transfer.evaluations import STATES, Record, records
+from flexibo.transfer.study_copies import StudyCopy, not_stored, study_copy
 
 __all__ = [
     "STATES",

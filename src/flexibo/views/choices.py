@@ -9,7 +9,7 @@ from typing import Any
 from flexibo.history.events import Evaluation, RunnerUp
 from flexibo.space import Value
 from flexibo.study import Study
-from flexibo.transfer.records import Record, records
+from flexibo.transfer.evaluations import Record, records
 from flexibo.views._json import finite_or_none, json_fields
 from flexibo.views.axes import COST_LABEL
 

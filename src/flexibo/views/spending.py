@@ -10,7 +10,7 @@ from typing import Any
 from flexibo.belief.costs import mean_costs
 from flexibo.history import History
 from flexibo.study import Study
-from flexibo.transfer.records import Record, records
+from flexibo.transfer.evaluations import Record, records
 from flexibo.views._json import json_fields
 from flexibo.views.axes import COST_LABEL
 

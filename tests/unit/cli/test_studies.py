@@ -38,7 +38,7 @@ from flexibo.hardware import MeterError
 from flexibo.history import History
 from flexibo.history.events import Reissued, Released
 from flexibo.storage import Sign, open_storage
-from flexibo.storage.presence import about_this_process
+from flexibo.storage.heartbeat import about_this_process
 from flexibo.systems import catalogue
 from flexibo.systems.base import System
 from flexibo.systems.platforms import LinuxCpu
@@ -554,7 +554,7 @@ class TestWorker:
         dead = begun(budget=30)
         left = asked(dead)
         worker = next(iter(open_storage("sqlite:///study.db", "net").workers()))
-        dead._presence._leave = None  # it dies without a word
+        dead._heartbeat._leave = None  # it dies without a word
         about = {**about_this_process(), "pid": 2**22 + 1}
         open_storage("sqlite:///study.db", "net").sign(worker, Sign(1, 5.0, 60.0, about))
         lines = good("worker", "--functions", "board:functions").splitlines()

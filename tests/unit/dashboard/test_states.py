@@ -10,7 +10,7 @@ import pytest
 from flexibo import Study
 from flexibo.dashboard.states import Heartbeats, is_spent, state_of
 from flexibo.storage import Sign
-from flexibo.storage.presence import about_this_process
+from flexibo.storage.heartbeat import about_this_process
 
 
 class Clock:

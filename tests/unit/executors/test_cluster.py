@@ -11,12 +11,24 @@ import pytest
 
 from flexibo import Design, Evaluation, Objective
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError, MissingExtraError
-from flexibo.executors.attempts import HERE, Began, Ended, Gone, Loaded, Lost, Offered, Report, Task, loaded, task_of
-from flexibo.executors.cluster import STARTS, ClusterExecutor, checked_cluster_settings
+from flexibo.executors._capacity import Amounts, ClusterCapacity, needed
+from flexibo.executors._cluster import STARTS, ClusterExecutor, checked_cluster_settings
+from flexibo.executors._cluster_messages import (
+    HERE,
+    AttemptBegan,
+    AttemptEnded,
+    AttemptLost,
+    ClusterLost,
+    ClusterTask,
+    Loaded,
+    Report,
+    WorkersSeen,
+    loaded,
+    task_of,
+)
+from flexibo.executors._job import Job, packed
+from flexibo.executors._messages import Fault, WorkerAnswer
 from flexibo.executors.dask import DaskExecutor
-from flexibo.executors.frames import Answer, Fault
-from flexibo.executors.jobs import Job, packed
-from flexibo.executors.offers import Amounts, Offers, needed
 from flexibo.executors.ray import RayExecutor
 
 ERROR = Objective("error")
@@ -55,15 +67,15 @@ class FakeCluster:
         self.closed += 1
 
     def offer(self, offers: Mapping[str, Amounts]) -> None:
-        self.reports.put(Offered(offers, self.now))
+        self.reports.put(WorkersSeen(offers, self.now))
 
     def begin(self, i: int = -1, place: str | None = None) -> str:
         attempt, where = self.started[i]
-        self.reports.put(Began(attempt, place or where or "", self.now))
+        self.reports.put(AttemptBegan(attempt, place or where or "", self.now))
         return attempt
 
     def answer(self, i: int = -1, value: float = 1.0) -> None:
-        self.reports.put(Ended(self.started[i][0], Answer({"error": value}, 0.5, "", True, False)))
+        self.reports.put(AttemptEnded(self.started[i][0], WorkerAnswer({"error": value}, 0.5, "", True, False)))
 
 
 def question(number: int = 0, objective: str = "error") -> Evaluation:
@@ -89,36 +101,36 @@ def make(cluster: FakeCluster) -> Callable[..., ClusterExecutor]:
 
 
 def test_a_worker_with_little_else_to_offer_is_taken_first_and_the_least_busy_of_these() -> None:
-    offers = Offers()
+    offers = ClusterCapacity()
     offers.update({"gpu": {"CPU": 8, "GPU": 1}, "small": {"CPU": 1}, "large": {"CPU": 2}})
     places = []
     for name in "abcd":
         places.append(offers.place(needed(ERROR)))
-        offers.take(name, places[-1], needed(ERROR))
+        offers.reserve(name, places[-1], needed(ERROR))
     assert places[0] == "large"
     assert sorted(map(str, places[1:3])) == ["large", "small"]
     assert places[3] == "gpu"
 
 
 def test_what_is_given_back_can_be_taken_again_and_fractions_add_up() -> None:
-    offers = Offers()
+    offers = ClusterCapacity()
     offers.update({"a": {"CPU": 9, "GPU": 1}})
     third = {"CPU": 1.0, "GPU": 1 / 3}
     for name in "abc":
         assert offers.place(third) == "a"
-        offers.take(name, "a", third)
+        offers.reserve(name, "a", third)
     assert offers.place(third) is None
-    offers.give_back("b")
+    offers.release("b")
     assert offers.place(third) == "a"
 
 
 def test_workers_that_share_a_resource_take_no_more_of_it_than_there_is() -> None:
-    offers = Offers(total={"GPU": 1})
+    offers = ClusterCapacity(total={"GPU": 1})
     offers.update({"a": {"CPU": 1, "GPU": 1}, "b": {"CPU": 1, "GPU": 1}})
-    offers.take("first", offers.place(needed(TRAINED)), needed(TRAINED))
+    offers.reserve("first", offers.place(needed(TRAINED)), needed(TRAINED))
     assert offers.place(needed(TRAINED)) is None
     assert offers.place(needed(ERROR)) is not None
-    assert not offers.could({"CPU": 1, "GPU": 2})
+    assert not offers.could_fit({"CPU": 1, "GPU": 2})
 
 
 def test_there_is_room_while_a_worker_that_offers_what_is_needed_is_free(
@@ -185,7 +197,7 @@ def test_a_list_from_before_an_attempt_began_does_not_say_that_its_worker_is_gon
     executor.submit(question(), ENERGY, one)
     cluster.now = 5.0
     cluster.begin(place="new board")
-    cluster.reports.put(Offered({"a": {"CPU": 1}}, 4.0))
+    cluster.reports.put(WorkersSeen({"a": {"CPU": 1}}, 4.0))
     assert executor.finished(0) == []
     assert executor.is_busy()
 
@@ -224,7 +236,7 @@ def test_workers_that_end_before_they_begin_are_a_fault_of_the_machines_after_a_
     executor.submit(question(), ERROR, one)
     for i in range(STARTS):
         assert len(cluster.started) == i + 1
-        cluster.reports.put(Lost(cluster.started[0][0], "Its worker process died.", False))
+        cluster.reports.put(AttemptLost(cluster.started[0][0], "Its worker process died.", False))
         executor.has_room(ERROR)
     with pytest.raises(MachineError, match=r"^3 workers of the fake cluster at home ended before they began"):
         executor.finished(0)
@@ -298,7 +310,7 @@ def test_what_was_measured_is_told_before_a_fault_is_raised(
     executor = make({"a": {"CPU": 3}})
     for number in range(3):
         executor.submit(question(number), ERROR, one)
-    cluster.reports.put(Ended(cluster.started[0][0], Fault("The meter is unplugged.")))
+    cluster.reports.put(AttemptEnded(cluster.started[0][0], Fault("The meter is unplugged.")))
     cluster.answer(1)
     assert not executor.has_room(ERROR)
     assert executor.is_busy()
@@ -316,7 +328,7 @@ def test_a_lost_cluster_is_raised_by_whatever_is_called(
 ) -> None:
     executor = make({"a": {"CPU": 1}})
     executor.submit(question(), ERROR, one)
-    cluster.reports.put(Gone("It is lost; resume the study."))
+    cluster.reports.put(ClusterLost("It is lost; resume the study."))
     with pytest.raises(MachineError, match=r"^It is lost; resume the study\.$"):
         executor.finished()
     for call in (lambda: executor.has_room(ERROR), lambda: executor.submit(question(), ERROR, one)):
@@ -330,8 +342,8 @@ def test_reports_of_attempts_that_were_given_up_are_ignored(
     cluster: FakeCluster, make: Callable[..., ClusterExecutor]
 ) -> None:
     executor = make({"a": {"CPU": 1}})
-    cluster.reports.put(Began("nobody's", "a", 0.0))
-    cluster.reports.put(Lost("nobody's", "", True))
+    cluster.reports.put(AttemptBegan("nobody's", "a", 0.0))
+    cluster.reports.put(AttemptLost("nobody's", "", True))
     assert executor.finished(0) == []
     assert not executor.is_busy()
 
@@ -384,11 +396,11 @@ def test_a_task_brings_its_function_once() -> None:
 
 
 def test_another_python_and_what_cannot_be_loaded_are_told_in_a_sentence() -> None:
-    other = Task("0-a", "error", (HERE[0], HERE[1] + 1), "other", b"junk", b"junk")
+    other = ClusterTask("0-a", "error", (HERE[0], HERE[1] + 1), "other", b"junk", b"junk")
     reply = loaded(other)
     assert isinstance(reply, Fault)
     assert f"runs Python {HERE[0]}.{HERE[1]}, and this study {HERE[0]}.{HERE[1] + 1};" in reply.reason
-    reply = loaded(Task("0-a", "error", HERE, "junk", b"cnowhere\nf\n.", b""))
+    reply = loaded(ClusterTask("0-a", "error", HERE, "junk", b"cnowhere\nf\n.", b""))
     assert isinstance(reply, Fault)
     assert reply.reason.startswith("The function of 'error' cannot be loaded by a worker on ")
     assert "No module named 'nowhere'" in reply.reason

@@ -13,12 +13,23 @@ import pytest
 
 from flexibo import Design, Evaluation, Objective
 from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError, MachineError
-from flexibo.executors import child, jobs
-from flexibo.executors.child import Child
-from flexibo.executors.frames import CHUNK, Answer, Began, Fault, Frames, Place, Recent, Task, framed
-from flexibo.executors.process_worker import serve, settle, stopped
+from flexibo.executors import _job, _worker_process
+from flexibo.executors._capacity import LocalCapacity
+from flexibo.executors._messages import (
+    CHUNK,
+    Fault,
+    MeasuringBegan,
+    MessageReader,
+    ProcessTask,
+    Recent,
+    WorkerAnswer,
+    WorkingContext,
+    encoded,
+)
+from flexibo.executors._worker_main import enter_context, serve, stopped
+from flexibo.executors._worker_process import WorkerProcess
+from flexibo.executors.measure import exit_description
 from flexibo.executors.processes import ProcessExecutor, cores, end_all
-from flexibo.executors.slots import Slots
 
 ERROR, ENERGY = Objective("error"), Objective("energy")
 
@@ -27,18 +38,21 @@ def question(objective: str = "error") -> Evaluation:
     return Evaluation(Design({"x": 2}), objective, None, 0.0, "", 0, (objective,))
 
 
-def task(measure: object, digest: str = "a", place: Place | None = None) -> Task:
+def task(measure: object, digest: str = "a", place: WorkingContext | None = None) -> ProcessTask:
     function = None if measure is None else cloudpickle.dumps(measure)
-    return Task("error", digest, function, pickle.dumps((question(), ERROR.to_dict())), place)
+    return ProcessTask("error", digest, function, pickle.dumps((question(), ERROR.to_dict())), place)
 
 
-# Frames
+# MessageReader
 
 
 def test_frames_come_together_byte_by_byte() -> None:
-    sent = framed(Began(1.0)) + framed(Fault("x" * 1000))
-    frames = Frames()
-    assert [message for byte in sent for message in frames.fed(bytes([byte]))] == [Began(1.0), Fault("x" * 1000)]
+    sent = encoded(MeasuringBegan(1.0)) + encoded(Fault("x" * 1000))
+    frames = MessageReader()
+    assert [message for byte in sent for message in frames.feed(bytes([byte]))] == [
+        MeasuringBegan(1.0),
+        Fault("x" * 1000),
+    ]
 
 
 def test_parent_and_worker_forget_the_same_functions() -> None:
@@ -48,29 +62,29 @@ def test_parent_and_worker_forget_the_same_functions() -> None:
     assert [recent.get(name) for name in "abc"] == [2, None, 3]
 
 
-# Slots
+# LocalCapacity
 
 
 def test_slots_limit_an_objective_and_the_number_of_workers_limits_all() -> None:
-    slots = Slots(2, {"energy": 1})
-    slots.take(ENERGY)
+    slots = LocalCapacity(2, {"energy": 1})
+    slots.reserve(ENERGY)
     assert not slots.fits(ENERGY)
-    slots.take(ERROR)
+    slots.reserve(ERROR)
     assert not slots.fits(ERROR)
-    slots.give_back(ENERGY)
+    slots.release(ENERGY)
     assert slots.fits(ENERGY)
     assert slots.fits(ERROR)
 
 
 def test_resources_are_shared_by_fractions_and_given_back() -> None:
     third = Objective("error", resources={"GPU": 1 / 3})
-    slots = Slots(9, resources={"GPU": 1})
+    slots = LocalCapacity(9, resources={"GPU": 1})
     for _ in range(3):
         assert slots.fits(third)
-        slots.take(third)
+        slots.reserve(third)
     assert not slots.fits(third)
     assert slots.fits(ENERGY)
-    slots.give_back(third)
+    slots.release(third)
     assert slots.fits(third)
 
 
@@ -140,7 +154,7 @@ def test_a_process_that_cannot_be_started_is_a_fault_of_the_machine(monkeypatch:
 def test_a_python_that_does_not_know_its_program_is_a_fault_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "")
     with pytest.raises(MachineError, match=r"sys\.executable is empty"):
-        Child(0, {})
+        WorkerProcess(0, {})
 
 
 def test_windows_is_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,24 +167,24 @@ def test_windows_is_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_how_a_process_ended_is_said_in_words() -> None:
-    assert jobs.ending(-9) == "was killed by SIGKILL (if nobody did so, memory was short)"
-    assert jobs.ending(-11).startswith("was killed by SIGSEGV (Segmentation fault")
-    assert jobs.ending(-99) == "was killed by signal 99"
-    assert jobs.ending(None) == "was lost"
+    assert exit_description(-9) == "was killed by SIGKILL (if nobody did so, memory was short)"
+    assert exit_description(-11).startswith("was killed by SIGSEGV (Segmentation fault")
+    assert exit_description(-99) == "was killed by signal 99"
+    assert exit_description(None) == "was lost"
 
 
 def test_the_timeout_counts_from_when_the_measuring_began() -> None:
-    job = jobs.packed(question(), Objective("error", timeout=10), lambda design: 1.0)
+    job = _job.packed(question(), Objective("error", timeout=10), lambda design: 1.0)
     job.since = 100.0
-    assert job.ends_at(grace=2.0) == 112.0 + jobs.LOAD_SECONDS
-    assert jobs.overdue(job) == "Its worker process did not begin to measure within 300 s."
+    assert job.ends_at(grace=2.0) == 112.0 + _job.LOAD_SECONDS
+    assert _job.overdue(job) == "Its worker process did not begin to measure within 300 s."
     job.has_begun = True
     assert job.ends_at(grace=2.0) == 112.0
-    assert jobs.overdue(job) == "It took longer than its timeout of 10 s."
+    assert _job.overdue(job) == "It took longer than its timeout of 10 s."
 
 
 def test_without_a_timeout_an_evaluation_may_run_for_ever() -> None:
-    assert jobs.packed(question(), ERROR, lambda design: 1.0).ends_at(grace=2.0) is None
+    assert _job.packed(question(), ERROR, lambda design: 1.0).ends_at(grace=2.0) is None
 
 
 def test_what_ends_a_function_without_an_error_is_said_in_words() -> None:
@@ -197,23 +211,23 @@ def parent() -> Iterator[socket.socket]:
 
 
 def replies(parent: socket.socket, n: int) -> list[object]:
-    frames, found = Frames(), []
+    frames, found = MessageReader(), []
     while len(found) < n:
-        found += frames.fed(parent.recv(CHUNK))
+        found += frames.feed(parent.recv(CHUNK))
     return found
 
 
 def test_a_worker_says_when_it_begins_and_what_it_found(parent: socket.socket) -> None:
-    parent.sendall(framed(task(lambda design: (design["x"] + 0.5, 4.0))))
+    parent.sendall(encoded(task(lambda design: (design["x"] + 0.5, 4.0))))
     began, answer = replies(parent, 2)
-    assert isinstance(began, Began)
-    assert answer == Answer({"error": 2.5}, 4.0, "", False, False)
+    assert isinstance(began, MeasuringBegan)
+    assert answer == WorkerAnswer({"error": 2.5}, 4.0, "", False, False)
 
 
 def test_a_function_that_was_sent_once_is_known_by_its_digest(parent: socket.socket) -> None:
-    parent.sendall(framed(task(lambda design: 1.0, "one")) + framed(task(lambda design: 2.0, "two")))
-    parent.sendall(framed(task(None, "one")))
-    answers = [reply for reply in replies(parent, 6) if isinstance(reply, Answer)]
+    parent.sendall(encoded(task(lambda design: 1.0, "one")) + encoded(task(lambda design: 2.0, "two")))
+    parent.sendall(encoded(task(None, "one")))
+    answers = [reply for reply in replies(parent, 6) if isinstance(reply, WorkerAnswer)]
     assert [answer.values for answer in answers] == [{"error": 1.0}, {"error": 2.0}, {"error": 1.0}]
 
 
@@ -222,13 +236,13 @@ def test_a_function_that_is_false_as_a_truth_value_is_a_function_too(parent: soc
         def __call__(self, design: Design) -> float:
             return 5.0
 
-    parent.sendall(framed(task(Empty(), "one")) + framed(task(None, "one")))
-    answers = [reply for reply in replies(parent, 4) if isinstance(reply, Answer)]
+    parent.sendall(encoded(task(Empty(), "one")) + encoded(task(None, "one")))
+    answers = [reply for reply in replies(parent, 4) if isinstance(reply, WorkerAnswer)]
     assert [answer.values for answer in answers] == [{"error": 5.0}] * 2
 
 
 def test_a_function_that_cannot_be_loaded_is_a_fault_of_the_machine(parent: socket.socket) -> None:
-    parent.sendall(framed(Task("error", "a", b"cno_such_module\nmeasure\n.", b"", None)))
+    parent.sendall(encoded(ProcessTask("error", "a", b"cno_such_module\nmeasure\n.", b"", None)))
     [fault] = replies(parent, 1)
     assert isinstance(fault, Fault)
     assert fault.reason == (
@@ -239,8 +253,8 @@ def test_a_function_that_cannot_be_loaded_is_a_fault_of_the_machine(parent: sock
 
 
 def test_what_a_function_raises_never_ends_the_worker(parent: socket.socket) -> None:
-    parent.sendall(framed(task(lambda design: sys.exit("enough"), "one")) + framed(task(lambda design: 1.0, "two")))
-    failed, good = (reply for reply in replies(parent, 4) if isinstance(reply, Answer))
+    parent.sendall(encoded(task(lambda design: sys.exit("enough"), "one")) + encoded(task(lambda design: 1.0, "two")))
+    failed, good = (reply for reply in replies(parent, 4) if isinstance(reply, WorkerAnswer))
     assert failed.reason.startswith("The function of 'error' called sys.exit('enough')")
     assert good.values == {"error": 1.0}
 
@@ -250,7 +264,7 @@ def test_a_worker_settles_where_its_parent_is(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.chdir(tmp_path)
     path = sys.path
     (tmp_path / "below").mkdir()
-    settle(Place((*sys.path, "/more"), str(tmp_path / "below")))
+    enter_context(WorkingContext((*sys.path, "/more"), str(tmp_path / "below")))
     assert sys.path is path
     assert path[-1] == "/more"
     assert Path.cwd() == tmp_path / "below"
@@ -260,9 +274,9 @@ def test_a_working_directory_that_is_gone_does_not_matter(monkeypatch: pytest.Mo
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    assert child.place().folder is None
+    assert _worker_process.working_context().folder is None
     monkeypatch.chdir(tmp_path)
-    settle(Place(tuple(sys.path), None))
+    enter_context(WorkingContext(tuple(sys.path), None))
 
 
 # Another process's executor
@@ -274,6 +288,6 @@ def test_a_forked_copy_neither_uses_nor_ends_the_workers_of_another_process(monk
     monkeypatch.setattr(os, "getpid", lambda: mine + 1)
     with pytest.raises(InvalidValueError, match="belongs to the process that made it"):
         executor.has_room(ERROR)
-    crew: dict[object, None] = {object(): None}
-    end_all(crew, mine)  # type: ignore[arg-type]
-    assert crew
+    workers: dict[object, None] = {object(): None}
+    end_all(workers, mine)  # type: ignore[arg-type]
+    assert workers

@@ -161,9 +161,9 @@ def test_the_time_a_vanished_worker_spent_is_charged_and_replaced_by_its_late_an
     e = asked(first)
     first.tell_outcome(Outcome(e, {"a": 0.5}, 3.0))
     lost = asked(first, only=["a"])
-    worker = first._presence.worker
-    storage.sign(worker, Sign(9, first._presence.seconds + 100.0, -1.0, {"host": "far"}))
-    second._presence._is_gone = lambda worker, sign: True  # type: ignore[method-assign]
+    worker = first._heartbeat.worker
+    storage.sign(worker, Sign(9, first._heartbeat.seconds + 100.0, -1.0, {"host": "far"}))
+    second._heartbeat._is_gone = lambda worker, sign: True  # type: ignore[method-assign]
     again = asked(second)
     assert again == lost
     assert second.spent == pytest.approx(103.0, abs=1.0)
@@ -182,8 +182,8 @@ def test_costs_in_units_of_their_own_are_charged_as_expected_when_a_worker_vanis
     answered(first, asked(first, only=["a"]))
     lost = asked(first, only=["a"])
     assert lost.cost == 5.0
-    storage.sign(first._presence.worker, Sign(9, 3600.0, 60.0, {"host": "far"}))
-    second._presence._is_gone = lambda worker, sign: True  # type: ignore[method-assign]
+    storage.sign(first._heartbeat.worker, Sign(9, 3600.0, 60.0, {"host": "far"}))
+    second._heartbeat._is_gone = lambda worker, sign: True  # type: ignore[method-assign]
     asked(second)
     assert second.spent == 10.0
 
@@ -391,10 +391,10 @@ def test_two_that_begin_the_same_study_at_once_agree_on_what_was_left_to_chance(
 def robbed(storage: MemoryStorage, first: Study, second: Study, **how: Any) -> tuple[Evaluation, Evaluation]:
     """An evaluation that the first was asked and that the second took over, because it took the first for gone."""
     lost = asked(first, **how)
-    before = second._presence._is_gone
-    second._presence._is_gone = lambda worker, sign: True  # type: ignore[method-assign]
+    before = second._heartbeat._is_gone
+    second._heartbeat._is_gone = lambda worker, sign: True  # type: ignore[method-assign]
     again = asked(second, **how)
-    second._presence._is_gone = before  # type: ignore[method-assign]
+    second._heartbeat._is_gone = before  # type: ignore[method-assign]
     assert again == lost
     return lost, again
 
@@ -449,7 +449,7 @@ def test_what_six_dead_workers_left_is_not_paid_beyond_the_budget() -> None:
     while (evaluation := first.ask()) is not None:
         held.append(evaluation)
     assert len(held) > 3
-    second._presence._is_gone = lambda worker, sign: True  # type: ignore[method-assign]
+    second._heartbeat._is_gone = lambda worker, sign: True  # type: ignore[method-assign]
     while (evaluation := second.ask()) is not None:
         answered(second, evaluation)
     assert second.spent <= 60

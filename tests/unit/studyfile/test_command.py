@@ -17,7 +17,7 @@ import pytest
 from flexibo import Design, Evaluation, Objective, Space
 from flexibo.errors import DesignError, MachineError
 from flexibo.executors import InlineExecutor, Outcome
-from flexibo.executors.measuring import current_evaluation, measured
+from flexibo.executors.measure import current_evaluation, measured
 from flexibo.studyfile.command import Command, CommandError, read_value
 from flexibo.studyfile.template import parsed
 
@@ -193,7 +193,7 @@ class TestEnds:
     def test_a_timeout_kills_all_that_the_command_started(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("flexibo.studyfile.shell.time", Clock(tmp_path / "stubborn"))
+        monkeypatch.setattr("flexibo.studyfile._shell.time", Clock(tmp_path / "stubborn"))
         text = "sleep 1000 & echo $! > child; (trap '' TERM; sleep 1000) & echo $! > stubborn; wait"
         with pytest.raises(TimeoutError, match="longer than its timeout of 600 s"):
             command(text, tmp_path, timeout=600.0)(design())
@@ -217,8 +217,8 @@ class TestEnds:
         until(lambda: not pid or is_gone(int(pid)))
 
     def test_a_command_may_tidy_up_before_it_is_killed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("flexibo.studyfile.shell.time", Clock(tmp_path / "ready"))
-        monkeypatch.setattr("flexibo.studyfile.shell.GRACE_SECONDS", PATIENCE)
+        monkeypatch.setattr("flexibo.studyfile._shell.time", Clock(tmp_path / "ready"))
+        monkeypatch.setattr("flexibo.studyfile._shell.GRACE_SECONDS", PATIENCE)
         text = "trap 'echo tidy > tidied; exit 1' TERM; echo ready > ready; while :; do sleep 0.05; done"
         with pytest.raises(TimeoutError):
             command(text, tmp_path, timeout=600.0)(design())
@@ -246,7 +246,7 @@ class TestEnds:
     def test_what_is_printed_after_the_command_has_ended_is_not_its_value(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("flexibo.studyfile.shell.LOOK_SECONDS", PATIENCE)
+        monkeypatch.setattr("flexibo.studyfile._shell.LOOK_SECONDS", PATIENCE)
         assert command("(sleep 10; while :; do echo 7; sleep 0.05; done) & echo 1", tmp_path)(design()) == 1
 
     def test_all_that_was_printed_before_the_end_is_read(self, tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ class TestEnds:
     def test_a_timeout_reaches_even_what_left_the_session(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("flexibo.studyfile.shell.time", Clock(tmp_path / "away"))
+        monkeypatch.setattr("flexibo.studyfile._shell.time", Clock(tmp_path / "away"))
         text = "(setsid sh -c 'trap \"\" TERM; echo $$ > away; sleep 1000' >/dev/null 2>&1 &); sleep 1000"
         with pytest.raises(TimeoutError):
             command(text, tmp_path, timeout=600.0)(design())
@@ -300,7 +300,7 @@ class TestLogs:
     def test_all_readings_of_an_evaluation_share_the_largest_size(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("flexibo.studyfile.journal.MOST_BYTES", 1000)
+        monkeypatch.setattr("flexibo.studyfile._command_log.MOST_BYTES", 1000)
         measure = command("head -c 600 /dev/zero | tr '\\0' x; echo; echo 1", tmp_path, logs=str(tmp_path / "logs"))
         outcome(measure, Objective("error", noisy=True, repeats=5))
         (log,) = (tmp_path / "logs").iterdir()
@@ -308,7 +308,7 @@ class TestLogs:
         assert log.read_text().count("# what follows is left out") == 1
 
     def test_a_log_has_a_largest_size(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("flexibo.studyfile.journal.MOST_BYTES", 1000)
+        monkeypatch.setattr("flexibo.studyfile._command_log.MOST_BYTES", 1000)
         outcome(command("head -c 100000 /dev/zero | tr '\\0' x; echo; echo 1", tmp_path, logs=str(tmp_path / "logs")))
         (log,) = (tmp_path / "logs").iterdir()
         assert log.stat().st_size < 2000

@@ -204,7 +204,7 @@ logs: logs
         assert file.measures["error"].logs == str(tmp_path / "logs")
         study = file.study(storage=None)
         assert (study.method.name, study.budget, study.settings.seed) == ("parego", 1800.0, 3)
-        assert study.history.origin == {"study_file": str(tmp_path / "study.yaml"), "sha256": file.content.digest}
+        assert study.history.origin == {"study_file": str(tmp_path / "study.yaml"), "sha256": file.source.digest}
 
     @pytest.mark.parametrize(
         ("url", "expected"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from flexibo.studyfile import read_study_file
-from flexibo.studyfile.mistakes import Mistakes, Place, StudyFileError, nearest
+from flexibo.studyfile.mistakes import Mistakes, Position, StudyFileError, nearest
 
 Refused = Callable[[str], str]
 OBJECTIVES = "objectives: {a: {command: echo 1}, b: {command: echo 1}}\n"
@@ -56,7 +56,7 @@ def test_a_pipe_is_no_table_of_designs(refused: Refused, tmp_path: Path) -> None
 
 
 def test_a_table_has_a_largest_size(refused: Refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flexibo.studyfile.pool.MOST_BYTES", 100)
+    monkeypatch.setattr("flexibo.studyfile._pool.MOST_BYTES", 100)
     (tmp_path / "pool.csv").write_text("x\n" + "1\n" * 100)
     assert "pool.csv is larger than 100 bytes" in refused(f"designs: pool.csv\n{OBJECTIVES}")
 
@@ -89,9 +89,9 @@ def test_a_file_of_many_lists_is_too_long_as_well(refused: Refused) -> None:
 def test_so_many_mistakes_end_the_reading() -> None:
     mistakes = Mistakes("f.yaml")
     for line in range(1, 250):
-        mistakes.add(Place(line, 1), "It is wrong.")
+        mistakes.add(Position(line, 1), "It is wrong.")
     with pytest.raises(StudyFileError) as caught:
-        mistakes.add(Place(250, 1), "It is wrong.")
+        mistakes.add(Position(250, 1), "It is wrong.")
     assert str(caught.value).startswith("f.yaml has 250 mistakes or more; nothing was run.")
 
 

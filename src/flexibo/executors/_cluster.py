@@ -1,0 +1,323 @@
+"""Measures on a cluster: which attempt runs where, what became of it, and when to wait no longer."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import Protocol, TypeVar
+
+from flexibo.errors import InvalidValueError, MachineError
+from flexibo.executors._capacity import Amounts, ClusterCapacity, in_words, needed
+from flexibo.executors._cluster_messages import AttemptBegan, AttemptEnded, ClusterLost, Report, WorkersSeen
+from flexibo.executors._job import Job, packed
+from flexibo.executors._messages import Fault
+from flexibo.executors.base import Measure, Outcome
+from flexibo.executors.measure import too_long
+from flexibo.history.events import Evaluation
+from flexibo.objectives import Objective
+
+PATIENCE_SECONDS = 20.0
+LOOK_SECONDS = 0.25
+"""How often to look for workers that are gone and for time limits, while nothing is heard."""
+STARTS = 3
+"""How many workers may end before they begin one evaluation, until the machines are taken to be at fault."""
+
+Self = TypeVar("Self", bound="ClusterExecutor")
+
+
+class Engine(Protocol):
+    """A cluster, as far as attempts are concerned. It never waits; all that happens is put into `reports`.
+
+    Attributes:
+        about: What it is and where, for sentences, as in ``"Dask cluster at tcp://10.0.0.1:8786"``.
+        reports: What was heard and not yet taken in.
+        pins: Whether an attempt runs at the place it is started at and nowhere else.
+        grace: Seconds after an objective's timeout until an attempt is stopped from here.
+    """
+
+    about: str
+    reports: SimpleQueue[Report]
+    pins: bool
+    grace: float
+
+    def start(self, attempt: str, job: Job, needs: Amounts, place: str | None) -> None:
+        """StartAttempt an attempt; None: wherever there will be a worker for it."""
+        ...
+
+    def stop(self, attempt: str) -> None:
+        """StopAttempt an attempt, as far as the cluster can, and forget it."""
+        ...
+
+    def has_begun(self, attempt: str) -> bool:
+        """Whether the cluster knows that the attempt began, although that was not heard."""
+        ...
+
+    def remedy(self, needs: Amounts) -> str:
+        """What to do where nobody offers so much."""
+        ...
+
+    def close(self) -> None:
+        """StopAttempt everything and give back what is held."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class Attempt:
+    """An evaluation on its way.
+
+    Attributes:
+        name: The evaluation's number and a random part.
+        job: The evaluation and its function.
+        needs: What it takes of a worker.
+        place: The worker it runs on, as far as is known.
+        started: When it was handed to the cluster; None while it waits here.
+        began: When it began to measure.
+        starts: How often it was handed to the cluster.
+        unserved: Since when nobody offers what it needs.
+    """
+
+    name: str
+    job: Job
+    needs: Amounts
+    place: str | None = None
+    started: float | None = None
+    began: float | None = None
+    starts: int = 0
+    unserved: float | None = None
+
+
+class ClusterExecutor:
+    """What executors on clusters have in common.
+
+    Args:
+        engine: The cluster.
+        n: How many evaluations may run at a time; None: as many as the workers take.
+        total: What the workers share, where they do.
+        patience: How many seconds to wait for a worker that offers what an objective needs.
+        clock: Gives seconds, steadily.
+    """
+
+    measures_elsewhere = True
+    """Evaluations go on while this process does something else; what is finished can be fetched without waiting."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        n: int | None = None,
+        total: Amounts | None = None,
+        patience: float = PATIENCE_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._engine = engine
+        self._capacity = ClusterCapacity(n, total)
+        self._patience, self._clock = patience, clock
+        self._attempts: dict[str, Attempt] = {}
+        self._done: list[Outcome] = []
+        self._fault: MachineError | None = None
+        self._gone: MachineError | None = None
+        self._asked_at = -float("inf")
+        self._is_closed = False
+
+    def has_room(self, objective: Objective) -> bool:
+        """Whether an evaluation would start at once, or could be the one that waits for a worker still to come.
+
+        Raises:
+            MachineError: The cluster is lost.
+        """
+        self._check_open()
+        self._take_in()
+        if self._fault is not None:
+            return False  # `finished` tells what is there, then raises it
+        needs = needed(objective)
+        waiting = [attempt for attempt in self._attempts.values() if attempt.began is None and attempt.place is None]
+        if not self._capacity.could_fit(needs):
+            return not self._capacity.is_full and all(attempt.needs != needs for attempt in waiting)
+        return self._capacity.place(needs) is not None
+
+    def is_busy(self) -> bool:
+        """Whether an evaluation was submitted that is not finished."""
+        return bool(self._attempts or self._done) or self._fault is not None
+
+    def submit(self, evaluation: Evaluation, objective: Objective, measure: Measure) -> None:
+        """StartAttempt one evaluation; where there is no room, it starts as soon as there is."""
+        self._check_open()
+        self._take_in()
+        job = packed(evaluation, objective, measure)
+        attempt = Attempt(f"{evaluation.number}-{uuid.uuid4().hex}", job, needed(objective))
+        self._attempts[attempt.name] = attempt
+        self._launch(attempt)
+
+    def finished(self, wait: float | None = None) -> list[Outcome]:
+        """The outcomes that are there; if there is none yet, wait for one, at most so many seconds.
+
+        Raises:
+            MachineError: What measures is at fault, nobody offers what an evaluation needs, or the cluster is lost;
+                all that runs is stopped, and its evaluations are given up.
+        """
+        until = None if wait is None else self._clock() + wait
+        while True:
+            self._take_in()
+            if self._done:
+                done, self._done = self._done, []
+                return done
+            if self._fault is not None:
+                raise self._given_up()
+            left = LOOK_SECONDS if until is None else min(LOOK_SECONDS, until - self._clock())
+            if not self._attempts or left <= 0:
+                return []
+            try:
+                self._hear(self._engine.reports.get(timeout=left))
+            except Empty:
+                continue
+
+    def close(self) -> None:
+        """StopAttempt what runs, as far as the cluster can, and leave it. Nothing can be submitted afterwards."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._attempts.clear()
+        self._done.clear()
+        self._fault = None
+        self._engine.close()
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise InvalidValueError("This executor is closed; make a new one.")
+        if self._gone is not None and not self.is_busy():
+            raise self._gone
+
+    def _take_in(self) -> None:
+        """Take in all that was heard, then see whether workers or time ran out."""
+        if self._is_closed:
+            return
+        while not self._engine.reports.empty():
+            self._hear(self._engine.reports.get())
+        for attempt in list(self._attempts.values()):
+            if self._fault is None:
+                self._look_after(attempt)
+
+    def _hear(self, report: Report) -> None:
+        if isinstance(report, WorkersSeen):
+            self._capacity.update(report.offers)
+            self._asked_at = report.asked_at
+        elif isinstance(report, ClusterLost):
+            self._gone = self._fault = self._gone or MachineError(report.reason)
+        elif (attempt := self._attempts.get(report.attempt)) is None:
+            return  # it was given up
+        elif isinstance(report, AttemptBegan):
+            attempt.began, attempt.place, attempt.unserved = report.at, report.place, None
+            self._capacity.reserve(attempt.name, attempt.place, attempt.needs)
+        elif isinstance(report, AttemptEnded):
+            self._end(attempt, report)
+        else:
+            self._lose(attempt, report.reason, report.has_begun)
+
+    def _end(self, attempt: Attempt, report: AttemptEnded) -> None:
+        self._forget(attempt)
+        reply = report.reply
+        if isinstance(reply, Fault):
+            self._fault = self._fault or MachineError(reply.reason)
+            return
+        evaluation = attempt.job.evaluation
+        self._done.append(Outcome(evaluation, reply.values, reply.cost, reply.reason, reply.timed, reply.impossible))
+
+    def _lose(self, attempt: Attempt, reason: str, has_begun: bool) -> None:
+        """Fail what was being measured when its worker died; what had not begun is begun elsewhere."""
+        self._engine.stop(attempt.name)
+        if has_begun or attempt.began is not None:
+            self._fail(attempt, reason)
+        elif attempt.starts < STARTS:
+            self._launch(attempt)
+        else:
+            self._forget(attempt)
+            self._fault = MachineError(
+                f"{attempt.starts} workers of the {self._engine.about} ended before they began to measure "
+                f"{attempt.job.objective.name!r}, the last for this reason: {reason}"
+            )
+
+    def _fail(self, attempt: Attempt, reason: str) -> None:
+        self._forget(attempt)
+        since = attempt.began if attempt.began is not None else attempt.started
+        cost = 0.0 if since is None else max(0.0, self._clock() - since)
+        self._done.append(Outcome(attempt.job.evaluation, None, cost, reason))
+
+    def _forget(self, attempt: Attempt) -> None:
+        del self._attempts[attempt.name]
+        self._capacity.release(attempt.name)
+
+    def _launch(self, attempt: Attempt) -> None:
+        """Hand the attempt to a worker that is free, or to the cluster if a worker for it has yet to come."""
+        self._capacity.release(attempt.name)
+        attempt.place, attempt.started = self._capacity.place(attempt.needs), None
+        if attempt.place is None and (self._capacity.is_full or self._capacity.could_fit(attempt.needs)):
+            return  # it waits here until there is room
+        attempt.started, attempt.starts = self._clock(), attempt.starts + 1
+        self._capacity.reserve(attempt.name, attempt.place, attempt.needs)
+        self._engine.start(attempt.name, attempt.job, attempt.needs, attempt.place)
+
+    def _look_after(self, attempt: Attempt) -> None:
+        now, timeout = self._clock(), attempt.job.objective.timeout
+        if attempt.started is None:
+            self._launch(attempt)
+        elif attempt.began is not None:
+            if self._is_missing(attempt.place, attempt.began):
+                self._lose(attempt, f"Its worker ({attempt.place}) died.", True)
+            elif timeout is not None and now > attempt.began + timeout + self._engine.grace:
+                self._engine.stop(attempt.name)
+                self._fail(attempt, too_long(timeout))
+        elif self._engine.pins and self._is_missing(attempt.place, attempt.started):
+            self._lose(attempt, f"Its worker ({attempt.place}) died.", self._engine.has_begun(attempt.name))
+        elif self._capacity.could_fit(attempt.needs):
+            attempt.unserved = None
+        elif attempt.unserved is None:
+            attempt.unserved = now
+        elif now - attempt.unserved >= self._patience:
+            self._fault = self._nobody(attempt)
+
+    def _is_missing(self, place: str | None, since: float) -> bool:
+        """Whether the worker is absent from a list that was asked for after this time."""
+        return place is not None and self._asked_at > since and not self._capacity.is_there(place)
+
+    def _nobody(self, attempt: Attempt) -> MachineError:
+        return MachineError(
+            f"Objective {attempt.job.objective.name!r} needs {in_words(attempt.needs)} on one worker, and for "
+            f"{self._patience:g} s nobody in the {self._engine.about} offers that ({self._capacity.in_words()}); "
+            f"{self._engine.remedy(attempt.needs)}."
+        )
+
+    def _given_up(self) -> MachineError:
+        """The fault, after all that was submitted is forgotten."""
+        fault, self._fault = self._fault, None
+        for attempt in list(self._attempts.values()):
+            if attempt.started is not None and self._gone is None:
+                self._engine.stop(attempt.name)
+            self._forget(attempt)
+        assert fault is not None
+        return fault
+
+
+def checked_cluster_settings(
+    address: object, n: object, resources: Mapping[str, float] | None, patience: object, *, whose: str
+) -> None:
+    """Raise a sentence about the first argument that cannot be used."""
+    if address is not None and (not isinstance(address, str) or not address.strip()):
+        raise InvalidValueError(f"address is {address!r}; give {whose} as text, or leave it out to start one here.")
+    if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
+        raise InvalidValueError(f"n is {n!r}; it must be a whole number, 1 or more.")
+    if isinstance(patience, bool) or not isinstance(patience, int | float) or not patience >= 0:
+        raise InvalidValueError(f"patience is {patience!r}; it must be a number of seconds, zero or more.")
+    if resources and "CPU" in resources:
+        raise InvalidValueError("resources names CPU; say with n how many evaluations run at a time.")

@@ -1,0 +1,72 @@
+"""Evaluations on their way to a worker process, and the words for what becomes of them."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from dataclasses import dataclass
+
+import cloudpickle  # type: ignore[import-untyped]  # it has no annotations
+
+from flexibo.errors import InvalidTypeError
+from flexibo.executors.base import Measure
+from flexibo.executors.measure import too_long
+from flexibo.history.events import Evaluation
+from flexibo.objectives import Objective
+
+LOAD_SECONDS = 300.0
+"""How long a worker process may take to start and to import what a function with a timeout needs."""
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """An evaluation on its way.
+
+    Attributes:
+        evaluation: The question.
+        objective: What is measured.
+        function: The function, pickled.
+        digest: Names the function.
+        question: The evaluation and the objective, pickled.
+        since: When it was handed to its worker process or, once that is known, when the measuring began.
+        has_begun: Whether the measuring began.
+        starts: How many new worker processes it was handed to.
+    """
+
+    evaluation: Evaluation
+    objective: Objective
+    function: bytes
+    digest: str
+    question: bytes
+    since: float = 0.0
+    has_begun: bool = False
+    starts: int = 0
+
+    def ends_at(self, grace: float) -> float | None:
+        """When it is killed; None: never."""
+        if self.objective.timeout is None:
+            return None
+        return self.since + (0.0 if self.has_begun else LOAD_SECONDS) + self.objective.timeout + grace
+
+
+def packed(evaluation: Evaluation, objective: Objective, measure: Measure) -> Job:
+    """The evaluation with its function, ready to travel.
+
+    The function is pickled every time anew, for what it refers to may have changed since the last time.
+    """
+    try:
+        function: bytes = cloudpickle.dumps(measure)
+        question = pickle.dumps((evaluation, objective.to_dict()), protocol=pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        raise InvalidTypeError(
+            f"The function of {objective.name!r} cannot be sent to a worker process ({error}); let it make or open "
+            "what it needs itself, or measure with the inline executor."
+        ) from None
+    return Job(evaluation, objective, function, hashlib.sha256(function).hexdigest(), question)
+
+
+def overdue(job: Job) -> str:
+    """Why an evaluation was killed."""
+    if job.has_begun and job.objective.timeout is not None:
+        return too_long(job.objective.timeout)
+    return f"Its worker process did not begin to measure within {LOAD_SECONDS:g} s."

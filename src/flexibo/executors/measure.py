@@ -1,0 +1,156 @@
+"""One evaluation measured in this process: readings, median, cost, and what went wrong."""
+
+from __future__ import annotations
+
+import signal
+import statistics
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from numbers import Real
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from flexibo.errors import DesignError, FlexiBOError, InvalidTypeError, InvalidValueError, MachineError
+from flexibo.executors.base import Measure, Outcome
+from flexibo.history.events import Evaluation
+from flexibo.objectives import LARGEST, Objective
+
+_current: ContextVar[Evaluation | None] = ContextVar("evaluation", default=None)
+
+
+def current_evaluation() -> Evaluation | None:
+    """The evaluation that is being measured in this context, for functions that want to know more than its design."""
+    return _current.get()
+
+
+def measured(
+    evaluation: Evaluation,
+    objective: Objective,
+    measure: Measure,
+    *,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Outcome:
+    """What became of an evaluation; only a `MachineError`, and what is no error but an interrupt, is raised.
+
+    Args:
+        evaluation: The question.
+        objective: Says how many readings to take, and how long they may take.
+        measure: Measures the design.
+        clock: Gives seconds; the cost of a call is the difference of two readings.
+    """
+    start = clock()
+    readings: list[Mapping[str, float]] = []
+    given: list[float] = []
+    reason, impossible = "", False
+    outer = _current.set(evaluation)
+    try:
+        with _time_limit(objective.timeout):
+            for _ in range(objective.repeats):
+                result, cost = _split(measure(evaluation.design), evaluation)
+                given += [] if cost is None else [cost]
+                readings.append(_values(result, evaluation))
+    except MachineError:
+        raise  # every other design would fail as well
+    except Exception as error:
+        reason, impossible = failure(error), isinstance(error, DesignError)
+    finally:
+        _current.reset(outer)
+    elapsed = clock() - start
+    if not reason and objective.timeout is not None and elapsed > objective.timeout:
+        reason = too_long(objective.timeout)
+    cost = sum(given) if given else elapsed
+    if reason:
+        return Outcome(evaluation, None, cost, reason, timed=not given, impossible=impossible)
+    names = [name for name in readings[0] if all(name in values for values in readings)]
+    medians = {name: statistics.median(values[name] for values in readings) for name in names}
+    return Outcome(evaluation, medians, cost, timed=not given)
+
+
+def failure(error: BaseException) -> str:
+    """What went wrong in a function, and where."""
+    if isinstance(error, FlexiBOError | TimeoutError):
+        return str(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if len(frames) > 1 else ""
+    return f"{type(error).__name__}: {error}{where}"
+
+
+def too_long(limit: float) -> str:
+    """The reason of an evaluation that outran its timeout."""
+    return f"It took longer than its timeout of {limit:g} s."
+
+
+def exit_description(status: int | None) -> str:
+    """How a process ended, in words.
+
+    Args:
+        status: The exit status, negative for a signal; None if it is not known.
+
+    >>> exit_description(3)
+    'ended with exit status 3'
+    """
+    if status is None:
+        return "was lost"
+    if status >= 0:
+        return f"ended with exit status {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:  # a real-time signal
+        return f"was killed by signal {-status}"
+    if name == "SIGKILL":
+        return "was killed by SIGKILL (if nobody did so, memory was short)"
+    return f"was killed by {name} ({signal.strsignal(-status)})"
+
+
+def _split(result: Any, evaluation: Evaluation) -> tuple[Any, float | None]:
+    """What a function returned, and the cost if it gave one."""
+    if not isinstance(result, tuple):
+        return result, None
+    if len(result) != 2:
+        raise InvalidTypeError(
+            f"The function of {evaluation.objective!r} returned {len(result)} items; "
+            "return a value, or a value and its cost."
+        )
+    value, cost = result
+    if isinstance(cost, bool) or not isinstance(cost, Real) or not 0 <= float(cost) <= LARGEST:
+        raise InvalidValueError(
+            f"The function of {evaluation.objective!r} gave the cost {cost!r}; it must be a number, zero or more."
+        )
+    return value, float(cost)
+
+
+def _values(result: Any, evaluation: Evaluation) -> Mapping[str, float]:
+    """The values by objective: those that were asked for, and any others that came with them."""
+    given = result if isinstance(result, Mapping) else {evaluation.objective: result}
+    for name in evaluation.yields:
+        if name not in given:
+            raise InvalidTypeError(
+                f"The function of {evaluation.objective!r} gave no value of {name!r}; "
+                f"return a mapping with {', '.join(evaluation.yields)}."
+            )
+    return {str(name): Objective(str(name)).checked_value(value) for name, value in given.items()}
+
+
+@contextmanager
+def _time_limit(seconds: float | None) -> Iterator[None]:
+    """Interrupt the block after so many seconds, where the platform and the thread allow it."""
+    can_interrupt = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    if seconds is None or not can_interrupt:
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError(too_long(seconds))
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

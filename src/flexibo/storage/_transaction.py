@@ -1,0 +1,135 @@
+"""Events added once: within one transaction, however many connections it takes."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+
+from flexibo.errors import InvalidTypeError, InvalidValueError
+from flexibo.storage._database import Database, Trouble
+from flexibo.storage._schema import events, studies
+from flexibo.storage.base import Content, Decide, StorageError
+
+
+class Transaction:
+    """What one commit adds to a study.
+
+    When a connection breaks while the database commits, nobody knows whether it did. The events carry a token of their
+    own: who finds it at the position where they would stand is done, who finds another's, or none, tries again.
+
+    Args:
+        database: The database.
+        study: The name of the study.
+        after: The number of events that `decide` knows.
+        decide: Takes the events it does not know yet, and returns those to add.
+    """
+
+    def __init__(self, database: Database, study: str, after: int, decide: Decide) -> None:
+        self._database = database
+        self._study = study
+        self._known = after
+        self._decide = decide
+        self._token = uuid.uuid4().hex
+        self._in_doubt = False
+
+    def tried(self, connection: sa.Connection) -> None:
+        """Add the events; may be called again after any error of the database."""
+        self._database.begin(connection, self._study)
+        added = connection.execute(_WITH_TOKEN, {"of": self._study, "after": max(self._known - 1, 0)}).all()
+        if self._known:  # the last event that is known must still be there
+            if not added or added[0].number != self._known - 1:
+                raise self._older_copy()
+            added = added[1:]
+        if self._in_doubt and added and added[0].token == self._token:
+            self._database.roll_back(connection)
+            return
+        self._in_doubt = False
+        new = _contents(added, self._study, self._known)
+        self._known += len(new)
+        texts = [json_text(event) for event in self._decide(new)]
+        if not texts:
+            self._database.roll_back(connection)
+            return
+        self._write(connection, texts)
+
+    def ending(self) -> str:
+        """What an error leaves behind."""
+        if self._in_doubt:
+            return "; whether the last events were kept is not known, so open the study again."
+        return ". Nothing was changed."
+
+    def _write(self, connection: sa.Connection, texts: Sequence[str]) -> None:
+        if self._known == 0 and connection.execute(_row_of(self._study)).scalar() is None:
+            connection.execute(studies.insert(), {"study": self._study})
+        connection.execute(
+            events.insert(),
+            [
+                {"study": self._study, "number": self._known + i, "content": text, "token": self._token}
+                for i, text in enumerate(texts)
+            ],
+        )
+        self._in_doubt = True
+        try:
+            connection.exec_driver_sql("COMMIT")
+        except DBAPIError as error:
+            self._in_doubt = self._database.trouble(error) is not Trouble.FINAL  # refused, so it was not done
+            raise
+        self._in_doubt = False
+
+    def _older_copy(self) -> StorageError:
+        return StorageError(
+            f"{self._database.shown} no longer holds the {self._known} events of study {self._study!r} that were read "
+            "from it before: it was replaced, perhaps by an older copy. Nothing was changed; open the study again."
+        )
+
+
+def stored_events(connection: sa.Connection, study: str, after: int) -> list[Content]:
+    """The events of a study in order, without the first `after`."""
+    return _contents(connection.execute(_EVENTS, {"of": study, "after": after}).all(), study, after)
+
+
+def json_text(content: Mapping[str, Any]) -> str:
+    """A dictionary as JSON that every reader understands."""
+    try:
+        return json.dumps(content, allow_nan=False)
+    except ValueError as error:
+        raise InvalidValueError(f"{content!r} cannot be stored: {error}.") from None
+    except TypeError as error:
+        raise InvalidTypeError(f"{content!r} cannot be stored: {error}.") from None
+
+
+def _contents(rows: Iterable[Any], study: str, after: int) -> list[Content]:
+    """The events of rows, refused where one is missing or no longer what was written."""
+    contents = []
+    for i, (number, content, *_) in enumerate(rows, start=after):
+        if number != i:
+            raise StorageError(
+                f"Event {i} of study {study!r} is missing: the database is damaged, restore a copy of it."
+            )
+        try:
+            event = json.loads(content)
+        except (ValueError, TypeError, RecursionError):
+            event = None
+        if not isinstance(event, dict):
+            raise StorageError(
+                f"Event {i} of study {study!r} cannot be read: the database is damaged, restore a copy of it."
+            )
+        contents.append(event)
+    return contents
+
+
+def _row_of(study: str) -> sa.Select[tuple[Any]]:
+    return sa.select(studies.c.study).where(studies.c.study == study)
+
+
+_EVENTS = (
+    sa.select(events.c.number, events.c.content)
+    .where((events.c.study == sa.bindparam("of")) & (events.c.number >= sa.bindparam("after")))
+    .order_by(events.c.number)
+)
+_WITH_TOKEN = _EVENTS.add_columns(events.c.token)

@@ -1,0 +1,221 @@
+"""The keys of a mapping in a study file, read with their types; what does not fit is noted with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from flexibo._internal.durations import parse_seconds, parse_share
+from flexibo.studyfile._yaml_nodes import NOTHING, Node, YamlList, YamlMapping, YamlScalar
+from flexibo.studyfile.mistakes import Mistakes, Position, nearest
+
+SYNONYMS: Mapping[str, str] = {
+    "algorithm": "method",
+    "by": "measured_by",
+    "callable": "function",
+    "choices": "unordered",
+    "code": "function",
+    "condition": "when",
+    "database": "storage",
+    "depends_on": "options",
+    "goal": "direction",
+    "high": "to",
+    "initial": "n_initial",
+    "low": "from",
+    "max": "to",
+    "maximum": "to",
+    "metrics": "objectives",
+    "min": "from",
+    "minimum": "from",
+    "noise": "noisy",
+    "parameters": "options",
+    "rule": "valid",
+    "script": "command",
+    "shell": "command",
+    "space": "options",
+    "time_limit": "timeout",
+    "values": "unordered",
+}
+"""What other tools call our keys."""
+
+MOST = 1_000_000_000
+"""The largest whole number that a key takes unless it says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """A mapping whose keys are read one by one.
+
+    Attributes:
+        table: The mapping.
+        mistakes: Where what is wrong is noted.
+        of: What the mapping is, at the end of a sentence: " of objective 'error'"; empty for the file itself.
+    """
+
+    table: YamlMapping
+    mistakes: Mistakes
+    of: str = ""
+
+    def check_keys(self, known: Collection[str]) -> None:
+        """Note the keys that are not known."""
+        for entry in self.table.entries:
+            if entry.key not in known:
+                other = SYNONYMS.get(entry.key)
+                hint = f"; did you mean {other!r}?" if other in known else nearest(entry.key, known)
+                self.mistakes.add(entry.place, f"There is no key {entry.key!r}{self._in}{hint}")
+
+    @property
+    def _in(self) -> str:
+        return f" in {self.of.removeprefix(' of ')}" if self.of else " in a study file"
+
+    def has(self, key: str) -> bool:
+        """Whether a key is there."""
+        return self.table.get(key) is not None
+
+    def place(self, key: str) -> Position:
+        """Where a key, or else its mapping, stands."""
+        return self.table.place_of(key)
+
+    def note(self, key: str, sentence: str) -> None:
+        """Note what is wrong with a key."""
+        self.mistakes.add(self.place(key), sentence)
+
+    def text(self, key: str) -> str | None:
+        """A text that is not empty; None where it is not there or wrong."""
+        node = self.table.get(key)
+        if node is None:
+            return None
+        if isinstance(node, YamlScalar) and isinstance(node.value, str) and node.value.strip():
+            return node.value
+        self._wrong(key, node, "a text that is not empty; put a number that is meant as a text in quotes")
+        return None
+
+    def one_of(self, key: str, known: Collection[str]) -> str | None:
+        """One of some names."""
+        name = self.text(key)
+        if name is not None and name not in known:
+            self.note(key, f"Unknown {key} {name!r}{self.of}{nearest(name, known)}")
+            return None
+        return name
+
+    def number(self, key: str) -> int | float | None:
+        """A finite number."""
+        node = self.table.get(key)
+        if node is None:
+            return None
+        value = node.value if isinstance(node, YamlScalar) else None
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf"):
+            return value
+        self._wrong(key, node, "a number")
+        return None
+
+    def whole(self, key: str, least: int, most: int = MOST) -> int | None:
+        """A whole number of at least and at most so much."""
+        node = self.table.get(key)
+        if node is None:
+            return None
+        value = node.value if isinstance(node, YamlScalar) else None
+        if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
+            return value
+        is_large = isinstance(value, int | float) and value > most
+        self._wrong(key, node, f"a whole number, {least} or more" + (f" and at most {most}" if is_large else ""))
+        return None
+
+    def flag(self, key: str) -> bool | None:
+        """True or false."""
+        node = self.table.get(key)
+        if node is None:
+            return None
+        if isinstance(node, YamlScalar) and isinstance(node.value, bool):
+            return node.value
+        self._wrong(key, node, "true or false")
+        return None
+
+    def duration(self, key: str) -> float | None:
+        """Seconds: a positive number, or a text such as 30m."""
+        node = self.table.get(key)
+        if node is None:
+            return None
+        value = node.value if isinstance(node, YamlScalar) else None
+        given = parse_seconds(str(value)) if is_number(value) or isinstance(value, str) else None
+        if given is None:
+            self._wrong(key, node, "a duration such as 90, 90s, 30m, 2h or 1d")
+        return given
+
+    def share(self, key: str) -> float | None:
+        """A share: a number below 1, or a text such as 5%."""
+        node = self.table.get(key)
+        if node is None:
+            return None
+        value = node.value if isinstance(node, YamlScalar) else None
+        given = parse_share(str(value)) if is_number(value) or isinstance(value, str) else None
+        if given is None:
+            self._wrong(key, node, "a share such as 5% or 0.05, below 100%")
+        return given
+
+    def names(self, key: str, known: Collection[str] | None, what: str) -> tuple[str, ...] | None:
+        """A list of names, each one known and there once."""
+        node = self.table.get(key)
+        if node is None:
+            return None
+        if not isinstance(node, YamlList):
+            self._wrong(key, node, f"a list of {what}s, as in [{', '.join(list(known or ['a', 'b'])[:2])}]")
+            return None
+        found: list[str] = []
+        for item in node.items:
+            value = item.value if isinstance(item, YamlScalar) else None
+            if not isinstance(value, str):
+                if value is not None or not isinstance(item, YamlScalar) or not item.text:
+                    self.mistakes.add(item.place, f"{shown(item)} in {key}{self.of} is no name of an {what}.")
+            elif known is not None and value not in known:
+                self.mistakes.add(item.place, f"Unknown {what} {value!r} in {key}{self.of}{nearest(value, known)}")
+            elif value in found:
+                self.mistakes.add(item.place, f"{value!r} is named twice in {key}{self.of}.")
+            else:
+                found.append(value)
+        return tuple(found)
+
+    def amounts(self, key: str, known: Collection[str] | None, what: str) -> dict[str, float] | None:
+        """Numbers by name."""
+        inner = self.inner(key, f" of {key}{self.of}", f"a mapping of {what}s to numbers")
+        if inner is None:
+            return None
+        if known is not None:
+            for entry in inner.table.entries:
+                if entry.key not in known:
+                    hint = nearest(entry.key, known)
+                    self.mistakes.add(entry.place, f"Unknown {what} {entry.key!r} in {key}{self.of}{hint}")
+        found = {entry.key: inner.number(entry.key) for entry in inner.table.entries}
+        return {name: float(number) for name, number in found.items() if number is not None}
+
+    def inner(self, key: str, of: str, expected: str) -> Fields | None:
+        """The mapping that a key stands for."""
+        node = self.table.get(key)
+        if node is None:
+            return None
+        if isinstance(node, YamlMapping):
+            return Fields(node, self.mistakes, of)
+        self._wrong(key, node, expected)
+        return None
+
+    def _wrong(self, key: str, node: Node, expected: str) -> None:
+        """Note a value of the wrong type, unless it was ambiguous, which is noted already."""
+        if isinstance(node, YamlScalar) and node.value is None and node.text not in NOTHING:
+            return
+        if isinstance(node, YamlScalar) and node.value is None:
+            self.note(key, f"{key}{self.of} has no value; it must be {expected}, or be left out.")
+        else:
+            self.mistakes.add(node.place, f"{key}{self.of} is {shown(node)}; it must be {expected}.")
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is an int or a float, but not a bool."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def shown(node: Node) -> str:
+    """A node in a sentence."""
+    if isinstance(node, YamlScalar):
+        text = repr(node.value) if isinstance(node.value, str) else node.text or "nothing"
+        return text if len(text) <= 60 else f"{text[:57]}..."
+    return "a list" if isinstance(node, YamlList) else "a mapping"

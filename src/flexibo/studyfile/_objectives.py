@@ -1,0 +1,229 @@
+"""The objectives of a study file, and what measures each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flexibo.errors import FlexiBOError
+from flexibo.executors import Measure
+from flexibo.objectives import Objective
+from flexibo.space import Categorical, Ordinal, Space
+from flexibo.studyfile._fields import Fields
+from flexibo.studyfile._shell import syntax_error
+from flexibo.studyfile._yaml_nodes import YamlList, YamlMapping, YamlScalar
+from flexibo.studyfile.command import Command
+from flexibo.studyfile.functions import Function, found
+from flexibo.studyfile.hands import is_by_hand
+from flexibo.studyfile.mistakes import nearest
+from flexibo.studyfile.template import Template, parsed, variable
+
+OBJECTIVE_KEYS = (
+    "direction",
+    "unit",
+    "options",
+    "noisy",
+    "repeats",
+    "remeasure",
+    "measured_with",
+    "cost",
+    "timeout",
+    "at_most",
+    "at_least",
+    "optimise",
+    "tolerance",
+    "resources",
+    "function",
+    "command",
+    "measured_by",
+)
+MEASURED = {"function": "a function", "command": "a command", "measured_by": "measured_by"}
+"""The keys that say how an objective is measured, as they are called in a sentence."""
+DIRECTIONS = {"minimise": "min", "minimize": "min", "maximise": "max", "maximize": "max"}
+
+
+@dataclass(frozen=True, slots=True)
+class FileContext:
+    """What the objectives of a file refer to.
+
+    Attributes:
+        folder: The folder of the file.
+        logs: Where commands are logged; empty for nowhere.
+        space: The designs; None where the options have mistakes.
+        options: The names of the options.
+        imports: Whether functions are imported, to see whether they can be.
+    """
+
+    folder: Path
+    logs: str
+    space: Space | None
+    options: tuple[str, ...]
+    imports: bool = True
+
+
+def objectives_of(fields: Fields, around: FileContext) -> tuple[tuple[Objective, ...], dict[str, Measure]]:
+    """The objectives, and what measures those that are asked for; what is wrong is noted."""
+    inner = fields.inner("objectives", " of objectives", "a mapping of names to what is measured")
+    if inner is None:
+        if not fields.has("objectives"):
+            fields.note("objectives", "There are no objectives; say what is measured under the key objectives.")
+        return (), {}
+    names = [entry.key for entry in inner.table.entries]
+    objectives, measures = [], {}
+    for entry in inner.table.entries:
+        if not isinstance(entry.node, YamlMapping):
+            is_bare = isinstance(entry.node, YamlScalar) and entry.node.value is None
+            what = "has nothing below it" if is_bare else "is no mapping"
+            fields.mistakes.add(entry.place, f"Objective {entry.key!r} {what}; give it a function or a command.")
+            continue
+        mine = Fields(entry.node, fields.mistakes, f" of objective {entry.key!r}")
+        mine.check_keys(OBJECTIVE_KEYS)
+        if (objective := _objective(entry.key, mine, names, around)) is not None:
+            objectives.append(objective)
+        if (measure := _measure(entry.key, mine, around)) is not None:
+            measures[entry.key] = measure
+    return tuple(objectives), measures
+
+
+def _objective(name: str, fields: Fields, names: Sequence[str], around: FileContext) -> Objective | None:
+    before = len(fields.mistakes.found)
+    given: dict[str, Any] = {
+        "direction": _direction(fields),
+        "unit": _unit(fields),
+        "options": fields.names("options", around.options or None, "option"),
+        "noisy": fields.flag("noisy"),
+        "repeats": fields.whole("repeats", 1),
+        "remeasure": fields.flag("remeasure"),
+        "measured_with": fields.text("measured_with"),
+        "cost": fields.number("cost"),
+        "timeout": fields.duration("timeout"),
+        "at_most": fields.number("at_most"),
+        "at_least": fields.number("at_least"),
+        "optimise": fields.flag("optimise"),
+        "tolerance": fields.number("tolerance"),
+        "resources": fields.amounts("resources", None, "resource"),
+    }
+    lead = given["measured_with"]
+    if lead is not None and lead not in names:
+        fields.note("measured_with", f"Unknown objective {lead!r} in measured_with{fields.of}{nearest(lead, names)}")
+    if len(fields.mistakes.found) > before:
+        return None
+    try:
+        return Objective(name, **{key: value for key, value in given.items() if value is not None})
+    except FlexiBOError as error:
+        place = error.argument if fields.has(error.argument) else ""
+        fields.mistakes.add(fields.place(place), str(error))
+        return None
+
+
+def _direction(fields: Fields) -> str | None:
+    direction = fields.text("direction")
+    if direction is not None and direction not in ("min", "max"):
+        hint = DIRECTIONS.get(direction.lower(), "")
+        ask = f"; did you mean {hint!r}?" if hint else "; it must be min or max."
+        fields.note("direction", f"direction{fields.of} is {direction!r}{ask}")
+        return None
+    return direction
+
+
+def _unit(fields: Fields) -> str | None:
+    node = fields.table.get("unit")
+    return "" if isinstance(node, YamlScalar) and node.value == "" else fields.text("unit")
+
+
+def _measure(name: str, fields: Fields, around: FileContext) -> Measure | None:
+    """What measures an objective: a function or a command, or nothing where another one's gives it too, or a hand."""
+    given = [key for key in MEASURED if fields.has(key)]
+    if fields.has("measured_with"):
+        if given:
+            fields.note(
+                given[0],
+                f"Objective {name!r} is measured with another, whose function or command gives both; leave "
+                f"{given[0]} out.",
+            )
+        return None
+    if len(given) > 1:
+        both = " and ".join(MEASURED[key] for key in given[:2])
+        fields.note(given[1], f"Objective {name!r} has both {both}; leave one out.")
+        return None
+    if not given:
+        fields.mistakes.add(
+            fields.table.place,
+            f"Objective {name!r} has neither a function nor a command; give one, or say measured_by: hand.",
+        )
+        return None
+    if is_by_hand(fields):
+        return None
+    return _function(fields, around) if given == ["function"] else _command(name, fields, around)
+
+
+def _function(fields: Fields, around: FileContext) -> Measure | None:
+    place = fields.text("function")
+    if place is None:
+        return None
+    if around.imports:
+        try:
+            found(place, str(around.folder))
+        except FlexiBOError as error:
+            fields.note("function", str(error))
+            return None
+    return Function(place, str(around.folder))
+
+
+def _command(name: str, fields: Fields, around: FileContext) -> Measure | None:
+    if isinstance(fields.table.get("command"), YamlMapping):
+        fields.note(
+            "command",
+            f"command{fields.of} begins with a brace, which YAML takes for a mapping; put the command in quotes.",
+        )
+        return None
+    text = fields.text("command")
+    if text is None or not around.options:
+        return None
+    template, wrong = parsed(text, around.options)
+    for sentence in [*wrong, *_unfit(around), *_left_out(template, fields, around)]:
+        fields.note("command", f"In the command{fields.of}: {sentence}")
+    if not wrong and (problem := syntax_error(template.script)):
+        fields.note("command", f"The shell cannot read the command{fields.of}: {problem}.")
+    return Command(name, template, str(around.folder), fields.duration("timeout"), around.logs)
+
+
+def _left_out(template: Template, fields: Fields, around: FileContext) -> list[str]:
+    """What the command uses of the design although the objective's options leave it out."""
+    node = fields.table.get("options")
+    if not isinstance(node, YamlList):
+        return []
+    named = {item.value for item in node.items if isinstance(item, YamlScalar)}
+    return [
+        f"{{{name}}} is used, but options{fields.of} leaves {name!r} out; add it there, or take it out of the command."
+        for name in around.options
+        if name in template.options and name not in named
+    ]
+
+
+def _unfit(around: FileContext) -> list[str]:
+    """Why the options cannot be told to a command."""
+    sentences = []
+    by_variable: dict[str, str] = {}
+    for name in around.options:
+        other = by_variable.setdefault(variable(name), name)
+        if other != name:
+            sentences.append(f"options {other!r} and {name!r} are both {variable(name)}; rename one of them.")
+    options = {} if around.space is None else around.space.options
+    for name, option in options.items():
+        values = option.values if isinstance(option, Categorical | Ordinal) else ()
+        untellable = [value for value in values if isinstance(value, str) and not _is_tellable(value)]
+        sentences += [
+            f"option {name!r} has the value {value!r}, which no program can be given; change it."
+            for value in untellable
+        ]
+    return sentences
+
+
+def _is_tellable(value: str) -> bool:
+    try:
+        return b"\0" not in value.encode()
+    except UnicodeEncodeError:
+        return False

@@ -1,0 +1,147 @@
+"""The options of a study file: all that a `Space` can express."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from flexibo.errors import FlexiBOError
+from flexibo.space import Categorical, Integer, Ordinal, Real, Rule, Space
+from flexibo.space.options import Option, as_option, named
+from flexibo.studyfile._fields import Fields, shown
+from flexibo.studyfile._pool import pool_of
+from flexibo.studyfile._yaml_nodes import Node, YamlList, YamlMapping, YamlScalar
+from flexibo.studyfile.mistakes import Mistakes, Position, nearest
+
+OPTION_KEYS = ("from", "to", "log", "whole", "ordered", "unordered", "when")
+FORMS = "a list such as [16, 32, 64], or {from: 1, to: 6}"
+Made = TypeVar("Made")
+
+
+def space_of(fields: Fields, folder: Path, rule: Rule | None) -> Space | None:
+    """The space that the keys `options` or `designs` describe; None, and mistakes, where they describe none."""
+    if fields.has("options") and fields.has("designs"):
+        fields.note("designs", "Both options and designs are given; the designs of a table bring their own options.")
+        return None
+    if fields.has("designs"):
+        return pool_of(fields, folder, has_rule=fields.has("valid"))
+    inner = fields.inner("options", " of options", "a mapping of names to values")
+    if inner is None:
+        if not fields.has("options"):
+            fields.note("options", "There are no options; say what may be varied under the key options.")
+        return None
+    if not inner.table.entries:
+        fields.note("options", "options is empty; name at least one option.")
+        return None
+    return _space(inner.table, fields.mistakes, rule)
+
+
+def _space(table: YamlMapping, mistakes: Mistakes, rule: Rule | None) -> Space | None:
+    options: dict[str, Option] = {}
+    conditions: dict[str, dict[str, list[Any]]] = {}
+    before = len(mistakes.found)
+    for entry in table.entries:
+        option = option_of_node(entry.key, entry.node, entry.place, mistakes)
+        if option is not None:
+            options[entry.key] = option
+    for entry in table.entries:
+        if isinstance(entry.node, YamlMapping) and entry.node.get("when") is not None:
+            conditions[entry.key] = _condition(entry.key, entry.node, [e.key for e in table.entries], mistakes)
+    if len(mistakes.found) > before:
+        return None
+    for child, parents in conditions.items():  # one by one, so that each has its place
+        tried(table.place_of(child), mistakes, partial(Space, options, conditions={child: parents}))
+    if len(mistakes.found) > before:
+        return None
+    place = next((table.place_of(child) for child in conditions), table.place)
+    return tried(place, mistakes, lambda: Space(options, valid=rule, conditions=conditions))
+
+
+def option_of_node(name: str, node: Node, place: Position, mistakes: Mistakes) -> Option | None:
+    """The option that a node describes."""
+    if isinstance(node, YamlList):
+        values = _levels(name, node, mistakes)
+        return None if values is None else tried(place, mistakes, lambda: as_option(name, values))
+    if not isinstance(node, YamlMapping):
+        if not (isinstance(node, YamlScalar) and node.value is None and node.text):
+            mistakes.add(node.place, f"Option {name!r} is {shown(node)}; give {FORMS}.")
+        return None
+    fields = Fields(node, mistakes, f" of option {name!r}")
+    fields.check_keys(OPTION_KEYS)
+    listed = [key for key in ("ordered", "unordered") if fields.has(key)]
+    if len(listed) == 2 or (listed and any(fields.has(key) for key in ("from", "to", "log", "whole"))):
+        fields.note(listed[0], f"Option {name!r} mixes a list with bounds or another list; give one of them: {FORMS}.")
+        return None
+    if listed:
+        return _listed(name, listed[0], fields)
+    return _interval(name, fields)
+
+
+def _listed(name: str, kind: str, fields: Fields) -> Option | None:
+    node = fields.table.get(kind)
+    if not isinstance(node, YamlList):
+        fields.note(kind, f"{kind}{fields.of} must be a list of values.")
+        return None
+    values = _levels(name, node, fields.mistakes)
+    if values is None:
+        return None
+    make = Ordinal if kind == "ordered" else Categorical
+    return tried(fields.place(kind), fields.mistakes, lambda: named(name, lambda: make(values)))
+
+
+def _interval(name: str, fields: Fields) -> Option | None:
+    missing = [key for key in ("from", "to") if not fields.has(key)]
+    if missing:
+        known = any(entry.key in OPTION_KEYS for entry in fields.table.entries)
+        if known or not fields.table.entries:
+            fields.mistakes.add(fields.table.place, f"Option {name!r} lacks {' and '.join(missing)}; give {FORMS}.")
+        return None
+    low, high = fields.number("from"), fields.number("to")
+    log, whole = fields.flag("log"), fields.flag("whole")
+    if low is None or high is None:
+        return None
+    if whole is None:
+        whole = isinstance(low, int) and isinstance(high, int)
+
+    def make() -> Option:
+        # What is no whole number is refused by Integer itself.
+        return Integer(low, high, log=bool(log)) if whole else Real(low, high, log=bool(log))  # type: ignore[arg-type]
+
+    return tried(fields.place("from"), fields.mistakes, lambda: named(name, make))
+
+
+def _levels(name: str, node: YamlList, mistakes: Mistakes) -> list[Any] | None:
+    """The values of a list: texts, numbers and truths."""
+    values = []
+    for item in node.items:
+        if isinstance(item, YamlScalar) and item.value is not None:
+            values.append(item.value)
+        elif not (isinstance(item, YamlScalar) and item.text and item.text not in ("~", "null")):
+            mistakes.add(item.place, f"Option {name!r} has {shown(item)} among its values; give texts or numbers.")
+    return values if len(values) == len(node.items) else None
+
+
+def _condition(child: str, node: YamlMapping, names: list[str], mistakes: Mistakes) -> dict[str, list[Any]]:
+    """For each parent the values that keep the option active."""
+    fields = Fields(node, mistakes, f" of option {child!r}").inner(
+        "when", f" of option {child!r}", "a mapping such as {optimiser: [sgd]}"
+    )
+    found: dict[str, list[Any]] = {}
+    for entry in () if fields is None else fields.table.entries:
+        items = entry.node.items if isinstance(entry.node, YamlList) else (entry.node,)
+        if entry.key not in names:
+            hint = nearest(entry.key, names)
+            mistakes.add(entry.place, f"Unknown option {entry.key!r} in when of option {child!r}{hint}")
+        found[entry.key] = [item.value for item in items if isinstance(item, YamlScalar)]
+    return found
+
+
+def tried(place: Position, mistakes: Mistakes, make: Callable[[], Made]) -> Made | None:
+    """What `make` returns; its error is noted at the place."""
+    try:
+        return make()
+    except FlexiBOError as error:
+        mistakes.add(place, str(error))
+        return None

@@ -1,0 +1,244 @@
+"""Runs a shell script with all that it starts, and ends all of it: by itself, in time, or with this process.
+
+The script leads a session of its own, so that Ctrl-C at a terminal does not reach it and one signal reaches all of it.
+A watcher beside it holds one end of a connection whose other end this process holds: when this process dies, even by
+SIGKILL, the connection ends, and the watcher kills the whole group. Over the same connection comes the news that the
+script has ended: from then on only what is already in its outputs is read, whoever may go on writing there.
+
+What left the group (``setsid``) is found by its environment and ended as well when the script is ended (see
+`flexibo.studyfile._escaped_processes`). When a script ends by itself, its group is killed, and what left the group
+lives on: that is how services are started.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import selectors
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import IO
+
+from flexibo.errors import MachineError
+from flexibo.studyfile._escaped_processes import MARK, MOST_ROUNDS, signal_escaped
+
+logger = logging.getLogger(__name__)
+
+SHELL = "/bin/sh"
+GRACE_SECONDS = 1.0
+"""How long a script that is told to end (SIGTERM) may tidy up before it is killed."""
+END_SECONDS = 5.0
+"""How long to wait for a process that was killed; one that waits for a device may not die before it."""
+KEPT_BYTES = 64 * 1024
+"""How much of the end of each output is kept."""
+CHUNK = 64 * 1024
+LARGEST_PIPE = 1024 * 1024
+"""How much one reading takes of what a script that has ended left in an output; a pipe holds no more."""
+LOOK_SECONDS = 0.5
+"""How often to look whether all has ended in a way that nobody tells, as after a signal to the supervising shell."""
+WATCH = f"""read -r line <&3
+kill -TERM 0
+sleep {GRACE_SECONDS:g}
+for file in $(grep -lsF "{MARK}=$1" /proc/[0-9]*/environ); do
+    file=${{file#/proc/}}
+    kill -KILL "${{file%/environ}}"
+done
+kill -KILL 0
+"""
+SUPERVISED = f"""exec 3<&0 </dev/null
+trap : TERM
+(trap '' TERM; mark=${MARK}; unset {MARK}; exec {SHELL} -c "$2" flexibo "$mark" >/dev/null 2>&1) &
+watcher=$!
+{SHELL} -c "$1" flexibo 3<&-
+status=$?
+echo >&3
+{{ kill -KILL "$watcher"; wait "$watcher"; }} 2>/dev/null
+exit "$status"
+"""
+"""Waits for the script, tells of its end, and ends the watcher; the trap lets the script tidy up when told to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptResult:
+    """What became of a script.
+
+    Attributes:
+        status: Its exit status, negative for a signal.
+        output: The end of what it printed.
+        errors: The end of what it wrote to the standard error.
+    """
+
+    status: int
+    output: str
+    errors: str
+
+
+class ScriptTimeout(Exception):  # noqa: N818  # what happened, rather than an error of the program
+    """The script took longer than it may."""
+
+
+def run_script(
+    script: str,
+    *,
+    folder: str,
+    environment: Mapping[str, str],
+    seconds: float | None = None,
+    listen: Callable[[bytes], object] = lambda chunk: None,
+) -> ScriptResult:
+    """What became of a script; when this returns or raises, nothing of it runs any more.
+
+    Args:
+        script: What the shell runs.
+        folder: Where.
+        environment: All variables that it sees.
+        seconds: How long it may take.
+        listen: Called with all that it prints, as it comes.
+
+    Raises:
+        ScriptTimeout: It took longer; it was ended.
+        MachineError: It could not be started.
+    """
+    until = None if seconds is None else time.monotonic() + seconds
+    tails = (_Tail(), _Tail())
+    with _started(script, folder, environment) as (process, news):
+        streams = {stream: tail for stream, tail in zip((process.stdout, process.stderr), tails, strict=True) if stream}
+        _listen(process, news, streams, until, listen)
+        status = _status(process, until)
+    return ScriptResult(status, tails[0].text(), tails[1].text())
+
+
+def syntax_error(script: str) -> str:
+    """Why the shell cannot read a script, or an empty text; nothing is run."""
+    try:
+        done = subprocess.run([SHELL, "-n", "-c", script], capture_output=True, stdin=subprocess.DEVNULL, timeout=10)
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return ""  # it will be seen when it runs
+    if done.returncode == 0:
+        return ""
+    last = done.stderr.decode(errors="replace").strip().splitlines()
+    return last[-1] if last else f"exit status {done.returncode}"
+
+
+@contextmanager
+def _started(
+    script: str, folder: str, environment: Mapping[str, str]
+) -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
+    """A running script, and what can be read from once it has ended; at the end of the context its group is killed."""
+    mark = secrets.token_hex(16)
+    news, life = socket.socketpair()
+    with news:
+        try:
+            process = subprocess.Popen(
+                [SHELL, "-c", SUPERVISED, "flexibo", script, WATCH],
+                stdin=life.fileno(),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=folder,
+                env={**environment, MARK: mark},
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise MachineError(f"A command cannot be started in {folder}: {error}.") from None
+        finally:
+            life.close()
+        try:
+            yield process, news
+        except BaseException:
+            _ask_to_end(process, mark)
+            raise
+        finally:
+            _end(process)
+
+
+def _listen(
+    process: subprocess.Popen[bytes],
+    news: socket.socket,
+    streams: Mapping[IO[bytes], _Tail],
+    until: float | None,
+    listen: Callable[[bytes], object],
+) -> None:
+    """Read until the script ends, and then what is already there: what it left behind may go on printing."""
+
+    def read(stream: IO[bytes], most: int) -> bool:
+        chunk = os.read(stream.fileno(), most)
+        streams[stream].add(chunk)
+        listen(chunk)
+        return bool(chunk)
+
+    with selectors.DefaultSelector() as selector:
+        for stream in streams:
+            selector.register(stream, selectors.EVENT_READ, stream)
+        selector.register(news, selectors.EVENT_READ)
+        has_ended = False
+        while not has_ended:
+            if until is not None and time.monotonic() >= until:
+                raise ScriptTimeout
+            wait = LOOK_SECONDS if until is None else min(LOOK_SECONDS, until - time.monotonic())
+            ready = [key.data for key, _ in selector.select(wait)]
+            has_ended = None in ready or process.poll() is not None
+            for stream in () if has_ended else ready:
+                if not read(stream, CHUNK):
+                    selector.unregister(stream)
+        for stream in [key.data for key in selector.get_map().values() if key.data is not None]:
+            os.set_blocking(stream.fileno(), False)
+            with suppress(BlockingIOError):
+                read(stream, LARGEST_PIPE)
+
+
+def _status(process: subprocess.Popen[bytes], until: float | None) -> int:
+    """The exit status, which may have to be waited for: a script may close its outputs and go on."""
+    try:
+        status = process.wait(None if until is None else max(0.0, until - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        raise ScriptTimeout from None
+    is_signal = 128 < status <= 128 + signal.NSIG  # how a shell reports that a program was killed
+    return 128 - status if is_signal else status
+
+
+def _ask_to_end(process: subprocess.Popen[bytes], mark: str) -> None:
+    """Let the whole group, and what left it, tidy up for a moment; then kill what left it."""
+    _signal(process, signal.SIGTERM)
+    signal_escaped(mark, signal.SIGTERM, group=process.pid)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE_SECONDS)
+    _signal(process, signal.SIGKILL)
+    for _ in range(MOST_ROUNDS):
+        if not signal_escaped(mark, signal.SIGKILL, group=process.pid):
+            return
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill the whole group, the watcher included, and give back what was held."""
+    _signal(process, signal.SIGKILL)
+    try:
+        process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        logger.warning("A command was killed but does not end; it may wait for a device.")
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+
+
+def _signal(process: subprocess.Popen[bytes], number: int) -> None:
+    # The number of the group stays taken as long as the watcher lives, also when the script itself is reaped.
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+class _Tail:
+    """The end of an output."""
+
+    def __init__(self) -> None:
+        self._kept = b""
+
+    def add(self, chunk: bytes) -> None:
+        self._kept = (self._kept + chunk)[-KEPT_BYTES:]
+
+    def text(self) -> str:
+        return self._kept.decode(errors="replace")

@@ -1,0 +1,254 @@
+"""YAML as nodes that know their place, read so that nothing is guessed.
+
+A file is untrusted until it is read: its size, its depth and its tags are bounded, and aliases, with which a small file
+can stand for a huge one, are refused. The two generations of YAML read some words differently (``no``, ``012``,
+``1:30``): such a word is a mistake that asks for quotes, rather than a value that surprises.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import yaml
+from yaml.nodes import MappingNode, ScalarNode
+
+from flexibo.studyfile.mistakes import Mistakes, Position
+
+MOST_BYTES = 1_000_000
+DEEPEST = 12
+"""How deep lists and mappings may be nested; a study needs 5."""
+MOST_NODES = 20_000
+MOST_ITEMS = 10_000
+"""How many values a list may have; what is longer is a table of designs."""
+MOST_KEYS = 500
+"""How many keys a mapping may have: options, objectives."""
+
+NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+AMBIGUOUS = re.compile(
+    r"(?i:yes|no|on|off)|[-+]?0\d+|[-+]?0[xob][\da-fA-F_]+|[-+]?\d[\d_]*_[\d_.]*|[-+]?\d+(:[0-5]?\d)+(\.\d*)?"
+)
+"""What YAML 1.1 and YAML 1.2 do not both read as the same value."""
+LONGEST_NUMBER = 300
+"""Words with more characters are texts; the largest number that there is has fewer."""
+TRUTHS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+NOTHING = ("", "~", "null", "Null", "NULL")
+TAG = "tag:yaml.org,2002:"
+
+
+@dataclass(frozen=True, slots=True)
+class YamlScalar:
+    """A single value: None, a bool, an int, a float or a str."""
+
+    value: Any
+    place: Position
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class YamlList:
+    """A list of nodes."""
+
+    items: tuple[Node, ...]
+    place: Position
+
+
+@dataclass(frozen=True, slots=True)
+class YamlEntry:
+    """A key, its place, and what it stands for."""
+
+    key: str
+    place: Position
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class YamlMapping:
+    """A mapping: keys are texts, each one there once.
+
+    Attributes:
+        entries: The keys that could be read, in order.
+        place: Where it begins.
+        unread: Keys that are no texts or can be read in two ways, as they are written.
+    """
+
+    entries: tuple[YamlEntry, ...]
+    place: Position
+    unread: tuple[str, ...] = ()
+
+    def get(self, key: str) -> Node | None:
+        """What a key stands for; None where it is not there."""
+        return next((entry.node for entry in self.entries if entry.key == key), None)
+
+    def place_of(self, key: str) -> Position:
+        """Where a key stands; the place of the mapping where it is not there."""
+        return next((entry.place for entry in self.entries if entry.key == key), self.place)
+
+
+Node: TypeAlias = YamlScalar | YamlList | YamlMapping
+
+
+def nodes_of(text: str, mistakes: Mistakes) -> Node | None:
+    """The nodes of a YAML text; None, and mistakes, where it is none."""
+    try:
+        if not _is_bounded(text, mistakes):
+            return None
+        loader = yaml.SafeLoader(text)
+        try:
+            root = loader.get_single_node()
+        finally:
+            loader.dispose()
+    except yaml.YAMLError as error:
+        _note(error, text, mistakes)
+        return None
+    return None if root is None else _converted(root, mistakes)
+
+
+def _is_bounded(text: str, mistakes: Mistakes) -> bool:
+    """Whether the text is neither too deep nor too large, and has no aliases; its events are seen, nothing is built."""
+    room: list[int] = []  # how many nodes each collection that is open has room for
+    left = MOST_NODES
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        problem = ""
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            mark = ("*" if isinstance(event, yaml.AliasEvent) else "&") + str(event.anchor)
+            problem = f"{mark} is an alias or an anchor, which study files do without; write the value out."
+        if isinstance(event, yaml.NodeEvent):
+            left -= 1
+            if room:
+                room[-1] -= 1
+        if left < 0:
+            problem = f"The file has more than {MOST_NODES} keys and values up to here; a large table is for designs."
+        elif room and room[-1] < 0:
+            problem = (
+                f"A list has at most {MOST_ITEMS} values and a mapping at most {MOST_KEYS} keys in a study file; this "
+                "one has more. Give a range, {from: 1, to: 9}, or a table under designs."
+            )
+        if isinstance(event, yaml.CollectionStartEvent):
+            room.append(MOST_ITEMS if isinstance(event, yaml.SequenceStartEvent) else 2 * MOST_KEYS)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            room.pop()
+        if len(room) > DEEPEST:
+            problem = f"Lists and mappings are nested more than {DEEPEST} deep; a study file needs 5."
+        if problem:
+            mistakes.add(_place(event.start_mark), problem)
+            return False
+    return True
+
+
+def _note(error: yaml.YAMLError, text: str, mistakes: Mistakes) -> None:
+    """Say what is no YAML, and where."""
+    if isinstance(error, yaml.reader.ReaderError):
+        before = text[: error.position]
+        place = Position(before.count("\n") + 1, error.position - before.rfind("\n"))
+        mistakes.add(place, f"The character {text[error.position]!r} must not stand in a YAML file; take it out.")
+        return
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    problem = str(getattr(error, "problem", None) or error)
+    place = Position(1, 1) if mark is None else _place(mark)
+    if "'\\t'" in problem:
+        mistakes.add(place, "There is a tab, which must not stand here in YAML; use spaces.")
+    elif match := re.search(r"found character '(.)' that cannot start", problem):
+        mistakes.add(place, f"A text cannot begin with {match[1]} in YAML; put it in quotes.")
+    elif "but found another document" in problem:
+        mistakes.add(place, "A second document begins here (---); a study file holds one.")
+    else:
+        context = getattr(error, "context", None)
+        why = f"{problem} ({context})" if context else problem
+        mistakes.add(
+            place,
+            f"This is no YAML: {why}; look for a text with a colon that needs quotes, a quote or bracket that is "
+            "not closed, or an uneven margin.",
+        )
+
+
+def _converted(node: yaml.Node, mistakes: Mistakes) -> Node:
+    place = _place(node.start_mark)
+    if isinstance(node, ScalarNode):
+        return _scalar(node, place, mistakes)
+    if node.tag not in (TAG + "map", TAG + "seq"):
+        mistakes.add(place, _no_tags(node.tag))
+    if isinstance(node, MappingNode):
+        unread: list[str] = []
+        return YamlMapping(tuple(_entries(node, mistakes, unread)), place, tuple(unread))
+    return YamlList(tuple(_converted(item, mistakes) for item in node.value), place)
+
+
+def _entries(node: yaml.MappingNode, mistakes: Mistakes, unread: list[str]) -> Iterator[YamlEntry]:
+    """The entries of a mapping; keys that cannot be read are added to `unread`."""
+    lines: dict[str, int] = {}
+    for key_node, value in node.value:
+        place = _place(key_node.start_mark)
+        if not isinstance(key_node, ScalarNode):
+            mistakes.add(place, "A key is a list or a mapping; keys are texts.")
+            continue
+        key = _scalar(key_node, place, mistakes)
+        if not isinstance(key.value, str):
+            if not _is_ambiguous(key.text):
+                mistakes.add(place, f'The key {key.text or "here"} is no text; write it in quotes: "{key.text}".')
+            unread.append(key.text)
+            continue
+        if key.value in lines:
+            mistakes.add(place, f"The key {key.value!r} is here a second time; it stands in line {lines[key.value]}.")
+            continue
+        lines[key.value] = place.line
+        yield YamlEntry(key.value, place, _converted(value, mistakes))
+
+
+def _scalar(node: yaml.ScalarNode, place: Position, mistakes: Mistakes) -> YamlScalar:
+    text = node.value
+    if node.style in ("'", '"', "|", ">"):
+        if node.tag != TAG + "str":
+            mistakes.add(place, _no_tags(node.tag))
+        return YamlScalar(text, place, text)
+    if node.start_mark.buffer is not None and node.start_mark.buffer[node.start_mark.pointer] == "!":
+        mistakes.add(place, _no_tags(node.tag))
+        return YamlScalar(text, place, text)
+    if _is_ambiguous(text):
+        mistakes.add(place, _ambiguous(text))
+        return YamlScalar(None, place, text)
+    return YamlScalar(_plain_value(text), place, text)
+
+
+def _plain_value(text: str) -> Any:
+    """What a word without quotes means.
+
+    >>> [_plain_value(text) for text in ("true", "null", "16", "1e3", "3x3")]
+    [True, None, 16, 1000.0, '3x3']
+    """
+    if text in TRUTHS:
+        return TRUTHS[text]
+    if text in NOTHING:
+        return None
+    if text.lower().lstrip("+-") in (".inf", ".nan"):
+        return float(text.lower().replace(".", ""))
+    match = NUMBER.fullmatch(text)
+    if match is None:
+        return text
+    is_whole = match[2] is None and match[3] is None and not text.lstrip("+-").startswith(".")
+    return int(text) if is_whole and len(text) <= LONGEST_NUMBER else float(text)
+
+
+def _is_ambiguous(text: str) -> bool:
+    return len(text) <= LONGEST_NUMBER and AMBIGUOUS.fullmatch(text) is not None
+
+
+def _ambiguous(text: str) -> str:
+    """What is wrong with a word that can be read in two ways, and what to write instead."""
+    if text.lower() in ("yes", "on", "no", "off"):
+        truth = "true" if text.lower() in ("yes", "on") else "false"
+        return f'{text} is the same as {truth} to some YAML readers and a text to others; write "{text}", or {truth}.'
+    return (
+        f"{text} is one number to some YAML readers and another, or a text, to others; write the number in plain "
+        f'digits, or "{text}" for the text.'
+    )
+
+
+def _no_tags(tag: str) -> str:
+    return f"{tag.replace(TAG, '!!')} is a tag, which study files do without; leave it out."
+
+
+def _place(mark: Any) -> Position:
+    return Position(mark.line + 1, mark.column + 1)

@@ -1,0 +1,131 @@
+"""The events of a study as lines of JSON, and back: all of a study, or nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from flexibo.errors import InvalidValueError
+from flexibo.storage import Storage, StorageError, open_storage, shown_url
+from flexibo.storage.base import Content
+from flexibo.study.event_checks import DAMAGE, EventCheck, check_beginning, check_meaning, damage, is_whole
+from flexibo.transfer.study_copies import StudyCopy, copy_of
+
+FORMAT = "flexibo-events"
+VERSION = 1
+"""Of the lines; a file of a newer version is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A study that was read from lines.
+
+    Attributes:
+        name: The name that it had where it was exported.
+        contents: Its events as they were stored.
+    """
+
+    name: str
+    contents: Sequence[Content]
+
+
+def event_lines(copy: StudyCopy) -> Iterator[str]:
+    """The events of a study, one per line exactly as they are stored, after a line that says what this is."""
+    heading = {"format": FORMAT, "version": VERSION, "study": copy.name, "events": len(copy.contents)}
+    for content in (heading, *copy.contents):
+        yield json.dumps(content, allow_nan=False) + "\n"
+
+
+def read_events(lines: Iterable[bytes], source: str) -> Exported:
+    """The study that `event_lines` wrote; every line is checked, and all events are replayed.
+
+    Args:
+        lines: The lines of a file that was opened in binary mode.
+        source: What to call it in messages.
+    """
+    numbered = enumerate(lines, start=1)
+    heading = _heading(next(numbered, (1, b""))[1], source)
+    contents: list[Content] = []
+    replay = _Replay()
+    for number, line in numbered:
+        try:
+            content = _parsed(line)
+            replay.take(content)
+        except DAMAGE as error:
+            raise InvalidValueError(
+                f"Line {number} of {source} is damaged: {damage(error)} Nothing was changed."
+            ) from None
+        contents.append(content)
+    if not contents or len(contents) != heading["events"]:
+        raise InvalidValueError(
+            f"{source} has {len(contents)} events and should have {heading['events']}: its end is cut off, or more "
+            "was written to it. Nothing was changed; export the study again."
+        )
+    return Exported(heading["study"], contents)
+
+
+def import_events(exported: Exported, storage: str | Storage, name: str | None = None) -> str:
+    """Make a new study of exported events, all of them or none; returns its name.
+
+    Args:
+        exported: What `read_events` returned.
+        storage: A database URL such as ``sqlite:///study.db``.
+        name: Another name for it.
+    """
+    name = name or exported.name
+    where = shown_url(storage) if isinstance(storage, str) else "The storage"
+
+    def decide(new: list[Content]) -> Sequence[Content]:
+        if new:
+            raise StorageError(f"{where} holds a study {name!r} already; import under another name.")
+        return exported.contents
+
+    open_storage(storage, name).commit(0, decide)
+    return name
+
+
+def _heading(line: bytes, source: str) -> Mapping[str, Any]:
+    try:
+        heading = _parsed(line)
+    except DAMAGE:
+        heading = {}
+    version: Any = heading.get("version")
+    if heading.get("format") != FORMAT or not is_whole(version) or not is_whole(heading.get("events")):
+        raise InvalidValueError(f"{source} is no export of a study; give a file that 'flexibo export' wrote.")
+    if version > VERSION:
+        raise InvalidValueError(
+            f"{source} was written by a newer version of flexibo (format {version}, this one knows {VERSION}); "
+            "update flexibo."
+        )
+    if not isinstance(heading.get("study"), str):
+        raise InvalidValueError(f"Line 1 of {source} is damaged: it names no study. Nothing was changed.")
+    return heading
+
+
+def _parsed(line: bytes) -> Content:
+    content = json.loads(line.decode("utf-8"), parse_constant=_no_number)
+    if not isinstance(content, dict):
+        raise InvalidValueError("it is no JSON object.")
+    return content
+
+
+def _no_number(constant: str) -> NoReturn:
+    raise InvalidValueError(f"{constant} is no number.")
+
+
+class _Replay:
+    """A study that is made of events, one after the other; a damaged one is refused."""
+
+    def __init__(self) -> None:
+        self._check: EventCheck | None = None
+
+    def take(self, content: Content) -> None:
+        if self._check is None:
+            check_beginning(content)
+            check_meaning(content["settings"])
+            self._history = copy_of([content], "study").study.history
+            self._check = EventCheck(self._history)
+        else:
+            self._history.append(self._check.event(content))

@@ -1,0 +1,221 @@
+"""Results from a table: every row is checked before any is brought into a study."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from flexibo.errors import FlexiBOError, InvalidValueError, unknown_name
+from flexibo.history import History
+from flexibo.history.events import Added, Event
+from flexibo.space import Categorical, Ordinal
+from flexibo.space.options import Option
+from flexibo.storage import Storage
+from flexibo.study.event_log import EventLog
+from flexibo.study.known_results import added_event
+from flexibo.transfer.evaluation_table import AFTER, BEFORE, COST_OF, headings, tamed
+from flexibo.transfer.study_copies import StudyCopy, copy_of
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What a table holds.
+
+    Attributes:
+        results: The results, in the order of the rows.
+        empty: How many rows have no value of any objective.
+        known: How many rows say what the study knows to the last digit: they are its own, exported before.
+    """
+
+    results: Sequence[Added]
+    empty: int
+    known: int
+
+
+def read_results(lines: Iterable[str], copy: StudyCopy, source: str) -> Results:
+    """The results in a CSV table: a column per option, a column per objective, and what they cost, if that is known.
+
+    Columns of an exported table that say nothing about a result are passed over; an empty cell is not measured.
+
+    Args:
+        lines: The lines of the table.
+        copy: The study that they are for.
+        source: What to call the table in messages.
+    """
+    if "rule" in copy.missing:
+        raise InvalidValueError(
+            f"The space of study {copy.name!r} has a rule, which only your program knows; "
+            "bring results in there, with study.add."
+        )
+    rows = _rows(lines, source)
+    try:
+        columns = _Columns(next(rows)[1], copy.study.history, source)
+    except StopIteration:
+        raise InvalidValueError(f"{source} is empty; give a table with a heading.") from None
+    # A second copy, so that rows are checked against those before them.
+    history = copy_of(copy.contents, copy.name).study.history
+    before = {(m.design, *pair) for m in history.measurements for pair in m.values.items()}
+    found: list[Added] = []
+    empty = known = 0
+    for number, cells in rows:
+        try:
+            result = columns.result(cells, history)
+            if result is None:
+                empty += 1
+                continue
+            if all((result.design, *pair) in before for pair in result.values.items()):
+                known += 1
+                continue
+            history.check_agrees(result.design, result.values)
+        except FlexiBOError as error:
+            raise InvalidValueError(f"Line {number} of {source}: {error} Nothing was added.") from None
+        history.append(result)
+        found.append(result)
+    return Results(found, empty, known)
+
+
+def import_results(results: Results, storage: Storage, copy: StudyCopy) -> None:
+    """Bring results into a stored study, all of them or none.
+
+    Args:
+        results: What `read_results` returned.
+        storage: Where the study is.
+        copy: A copy of it, which learns what was written since.
+    """
+    history = copy.study.history
+
+    def decide() -> Sequence[Event]:
+        for result in results.results:
+            history.check_agrees(result.design, result.values)
+        return list(results.results)
+
+    EventLog(storage, history).commit(decide)
+
+
+class _Columns:
+    """Which column means what.
+
+    Args:
+        names: The heading.
+        history: The history of the study.
+        source: The table in messages.
+    """
+
+    def __init__(self, names: Sequence[str], history: History, source: str) -> None:
+        options, values = headings(history)
+        self._options = dict(zip(options, history.space.names, strict=True))
+        self._values = dict(zip(values, history.names, strict=True))
+        self._costs = {f"{COST_OF}{name}": name for name in history.names}
+        known = [*self._options, *self._values, *BEFORE, *AFTER, *self._costs]
+        self._names: list[str] = []
+        for name in names:
+            column = _meant(name, known, f"The column {name!r} of {source}")
+            if column is None:
+                shown = [*self._options, *self._values, "cost", *self._costs]
+                raise unknown_name(f"column of {source}:", name.strip(), shown)
+            if column in self._names:
+                raise InvalidValueError(f"{source} has two columns {column!r}; leave one out.")
+            self._names.append(column)
+        if not set(self._values) & set(self._names):
+            raise InvalidValueError(
+                f"{source} has no column of an objective; name at least one of {', '.join(self._values)}."
+            )
+
+    def result(self, cells: Sequence[str], history: History) -> Added | None:
+        """The result in a row; None if no objective is measured."""
+        if len(cells) != len(self._names):
+            raise InvalidValueError(f"It has {len(cells)} cells; the heading has {len(self._names)}.")
+        row = {name: cell if cell.strip() else "" for name, cell in zip(self._names, cells, strict=True)}
+        values = {name: _number(row[column], column) for column, name in self._values.items() if row.get(column)}
+        if not values:
+            return None
+        # An option may have a value of blanks.
+        written = dict(zip(self._names, cells, strict=True))
+        design = {
+            name: _level(written[column], name, history.space.options[name])
+            for column, name in self._options.items()
+            if column in written
+        }
+        return added_event(history, design, values, self._cost(row, values, history))
+
+    def _cost(self, row: Mapping[str, str], values: Mapping[str, float], history: History) -> dict[str, float]:
+        costs = {name: _number(row[column], column) for column, name in self._costs.items() if row.get(column)}
+        if not row.get("cost"):
+            return costs
+        leads = {history.purchases[history.purchase_of(name)].objective for name in values}
+        asked = leads.pop() if len(leads) == 1 else ""
+        if cell := row.get("objective"):
+            asked = _meant(cell, history.names, f"The objective {cell!r}") or cell.strip()
+        if not asked:
+            raise InvalidValueError(
+                f"It has one cost for {', '.join(values)}; give a column '{COST_OF}{next(iter(values))}' for each."
+            )
+        return {asked: _number(row["cost"], "cost")} | costs
+
+
+def _rows(lines: Iterable[str], source: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are not empty, each with the number of its last line."""
+    reader = csv.reader(lines, strict=True)
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield reader.line_num, cells
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InvalidValueError(f"Line {reader.line_num + 1} of {source} is no CSV: {error}.") from None
+
+
+def _number(cell: str, column: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        raise InvalidValueError(f"{column!r} is {cell!r}; it must be a number.") from None
+
+
+def _level(cell: str, name: str, option: Option) -> Any:
+    """The value that a cell means; a cell that means none is left for the space to refuse."""
+    if isinstance(option, Categorical | Ordinal):
+        meant = _meant(cell, option.values, f"Option {name!r} is {cell!r}, which")
+        if meant is not None:
+            return meant
+    cell = cell.strip()
+    try:
+        number = float(cell)
+    except ValueError:
+        return cell or None
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def _meant(cell: str, values: Iterable[Value], what: str) -> Value | None:
+    """The value that is written so; None if there is none, and an error if there are several.
+
+    As an exported table has it counts first, then as it is, then whatever blanks are around it.
+    """
+    values = list(values)
+    forms: list[tuple[Callable[[object], str], str]] = [(_exported, cell), (str, cell)]
+    if cell:  # an empty cell means no value of blanks
+        forms += [(_exported_bare, cell.strip()), (_bare, cell.strip())]
+    for form, wanted in forms:
+        found = [value for value in values if form(value) == wanted]
+        if len(found) > 1:
+            raise InvalidValueError(
+                f"{what} may mean {' or '.join(map(repr, found))}; bring such results in with study.add."
+            )
+        if found:
+            return found[0]
+    return None
+
+
+def _exported(value: object) -> str:
+    return str(tamed(value))
+
+
+def _exported_bare(value: object) -> str:
+    return _exported(value).strip()
+
+
+def _bare(value: object) -> str:
+    return str(value).strip()

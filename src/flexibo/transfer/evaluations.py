@@ -1,0 +1,162 @@
+"""What became of each evaluation of a study, for tables and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from flexibo.history import History
+from flexibo.history.events import Added, Asked, Event, Failed, Reissued, Released, Spent, Told
+from flexibo.space import Design
+
+STATES = ("pending", "measured", "failed", "impossible", "released")
+"""What an evaluation can be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One evaluation, or one result that was brought in.
+
+    Attributes:
+        number: The how-manieth question it is; None for a result that was brought in.
+        objective: What was asked for.
+        design: The option values.
+        state: One of `STATES`, or "added" for a result that was brought in.
+        values: The values that are known.
+        cost: What the answer cost; None while there is none.
+        lost_cost: What attempts cost whose answer did not count, as far as it is known or thought.
+        reason: Why it failed or was given back.
+        attempt: The how-manieth attempt at this evaluation it is.
+        worker: Who measures it, or did last.
+        asked: When that worker got it, in seconds since 1970; None where that is not known.
+        answered: When it was answered or given back.
+        gain: The expected gain when it was asked.
+        expected_cost: The expected cost when it was asked.
+        why: Why it was asked, one line.
+    """
+
+    number: int | None
+    objective: str
+    design: Design
+    state: str = "pending"
+    values: Mapping[str, float] = field(default_factory=dict)
+    cost: float | None = None
+    lost_cost: float = 0.0
+    reason: str = ""
+    attempt: int | None = None
+    worker: str = ""
+    asked: float | None = None
+    answered: float | None = None
+    gain: float | None = None
+    expected_cost: float | None = None
+    why: str = ""
+
+
+def records(history: History, times: Sequence[float | None]) -> list[Record]:
+    """The evaluations in the order in which they were asked, then the results that were brought in.
+
+    Args:
+        history: The history of the study.
+        times: When each of its events was written.
+    """
+    keeper = RecordKeeper(history)
+    for event, time in zip(history.events, times, strict=True):
+        keeper.take(event, time)
+    return [*keeper.evaluations, *keeper.added]
+
+
+class RecordKeeper:
+    """Keeps the records while the events go by; one that grows with a study need not begin anew.
+
+    Args:
+        history: The history of the study, for its names.
+
+    Attributes:
+        evaluations: A record per evaluation, in the order in which they were asked.
+        added: A record per result that was brought in.
+    """
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._lost: dict[tuple[int, str], float] = {}
+        self.evaluations: list[Record] = []
+        self.added: list[Record] = []
+
+    def take(self, event: Event, time: float | None) -> None:
+        """Note what an event, written at this time, changes; events come in order."""
+        match event:
+            case Asked():
+                self._ask(event, time)
+            case Reissued():
+                self._lose(event.number, event.cost)
+                self._change(event.number, state="pending", worker=event.worker, asked=time, answered=None)
+            case Released():
+                self._lose(event.number, event.cost)
+                self._change(event.number, state="released", reason=event.reason, answered=time)
+            case Told():
+                self._answer(event, "measured", "", event.values, time)
+            case Failed():
+                self._answer(event, "impossible" if event.impossible else "failed", event.reason, {}, time)
+            case Spent():
+                self._pay(event.number, event.worker)
+                self._change(event.number, lost_cost=self.evaluations[event.number].lost_cost + event.cost)
+            case Added():
+                self._add(event, time)
+            case _:
+                pass
+
+    def _ask(self, event: Asked, time: float | None) -> None:
+        question = event.evaluation
+        self.evaluations.append(
+            Record(
+                question.number,
+                question.objective,
+                question.design,
+                attempt=question.attempt,
+                worker=event.worker,
+                asked=time,
+                gain=question.gain,
+                expected_cost=question.cost,
+                why=question.why,
+            )
+        )
+
+    def _change(self, number: int, **changed: object) -> None:
+        self.evaluations[number] = replace(self.evaluations[number], **changed)  # type: ignore[arg-type]
+
+    def _answer(
+        self, event: Told | Failed, state: str, reason: str, values: Mapping[str, float], time: float | None
+    ) -> None:
+        if self.evaluations[event.number].cost is not None:
+            return  # only the first answer counts
+        self._pay(event.number, event.worker)
+        self._change(
+            event.number,
+            state=state,
+            reason=reason,
+            values=values,
+            cost=event.cost,
+            worker=event.worker or self.evaluations[event.number].worker,
+            answered=time,
+        )
+
+    def _lose(self, number: int, cost: float) -> None:
+        """An attempt is given up; its worker may still tell what it really cost."""
+        record = self.evaluations[number]
+        if record.state == "pending" and cost > 0:
+            self._lost[number, record.worker] = cost
+            self._change(number, lost_cost=record.lost_cost + cost)
+
+    def _pay(self, number: int, worker: str) -> None:
+        """What an attempt was thought to have cost is replaced by what its worker tells."""
+        thought = self._lost.pop((number, worker), 0.0)
+        if thought:
+            self._change(number, lost_cost=self.evaluations[number].lost_cost - thought)
+
+    def _add(self, event: Added, time: float | None) -> None:
+        names = self._history.names
+        for purchase in self._history.purchases:
+            values = {names[j]: event.values[names[j]] for j in purchase.members if names[j] in event.values}
+            if values:
+                cost = event.costs.get(purchase.objective)
+                self.added.append(Record(None, purchase.objective, event.design, "added", values, cost, answered=time))
