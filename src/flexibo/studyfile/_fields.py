@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from flexibo._internal.durations import parse_seconds, parse_share
+from flexibo.errors import FlexiBOError
 from flexibo.studyfile._yaml_nodes import NOTHING, Node, YamlList, YamlMapping, YamlScalar
 from flexibo.studyfile.mistakes import Mistakes, Position, nearest
 
@@ -219,3 +221,14 @@ def shown(node: Node) -> str:
         text = repr(node.value) if isinstance(node.value, str) else node.text or "nothing"
         return text if len(text) <= 60 else f"{text[:57]}..."
     return "a list" if isinstance(node, YamlList) else "a mapping"
+
+
+def cause(make: Callable[[dict[str, Any]], object], settings: Mapping[str, Any]) -> str:
+    """The first setting without which `make` raises no error; empty where it is not a single one."""
+    for key in settings:
+        try:
+            make({name: value for name, value in settings.items() if name != key})
+        except FlexiBOError:
+            continue
+        return key
+    return ""

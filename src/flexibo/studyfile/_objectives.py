@@ -16,7 +16,6 @@ from flexibo.studyfile._shell import syntax_error
 from flexibo.studyfile._yaml_nodes import YamlList, YamlMapping, YamlScalar
 from flexibo.studyfile.command import Command
 from flexibo.studyfile.functions import Function, found
-from flexibo.studyfile.hands import is_by_hand
 from flexibo.studyfile.mistakes import nearest
 from flexibo.studyfile.template import Template, parsed, variable
 
@@ -39,6 +38,9 @@ OBJECTIVE_KEYS = (
     "command",
     "measured_by",
 )
+MEASURED_BY = "measured_by"
+MANUAL = "hand"
+"""The value of `MEASURED_BY` for an objective that a person, or another program, measures."""
 MEASURED = {"function": "a function", "command": "a command", "measured_by": "measured_by"}
 """The keys that say how an objective is measured, as they are called in a sentence."""
 DIRECTIONS = {"minimise": "min", "minimize": "min", "maximise": "max", "maximize": "max"}
@@ -113,8 +115,7 @@ def _objective(name: str, fields: Fields, names: Sequence[str], around: FileCont
     try:
         return Objective(name, **{key: value for key, value in given.items() if value is not None})
     except FlexiBOError as error:
-        place = error.argument if fields.has(error.argument) else ""
-        fields.mistakes.add(fields.place(place), str(error))
+        fields.note(error.argument, str(error))
         return None
 
 
@@ -134,7 +135,7 @@ def _unit(fields: Fields) -> str | None:
 
 
 def _measure(name: str, fields: Fields, around: FileContext) -> Measure | None:
-    """What measures an objective: a function or a command, or nothing where another one's gives it too, or a hand."""
+    """What measures an objective: a function or a command; None if another one's gives it, or it is manual."""
     given = [key for key in MEASURED if fields.has(key)]
     if fields.has("measured_with"):
         if given:
@@ -154,9 +155,37 @@ def _measure(name: str, fields: Fields, around: FileContext) -> Measure | None:
             f"Objective {name!r} has neither a function nor a command; give one, or say measured_by: hand.",
         )
         return None
-    if is_by_hand(fields):
+    if fields.has(MEASURED_BY):
+        _check_measured_by(fields)
         return None
     return _function(fields, around) if given == ["function"] else _command(name, fields, around)
+
+
+def _check_measured_by(fields: Fields) -> None:
+    by = fields.text(MEASURED_BY)
+    if by is not None and by != MANUAL:
+        fields.note(
+            MEASURED_BY,
+            f"{MEASURED_BY}{fields.of} is {by!r}; it must be {MANUAL} (asked with flexibo ask, answered with flexibo "
+            "tell). A function or a command has a key of its own.",
+        )
+
+
+def check_manual(fields: Fields) -> None:
+    """Note functions of the file that ``flexibo ask`` would need: it has only the database."""
+    node = fields.table.get("objectives")
+    entries = node.entries if isinstance(node, YamlMapping) else ()
+    manual = [e.key for e in entries if isinstance(e.node, YamlMapping) and e.node.get(MEASURED_BY) is not None]
+    if not manual:
+        return
+    for key, instead in (("valid", "list the legal designs under designs"), ("cost", "give one of the known costs")):
+        text = fields.text(key) if fields.has(key) else None
+        if text is not None and ":" in text:
+            fields.note(
+                key,
+                f"{key} is a function, which flexibo ask does not have, and objective {manual[0]!r} is measured "
+                f"manually; {instead}.",
+            )
 
 
 def _function(fields: Fields, around: FileContext) -> Measure | None:

@@ -12,7 +12,7 @@ from flexibo.objectives import Objective
 from flexibo.space import Space
 from flexibo.study import Study
 from flexibo.study.stop_rules import RULES
-from flexibo.studyfile._fields import Fields
+from flexibo.studyfile._fields import Fields, cause
 from flexibo.studyfile._yaml_nodes import Node, YamlList, YamlMapping, YamlScalar
 from flexibo.studyfile.mistakes import nearest
 from flexibo.surrogates.table import SURROGATES
@@ -82,12 +82,8 @@ def check_whole(fields: Fields, space: Space, objectives: Sequence[Objective], s
     try:
         Study(space, objectives, **settings)
     except FlexiBOError as error:
-        sentence = str(error)
-        first = sentence.split()[0].strip("'\"")
-        key = (
-            first if fields.has(first) else "method" if "method" in sentence and fields.has("method") else "objectives"
-        )
-        fields.note(key, sentence)
+        key = cause(lambda given: Study(space, objectives, **given), settings)
+        fields.note(key or "objectives", str(error))
 
 
 def _method(fields: Fields) -> str | None:

@@ -34,6 +34,8 @@ AMBIGUOUS = re.compile(
 LONGEST_NUMBER = 300
 """Words with more characters are texts; the largest number that there is has fewer."""
 TRUTHS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+RESERVED = ("@", "`", "%")
+"""Characters that no text without quotes begins with."""
 NOTHING = ("", "~", "null", "Null", "NULL")
 TAG = "tag:yaml.org,2002:"
 
@@ -148,11 +150,12 @@ def _note(error: yaml.YAMLError, text: str, mistakes: Mistakes) -> None:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     problem = str(getattr(error, "problem", None) or error)
     place = Position(1, 1) if mark is None else _place(mark)
-    if "'\\t'" in problem:
+    character = "" if mark is None else text[mark.index : mark.index + 1]
+    if character == "\t":
         mistakes.add(place, "There is a tab, which must not stand here in YAML; use spaces.")
-    elif match := re.search(r"found character '(.)' that cannot start", problem):
-        mistakes.add(place, f"A text cannot begin with {match[1]} in YAML; put it in quotes.")
-    elif "but found another document" in problem:
+    elif character in RESERVED:
+        mistakes.add(place, f"A text cannot begin with {character} in YAML; put it in quotes.")
+    elif isinstance(error, yaml.composer.ComposerError):  # aliases are refused before
         mistakes.add(place, "A second document begins here (---); a study file holds one.")
     else:
         context = getattr(error, "context", None)

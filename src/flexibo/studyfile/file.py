@@ -16,13 +16,12 @@ from flexibo.study import Study
 from flexibo.study.stored import stored_study
 from flexibo.studyfile._executor import ExecutorChoice, executor_of
 from flexibo.studyfile._fields import Fields
-from flexibo.studyfile._objectives import FileContext, objectives_of
+from flexibo.studyfile._objectives import FileContext, check_manual, objectives_of
 from flexibo.studyfile._options import space_of
 from flexibo.studyfile._settings import check_whole, cost_of, initial_of, settings_of
 from flexibo.studyfile._yaml_nodes import YamlMapping, nodes_of
 from flexibo.studyfile.file_text import FileText, read_file_text
 from flexibo.studyfile.functions import found
-from flexibo.studyfile.hands import check_hands
 from flexibo.studyfile.mistakes import Mistakes, Position, StudyFileError
 
 KEYS = (
@@ -157,7 +156,7 @@ def study_file_of(source: FileText, *, imports: bool = True) -> StudyFile:
     name = fields.text("name") or folder.name or "study"
     settings = settings_of(fields, objectives)
     settings |= initial_of(fields, space) | cost_of(fields, lambda: _function(fields, "cost", folder))
-    check_hands(fields)
+    check_manual(fields)
     executor = executor_of(fields, list(measures) or [objective.name for objective in objectives])
     storage = _storage(fields, name, folder)
     if space is None or mistakes.found:

@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flexibo._internal.durations import parse_seconds
+from flexibo.studyfile._objectives import MANUAL, MEASURED_BY
 from flexibo.studyfile._options import option_of_node
 from flexibo.studyfile._shell import syntax_error
 from flexibo.studyfile._yaml_nodes import AMBIGUOUS, NUMBER, YamlMapping, nodes_of
-from flexibo.studyfile.hands import HAND
-from flexibo.studyfile.hands import KEY as BY
 from flexibo.studyfile.mistakes import Mistakes, Position, nearest
 from flexibo.studyfile.template import parsed
 
@@ -177,6 +176,6 @@ def _objective_lines(objective: ObjectiveAnswer) -> list[str]:
 
 def _kind(measured_by: str) -> str:
     """The key of what measures an objective."""
-    if measured_by == HAND:
-        return BY
+    if measured_by == MANUAL:
+        return MEASURED_BY
     return "function" if FUNCTION.fullmatch(measured_by) else "command"
