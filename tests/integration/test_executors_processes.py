@@ -304,12 +304,12 @@ def test_a_worker_that_closed_its_connection_is_given_up(shared: ProcessExecutor
         return time.sleep(300) or 1.0
 
     # It closed its parent's sign of life too, by which it ends itself: whichever is seen first.
-    ends = ("closed its connection.", "was killed by SIGKILL (if nobody did so, memory was short).")
+    ends = ("closed its connection.", "was killed by SIGKILL (by the system, if memory was short).")
     assert outcome(shared, measure).reason in [f"Its worker process {end}" for end in ends]
 
 
 class EndsItsProcess:
-    """A function that cannot be loaded without exit_description the process."""
+    """A function that cannot be loaded without ending the process."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return os._exit, (5,)
@@ -656,11 +656,11 @@ def test_workers_end_with_a_parent_whose_forked_copy_lives_on(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("exit_description", ["", "raise ValueError('a mistake')"])
-def test_workers_end_with_a_parent_that_exits_without_closing(tmp_path: Path, exit_description: str) -> None:
-    parent = script(tmp_path, MEASURING + f"    {exit_description}\n", tmp_path / "pids")
+@pytest.mark.parametrize("ending", ["", "raise ValueError('a mistake')"])
+def test_workers_end_with_a_parent_that_exits_without_closing(tmp_path: Path, ending: str) -> None:
+    parent = script(tmp_path, MEASURING + f"    {ending}\n", tmp_path / "pids")
     output, _ = parent.communicate(timeout=PATIENCE)
-    assert ("a mistake" in output) == ("mistake" in exit_description)
+    assert ("a mistake" in output) == ("mistake" in ending)
     assert "Warning" not in output
     assert all(is_gone(pid, within=1.0) for pid in written(tmp_path / "pids"))
 

@@ -212,7 +212,7 @@ def test_a_resource_nobody_offers_and_an_address_without_a_head_node_are_told(
     executor.submit(question(0, "watts"), meter, lambda design: 1.0)
     with pytest.raises(MachineError) as caught:
         executor.finished()
-    assert f"and for 3 s nobody in the Ray cluster at {address} offers that" in str(caught.value)
+    assert f"of the Ray cluster at {address} has offered that for 3 s" in str(caught.value)
     assert "1 with CPU=1, GPU=1; 1 with CPU=1, jetson=1" in str(caught.value)
     command = f"ray start --address={address} --num-cpus=1 --num-gpus=1 --resources='{{\"meter\": 2}}'."
     assert str(caught.value).endswith(command)

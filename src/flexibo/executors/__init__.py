@@ -84,7 +84,7 @@ def find_executor(
         name: One of `EXECUTORS`.
         n: How many evaluations run at a time.
         address: Where a cluster is; without one, a local cluster is started.
-        resources: What there is in all, as in ``{"GPU": 1}``.
+        resources: The total amounts, as in ``{"GPU": 1}``.
         slots: How many evaluations of an objective may run at a time, as in ``{"energy": 1}``.
         patience: How many seconds to wait for a worker of a cluster that offers what an objective needs.
 

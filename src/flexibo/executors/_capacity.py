@@ -14,16 +14,16 @@ Amounts: TypeAlias = Mapping[str, float]
 """Amounts by resource. ``CPU`` is always among them: evaluations at a time."""
 
 SLACK = 1e-9
-"""Thirds and tenths of a device add up to a whole one, whatever the rounding."""
+"""Tolerance for rounding: three thirds of a device are a whole one."""
 
 
 class LocalCapacity:
-    """Counts what runs against what may run at a time.
+    """Counts running evaluations and their resources on this machine.
 
     Args:
         n: How many evaluations may run at a time.
-        limits: How many of an objective, by its name; the others are limited by `n` alone.
-        resources: What there is in all; None: resources are not looked at.
+        limits: How many of an objective, by its name; the others are limited by `n` only.
+        resources: The total amounts; None: resources are ignored.
 
     >>> slots = LocalCapacity(2, {"energy": 1}, {"GPU": 1})
     >>> energy, error = Objective("energy"), Objective("error", resources={"GPU": 0.5})
@@ -66,7 +66,7 @@ class LocalCapacity:
         return all(self._held[name] + amount <= offered.get(name, 0) + SLACK for name, amount in needs)
 
     def reserve(self, objective: Objective) -> None:
-        """Count an evaluation that begins."""
+        """Count an evaluation that starts."""
         self._running[objective.name] += 1
         for name, amount in objective.resources.items():
             self._held[name] += amount
@@ -89,7 +89,7 @@ def _checked_limits(limits: object) -> dict[str, int]:
 
 
 def needed(objective: Objective) -> dict[str, float]:
-    """What one evaluation of the objective takes: one CPU unless it says otherwise.
+    """The resources of one evaluation of the objective: one CPU unless it specifies otherwise.
 
     >>> needed(Objective("error", resources={"GPU": 1}))
     {'CPU': 1.0, 'GPU': 1}
@@ -98,7 +98,7 @@ def needed(objective: Objective) -> dict[str, float]:
 
 
 def in_words(amounts: Amounts) -> str:
-    """Amounts as a user writes them.
+    """Amounts as text.
 
     >>> in_words({"CPU": 4.0, "GPU": 0.5})
     'CPU=4, GPU=0.5'
@@ -107,11 +107,11 @@ def in_words(amounts: Amounts) -> str:
 
 
 class ClusterCapacity:
-    """Counts what runs where against what is offered where.
+    """Counts running attempts and their resources on the workers of a cluster.
 
     Args:
         limit: How many evaluations may run at a time, whatever is offered; None: no limit.
-        total: What all workers together have of a resource, where they share it; None: each has its own.
+        total: The amounts that all workers share; None: each has its own.
 
     >>> offers = ClusterCapacity()
     >>> offers.update({"a": {"CPU": 1}, "b": {"CPU": 1, "GPU": 1}})
@@ -127,7 +127,7 @@ class ClusterCapacity:
         self._taken: dict[str, tuple[str | None, Amounts]] = {}
 
     def update(self, offered: Mapping[str, Amounts]) -> None:
-        """Take in who is there now, and what each offers."""
+        """Set the present workers and what each offers."""
         self._offered = dict(offered)
 
     def is_there(self, place: str) -> bool:
@@ -136,16 +136,16 @@ class ClusterCapacity:
 
     @property
     def is_full(self) -> bool:
-        """Whether as many evaluations run as may."""
+        """Whether the limit is reached."""
         return self._limit is not None and len(self._taken) >= self._limit
 
     def could_fit(self, needs: Amounts) -> bool:
-        """Whether some worker offers all of it, if nothing else ran."""
+        """Whether some worker offers these amounts in total, ignoring what runs."""
         in_all = all(amount <= self._total.get(name, math.inf) + SLACK for name, amount in needs.items())
         return in_all and any(_within(needs, offer) for offer in self._offered.values())
 
     def place(self, needs: Amounts) -> str | None:
-        """Where an evaluation would start at once: a worker that has little else to offer, then the least busy one."""
+        """The worker for an evaluation: of the fewest resources, then the least busy; None if there is no room."""
         if self.is_full:
             return None
         held = self._held()
@@ -157,17 +157,17 @@ class ClusterCapacity:
         return min(fitting, key=lambda place: (len(self._offered[place]), -free[place]["CPU"]), default=None)
 
     def reserve(self, attempt: str, place: str | None, needs: Amounts) -> None:
-        """Count an attempt as running there; None: it is not known where. Again for the same attempt: it is moved."""
+        """Count an attempt as running on a worker, None if unknown; a second call for an attempt moves it."""
         self._taken[attempt] = (place, needs)
 
     def release(self, attempt: str) -> None:
-        """Count an attempt no more."""
+        """Stop counting an attempt."""
         self._taken.pop(attempt, None)
 
     def in_words(self) -> str:
-        """What is offered, for people."""
+        """The offered resources as text."""
         if not self._offered:
-            return "it has no worker at all"
+            return "it has no worker"
         kinds: dict[str, int] = {}
         for offer in self._offered.values():
             words = in_words(offer)
@@ -176,7 +176,7 @@ class ClusterCapacity:
         return f"its workers: {shown}"
 
     def _held(self) -> dict[str | None, dict[str, float]]:
-        """What our attempts take, by place."""
+        """The resources that our attempts hold, by worker."""
         by_place: dict[str | None, list[Amounts]] = {}
         for place, needs in self._taken.values():
             by_place.setdefault(place, []).append(needs)

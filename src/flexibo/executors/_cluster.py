@@ -22,20 +22,20 @@ from flexibo.objectives import Objective
 
 PATIENCE_SECONDS = 20.0
 LOOK_SECONDS = 0.25
-"""How often to look for workers that are gone and for time limits, while nothing is heard."""
+"""How often to check for lost workers and time limits while no report arrives."""
 STARTS = 3
-"""How many workers may end before they begin one evaluation, until the machines are taken to be at fault."""
+"""How many workers may end before they begin an evaluation; then the machines are considered at fault."""
 
 Self = TypeVar("Self", bound="ClusterExecutor")
 
 
 class Engine(Protocol):
-    """A cluster, as far as attempts are concerned. It never waits; all that happens is put into `reports`.
+    """A cluster that runs attempts. Its methods never wait; all that happens is put into `reports`.
 
     Attributes:
-        about: What it is and where, for sentences, as in ``"Dask cluster at tcp://10.0.0.1:8786"``.
-        reports: What was heard and not yet taken in.
-        pins: Whether an attempt runs at the place it is started at and nowhere else.
+        about: What it is and where, for messages, as in ``"Dask cluster at tcp://10.0.0.1:8786"``.
+        reports: The reports that were not processed yet.
+        pins: Whether an attempt runs only on the worker it is started on.
         grace: Seconds after an objective's timeout until an attempt is stopped from here.
     """
 
@@ -45,39 +45,39 @@ class Engine(Protocol):
     grace: float
 
     def start(self, attempt: str, job: Job, needs: Amounts, place: str | None) -> None:
-        """StartAttempt an attempt; None: wherever there will be a worker for it."""
+        """Start an attempt; None: wherever there will be a worker for it."""
         ...
 
     def stop(self, attempt: str) -> None:
-        """StopAttempt an attempt, as far as the cluster can, and forget it."""
+        """Stop an attempt, as far as the cluster can, and forget it."""
         ...
 
     def has_begun(self, attempt: str) -> bool:
-        """Whether the cluster knows that the attempt began, although that was not heard."""
+        """Whether the cluster knows that the attempt began, although no report of it arrived."""
         ...
 
     def remedy(self, needs: Amounts) -> str:
-        """What to do where nobody offers so much."""
+        """What to do if no worker offers these amounts."""
         ...
 
     def close(self) -> None:
-        """StopAttempt everything and give back what is held."""
+        """Stop everything and release what is held."""
         ...
 
 
 @dataclass(slots=True, eq=False)
 class Attempt:
-    """An evaluation on its way.
+    """An evaluation that was submitted.
 
     Attributes:
         name: The evaluation's number and a random part.
         job: The evaluation and its function.
-        needs: What it takes of a worker.
-        place: The worker it runs on, as far as is known.
+        needs: The resources that it needs.
+        place: The worker it runs on, if known.
         started: When it was handed to the cluster; None while it waits here.
         began: When it began to measure.
         starts: How often it was handed to the cluster.
-        unserved: Since when nobody offers what it needs.
+        unserved: Since when no worker offers what it needs.
     """
 
     name: str
@@ -91,14 +91,14 @@ class Attempt:
 
 
 class ClusterExecutor:
-    """What executors on clusters have in common.
+    """The common part of the executors on clusters.
 
     Args:
         engine: The cluster.
-        n: How many evaluations may run at a time; None: as many as the workers take.
+        n: How many evaluations may run at a time; None: as many as the workers have room for.
         total: What the workers share, where they do.
         patience: How many seconds to wait for a worker that offers what an objective needs.
-        clock: Gives seconds, steadily.
+        clock: A monotonic clock in seconds.
     """
 
     measures_elsewhere = True
@@ -132,7 +132,7 @@ class ClusterExecutor:
         self._check_open()
         self._take_in()
         if self._fault is not None:
-            return False  # `finished` tells what is there, then raises it
+            return False  # `finished` returns the outcomes first, then raises it
         needs = needed(objective)
         waiting = [attempt for attempt in self._attempts.values() if attempt.began is None and attempt.place is None]
         if not self._capacity.could_fit(needs):
@@ -144,7 +144,7 @@ class ClusterExecutor:
         return bool(self._attempts or self._done) or self._fault is not None
 
     def submit(self, evaluation: Evaluation, objective: Objective, measure: Measure) -> None:
-        """StartAttempt one evaluation; where there is no room, it starts as soon as there is."""
+        """Start one evaluation; where there is no room, it starts as soon as there is."""
         self._check_open()
         self._take_in()
         job = packed(evaluation, objective, measure)
@@ -153,10 +153,10 @@ class ClusterExecutor:
         self._launch(attempt)
 
     def finished(self, wait: float | None = None) -> list[Outcome]:
-        """The outcomes that are there; if there is none yet, wait for one, at most so many seconds.
+        """The outcomes that are there; if there is none yet, wait for one, at most `wait` seconds.
 
         Raises:
-            MachineError: What measures is at fault, nobody offers what an evaluation needs, or the cluster is lost;
+            MachineError: The machine is at fault, no worker offers what an evaluation needs, or the cluster is lost;
                 all that runs is stopped, and its evaluations are given up.
         """
         until = None if wait is None else self._clock() + wait
@@ -176,7 +176,7 @@ class ClusterExecutor:
                 continue
 
     def close(self) -> None:
-        """StopAttempt what runs, as far as the cluster can, and leave it. Nothing can be submitted afterwards."""
+        """Stop what runs, as far as the cluster can, and leave it. Nothing can be submitted afterwards."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -200,7 +200,7 @@ class ClusterExecutor:
             raise self._gone
 
     def _take_in(self) -> None:
-        """Take in all that was heard, then see whether workers or time ran out."""
+        """Process all reports, then check for lost workers and time limits."""
         if self._is_closed:
             return
         while not self._engine.reports.empty():
@@ -216,7 +216,7 @@ class ClusterExecutor:
         elif isinstance(report, ClusterLost):
             self._gone = self._fault = self._gone or MachineError(report.reason)
         elif (attempt := self._attempts.get(report.attempt)) is None:
-            return  # it was given up
+            return  # it is no longer wanted
         elif isinstance(report, AttemptBegan):
             attempt.began, attempt.place, attempt.unserved = report.at, report.place, None
             self._capacity.reserve(attempt.name, attempt.place, attempt.needs)
@@ -235,7 +235,7 @@ class ClusterExecutor:
         self._done.append(Outcome(evaluation, reply.values, reply.cost, reply.reason, reply.timed, reply.impossible))
 
     def _lose(self, attempt: Attempt, reason: str, has_begun: bool) -> None:
-        """Fail what was being measured when its worker died; what had not begun is begun elsewhere."""
+        """Fail an attempt that was being measured when its worker died; start one that had not begun elsewhere."""
         self._engine.stop(attempt.name)
         if has_begun or attempt.began is not None:
             self._fail(attempt, reason)
@@ -259,7 +259,7 @@ class ClusterExecutor:
         self._capacity.release(attempt.name)
 
     def _launch(self, attempt: Attempt) -> None:
-        """Hand the attempt to a worker that is free, or to the cluster if a worker for it has yet to come."""
+        """Start the attempt on a free worker, or leave it to the cluster if no present worker fits."""
         self._capacity.release(attempt.name)
         attempt.place, attempt.started = self._capacity.place(attempt.needs), None
         if attempt.place is None and (self._capacity.is_full or self._capacity.could_fit(attempt.needs)):
@@ -293,13 +293,13 @@ class ClusterExecutor:
 
     def _nobody(self, attempt: Attempt) -> MachineError:
         return MachineError(
-            f"Objective {attempt.job.objective.name!r} needs {in_words(attempt.needs)} on one worker, and for "
-            f"{self._patience:g} s nobody in the {self._engine.about} offers that ({self._capacity.in_words()}); "
+            f"Objective {attempt.job.objective.name!r} needs {in_words(attempt.needs)} on one worker, and no worker "
+            f"of the {self._engine.about} has offered that for {self._patience:g} s ({self._capacity.in_words()}); "
             f"{self._engine.remedy(attempt.needs)}."
         )
 
     def _given_up(self) -> MachineError:
-        """The fault, after all that was submitted is forgotten."""
+        """The fault, after all submitted evaluations are dropped."""
         fault, self._fault = self._fault, None
         for attempt in list(self._attempts.values()):
             if attempt.started is not None and self._gone is None:
@@ -312,7 +312,7 @@ class ClusterExecutor:
 def checked_cluster_settings(
     address: object, n: object, resources: Mapping[str, float] | None, patience: object, *, whose: str
 ) -> None:
-    """Raise a sentence about the first argument that cannot be used."""
+    """Raise an error about the first argument that cannot be used."""
     if address is not None and (not isinstance(address, str) or not address.strip()):
         raise InvalidValueError(f"address is {address!r}; give {whose} as text, or leave it out to start one here.")
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
@@ -320,4 +320,4 @@ def checked_cluster_settings(
     if isinstance(patience, bool) or not isinstance(patience, int | float) or not patience >= 0:
         raise InvalidValueError(f"patience is {patience!r}; it must be a number of seconds, zero or more.")
     if resources and "CPU" in resources:
-        raise InvalidValueError("resources names CPU; say with n how many evaluations run at a time.")
+        raise InvalidValueError("resources names CPU; use n for the number of evaluations at a time.")

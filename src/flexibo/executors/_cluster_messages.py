@@ -1,4 +1,4 @@
-"""An attempt at an evaluation on a cluster: what is sent to a worker, what is heard of it, and what the worker does."""
+"""An attempt at an evaluation on a cluster: the task, the reports about it, and what the worker does with it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HERE = (sys.version_info.major, sys.version_info.minor)
 class ClusterTask:
     """To a worker: measure this.
 
-    All fields are plain, so that a worker with other versions can read it and say what is wrong.
+    All fields are plain, so a worker with other versions can read it and report what is wrong.
 
     Attributes:
         attempt: Names the attempt: the evaluation's number and a random part.
@@ -45,7 +45,7 @@ class ClusterTask:
 
 @dataclass(frozen=True, slots=True)
 class AttemptBegan:
-    """The measuring began, at this time of our own steady clock, on this worker."""
+    """The measuring began on this worker, at this time of our own monotonic clock."""
 
     attempt: str
     place: str
@@ -62,11 +62,11 @@ class AttemptEnded:
 
 @dataclass(frozen=True, slots=True)
 class AttemptLost:
-    """The worker died or the attempt was stopped by others.
+    """The worker died, or the cluster stopped the attempt.
 
     Attributes:
         attempt: Which one.
-        reason: One sentence.
+        reason: Why, as one sentence.
         has_begun: Whether the measuring is known to have begun.
     """
 
@@ -94,7 +94,7 @@ Report: TypeAlias = AttemptBegan | AttemptEnded | AttemptLost | WorkersSeen | Cl
 
 
 def task_of(attempt: str, job: Job, *, with_function: bool) -> ClusterTask:
-    """The attempt as it travels."""
+    """The task of an attempt."""
     return ClusterTask(
         attempt, job.objective.name, HERE, job.digest, job.function if with_function else None, job.question
     )
@@ -122,7 +122,7 @@ def loaded(task: ClusterTask) -> Loaded | Fault | None:
     if task.python != HERE:
         return Fault(
             f"A worker on {platform.node()} runs Python {HERE[0]}.{HERE[1]}, and this study "
-            f"{task.python[0]}.{task.python[1]}; functions travel only between equal versions, so use the same on both."
+            f"{task.python[0]}.{task.python[1]}; functions need the same version on both sides."
         )
     try:
         with _functions_lock:

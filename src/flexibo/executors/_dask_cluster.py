@@ -1,7 +1,7 @@
 """A Dask cluster on this machine, in processes of its own that end with the one that started it.
 
 Dask's own local cluster starts workers by importing the main module again, which runs a script that has no guard a
-second time, and it prints what it thinks of lost connections.
+second time, and it prints messages about lost connections.
 """
 
 from __future__ import annotations

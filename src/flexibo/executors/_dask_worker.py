@@ -16,13 +16,13 @@ from flexibo.executors.processes import ProcessExecutor
 WANTED_SECONDS = 2.0
 """How often to look whether an evaluation that runs in a process of its own is still wanted."""
 MISSING, AGAIN = "missing", "again"
-"""A reply instead of an answer: this worker has no such function, or the attempt began before."""
+"""Replies instead of an answer: this worker has no such function, or the attempt began before."""
 
 
 def run_on_worker(task: ClusterTask, topic: str) -> Mapping[str, Any] | str:
-    """Run the attempt on a Dask worker, unless it was begun before.
+    """Run the attempt on a Dask worker, unless it began before.
 
-    The answer is told at once, on the way that the mark took; it is also the result, should it get lost there.
+    The answer is sent as an event, which is fast; it is also the result of the task, should the event get lost.
     """
     from distributed import Event, get_worker
 
@@ -48,7 +48,7 @@ _own = threading.local()
 
 
 def _apart(ready: Loaded, is_wanted: Callable[[], bool]) -> WorkerAnswer | Fault:
-    """Measure in a process of its own, which is killed when its time is over or nobody wants it any more.
+    """Measure in a separate process, which is killed after its timeout or when the result is no longer wanted.
 
     Each thread of a worker keeps its process for the next evaluation.
     """

@@ -1,4 +1,4 @@
-"""Evaluations on their way to a worker process, and the words for what becomes of them."""
+"""Evaluations that are sent to a worker, with their pickled functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOAD_SECONDS = 300.0
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """An evaluation on its way.
+    """An evaluation that is sent to a worker.
 
     Attributes:
         evaluation: The question.
@@ -50,9 +50,9 @@ class Job:
 
 
 def packed(evaluation: Evaluation, objective: Objective, measure: Measure) -> Job:
-    """The evaluation with its function, ready to travel.
+    """The evaluation with its pickled function.
 
-    The function is pickled every time anew, for what it refers to may have changed since the last time.
+    The function is pickled again every time, because what it refers to may have changed.
     """
     try:
         function: bytes = cloudpickle.dumps(measure)

@@ -1,4 +1,4 @@
-"""What a worker process and its parent say to each other, and how it travels: frames with their length in front."""
+"""The messages between a worker process and its parent, and their encoding: pickled, after their length."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ProcessTask:
 
 @dataclass(frozen=True, slots=True)
 class MeasuringBegan:
-    """From a worker process: all is loaded, and the measuring began at this time of the machine's steady clock."""
+    """From a worker process: the measuring began, at this time of the machine's monotonic clock."""
 
     at: float
 
@@ -70,7 +70,7 @@ class WorkerAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """From a worker process: what measures is at fault rather than a design."""
+    """From a worker process: the machine is at fault rather than a design."""
 
     reason: str
 
@@ -85,7 +85,7 @@ def encoded(message: ProcessTask | Reply) -> bytes:
 
 
 class MessageReader:
-    """Puts together again what arrives in pieces.
+    """Decodes messages from the pieces in which they arrive.
 
     >>> frames, sent = MessageReader(), encoded(MeasuringBegan(1.5)) + encoded(Fault("no meter"))
     >>> frames.feed(sent[:9]), frames.feed(sent[9:])

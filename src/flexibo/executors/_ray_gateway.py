@@ -1,8 +1,8 @@
-"""A process that talks to Ray, so that the user's program need not.
+"""A process that uses Ray on behalf of the user's program.
 
-Ray ends a process whose head node is lost, prints what it thinks of lost workers, and there can be one of it per
-process. So it lives in a process of its own, which ends with the one that started it. Ray runs nothing again here: a
-task whose worker dies is lost, and told.
+Ray ends a process whose head node is lost, prints messages about lost workers, and can be used once per process. So it
+runs in a process of its own, which ends with the one that started it. Ray reruns nothing here: a task whose worker dies
+is reported as lost.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from flexibo.executors._sessions import end_session
 from flexibo.executors._worker_main import answer
 
 POLL_SECONDS = 1.0
-"""How often to ask who is there."""
+"""How often to ask for the present workers."""
 REACH_SECONDS = 3.0
 """How long the head node may take to accept a connection."""
 
@@ -72,7 +72,7 @@ class Refused:
 
 
 def run_on_worker(task: ClusterTask, function: bytes) -> Iterator[str | WorkerAnswer | Fault]:
-    """Run the attempt on a Ray worker: first where it runs, as soon as it begins, then its answer."""
+    """Run the attempt on a Ray worker: yields where it runs as soon as it begins, then its answer."""
     import ray
 
     ready = loaded(ClusterTask(task.attempt, task.objective, task.python, task.digest, function, task.question))
@@ -98,7 +98,7 @@ class Gateway:
         self._running: dict[str, Any] = {}
 
     def start(self, message: StartAttempt) -> None:
-        """StartAttempt an attempt, and follow it in a thread."""
+        """Start an attempt, and follow it in a thread."""
         task = message.task
         function = self._functions.get(task.digest) or self._ray.put(task.function)
         self._functions.use(task.digest, function)
@@ -142,7 +142,7 @@ class Gateway:
 
 
 def _reason_of_loss(error: BaseException) -> str:
-    """Ray's own words, shortened."""
+    """Ray's own message, shortened."""
     name = type(error).__name__
     words = {
         "WorkerCrashedError": "Its worker process died.",
@@ -156,7 +156,7 @@ def _reason_of_loss(error: BaseException) -> str:
 
 
 def watch(ray: Any, head: str, tell: Callable[[Report], None]) -> None:
-    """Tell every second who is there, until the head node is gone."""
+    """Report the present machines every second, until the head node is gone."""
     host, _, port = head.rpartition(":")
     while True:
         asked_at = time.monotonic()

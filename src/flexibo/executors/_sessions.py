@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 ROUNDS = 20
-"""How often to look for processes that were started while others were killed."""
+"""How often to look for processes that were started during the kill."""
 
 
 def search_path() -> str:
@@ -23,7 +23,7 @@ def end_session(leader: int) -> None:
     """Kill all processes of the session, the caller excepted.
 
     Args:
-        leader: The process that leads the session. It must be a worker that was not waited for, or the caller, so that
+        leader: The process that leads the session. It must be a child that was not waited for, or the caller, so that
             its number cannot belong to another.
     """
     for _ in range(ROUNDS):

@@ -32,7 +32,7 @@ from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 
 LOOK_SECONDS = 2.0
-"""How often to look whether the parent is another one, which says that it died."""
+"""How often to check whether the parent is another process, which means that it died."""
 
 
 def main(channel: int, life: int, parent: int) -> None:
@@ -52,7 +52,7 @@ def main(channel: int, life: int, parent: int) -> None:
 
 
 def end_with_parent(life: int, parent: int) -> None:
-    """Let this process and all that it starts be killed as soon as the parent is gone, whatever they are doing."""
+    """Have this process and all that it starts killed as soon as the parent is gone."""
     if sys.platform == "linux":
         import fcntl
 
@@ -73,7 +73,7 @@ def end_with_parent(life: int, parent: int) -> None:
 
 
 def serve(connection: socket.socket) -> None:
-    """WorkerAnswer tasks until there are no more."""
+    """Answer tasks until the parent hangs up."""
     here = os.getpid()
     frames = MessageReader()
     functions: Recent[Measure] = Recent()
@@ -89,7 +89,7 @@ def serve(connection: socket.socket) -> None:
 
 
 def answered(task: ProcessTask, functions: Recent[Measure], connection: socket.socket) -> Reply:
-    """Load what the task needs, say that it begins, and measure."""
+    """Load what the task needs, report that it begins, and measure."""
     try:
         enter_context(task.place)
         measure = functions.get(task.digest)

@@ -139,7 +139,7 @@ class WorkerProcess:
             return self._process.poll() is not None
         try:
             return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-        except ChildProcessError:  # somebody else in this process reaped it
+        except ChildProcessError:  # something else in this process reaped it
             return True
 
     def dismiss(self) -> None:
@@ -147,7 +147,7 @@ class WorkerProcess:
         self._channel.close()
 
     def await_end(self, seconds: float) -> bool:
-        """Whether it ends by itself within so many seconds."""
+        """Whether it exits within this many seconds."""
         if self._exit is not None:
             events = select.poll()
             events.register(self._exit, select.POLLIN)

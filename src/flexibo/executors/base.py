@@ -16,14 +16,14 @@ Measure: TypeAlias = Callable[[Design], Any]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one evaluation: values, or the reason why there are none.
+    """The outcome of one evaluation: values, or the reason why there are none.
 
     Attributes:
         evaluation: The question.
         values: The values by objective; None when it failed.
         cost: What it cost.
         reason: Why it failed.
-        timed: Whether the cost is the time it took, in seconds, because the function gave none.
+        timed: Whether the cost is the time it took, in seconds, because the function returned none.
         impossible: Whether the design cannot be built, so that trying again would change nothing.
     """
 
@@ -53,11 +53,11 @@ class Executor(Protocol):
     def finished(self, wait: float | None = None) -> Iterable[Outcome]:
         """The outcomes that are there.
 
-        If there is none yet, wait for one, at most so many seconds (None: as long as it takes). A `MachineError` says
-        that what measures is at fault rather than a design; the evaluations that were submitted are then given up.
+        If there is none yet, wait for one, at most `wait` seconds (None: as long as it takes). A `MachineError` means
+        that the machine is at fault rather than a design; the submitted evaluations are then given up.
         """
         ...
 
     def close(self) -> None:
-        """Stop what still runs and give back what it held. Nothing can be submitted afterwards."""
+        """Stop what still runs and release what it held. Nothing can be submitted afterwards."""
         ...

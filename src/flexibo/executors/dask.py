@@ -2,9 +2,9 @@
 
 Differences from a plain ``client.submit``:
 
-- Dask runs a task again when its worker dies. Here an attempt marks on the scheduler that it began, and a second run
-  refuses to measure; the evaluation fails with its cost, and whether to try again is the study's to decide.
-- Dask waits for ever for a resource that nobody offers. Here it is reported.
+- Dask reruns a task whose worker died. Here an attempt marks on the scheduler that it began, and a second run refuses
+  to measure; the evaluation fails with its cost, and the study decides whether to try again.
+- Dask waits forever for a resource that no worker offers. Here it is reported.
 - Dask cannot stop a thread. Here an evaluation with a timeout runs in a process of its own on the worker.
 - A task whose input is lost is cancelled and run again even while it runs, so nothing that was scattered is an input:
   a worker gets a function with the first task that needs it, and keeps it.
@@ -43,13 +43,13 @@ from flexibo.objectives import checked_resources
 
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 10.0
-"""How long the scheduler may take to answer before it is taken to be lost."""
+"""How long the scheduler may take to answer before it is considered lost."""
 POLL_SECONDS = 1.0
-"""How often to ask who is there."""
+"""How often to ask for the present workers."""
 MARK_SECONDS = 3.0
-"""How long a mark outlives its attempt, so that what travels meanwhile still meets it."""
+"""How long a mark outlives its attempt, for messages that arrive late."""
 GRACE_SECONDS = 15.0
-"""Dask workers stop what outruns its timeout themselves; after so many seconds more they are not waited for."""
+"""Dask workers enforce timeouts themselves; this many seconds later they are no longer waited for."""
 LOGGERS = ("client", "core", "comm", "comm.core", "comm.tcp", "batched", "utils", "utils_comm", "worker")
 
 
@@ -65,7 +65,7 @@ class DaskExecutor(ClusterExecutor):
         client: A client of an existing cluster instead, for one with its own security; it is not closed.
         n: How many evaluations may run at a time; on a cluster started here also the number of its worker processes,
             by default one per core.
-        resources: What a cluster started here offers in all, as in ``{"GPU": 1}``.
+        resources: The total amounts that a cluster started here offers, as in ``{"GPU": 1}``.
         patience: How many seconds to wait for a worker that offers what an objective needs.
 
     Raises:
@@ -87,8 +87,8 @@ class DaskExecutor(ClusterExecutor):
             raise InvalidValueError("Both address and client are given; give one of them.")
         if resources is not None and (address is not None or client is not None):
             raise InvalidValueError(
-                "resources are what a cluster started here offers; the workers of an existing one say themselves what "
-                "they offer, with dask worker --resources."
+                "resources are what a cluster started here offers; the workers of an existing one declare "
+                "what they offer, with dask worker --resources."
             )
         offered = checked_resources(resources or {}, "The executor")
         distributed = _distributed()
@@ -145,7 +145,7 @@ class DaskEngine:
         self._old_marks: deque[tuple[float, str]] = deque()
         self._is_ending = threading.Event()
         self._client.subscribe_topic(self._topic, self._on_event)
-        self._ask_who_is_there()
+        self._ask_for_workers()
         self._watcher = threading.Thread(target=self._watch, name="flexibo-dask", daemon=True)
         self._watcher.start()
 
@@ -172,20 +172,20 @@ class DaskEngine:
         future.add_done_callback(lambda done: self._on_end(attempt, done))
 
     def stop(self, attempt: str) -> None:
-        """Cancel the task. What runs in a thread of a worker goes on until it returns; nobody waits for it."""
+        """Cancel the task. What runs in a thread of a worker continues until it returns; its result is ignored."""
         if (sent := self._forgotten(attempt)) is not None:
             with suppress(Exception):
                 self._client.cancel([sent.future], force=True)
 
     def has_begun(self, attempt: str) -> bool:
-        """Whether the attempt's mark is on the scheduler; if it does not say, it is taken to have begun."""
+        """Whether the attempt's mark is on the scheduler; if it does not answer, True."""
         try:
             return bool(self._ask(self._client.scheduler.event_is_set, name=attempt))
         except Exception:
             return True
 
     def remedy(self, needs: Amounts) -> str:
-        """How to start a worker that offers so much."""
+        """How to start a worker that offers these amounts."""
         offered = {name: amount for name, amount in needs.items() if name != "CPU"}
         if self._local is not None and needs["CPU"] <= 1:
             return f"give DaskExecutor resources={offered!r}"
@@ -195,7 +195,7 @@ class DaskEngine:
         return f"start a worker that does: dask worker {where}{flags}"
 
     def close(self) -> None:
-        """Cancel all tasks and leave; a cluster that was started for this is stopped."""
+        """Cancel all tasks and disconnect; a cluster that was started for this is stopped."""
         self._is_ending.set()
         if self._client.status == "running":
             for attempt in list(self._sent):
@@ -212,7 +212,7 @@ class DaskEngine:
         self._filter.detach()
 
     def _on_event(self, event: tuple[float, Mapping[str, Any]]) -> None:
-        """What a worker says goes through the scheduler and arrives here, in the client's own thread."""
+        """A message of a worker, which arrives through the scheduler in a thread of the client."""
         _, message = event
         attempt = message["attempt"]
         if "place" in message:
@@ -242,14 +242,14 @@ class DaskEngine:
             self.reports.put(self._broken(attempt, reply))
 
     def _forgotten(self, attempt: str) -> Sent | None:
-        """What was sent, which is over now; its mark is cleared somewhat later."""
+        """Forget an attempt and return what was sent; its mark is cleared later."""
         sent = self._sent.pop(attempt, None)
         if sent is not None:
             self._old_marks.append((time.monotonic() + MARK_SECONDS, attempt))
         return sent
 
     def _broken(self, attempt: str, error: BaseException | None) -> Report:
-        """What it means that Dask gives no answer although it works."""
+        """The report for a task that failed although Dask itself works."""
         if isinstance(error, ModuleNotFoundError | ImportError | AttributeError):
             return AttemptEnded(
                 attempt,
@@ -262,12 +262,12 @@ class DaskEngine:
         return AttemptLost(attempt, f"Its worker died, or Dask gave it up ({what}).", self.has_begun(attempt))
 
     def _watch(self) -> None:
-        """Ask regularly who is there, until the end or until nobody answers."""
+        """Ask regularly for the present workers, until the end or until there is no answer."""
         while not self._is_ending.wait(POLL_SECONDS):
             try:
                 if self._client.status != "running":
                     raise ConnectionError("the connection broke")
-                self._ask_who_is_there()
+                self._ask_for_workers()
                 self._clear_marks()
             except Exception as error:
                 if not self._is_ending.is_set():
@@ -279,7 +279,7 @@ class DaskEngine:
                     )
                 return
 
-    def _ask_who_is_there(self) -> None:
+    def _ask_for_workers(self) -> None:
         asked_at = time.monotonic()
         workers = self._ask(self._client.scheduler.identity)["workers"]
         is_running = {address: about.get("status", "running") == "running" for address, about in workers.items()}
@@ -297,7 +297,7 @@ class DaskEngine:
             self._ask(self._client.scheduler.event_clear, name=attempt)
 
     def _ask(self, question: Callable[..., Any], **arguments: Any) -> Any:
-        """The scheduler's answer, or an error in time."""
+        """The scheduler's answer, or an error after a while."""
         return self._client.sync(question, callback_timeout=ANSWER_SECONDS, **arguments)
 
 
@@ -306,7 +306,7 @@ def _read(reply: Mapping[str, Any]) -> WorkerAnswer | Fault:
 
 
 class _Quiet(logging.Filter):
-    """Keeps the library from printing what is reported here anyway: lost workers and connections."""
+    """Hides the library's messages on lost workers and connections, which are reported here anyway."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return False
@@ -322,7 +322,7 @@ class _Quiet(logging.Filter):
 
 @contextmanager
 def _no_large_graph_warning() -> Iterator[None]:
-    """A context without Dask's advice to scatter large functions, which is not followed on purpose."""
+    """A context without Dask's warning to scatter large functions, which is ignored on purpose."""
     import dask
 
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
@@ -350,5 +350,5 @@ def _connected(address: str | None) -> Any:
 
 
 def _named(resources: Mapping[str, float]) -> dict[str, float]:
-    """A worker's resources; threads are counted as CPU, whatever it says of that name."""
+    """A worker's resources; threads count as CPU, even if it declares a resource of that name."""
     return {name: float(amount) for name, amount in resources.items() if name != "CPU"}

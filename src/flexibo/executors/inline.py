@@ -15,7 +15,7 @@ class InlineExecutor:
     """Calls the objective's function in this process.
 
     Args:
-        clock: Gives seconds; the cost of a call is the difference of two readings.
+        clock: Returns seconds; the cost of a call is the difference of two readings.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.perf_counter) -> None:

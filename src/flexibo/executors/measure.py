@@ -24,7 +24,7 @@ _current: ContextVar[Evaluation | None] = ContextVar("evaluation", default=None)
 
 
 def current_evaluation() -> Evaluation | None:
-    """The evaluation that is being measured in this context, for functions that want to know more than its design."""
+    """The evaluation that is being measured in this context, for functions that need more than its design."""
     return _current.get()
 
 
@@ -35,13 +35,13 @@ def measured(
     *,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Outcome:
-    """What became of an evaluation; only a `MachineError`, and what is no error but an interrupt, is raised.
+    """The outcome of an evaluation; raises only a `MachineError` and interrupts.
 
     Args:
         evaluation: The question.
-        objective: Says how many readings to take, and how long they may take.
+        objective: Has the number of readings and the timeout.
         measure: Measures the design.
-        clock: Gives seconds; the cost of a call is the difference of two readings.
+        clock: Returns seconds; the cost of a call is the difference of two readings.
     """
     start = clock()
     readings: list[Mapping[str, float]] = []
@@ -72,7 +72,7 @@ def measured(
 
 
 def failure(error: BaseException) -> str:
-    """What went wrong in a function, and where."""
+    """The error of a function, and where it occurred."""
     if isinstance(error, FlexiBOError | TimeoutError):
         return str(error)
     frames = traceback.extract_tb(error.__traceback__)
@@ -81,12 +81,12 @@ def failure(error: BaseException) -> str:
 
 
 def too_long(limit: float) -> str:
-    """The reason of an evaluation that outran its timeout."""
+    """The reason of an evaluation that exceeded its timeout."""
     return f"It took longer than its timeout of {limit:g} s."
 
 
 def exit_description(status: int | None) -> str:
-    """How a process ended, in words.
+    """How a process ended.
 
     Args:
         status: The exit status, negative for a signal; None if it is not known.
@@ -103,12 +103,12 @@ def exit_description(status: int | None) -> str:
     except ValueError:  # a real-time signal
         return f"was killed by signal {-status}"
     if name == "SIGKILL":
-        return "was killed by SIGKILL (if nobody did so, memory was short)"
+        return "was killed by SIGKILL (by the system, if memory was short)"
     return f"was killed by {name} ({signal.strsignal(-status)})"
 
 
 def _split(result: Any, evaluation: Evaluation) -> tuple[Any, float | None]:
-    """What a function returned, and the cost if it gave one."""
+    """The result of a function, and the cost if it returned one."""
     if not isinstance(result, tuple):
         return result, None
     if len(result) != 2:
@@ -125,7 +125,7 @@ def _split(result: Any, evaluation: Evaluation) -> tuple[Any, float | None]:
 
 
 def _values(result: Any, evaluation: Evaluation) -> Mapping[str, float]:
-    """The values by objective: those that were asked for, and any others that came with them."""
+    """The values by objective: the requested ones, and any others that came with them."""
     given = result if isinstance(result, Mapping) else {evaluation.objective: result}
     for name in evaluation.yields:
         if name not in given:
@@ -138,7 +138,7 @@ def _values(result: Any, evaluation: Evaluation) -> Mapping[str, float]:
 
 @contextmanager
 def _time_limit(seconds: float | None) -> Iterator[None]:
-    """Interrupt the block after so many seconds, where the platform and the thread allow it."""
+    """Interrupt the block after this many seconds, where the platform and the thread allow it."""
     can_interrupt = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
     if seconds is None or not can_interrupt:
         yield

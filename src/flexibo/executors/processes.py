@@ -184,7 +184,7 @@ class ProcessExecutor:
         return worker
 
     def _collect(self) -> None:
-        """Take in all that happened: replies first, then ends, then time limits."""
+        """Process all that happened: replies first, then exits, then time limits."""
         for worker, job in list(self._workers.items()):
             is_over = worker.is_over()  # asked before reading, so that nothing that it said before its end is missed
             for reply in worker.received():

@@ -1,6 +1,6 @@
 """Measures on a Ray cluster.
 
-Ray runs a task again when its worker dies, unless told otherwise, and waits for ever for a resource that nobody offers.
+By default Ray reruns a task whose worker died, and waits forever for a resource that no machine offers.
 Here an attempt runs at most once: when its worker dies, the evaluation fails with its cost, and whether to try again is
 the study's to decide; and a missing resource is reported.
 """
@@ -44,12 +44,12 @@ CONNECT_SECONDS = 30.0
 START_SECONDS = 120.0
 """How long Ray may take to start on this machine; a busy one takes long."""
 SILENCE_SECONDS = 15.0
-"""How long nothing may be heard of who is there before the cluster is taken to be lost."""
+"""How long no report may arrive before the cluster is considered lost."""
 CLOSE_SECONDS = 10.0
 GRACE_SECONDS = 1.0
-"""How long a function that was told that its time is over may tidy up before it is killed."""
+"""How long a function may clean up after its timeout before it is killed."""
 STORE_BYTES = 256 * 1024**2
-"""Memory for what travels on a cluster started here: functions; evaluations hand back numbers."""
+"""Memory for the functions that are sent on a cluster started here; the results are only numbers."""
 
 
 class RayExecutor(ClusterExecutor):
@@ -63,7 +63,7 @@ class RayExecutor(ClusterExecutor):
         address: The head node's, as in ``"10.0.0.1:6379"``, or ``"auto"`` for the cluster of this machine, which must
             be one of the cluster's. By default a cluster is started on this machine, and stopped by `close`.
         n: How many evaluations may run at a time; on a cluster started here by default one per core.
-        resources: What a cluster started here offers in all, as in ``{"GPU": 1}``.
+        resources: The total amounts that a cluster started here offers, as in ``{"GPU": 1}``.
         patience: How many seconds to wait for a machine that offers what an objective needs.
 
     Raises:
@@ -86,8 +86,8 @@ class RayExecutor(ClusterExecutor):
             )
         if resources is not None and address is not None:
             raise InvalidValueError(
-                "resources are what a cluster started here offers; the machines of an existing one say themselves what "
-                "they offer, with ray start --resources."
+                "resources are what a cluster started here offers; the machines of an existing one declare "
+                "what they offer, with ray start --resources."
             )
         offered = checked_resources(resources or {}, "The executor")
         if importlib.util.find_spec("ray") is None:
@@ -142,11 +142,11 @@ class RayEngine:
         self._send(StopAttempt(attempt))
 
     def has_begun(self, attempt: str) -> bool:
-        """Never more than was heard: what a worker says comes in order."""
+        """False: the reports of a worker arrive in order, so a missing one was not sent."""
         return False
 
     def remedy(self, needs: Amounts) -> str:
-        """How to start a machine that offers so much."""
+        """How to start a machine that offers these amounts."""
         special = {name: amount for name, amount in needs.items() if name not in ("CPU", "GPU")}
         if self._is_local:
             offered = {name: amount for name, amount in needs.items() if name != "CPU"}
@@ -197,11 +197,11 @@ class RayEngine:
         if isinstance(answer, Refused):
             verb = "start" if self._is_local else "be used"
             raise MachineError(f"The {self.about} cannot {verb} ({answer.reason}).")
-        self.reports.put(self.reports.get(timeout=seconds))  # who is there, before the first question
+        self.reports.put(self.reports.get(timeout=seconds))  # the present workers, before the first evaluation
         return answer.address
 
     def _read(self) -> None:
-        """Take in what the gateway says, until it hangs up."""
+        """Process the messages of the gateway until it hangs up."""
         with suppress(EOFError, OSError):
             while True:
                 message = self._connection.recv()
@@ -216,10 +216,10 @@ class RayEngine:
         self._lose("Ray ended its process")
 
     def _listen(self) -> None:
-        """Notice silence."""
+        """Notice that no report arrives."""
         while not self._is_ending.wait(1.0):
             if time.monotonic() - self._heard > SILENCE_SECONDS:
-                self._lose(f"nothing was heard of it for {SILENCE_SECONDS:g} s")
+                self._lose(f"it sent nothing for {SILENCE_SECONDS:g} s")
                 return
 
     def _lose(self, reason: str) -> None:
@@ -255,7 +255,7 @@ def _settings(address: str | None, n: int | None, resources: Mapping[str, float]
 
 
 def _check_reachable(address: str) -> None:
-    """Ray itself says so only after a long while."""
+    """Refuse an address that does not answer; Ray itself takes minutes to notice."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
         raise InvalidValueError(f"address is {address!r}; give the head node as host:port, such as '10.0.0.1:6379'.")
@@ -268,12 +268,12 @@ def _check_reachable(address: str) -> None:
 
 
 def _private(folder: str) -> dict[str, str]:
-    """The environment of a cluster that nobody else can use: on the loopback address, with a token of its own."""
+    """The environment of a private cluster: on the loopback address, with a token of its own."""
     token = Path(folder, "token")
     token.write_text(secrets.token_hex(32))
     token.chmod(0o600)
     return {
-        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # Ray's way to say: the loopback address alone
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # for Ray this means: use the loopback address only
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN_PATH": str(token),
     }

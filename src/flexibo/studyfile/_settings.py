@@ -83,7 +83,17 @@ def check_whole(fields: Fields, space: Space, objectives: Sequence[Objective], s
         Study(space, objectives, **settings)
     except FlexiBOError as error:
         key = cause(lambda given: Study(space, objectives, **given), settings)
-        fields.note(key or "objectives", str(error))
+        fields.note(key or ("method" if _is_refused(settings.get("method"), objectives) else "objectives"), str(error))
+
+
+def _is_refused(method: str | None, objectives: Sequence[Objective]) -> bool:
+    """Whether a method that the file names cannot handle the objectives."""
+    try:
+        if method is not None:
+            find_method(method).check(tuple(objectives))
+    except FlexiBOError:
+        return True
+    return False
 
 
 def _method(fields: Fields) -> str | None:

@@ -258,10 +258,8 @@ def test_a_resource_that_nobody_offers_is_reported_when_patience_ends(
     cluster.now = 20.5
     with pytest.raises(MachineError) as caught:
         executor.finished(0)
-    assert str(caught.value) == (
-        "Objective 'energy' needs CPU=1, jetson=1 on one worker, and for 20 s nobody in the fake cluster at home "
-        "offers that (its workers: 2 with CPU=4, GPU=1); start a worker that does: fake worker."
-    )
+    facts = ("'energy'", "CPU=1, jetson=1", "20 s", "fake cluster at home", "2 with CPU=4, GPU=1", "fake worker")
+    assert all(fact in str(caught.value) for fact in facts)
     assert not executor.is_busy()
     assert cluster.stopped == [cluster.started[0][0]]
 
@@ -282,7 +280,7 @@ def test_a_worker_that_joins_late_is_waited_for(cluster: FakeCluster, make: Call
 def test_a_cluster_without_workers_is_reported(cluster: FakeCluster, make: Callable[..., ClusterExecutor]) -> None:
     executor = make({}, patience=0.0)
     executor.submit(question(), ERROR, one)
-    with pytest.raises(MachineError, match=r"\(it has no worker at all\); start a worker that does: fake worker\.$"):
+    with pytest.raises(MachineError, match=r"\(it has no worker\); start a worker that does: fake worker\.$"):
         executor.finished(1)
 
 

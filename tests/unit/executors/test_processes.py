@@ -167,7 +167,7 @@ def test_windows_is_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_how_a_process_ended_is_said_in_words() -> None:
-    assert exit_description(-9) == "was killed by SIGKILL (if nobody did so, memory was short)"
+    assert exit_description(-9).startswith("was killed by SIGKILL")
     assert exit_description(-11).startswith("was killed by SIGSEGV (Segmentation fault")
     assert exit_description(-99) == "was killed by signal 99"
     assert exit_description(None) == "was lost"
