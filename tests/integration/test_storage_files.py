@@ -64,7 +64,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     for content in (b"x", b"these are my notes, not a database\n" * 40, b"\0" * 5000):
         path.write_bytes(content)
-        assert "is no SQLite database" in refused(path)
+        assert "is not a SQLite database" in refused(path)
 
 
 @pytest.mark.parametrize("journal", ["delete", "wal"])
@@ -133,7 +133,7 @@ def test_a_file_with_damage_that_shows_is_refused_and_no_event_is_ever_wrong(tmp
         except StorageError as error:
             noticed += 1
             events, said = expected, str(error)
-            assert re.search("damaged|is no SQLite database", said), said
+            assert re.search("damaged|is not a SQLite database", said), said
             assert contents(tmp_path) == {"study.db": bytes(content)}
         assert events == expected
     assert noticed > 60

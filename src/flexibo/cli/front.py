@@ -159,7 +159,7 @@ def _facts(shown: Shown) -> dict[str, Any]:
 
 def _write_table(shown: Shown, study: Study) -> None:
     """Print CSV: no text in it is a formula for a spreadsheet."""
-    from flexibo.transfer.evaluation_table import tamed
+    from flexibo.transfer.evaluation_table import without_formula
 
     objectives, options = study.history.names, study.space.names
     heading = ["number", *(f"{what}:{one}" for what in ("value", "measured", "deviation") for one in objectives)]
@@ -170,7 +170,7 @@ def _write_table(shown: Shown, study: Study) -> None:
     for n, point in shown.designs:
         cells = [found[one] for found in (point.values, point.measured, point.deviations) for one in objectives]
         rest = [point.probability, point.feasibility, point.confirm_cost, point.standing]
-        writer.writerow([n, *cells, *rest, *(tamed(point.design[one]) for one in options)])
+        writer.writerow([n, *cells, *rest, *(without_formula(point.design[one]) for one in options)])
 
 
 def _print(shown: Shown, copy: StudyCopy, console: Console, *, whole: bool, flags: str) -> None:

@@ -1,4 +1,7 @@
-"""Storage: the event log that a study is the replay of."""
+"""Storage: the event log that a study is the replay of.
+
+It imports nothing but errors and _internal. What starts with an underscore is private.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ def open_storage(storage: str | Storage | None, study: str, *, create: bool = Tr
     Args:
         storage: A URL such as ``sqlite:///study.db``, or an open storage, or None.
         study: The name of the study.
-        create: Make a database that does not exist; otherwise this is an error, and opening changes nothing.
+        create: Create a missing database; otherwise it is an error, and opening changes nothing.
     """
     if storage is None:
         return MemoryStorage()
@@ -43,11 +46,11 @@ def open_storage(storage: str | Storage | None, study: str, *, create: bool = Tr
 
 
 def stored_studies(url: str, *, patience: float | None = None) -> list[StoredStudy]:
-    """The name and the number of events of each study in a database; nothing is made or changed.
+    """The name and the number of events of each study in a database; changes nothing.
 
     Args:
         url: A database URL such as ``sqlite:///study.db``.
-        patience: Seconds to wait for a database that is busy; None is as long as anybody waits.
+        patience: Seconds to wait for a database that is busy; None is the default.
     """
     from flexibo.storage import sql
 

@@ -1,4 +1,4 @@
-"""Open connections: one per thread of this process, and none that a forked process would share."""
+"""Open connections: one per thread, and none that a forked process would share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from flexibo.storage.base import StorageError
 
 FORK_PATIENCE = 10.0
-"""Seconds that a fork waits for a thread to end its transaction."""
+"""Seconds that a fork waits for a thread to finish its transaction."""
 
 
 class _Held:
@@ -28,7 +28,7 @@ class _Held:
         self.process = os.getpid()
 
     def check_not_mine(self) -> None:
-        """Refuse a use within this thread's own one: it would wait for itself, and keep all others out."""
+        """Refuse a nested use by the same thread: it would wait for itself, and block all others."""
         if self.user == threading.get_ident() and self.lock.locked():
             raise StorageError(
                 "The storage is used inside its own transaction, by a stop rule or a callback; use it after the "
@@ -40,9 +40,9 @@ class _Held:
         if connection is None:
             return
         if self.process != os.getpid():
-            _inherited.append(connection)  # closing it would speak in the parent's name
+            _inherited.append(connection)  # closing it would end the session of the parent
             return
-        with suppress(Exception):  # what is broken closes with an error
+        with suppress(Exception):  # a broken connection raises when it is closed
             connection.close()
 
     def __del__(self) -> None:
@@ -52,8 +52,8 @@ class _Held:
 class Connections:
     """The connections to one database, opened when a thread first needs one.
 
-    All are closed before the process forks, and opened anew when needed: SQLite keeps the locks of a file per process,
-    and a child that inherits what it has not locked itself would let others clear the log it reads and writes.
+    All are closed before the process forks, and opened again when needed: SQLite keeps the locks of a file per process,
+    so a child that inherits a connection does not hold its lock, and others could delete the log that it uses.
 
     Args:
         connect: Opens a connection.
@@ -67,7 +67,7 @@ class Connections:
 
     @contextmanager
     def use(self) -> Iterator[sa.Connection]:
-        """This thread's connection; a fork waits until it is no longer used."""
+        """This thread's connection; a fork waits until it is not in use."""
         held: _Held | None = getattr(self._mine, "held", None)
         if held is None or held.process != os.getpid():
             held = self._mine.held = _Held()
@@ -94,7 +94,7 @@ class Connections:
         """Close the connections of all threads, each when it is no longer used; the next use opens another."""
         for held in list(self._all):
             if held.process != os.getpid():
-                held.close()  # its lock is that of a thread which a fork left behind
+                held.close()  # its lock belongs to a thread of the parent
                 continue
             held.check_not_mine()
             with held.lock:
@@ -110,7 +110,7 @@ class _Fork:
         self.stopped: list[_Held] = []
 
     def before(self) -> None:
-        """Close every connection that is not in use, and let nobody open one."""
+        """Close every connection that is not in use, and prevent new ones."""
         self.lock.acquire()
         for held in list(self.all):
             if held.user != threading.get_ident() and held.lock.acquire(timeout=FORK_PATIENCE):
@@ -118,7 +118,7 @@ class _Fork:
                 held.close()
 
     def after_in_parent(self) -> None:
-        """Let the threads go on."""
+        """Let the threads continue."""
         stopped, self.stopped = self.stopped, []
         for held in stopped:
             held.lock.release()

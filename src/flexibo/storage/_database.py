@@ -1,4 +1,4 @@
-"""What the storage needs of a database, and patience with one that is busy or away."""
+"""The differences between databases, and retries while one is busy or not reachable."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from flexibo.storage.base import StorageError
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
-_chance = random.SystemRandom()  # the user's generator is not ours to draw from, and a forked one would repeat itself
+_chance = random.SystemRandom()  # independent of the user's seeds, and different in forked processes
 
 
 class Trouble(enum.Enum):
-    """What an error of a database calls for."""
+    """How to react to an error of a database."""
 
     BUSY = "wait a moment"
-    LOST = "connect anew"
+    LOST = "connect again"
     FINAL = "give up"
 
 
@@ -36,11 +36,11 @@ class Database(Protocol):
     """The database in messages, without a password."""
 
     def schema(self) -> int | None:
-        """The version of its tables, None where there are none; nothing is changed."""
+        """The version of its tables, None if there are none; changes nothing."""
         ...
 
     def prepare(self, connection: sa.Connection) -> None:
-        """Make the tables or bring them up to date; several processes may do so at once."""
+        """Create or update the tables; several processes may do so at once."""
         ...
 
     def connect(self) -> sa.Connection:
@@ -52,11 +52,11 @@ class Database(Protocol):
         ...
 
     def begin(self, connection: sa.Connection, study: str | None) -> None:
-        """Begin a transaction in which nobody else adds events to the study, if one is given."""
+        """Begin a transaction; if a study is given, nothing else can add events to it meanwhile."""
         ...
 
     def roll_back(self, connection: sa.Connection) -> None:
-        """Undo the transaction, if there is one."""
+        """Roll back the transaction, if there is one."""
         ...
 
     def trouble(self, error: DBAPIError) -> Trouble:
@@ -64,17 +64,17 @@ class Database(Protocol):
         ...
 
     def sentence(self, error: DBAPIError) -> str:
-        """What is wrong and what to do, in one sentence without its full stop and without a password."""
+        """What is wrong and what to do, in one sentence without its full stop and without passwords."""
         ...
 
 
 class Session:
-    """Does things with a database, on one connection per thread, and does not give up at the first trouble.
+    """Runs actions on a database, with one connection per thread, and retries after temporary errors.
 
     Args:
         database: The database.
-        patience: Seconds until a database that is busy or away is given up.
-        keep: Whether a connection is kept for the next time.
+        patience: Seconds to retry while the database is busy or not reachable.
+        keep: Whether to keep a connection for the next action.
     """
 
     def __init__(self, database: Database, patience: float, *, keep: bool = True) -> None:
@@ -84,27 +84,27 @@ class Session:
         self._connections = Connections(database.connect)
 
     def close(self) -> None:
-        """Close all connections; what is done after this opens them anew."""
+        """Close all connections; a later action opens new ones."""
         self._connections.close()
 
     def do(self, action: Callable[[sa.Connection], T], *, ending: Callable[[], str] = lambda: ".") -> T:
-        """What the action returns, which is called again after trouble that may pass.
+        """The result of the action, which is retried after temporary errors.
 
         Args:
-            action: Uses the connection; a transaction it leaves open by an exception is undone.
-            ending: What to add to the sentence of an error.
+            action: Uses the connection; if it raises, its transaction is rolled back.
+            ending: What to append to an error message.
         """
         return self.patiently(lambda: self._tried(action), ending=ending)
 
     def patiently(
         self, attempt: Callable[[], T], *, ending: Callable[[], str] = lambda: ".", reconnect: bool = True
     ) -> T:
-        """What the attempt returns, which is made again after trouble that may pass.
+        """The result of the attempt, which is retried after temporary errors.
 
         Args:
             attempt: What to do.
-            ending: What to add to the sentence of an error.
-            reconnect: Whether to wait for a database that cannot be reached.
+            ending: What to append to an error message.
+            reconnect: Whether to retry if the database cannot be reached.
         """
         start = time.monotonic()
         tries = 0
@@ -119,11 +119,11 @@ class Session:
                 if trouble is Trouble.LOST and tries == 0:
                     logger.warning("%s; trying again for up to %g s.", self.database.sentence(error), self._patience)
             tries += 1
-            with allowed_interrupts():  # nothing is half done while we wait
+            with allowed_interrupts():  # no transaction is open while this waits
                 time.sleep(_pause(trouble, tries))
 
     def _tried(self, action: Callable[[sa.Connection], T]) -> T:
-        """What the action returns on this thread's connection, which is dropped where it may be at fault."""
+        """The result of the action on this thread's connection, which is dropped if it may be broken."""
         with self._connections.use() as connection:
             try:
                 self.database.check(connection)
@@ -134,7 +134,7 @@ class Session:
             except Exception as error:
                 self._clean_up(connection, keep=not isinstance(error, StorageError))
                 raise
-            except BaseException:  # Ctrl-C anywhere: nobody knows where the connection stands
+            except BaseException:  # Ctrl-C anywhere: the state of the connection is unknown
                 self._connections.drop()
                 raise
             finally:
@@ -142,7 +142,7 @@ class Session:
                     self._connections.drop()
 
     def _clean_up(self, connection: sa.Connection, *, keep: bool) -> None:
-        """Undo what was begun, and keep the connection if that worked and it is worth keeping."""
+        """Roll back, and keep the connection if that worked and `keep` is set."""
         try:
             self.database.roll_back(connection)
         except Exception:
@@ -152,15 +152,15 @@ class Session:
 
 
 def short_pause() -> float:
-    """Seconds until who waits for another writer looks again: a write takes one flush of the disk, some milliseconds.
+    """Seconds between two attempts while another writer holds the lock: a write takes some milliseconds.
 
-    By chance, so that those who wait do not come back together; and never longer, so that nobody falls behind.
+    It is random, so that waiting writers do not retry together, and never longer, so that none falls behind.
     """
     return _chance.uniform(0.0003, 0.0015)
 
 
 def _pause(trouble: Trouble, tries: int) -> float:
-    """Seconds to wait before the next attempt; longer and longer for a server that is away."""
+    """Seconds to wait before the next attempt; growing for a server that is not reachable."""
     if trouble is Trouble.BUSY:
         return short_pause()
     return _chance.uniform(0.5, 1.0) * min(0.1 * 2.0**tries, 2.0)

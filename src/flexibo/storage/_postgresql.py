@@ -14,7 +14,7 @@ from flexibo.storage._database import Trouble
 from flexibo.storage._schema import bring_up_to_date, studies, version
 from flexibo.storage._urls import HIDDEN
 
-# What a connection that says nothing of it gets: a server that does not answer is noticed within seconds, not hours.
+# Defaults of a connection: a server that does not answer is noticed within seconds, not hours.
 _CONNECTING = {
     "application_name": "flexibo",
     "connect_timeout": 5,
@@ -24,9 +24,9 @@ _CONNECTING = {
     "tcp_user_timeout": 30_000,
 }
 _SECRETS = ("password", "sslpassword", "passfile")
-_MAKING = 0x666C657869626F  # "flexibo": the lock of those who make the tables
+_MAKING = 0x666C657869626F  # "flexibo": the lock for creating the tables
 _LOST = ("08", "57P01", "57P02", "57P03", "57P05", "25P03", "53300")
-_BUSY = ("40001", "40P01")  # two transactions in each other's way, of which the server ended one
+_BUSY = ("40001", "40P01")  # two conflicting transactions, of which the server ended one
 _LOCK_TIMEOUT = "55P03"
 _DISK_FULL = "53100"
 _SETTINGS = """
@@ -48,7 +48,7 @@ class PostgreSQL:
 
     def __init__(self, url: sa.URL, shown: str, *, patience: float) -> None:
         self.shown = shown
-        # As arguments rather than in the URL: the engine shows its URL to anybody who asks.
+        # As arguments rather than in the URL, which the engine shows in messages.
         secrets = {name: str(url.query[name]) for name in _SECRETS if name in url.query}
         self._secrets = [secret for secret in (url.password, *secrets.values()) if secret]
         self._patience = patience
@@ -63,17 +63,17 @@ class PostgreSQL:
             )
         except ImportError:
             raise missing_extra("psycopg", "postgres") from None
-        except ArgumentError:  # its message may hold parts of the URL that must not be shown
+        except ArgumentError:  # its message may contain secret parts of the URL
             raise InvalidValueError(f"Storage {shown!r} cannot be used; check its hosts, ports and options.") from None
         sa.event.listen(self._engine, "connect", self._set_up)
 
     def schema(self) -> int | None:
-        """The version of its tables, None where there are none; nothing is changed."""
+        """The version of its tables, None if there are none; changes nothing."""
         with self._engine.connect() as connection:
             return version(connection)
 
     def prepare(self, connection: sa.Connection) -> None:
-        """Make the tables or bring them up to date; several processes may do so at once."""
+        """Create or update the tables; several processes may do so at once."""
         self.begin(connection, None)
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MAKING)))
         bring_up_to_date(connection, self.shown)
@@ -84,40 +84,40 @@ class PostgreSQL:
         return self._engine.connect()
 
     def check(self, connection: sa.Connection) -> None:
-        """The server itself tells when a connection is lost."""
+        """Nothing to do: the server reports a lost connection."""
 
     def begin(self, connection: sa.Connection, study: str | None) -> None:
-        """Begin a transaction and lock the row of the study, which is made where there is none.
+        """Begin a transaction and lock the row of the study, which is inserted if there is none.
 
-        Under a stricter isolation the events would be read as they were before we waited for the lock.
+        Under a stricter isolation the events would be read as they were before the wait for the lock.
         """
         connection.exec_driver_sql("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
         if study is None:
             return
         row = sa.select(studies.c.study).where(studies.c.study == study).with_for_update()
-        with allowed_interrupts():  # a transaction that is left here is undone
+        with allowed_interrupts():  # a transaction that is interrupted here is rolled back
             if connection.execute(row).scalar() is None:
                 connection.execute(insert(studies).on_conflict_do_nothing(), {"study": study})
                 connection.execute(row)
 
     def roll_back(self, connection: sa.Connection) -> None:
-        """Undo the transaction, if there is one."""
+        """Roll back the transaction, if there is one."""
         connection.exec_driver_sql("ROLLBACK")
 
     def trouble(self, error: DBAPIError) -> Trouble:
-        """The connection is lost, or a transaction must be tried again, or the trouble is final."""
+        """LOST without a connection, BUSY if the transaction must be tried again, otherwise FINAL."""
         state = _state(error)
         if state in _BUSY:
             return Trouble.BUSY
-        away = state is None and isinstance(error, (OperationalError, InterfaceError))  # no word from a server
+        away = state is None and isinstance(error, (OperationalError, InterfaceError))  # no answer from a server
         if error.connection_invalidated or away or (state or "").startswith(_LOST):
             return Trouble.LOST
         return Trouble.FINAL
 
     def sentence(self, error: DBAPIError) -> str:
-        """What is wrong with the database, with nothing in it that must not be shown."""
+        """What is wrong with the database, without secrets."""
         if _state(error) == _LOCK_TIMEOUT:
-            return f"{self.shown} is being written by another process that does not come to an end"
+            return f"{self.shown} is locked by another process that does not finish its write"
         message = (str(error.orig).strip() or "no reason was given").splitlines()[0].strip().rstrip(".:")
         for secret in self._secrets:
             message = message.replace(secret, HIDDEN)
@@ -128,12 +128,12 @@ class PostgreSQL:
         return f"{self.shown} cannot be used: {message}"
 
     def _set_up(self, driver: Any, _record: Any) -> None:
-        """What a session needs whatever the server's defaults: durable commits, and no lock of a worker that froze."""
+        """Independent of the server's defaults: durable commits, and no locks of workers that are suspended."""
         with driver.cursor() as cursor:
             cursor.execute(_SETTINGS, (f"{max(1, round(self._patience * 1000))}ms",))
 
 
 def _state(error: DBAPIError) -> str | None:
-    """PostgreSQL's code of an error, None where the error is not the server's."""
+    """PostgreSQL's code of an error, None if the error is not the server's."""
     state: str | None = getattr(error.orig, "sqlstate", None)
     return state

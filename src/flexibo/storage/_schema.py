@@ -1,4 +1,4 @@
-"""The tables of a study database, their version, and the way from an older version to this one."""
+"""The tables of a study database, their version, and the migration from older versions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from flexibo.storage.base import StorageError
 
 SCHEMA = 2
-"""Version of the tables; written into the database when it is made."""
+"""Version of the tables; stored in the database when it is created."""
 
 metadata = sa.MetaData()
 info = sa.Table("flexibo", metadata, sa.Column("schema", sa.Integer, nullable=False))
@@ -34,15 +34,15 @@ workers = sa.Table(
     sa.Column("lease", sa.Double, nullable=False),
     sa.Column("about", sa.Text, nullable=False),
 )
-"""The latest sign of life of each worker of a study."""
+"""The latest heartbeat of each worker of a study."""
 
 
 def version(connection: sa.Connection) -> int | None:
-    """The version of the tables, None where there are none."""
+    """The version of the tables, None if there are none."""
     if not sa.inspect(connection).has_table(info.name):
         return None
     found: int | None = connection.execute(sa.select(info.c.schema)).scalar()
-    return 1 if found is None else found  # version 1 wrote its number a moment after its tables
+    return 1 if found is None else found  # version 1 wrote its number after its tables
 
 
 def check_known(found: int | None, shown: str) -> None:
@@ -55,7 +55,7 @@ def check_known(found: int | None, shown: str) -> None:
 
 
 def bring_up_to_date(connection: sa.Connection, shown: str) -> None:
-    """Make the tables where there are none, or change older ones, within a transaction that nobody else is in."""
+    """Create the tables, or migrate older ones, within a transaction that holds a lock."""
     found = version(connection)
     check_known(found, shown)
     if found is None:
@@ -70,7 +70,7 @@ def bring_up_to_date(connection: sa.Connection, shown: str) -> None:
 
 
 def _from_1(connection: sa.Connection) -> None:
-    """Version 2 knows who wrote an event, locks a row per study, and keeps signs of life."""
+    """Version 2 has a token per event, a row per study to lock, and heartbeats."""
     connection.execute(sa.text("ALTER TABLE flexibo_events ADD COLUMN token VARCHAR(32)"))
     studies.create(connection)
     workers.create(connection)

@@ -1,4 +1,4 @@
-"""Studies in a SQLite file: a write-ahead log, so that readers never wait, flushed to disk at every commit."""
+"""Studies in a SQLite file, with a write-ahead log, so that readers never wait, and durable commits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flexibo.storage._schema import bring_up_to_date
 from flexibo.storage._sqlite_file import check_place, file_uri, may_be_written, reading_options, schema_of
 from flexibo.storage.base import StorageError
 
-# Python 3.10 does not tell SQLite's error codes, but its messages have not changed in twenty years.
+# Python 3.10 does not expose SQLite's error codes; its messages have not changed in twenty years.
 _BUSY = ("database is locked", "locking protocol")
 _POLLS = 50
 _DAMAGED = "the file is damaged, so restore it from a copy"
@@ -37,7 +37,7 @@ class SQLite:
     Args:
         url: ``sqlite:///study.db``, relative to the working folder, or ``sqlite:////home/ada/study.db``.
         shown: The URL for messages.
-        create: Whether the file may be made and must be writable.
+        create: Whether the file may be created and must be writable.
     """
 
     def __init__(self, url: sa.URL, shown: str, *, create: bool) -> None:
@@ -63,13 +63,13 @@ class SQLite:
         return os.path.exists(self.path) and not may_be_written(self.path)
 
     def schema(self) -> int | None:
-        """The version of its tables, None where there are none; nothing is changed."""
+        """The version of its tables, None if there are none; changes nothing."""
         check_place(self.path, create=self._create)
         self._new = not self.path.exists()
         return None if self._new else schema_of(self.path)
 
     def prepare(self, connection: sa.Connection) -> None:
-        """Make the tables or bring them up to date; several processes may do so at once."""
+        """Create or update the tables; several processes may do so at once."""
         if connection.exec_driver_sql("PRAGMA journal_mode").scalar() != "wal":
             connection.exec_driver_sql("PRAGMA journal_mode=WAL").close()
         self.begin(connection, None)
@@ -84,7 +84,7 @@ class SQLite:
         return connection
 
     def check(self, connection: sa.Connection) -> None:
-        """Refuse a file that was moved or deleted: SQLite would go on writing to what has no name any more."""
+        """Refuse a file that was moved or deleted: SQLite would continue to write to the unlinked file."""
         if _identity(self.path) != connection.info["file"]:
             raise StorageError(
                 f"{self.shown} was moved, deleted or replaced while it was in use; put it back, with the files "
@@ -92,7 +92,7 @@ class SQLite:
             )
 
     def begin(self, connection: sa.Connection, study: str | None) -> None:
-        """Begin a transaction in which nobody else writes, after a while of asking for the lock the cheap way."""
+        """Begin a transaction in which no other process writes; at first the driver polls for the lock."""
         driver: Any = connection.connection.dbapi_connection
         for _ in range(_POLLS):
             try:
@@ -102,28 +102,28 @@ class SQLite:
                 if str(error) not in _BUSY:
                     break
                 time.sleep(short_pause())
-        connection.exec_driver_sql("BEGIN IMMEDIATE")  # what is wrong is told here
+        connection.exec_driver_sql("BEGIN IMMEDIATE")  # raises the error
 
     def roll_back(self, connection: sa.Connection) -> None:
-        """Undo the transaction, if there is one; SQLite ends it by itself after some errors."""
+        """Roll back the transaction, if there is one; SQLite ends it itself after some errors."""
         driver = connection.connection.dbapi_connection
         if driver is not None and driver.in_transaction:
             driver.rollback()
 
     def trouble(self, error: DBAPIError) -> Trouble:
-        """Somebody else is writing, or the trouble is final."""
+        """BUSY while another process writes, otherwise FINAL."""
         return Trouble.BUSY if str(error.orig) in _BUSY else Trouble.FINAL
 
     def sentence(self, error: DBAPIError) -> str:
         """What is wrong with the file."""
         message = str(error.orig)
         if message in _BUSY:
-            return f"{self.shown} is being written by another process that does not come to an end"
+            return f"{self.shown} is locked by another process that does not finish its write"
         reason = _DAMAGED if message.startswith("Could not decode") else _REASONS.get(message, message)
         return f"{self.shown} cannot be used: {reason}"
 
     def _open(self) -> sqlite3.Connection:
-        """Open the file, without SQLite's own waiting: it sleeps long and unfairly where many write."""
+        """Open the file, without SQLite's own retries: they wait long and unfairly with many writers."""
         options = "mode=rwc" if self._new else "mode=rw"
         if self.read_only:
             options = reading_options(self.path)
@@ -132,14 +132,14 @@ class SQLite:
         )
         try:
             connection.execute("PRAGMA synchronous=FULL")  # a commit survives a power loss
-        except sqlite3.Error:  # such as a file that another process locks
+        except sqlite3.Error:  # for example, a file that another process locks
             connection.close()
             raise
         return connection
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Tells a file from another one of the same name."""
+    """Identifies a file, independent of its name."""
     try:
         stat = os.stat(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""A look at a SQLite file that changes nothing: is it ours, is it whole, which version has it?"""
+"""Inspecting a SQLite file without changing it: whether it is ours and undamaged, and its version."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from flexibo.storage.base import NoSuchStorageError, StorageError
 
 MAGIC = b"SQLite format 3\0"
 SMALLEST = 512
-"""Bytes of the smallest page: SQLite takes a shorter file for a new one, and would overwrite it."""
+"""Bytes of the smallest page: SQLite would overwrite a shorter file like a new one."""
 LOOKS = 10
 OURS = {"flexibo", "flexibo_events"}
 _SETTLED = 2.0
-"""Seconds after a change in which another one need not show in the time of the file."""
+"""Seconds after a change in which another change may leave the time stamp of the file as it is."""
 _whole: dict[Path, tuple[int, ...]] = {}
-"""The files that this process found whole, and what they were then: a large file takes seconds to check."""
+"""The files that this process found undamaged, and their state then: checking a large file takes seconds."""
 
 
 def file_uri(path: Path, options: str) -> str:
-    """The name under which SQLite opens a file with options."""
+    """The URI with which SQLite opens a file with options."""
     return f"file:{quote(str(path.absolute()))}?{options}"
 
 
 def schema_of(path: Path) -> int | None:
-    """The version of the tables in a file, None where it is new or empty; a file that cannot be ours is refused.
+    """The version of the tables in a file, None if it is new or empty; files of other programs are refused.
 
     Args:
-        path: The file; nothing of it, and nothing beside it, is changed.
+        path: The file; neither it nor anything beside it is changed.
     """
     for _ in range(LOOKS - 1):
         before = _state(path)
         try:
             return _schema_of(path)
         except StorageError:
-            # Somebody may have written while we looked, and what we saw was of two times.
+            # A concurrent write may have changed the file during the check.
             if _state(path) == before:
                 raise
     return _schema_of(path)
 
 
 def check_place(path: Path, *, create: bool) -> None:
-    """Refuse a path where no file can be, or be made."""
+    """Refuse a path where no file can exist or be created."""
     try:
         _check_place(path, create=create)
     except OSError as error:
@@ -60,7 +60,7 @@ def _check_place(path: Path, *, create: bool) -> None:
     if path.is_dir():
         raise NoSuchStorageError(f"{path} is a folder; name a file in it for the storage, such as {path / 'study.db'}.")
     if path.exists() and not path.is_file():
-        raise StorageError(f"{path} is no file that can be kept, but a pipe or a device; name another for the storage.")
+        raise StorageError(f"{path} is a pipe or a device; name another for the storage.")
     if not folder.is_dir():
         raise NoSuchStorageError(f"{path} cannot be made: there is no folder {folder}; make it first.")
     if not path.exists():
@@ -78,7 +78,7 @@ def _check_place(path: Path, *, create: bool) -> None:
 
 
 def may_be_written(path: Path) -> bool:
-    """Whether the file and its folder, where SQLite keeps its log, may be written."""
+    """Whether the file and its folder, where SQLite keeps its log, are writable."""
     return os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK | os.X_OK)
 
 
@@ -88,7 +88,7 @@ def log_of(path: Path) -> Path:
 
 
 def reading_options(path: Path) -> str:
-    """How to open a file for a look only: where it has no log, nobody writes, and no lock or log need be made."""
+    """Options to open a file read-only: without a log nothing writes to it, and no lock or log is needed."""
     log = log_of(path)
     return "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
 
@@ -99,7 +99,7 @@ def _schema_of(path: Path) -> int | None:
         return None
     if stat.st_size < SMALLEST:
         raise _too_short(path)
-    # A whole file is left to SQLite: to open and close it ourselves would drop the locks of this process's connections.
+    # Only SQLite opens the file: opening and closing it here would drop the locks of this process's connections.
     try:
         with closing(sqlite3.connect(file_uri(path, reading_options(path)), uri=True)) as connection:
             return _looked_at(connection, path, stat)
@@ -110,7 +110,7 @@ def _schema_of(path: Path) -> int | None:
 
 
 def _looked_at(connection: sqlite3.Connection, path: Path, stat: os.stat_result) -> int | None:
-    """The version of the tables of an open file, which was so before it was opened."""
+    """The version of the tables of an open file; `stat` is from before it was opened."""
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     (page,) = connection.execute("PRAGMA page_size").fetchone()
     if path.stat().st_size % page:
@@ -125,17 +125,17 @@ def _looked_at(connection: sqlite3.Connection, path: Path, stat: os.stat_result)
         )
     row = connection.execute("SELECT schema FROM flexibo").fetchone()
     if row is None:
-        return 1  # version 1 wrote its number a moment after its tables
+        return 1  # version 1 wrote its number after its tables
     if not isinstance(row[0], int) or row[0] < 1:
         raise _damaged(path, f"its schema version is {row[0]!r}")
     return row[0]
 
 
 def _check_whole(connection: sqlite3.Connection, path: Path, stat: os.stat_result) -> None:
-    """Refuse a damaged file; one that was found whole and rests since is not checked again.
+    """Refuse a damaged file; one that was found undamaged and has not changed since is not checked again.
 
-    What the log beside it holds has checksums of its own. A quick check is not enough: where only an index is damaged,
-    events would be missing.
+    The log beside it has its own checksums. A quick check is not enough: with only an index damaged, events would be
+    missing.
     """
     now = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
     if now == _whole.get(path.absolute()) and abs(time.time() - stat.st_mtime) > _SETTLED:
@@ -151,15 +151,15 @@ def _listed(names: Sequence[str], most: int = 3) -> str:
 
 
 def _too_short(path: Path) -> StorageError:
-    """The error for a file that is too short for any database, and so in use by none."""
+    """The error for a file that is too short for a database, so no connection uses it."""
     start = path.read_bytes()
     return _damaged(path, f"it has only {len(start)} bytes") if MAGIC.startswith(start[:16]) else _no_database(path)
 
 
 def _no_database(path: Path) -> StorageError:
     return StorageError(
-        f"{path} is no SQLite database, or its beginning is damaged; nothing was changed, choose another file for the "
-        "storage."
+        f"{path} is not a SQLite database, or its beginning is damaged; nothing was changed, choose another file for "
+        "the storage."
     )
 
 
@@ -168,7 +168,7 @@ def _damaged(path: Path, why: str) -> StorageError:
 
 
 def _state(path: Path) -> object:
-    """Changes whenever somebody writes to the file."""
+    """Changes with every write to the file."""
     try:
         stat = path.stat()
     except OSError:

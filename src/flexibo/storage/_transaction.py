@@ -1,4 +1,4 @@
-"""Events added once: within one transaction, however many connections it takes."""
+"""Adding events exactly once, even if the connection breaks during the commit."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from flexibo.storage.base import Content, Decide, StorageError
 
 
 class Transaction:
-    """What one commit adds to a study.
+    """The events that one commit adds to a study.
 
-    When a connection breaks while the database commits, nobody knows whether it did. The events carry a token of their
-    own: who finds it at the position where they would stand is done, who finds another's, or none, tries again.
+    If a connection breaks during a commit, it is unknown whether the database committed. So the events carry a token:
+    if it is stored at their position, the commit is done; if another token or none is there, it is tried again.
 
     Args:
         database: The database.
         study: The name of the study.
-        after: The number of events that `decide` knows.
-        decide: Takes the events it does not know yet, and returns those to add.
+        after: The number of events that are known to `decide`.
+        decide: Takes the events after these, and returns the events to add.
     """
 
     def __init__(self, database: Database, study: str, after: int, decide: Decide) -> None:
@@ -38,10 +38,10 @@ class Transaction:
         self._in_doubt = False
 
     def tried(self, connection: sa.Connection) -> None:
-        """Add the events; may be called again after any error of the database."""
+        """Add the events; can be called again after any error of the database."""
         self._database.begin(connection, self._study)
         added = connection.execute(_WITH_TOKEN, {"of": self._study, "after": max(self._known - 1, 0)}).all()
-        if self._known:  # the last event that is known must still be there
+        if self._known:  # the last known event must still be there
             if not added or added[0].number != self._known - 1:
                 raise self._older_copy()
             added = added[1:]
@@ -58,9 +58,9 @@ class Transaction:
         self._write(connection, texts)
 
     def ending(self) -> str:
-        """What an error leaves behind."""
+        """The state after an error, for its message."""
         if self._in_doubt:
-            return "; whether the last events were kept is not known, so open the study again."
+            return "; it is unknown whether the last events were stored, so open the study again."
         return ". Nothing was changed."
 
     def _write(self, connection: sa.Connection, texts: Sequence[str]) -> None:
@@ -77,7 +77,7 @@ class Transaction:
         try:
             connection.exec_driver_sql("COMMIT")
         except DBAPIError as error:
-            self._in_doubt = self._database.trouble(error) is not Trouble.FINAL  # refused, so it was not done
+            self._in_doubt = self._database.trouble(error) is not Trouble.FINAL  # refused, so nothing was committed
             raise
         self._in_doubt = False
 
@@ -94,7 +94,7 @@ def stored_events(connection: sa.Connection, study: str, after: int) -> list[Con
 
 
 def json_text(content: Mapping[str, Any]) -> str:
-    """A dictionary as JSON that every reader understands."""
+    """A dictionary as standard JSON."""
     try:
         return json.dumps(content, allow_nan=False)
     except ValueError as error:
@@ -104,7 +104,7 @@ def json_text(content: Mapping[str, Any]) -> str:
 
 
 def _contents(rows: Iterable[Any], study: str, after: int) -> list[Content]:
-    """The events of rows, refused where one is missing or no longer what was written."""
+    """The events of rows; an error if one is missing or damaged."""
     contents = []
     for i, (number, content, *_) in enumerate(rows, start=after):
         if number != i:

@@ -1,4 +1,4 @@
-"""What of a storage URL may be shown: never a password."""
+"""Storage URLs for messages: passwords are hidden."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PLACE = re.compile(r"(?P<host>\[[^\]]*\]|[^:/]*)(?::(?P<port>[^/]*))?(?P<path>/
 
 
 def shown_url(url: str) -> str:
-    """A storage URL without its secrets, for messages. What cannot be told apart from a secret is hidden too.
+    """A storage URL without its secrets, for messages. What may be a secret is hidden too.
 
     >>> shown_url("postgresql://ada:secret@board/studies?sslmode=require&password=secret")
     'postgresql://ada:***@board/studies?sslmode=require&password=***'
@@ -31,7 +31,7 @@ def shown_url(url: str) -> str:
     'sqlite:///study.db'
     """
     scheme, mark, rest = url.partition("://")
-    if not mark:  # a path that was meant as a URL helps; anything else may be a password
+    if not mark:  # show a path that was meant as a URL; anything else may be a password
         return url if not re.search(r"[:@=]", url) else HIDDEN
     if scheme in ("sqlite", "sqlite+pysqlite") and rest.startswith("/"):
         path, asked, options = rest.partition("?")
@@ -48,9 +48,9 @@ def shown_url(url: str) -> str:
 
 
 def check_url(url: object) -> None:
-    """Refuse what is no URL at all, and one of whose parts nobody can tell which is the password.
+    """Refuse what is not a URL, and URLs in which the password cannot be identified.
 
-    Nothing that was given is shown: it may be a URL in another form.
+    The message does not show the given value, which may contain a secret.
     """
     if isinstance(url, os.PathLike):
         raise InvalidTypeError(f"The storage is a {type(url).__name__}; give the URL sqlite:///PATH of the file.")
@@ -64,7 +64,7 @@ def check_url(url: object) -> None:
 
 
 def _shown_place(place: str) -> str:
-    """Host, port and database; a port that is no number may be the password of a URL without its host."""
+    """Host, port and database; a port that is not a number may be a password."""
     match = _PLACE.fullmatch(place)
     if match is None or not re.fullmatch(r"[0-9]*", match["port"] or ""):
         return HIDDEN
@@ -72,7 +72,7 @@ def _shown_place(place: str) -> str:
 
 
 def _shown_options(options: str) -> str:
-    """The options of a URL, with the values of those that tell nothing secret."""
+    """The options of a URL, with the values of those that are not secret."""
     return "&".join(_shown_option(option) for option in options.split("&"))
 
 

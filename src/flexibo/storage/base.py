@@ -19,19 +19,19 @@ class StorageError(FlexiBOError):
 
 
 class NoSuchStorageError(StorageError):
-    """There is no such file, database or study: who named it is mistaken, and the storage is not at fault."""
+    """There is no such file, database or study: the name is wrong, not the storage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A sign of life of one worker: a process that asks evaluations of a study.
+    """The heartbeat of one worker: a process that asks evaluations of a study.
 
     Attributes:
-        beat: Grows with every sign. Whoever watches judges by its own clock how long it has not grown, so no two clocks
-            need to agree.
+        beat: Grows with every heartbeat. Observers measure on their own clocks how long it has not grown, so no two
+            clocks need to agree.
         seconds: How long the worker has lived, by its own clock.
-        lease: After so many seconds without a new sign the worker is taken for gone.
-        about: Where it runs, for people, and for a look at its process by others on the same machine.
+        lease: After this many seconds without a new beat the worker is considered gone.
+        about: Where it runs, for people, and for other processes on the same machine to look it up.
     """
 
     beat: int
@@ -41,25 +41,25 @@ class Sign:
 
 
 class Storage(Protocol):
-    """Keeps the events of one study, and who works on it."""
+    """Keeps the events of one study, and the heartbeats of its workers."""
 
     def read(self, after: int = 0) -> list[Content]:
         """The events in order, without the first `after`."""
         ...
 
     def commit(self, after: int, decide: Decide) -> None:
-        """Add events at the end, all or none; they are safe when this returns.
+        """Append events, all or none; they are durable when this returns.
 
-        Nobody else writes to the study between the call of `decide`, which gets the events beyond the first `after`,
-        and the adding of what it returns. It must be quick and must not use the storage. It may be called again, with
-        the events added since, when a database must be reached anew; what it raises is passed on, and nothing is added.
+        No other process writes to the study between the call of `decide`, which gets the events after the first
+        `after`, and the appending of what it returns. It must be fast and must not use the storage. It may be called
+        again, with the events added since, after a reconnect; if it raises, nothing is added.
         """
         ...
 
     def sign(self, worker: str, sign: Sign | None) -> None:
-        """Keep a worker's latest sign of life; None when it leaves."""
+        """Store a worker's latest heartbeat; None when it signs off."""
         ...
 
     def workers(self) -> dict[str, Sign]:
-        """The latest sign of each worker that has not left."""
+        """The latest heartbeat of each worker that has not signed off."""
         ...

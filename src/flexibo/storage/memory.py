@@ -1,4 +1,4 @@
-"""Events in memory: for quick use and for tests."""
+"""Events in memory."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class MemoryStorage:
             return [dict(event) for event in self._events[after:]]
 
     def commit(self, after: int, decide: Decide) -> None:
-        """Add what `decide` returns for the events beyond the first `after`."""
+        """Append what `decide` returns for the events after the first `after`."""
         with self._lock:
             self._events += [dict(event) for event in decide(self.read(after))]
 
     def sign(self, worker: str, sign: Sign | None) -> None:
-        """Keep a worker's latest sign of life; None when it leaves."""
+        """Store a worker's latest heartbeat; None when it signs off."""
         with self._lock:
             self._workers.pop(worker, None)
             if sign is not None:
                 self._workers[worker] = sign
 
     def workers(self) -> dict[str, Sign]:
-        """The latest sign of each worker that has not left."""
+        """The latest heartbeat of each worker that has not signed off."""
         with self._lock:
             return dict(self._workers)

@@ -19,9 +19,9 @@ from flexibo.storage._urls import check_url, shown_url
 from flexibo.storage.base import Content, Decide, NoSuchStorageError, Sign
 
 PATIENCE = 60.0
-"""Seconds until a database that is busy or away is given up."""
+"""Seconds to retry while a database is busy or not reachable."""
 LONGEST_NAME = 200
-"""Letters of the name of a study or a worker."""
+"""Characters of the name of a study or a worker."""
 EXAMPLES = "sqlite:///study.db or postgresql://user@host/database"
 SQLITE = ("sqlite", "sqlite+pysqlite")
 POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg")
@@ -33,9 +33,9 @@ class SQLStorage:
     Args:
         url: A database URL such as ``sqlite:///study.db`` or ``postgresql://user@host/database``.
         study: The name of the study.
-        create: Make the database file and the tables where there are none. Otherwise opening changes nothing, and a
-            database without studies is an error.
-        patience: Seconds to wait for a database that is busy, or away after it was there.
+        create: Create a missing database file and missing tables. Otherwise opening changes nothing, and a database
+            without studies is an error.
+        patience: Seconds to wait for a database that is busy, or not reachable after it was.
     """
 
     def __init__(self, url: str, study: str, *, create: bool = True, patience: float = PATIENCE) -> None:
@@ -52,7 +52,7 @@ class SQLStorage:
         return f"SQLStorage({self._shown!r}, {self._study!r})"
 
     def close(self) -> None:
-        """Close the database now rather than when the storage is forgotten; what is used after this opens it anew."""
+        """Close the database now rather than with the last reference; a later use opens it again."""
         self._session.close()
 
     def read(self, after: int = 0) -> list[Content]:
@@ -60,13 +60,13 @@ class SQLStorage:
         return self._session.do(lambda connection: stored_events(connection, self._study, after))
 
     def commit(self, after: int, decide: Decide) -> None:
-        """Add what `decide` returns in one transaction; it is on disk when this returns, once, whatever happened."""
+        """Append what `decide` returns in one transaction; it is on disk, exactly once, when this returns."""
         self._make_ready()
         transaction = Transaction(self._session.database, self._study, after, decide)
         self._session.do(transaction.tried, ending=transaction.ending)
 
     def sign(self, worker: str, sign: Sign | None) -> None:
-        """Keep a worker's latest sign of life; None when it leaves."""
+        """Store a worker's latest heartbeat; None when it signs off."""
         self._make_ready()
         mine = (workers.c.study == self._study) & (workers.c.worker == _checked(worker, "worker"))
         row = None if sign is None else _row(sign)
@@ -82,17 +82,17 @@ class SQLStorage:
         self._session.do(signed)
 
     def workers(self) -> dict[str, Sign]:
-        """The latest sign of each worker that has not left."""
+        """The latest heartbeat of each worker that has not signed off."""
         if not self._ready:
             self._ready = self._session.patiently(self._session.database.schema) == SCHEMA
         if not self._ready:
-            return {}  # an older version, whose workers did not sign
+            return {}  # an older version, without heartbeats
         query = sa.select(workers).where(workers.c.study == self._study).order_by(workers.c.worker)
         rows = self._session.do(lambda connection: connection.execute(query).all())
         return {row.worker: Sign(row.beat, row.seconds, row.lease, _about(row.about)) for row in rows}
 
     def _make_ready(self) -> None:
-        """Make the tables, or bring them up to date, before the first write."""
+        """Create or update the tables before the first write."""
         if not self._ready:
             self._session.do(self._session.database.prepare, ending=lambda: ". Nothing was changed.")
             self._ready = True
@@ -105,7 +105,7 @@ class StoredStudy:
     Attributes:
         name: Its name.
         events: The number of its events.
-        ends: What tells its first and its last event from those of another study that took its place.
+        ends: Identifies its first and last event, to notice that another study took its place.
     """
 
     name: str
@@ -114,7 +114,7 @@ class StoredStudy:
 
 
 def stored_studies(url: str, *, patience: float = PATIENCE) -> list[StoredStudy]:
-    """The studies of a database by name; nothing is made or changed.
+    """The studies of a database by name; changes nothing.
 
     Args:
         url: A database URL such as ``sqlite:///study.db``.
@@ -130,7 +130,7 @@ def stored_studies(url: str, *, patience: float = PATIENCE) -> list[StoredStudy]
 
 
 def _studies_with_ends(*, has_tokens: bool, is_sqlite: bool) -> sa.Select[Any]:
-    """Each study with the number of its events, and with the tokens of its first and last one, or these themselves."""
+    """Each study with the number of its events and the tokens, or contents, of the first and last one."""
     study, number = events.c.study, events.c.number
     ends = sa.func.min(number).label("low"), sa.func.max(number).label("high")
     counted = sa.select(study, sa.func.count().label("events"), *ends).group_by(study).subquery()
@@ -138,7 +138,7 @@ def _studies_with_ends(*, has_tokens: bool, is_sqlite: bool) -> sa.Select[Any]:
     marks: list[sa.ColumnElement[str]] = [
         sa.func.coalesce(one.c.token, one.c.content) if has_tokens else one.c.content for one in (first, last)
     ]
-    if is_sqlite:  # a damaged file may hold bytes that are no text
+    if is_sqlite:  # a damaged file may hold bytes that are not text
         marks = [sa.func.hex(mark) for mark in marks]
     return (
         sa.select(counted.c.study, counted.c.events, *marks)
@@ -149,7 +149,7 @@ def _studies_with_ends(*, has_tokens: bool, is_sqlite: bool) -> sa.Select[Any]:
 
 
 def _opened(url: str, *, create: bool, patience: float) -> tuple[Session, int | None]:
-    """The database of a URL, and the version of its tables, which is one that we know."""
+    """The database of a URL, and the version of its tables, if it is supported."""
     database = _database(url, create=create, patience=patience)
     session = Session(database, patience, keep=not (isinstance(database, SQLite) and database.read_only))
     schema = session.patiently(database.schema, reconnect=False)
@@ -164,7 +164,7 @@ def _database(url: str, *, create: bool, patience: float) -> Database:
     try:
         parsed = sa.make_url(url)
     except (ArgumentError, ValueError):
-        raise InvalidValueError(f"Storage {shown!r} is no database URL; give one like {EXAMPLES}.") from None
+        raise InvalidValueError(f"Storage {shown!r} is not a database URL; give one like {EXAMPLES}.") from None
     if parsed.drivername in SQLITE:
         return SQLite(parsed, shown, create=create)
     if parsed.drivername in POSTGRESQL:
@@ -175,7 +175,7 @@ def _database(url: str, *, create: bool, patience: float) -> Database:
 
 
 def _checked(name: str, what: str) -> str:
-    """A name that every database can keep."""
+    """A name that every database can store."""
     if not isinstance(name, str):
         raise InvalidTypeError(f"The {what} is {name!r}; it must be text.")
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
@@ -186,7 +186,7 @@ def _checked(name: str, what: str) -> str:
 
 
 def _row(sign: Sign) -> dict[str, object]:
-    """A sign of life as the columns of its row."""
+    """A heartbeat as the columns of its row."""
     return {
         "beat": sign.beat,
         "seconds": float(sign.seconds),
@@ -196,7 +196,7 @@ def _row(sign: Sign) -> dict[str, object]:
 
 
 def _about(text: object) -> dict[str, Any]:
-    """What a worker said of itself; nothing, where that was damaged: its lease still decides."""
+    """Where a worker runs; empty if that is damaged: its lease still decides."""
     try:
         about = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):

@@ -1,6 +1,6 @@
 """Study: ask, tell, run, resume, front. Here the mind meets the world.
 
-It imports the optimizer, results, storage and executors. What starts with an underscore is nobody else's business.
+It imports the optimizer, results, storage and executors. What starts with an underscore is private.
 """
 
 from flexibo.study.study import Study

@@ -1,4 +1,4 @@
-"""Events as they are read, checked before anything follows from them: a log may be damaged, or edited by hand."""
+"""Checks of events that are read from a storage or a file, which may be damaged or edited."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from flexibo.study.settings import Settings
 from flexibo.study.stop_rules import stop_rules
 
 DAMAGE = (FlexiBOError, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, OverflowError)
-"""What a damaged event raises somewhere on its way into a history."""
+"""The errors that a damaged event may raise when it is read."""
 
 
 class EventCheck:
-    """Makes events of what was read, and refuses one that cannot follow the ones before it.
+    """Converts stored contents to events, and refuses one that cannot follow those before it.
 
     Args:
-        history: What happened before. It may learn the checked events at once, or later, all of them together.
+        history: The events before. The checked events may be added to it one by one, or later, all together.
     """
 
     def __init__(self, history: History) -> None:
@@ -54,13 +54,13 @@ class EventCheck:
         self._has_begun = bool(history.events)
 
     def event(self, content: Mapping[str, Any]) -> Event:
-        """The event in `content`; what is wrong with it is raised as one of `DAMAGE`."""
+        """The event in `content`; raises one of `DAMAGE` if it is wrong."""
         if not isinstance(content, dict):
-            raise InvalidValueError("it is no JSON object.")
+            raise InvalidValueError("it is not a JSON object.")
         kind = content.get("event")
         if kind == "created" and self._has_begun:
             raise InvalidValueError("a study is created once.")
-        if isinstance(kind, str) and kind in _KINDS:  # otherwise the next line says what is wrong
+        if isinstance(kind, str) and kind in _KINDS:  # otherwise the next line raises the error
             _check_fields(content, kind)
         event = event_from_dict(content, self._history.space)
         self._check(event)
@@ -95,9 +95,9 @@ class EventCheck:
             raise InvalidValueError(f"evaluation {question.number} does not follow {self._asked - 1}.")
         if question.objective not in self._leads or not self._leads.issuperset(question.then):
             name = next(name for name in (question.objective, *question.then) if name not in self._leads)
-            raise InvalidValueError(f"{name!r} is no objective that can be asked for.")
+            raise InvalidValueError(f"{name!r} is not an objective that can be asked for.")
         if question.runner_up is not None and question.runner_up.objective not in self._leads:
-            raise InvalidValueError(f"{question.runner_up.objective!r} is no objective that can be asked for.")
+            raise InvalidValueError(f"{question.runner_up.objective!r} is not an objective that can be asked for.")
         if not question.yields or not self._names.issuperset(question.yields):
             raise InvalidValueError(f"it yields {', '.join(question.yields) or 'nothing'}.")
 
@@ -122,9 +122,9 @@ class EventCheck:
 
 
 def check_beginning(content: Mapping[str, Any]) -> None:
-    """Refuse a first event that no study begins with, by one of `DAMAGE`."""
+    """Refuse a first event that does not begin a study, by one of `DAMAGE`."""
     if not isinstance(content, dict):
-        raise InvalidValueError("it is no JSON object.")
+        raise InvalidValueError("it is not a JSON object.")
     if content.get("event") != "created":
         raise InvalidValueError("a study begins with the event 'created'.")
     _check_fields(content, "created")
@@ -139,28 +139,28 @@ def check_beginning(content: Mapping[str, Any]) -> None:
 
 
 def check_meaning(settings: Mapping[str, Any]) -> None:
-    """Refuse settings that are no space and no objectives, by one of `DAMAGE`."""
+    """Refuse settings without a valid space and valid objectives, by one of `DAMAGE`."""
     Space.from_dict(settings["space"], valid=_everything if settings["space"].get("has_rule") else None)
     for objective in settings["objectives"]:
         Objective.from_dict(objective)
 
 
 def damage(error: BaseException) -> str:
-    """What is wrong with an event that raised one of `DAMAGE`, as the rest of a sentence."""
+    """The description of one of `DAMAGE`, as the end of a sentence."""
     if isinstance(error, FlexiBOError):
         return str(error)
     if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
-        return "it is no JSON."
-    return f"it is no event of a study ({type(error).__name__}: {error})."
+        return "it is not JSON."
+    return f"it is not an event of a study ({type(error).__name__}: {error})."
 
 
 def damaged_event(number: int, study: str, error: BaseException, remedy: str = "Restore a copy of it.") -> StorageError:
-    """The error for an event of a stored study that raised one of `DAMAGE`; `study` is words such as "study 'net'"."""
+    """The error for a stored event that raised one of `DAMAGE`; `study` is text such as "study 'net'"."""
     return StorageError(f"Event {number} of {study} is damaged: {damage(error)} {remedy}")
 
 
 def _check_fields(content: Mapping[str, Any], kind: str) -> None:
-    """Refuse a field that is missing, unknown or of a wrong type: some are used long after the event was read."""
+    """Refuse fields that are missing, unknown or of a wrong type: some are used long after the event was read."""
     needed, known = _KINDS[kind]
     names = content.keys()
     if not needed <= names:
@@ -175,10 +175,10 @@ def _check_fields(content: Mapping[str, Any], kind: str) -> None:
 
 
 def _short(value: object, most: int = 80) -> str:
-    """A value for a message; who damaged a log may have put anything there."""
+    """A value for a message; a damaged one may be anything."""
     try:
         text = repr(value)
-    except (RecursionError, ValueError):  # the second: a number of too many digits
+    except (RecursionError, ValueError):  # ValueError: a number of too many digits
         return "too long to be shown"
     return text if len(text) <= most else f"{text[:most]}..."
 
@@ -296,7 +296,7 @@ _SETTINGS: Mapping[str, Callable[[Any], bool]] = {
 def _fields_of(kind: str) -> tuple[frozenset[str], frozenset[str]]:
     """The fields that an event of this kind must have, and those that it may have."""
     if kind == "asked":
-        # Written from the first version on, whatever the dataclass has as defaults.
+        # Always stored, although the dataclass has defaults.
         needed = {f.name for f in fields(Evaluation) if f.default is MISSING} | {"yields", "then"}
         known = {f.name for f in fields(Evaluation)} | {"worker", "seconds"}
     else:

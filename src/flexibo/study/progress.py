@@ -1,4 +1,4 @@
-"""The progress of a running study in a terminal."""
+"""The progress bar of a running study."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from flexibo.results.front_layout import FrontLayout
 
 
-class Watched(Protocol):
-    """What the bar shows of a study."""
+class ShownStudy(Protocol):
+    """What the progress bar needs of a study."""
 
     @property
     def history(self) -> History:
@@ -30,7 +30,7 @@ class Watched(Protocol):
 
     @property
     def predictor(self) -> Predictor:
-        """What thinks of designs."""
+        """The models of the study."""
         ...
 
     def front(self) -> Front:
@@ -39,7 +39,7 @@ class Watched(Protocol):
 
 
 class Bar:
-    """A line that says how far a study is; without a console it shows nothing."""
+    """A line that shows how far a study is; without a console it shows nothing."""
 
     def __init__(self, progress: Any = None, history: History | None = None) -> None:
         self._progress = progress
@@ -47,7 +47,7 @@ class Bar:
         if progress is not None and history is not None:
             self._task = progress.add_task("initial designs", total=history.budget, money=_money(history))
 
-    def update(self, study: Watched) -> None:
+    def update(self, study: ShownStudy) -> None:
         """Show what changed."""
         if self._progress is None:
             return
@@ -60,8 +60,8 @@ class Bar:
             money=_money(history),
         )
 
-    def interrupted(self, study: Watched) -> None:
-        """Say that the study was interrupted, and print the front so far."""
+    def interrupted(self, study: ShownStudy) -> None:
+        """Print that the study was interrupted, and the front so far."""
         from rich.console import Console
 
         console = Console(stderr=True) if self._progress is None else self._progress.console
@@ -73,8 +73,8 @@ def _money(history: History) -> str:
     return format_spent(history.spent, history.budget, cost_unit(history.origin))
 
 
-def _status(study: Watched) -> str:
-    """Size of the front, what is left of the Pareto region, and the counts per objective."""
+def _status(study: ShownStudy) -> str:
+    """The size of the front, the remaining share of the Pareto region, and the counts per objective."""
     from rich.markup import escape
 
     history = study.history
@@ -87,7 +87,7 @@ def _status(study: Watched) -> str:
 
 
 @contextmanager
-def progress_bar(study: Watched, wanted: bool | None) -> Iterator[Bar]:
+def progress_bar(study: ShownStudy, wanted: bool | None) -> Iterator[Bar]:
     """A bar while a study runs: if wanted, or by default when standard error is a terminal."""
     if wanted is False or (wanted is None and not sys.stderr.isatty()):
         yield Bar()
@@ -106,7 +106,7 @@ def progress_bar(study: Watched, wanted: bool | None) -> Iterator[Bar]:
         yield Bar(progress, study.history)
 
 
-def print_front(study: Watched, console: Console) -> None:
+def print_front(study: ShownStudy, console: Console) -> None:
     """Print the front in the form that fits the console."""
     rows = study.front()
     if rows:
@@ -116,7 +116,7 @@ def print_front(study: Watched, console: Console) -> None:
 
 
 def front_table(history: History, rows: Front) -> FrontLayout:
-    """The front for a console, numbered; what its marks mean stands below."""
+    """The front for a console, numbered, with a legend below."""
     from flexibo.results.front_layout import front_layout
 
     return front_layout(history, rows, notes=[rows.legend] if rows.legend else [])

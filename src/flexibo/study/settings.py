@@ -1,4 +1,4 @@
-"""Settings: what a study was created with. They are stored with it, and must agree when it is opened again."""
+"""Settings: what a study was created with. They are stored with it, and must be the same when it is opened."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ DELTA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What decides the questions of a study, beside its history.
+    """What determines the questions of a study, besides its history.
 
     Attributes:
         space: The design space.
         objectives: The objectives.
         method: Name of the method.
-        seed: Decides every draw.
+        seed: The seed of all random numbers.
         initial_designs: Measured first, in all objectives.
         n_given: How many of these the user gave; the others were drawn.
         candidates: How many designs are drawn for each question.
@@ -65,7 +65,7 @@ class Settings:
         }
 
     def check_against(self, stored: Mapping[str, Any], study: str) -> None:
-        """Refuse to go on with a stored study under other settings."""
+        """Refuse to open a stored study with other settings."""
         for key, given in self.to_dict().items():
             before = stored.get(key)
             if key == "objectives":
@@ -75,7 +75,7 @@ class Settings:
 
 
 def check_same_space(space: Space, stored: Mapping[str, Any], study: str) -> None:
-    """Refuse to read a stored study's designs as those of another space."""
+    """Refuse to open a stored study with another space."""
     given = space.to_dict()
     if given != stored.get("space"):
         raise _other("space", stored.get("space"), given, study)
@@ -89,12 +89,12 @@ def _other(key: str, stored: Any, given: Any, study: str) -> SettingsDifferError
 
 
 def _what_matters(objectives: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The objectives without what may change from one opening to the next: it decides no question."""
+    """The objectives without what may change each time a study is opened: it affects no question."""
     return [{k: v for k, v in one.items() if k not in ("timeout", "resources", "unit")} for one in objectives]
 
 
 def _difference(key: str, stored: Any, given: Any) -> str:
-    """What differs, in words."""
+    """What differs, for a message."""
     if key == "initial_designs":
         return f"{len(stored)} other initial designs (n_initial, initial_designs)"
     if key == "objectives":
@@ -129,7 +129,7 @@ def checked_settings(
     cost: str | CostCallable | None,
     surrogate: str | Surrogate | None,
 ) -> Settings:
-    """The settings that the arguments mean; what is None comes from the stored study, or is the default."""
+    """The settings for these arguments; None stands for the stored setting, or the default."""
     if seed is None:
         seed = stored.get("seed", secrets.randbelow(2**31))
     seed = whole_number("seed", seed, least=0)
@@ -160,7 +160,7 @@ def _name(choice: object) -> str:
     if callable(choice):
         return "callable"
     kind = type(choice)
-    # The default repr holds an address, which differs in the next process.
+    # The default repr contains an address, which differs in the next process.
     return f"{kind.__module__}.{kind.__qualname__}" if kind.__repr__ is object.__repr__ else repr(choice)
 
 
@@ -191,7 +191,7 @@ def check_budget_covers_initial(budget: float | None, settings: Settings, leads:
 
 
 def stored_choice(what: str, given: Choice | None, stored: str, known: Iterable[str]) -> Choice | str | None:
-    """What was given, or what the stored study was created with; what cannot be stored must be given again."""
+    """The given choice, or the stored one; what cannot be stored must be given again."""
     if given is not None or not stored:
         return given
     if stored not in known:

@@ -1,4 +1,4 @@
-"""Finding a study in a storage."""
+"""Finding a stored study."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flexibo.study.event_checks import DAMAGE, check_beginning, check_meaning, d
 
 
 def stored_study(storage: str | Storage, name: str | None) -> tuple[Storage, str, Mapping[str, Any]]:
-    """A study that is there: its storage, its name and the settings it was created with.
+    """A stored study: its storage, its name and the settings it was created with.
 
     Args:
         storage: A database URL, or a storage that holds one study.

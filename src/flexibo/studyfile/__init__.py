@@ -1,4 +1,7 @@
-"""Studies written down in a file: what to tune, what to measure and how, checked as a whole."""
+"""Study files: a study described in YAML, checked as a whole.
+
+It imports study, storage and executors. What starts with an underscore is private.
+"""
 
 from flexibo.studyfile._executor import ExecutorChoice
 from flexibo.studyfile.command import Command

@@ -1,4 +1,4 @@
-"""What a command printed, kept in a file while it runs."""
+"""The output of a command, written to a file while it runs."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from types import TracebackType
 from typing import IO
 
 MOST_BYTES = 16 * 1024 * 1024
-"""How large the file of an evaluation may get: a program that never stops printing must not fill the disk."""
+"""The size limit of the file of an evaluation: a program that never stops printing must not fill the disk."""
 
 logger = logging.getLogger(__name__)
 
 
 class CommandLog:
-    """The log file of an evaluation; readings of one evaluation follow each other in one file.
+    """The log file of an evaluation, with all its readings.
 
-    A log that cannot be written is a warning: the evaluation matters more.
+    If it cannot be written, there is only a warning: the evaluation matters more.
 
     Args:
-        folder: Where the file is; empty for none.
+        folder: The folder of the file; empty for none.
         objective: What is measured.
         environment: The variables that the command is given.
         command: The command, for people.
@@ -45,23 +45,23 @@ class CommandLog:
         except OSError as error:
             logger.warning("The log %s cannot be written: %s.", path, error.strerror or error)
             return
-        if self._left <= 0:  # the last reading has said that more is left out
+        if self._left <= 0:  # the last reading has noted that more is omitted
             self._close()
             return
         heading = f"# attempt {environment['FLEXIBO_ATTEMPT'] or '?'}, design {environment['FLEXIBO_DESIGN']}\n"
         self.add(f"{heading}$ {command}\n".encode(errors="replace"))
 
     def add(self, chunk: bytes) -> None:
-        """Keep what was printed, up to a limit."""
+        """Write output, up to a limit."""
         if self._left <= 0:
             return
         self._write(chunk[: self._left])
         self._left -= len(chunk)
         if self._left <= 0:
-            self._write(b"\n# what follows is left out\n")
+            self._write(b"\n# the rest is omitted\n")
 
     def end(self, what: str) -> None:
-        """Say how it ended."""
+        """Write how it ended."""
         self._write(f"\n# {what} after {time.monotonic() - self._start:.3f} s\n".encode(errors="replace"))
 
     def _write(self, text: bytes) -> None:

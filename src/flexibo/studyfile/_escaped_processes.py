@@ -1,8 +1,8 @@
 """The processes of a command that left its group, found by a mark in their environment.
 
-A process that calls ``setsid`` is out of reach of a signal to the group. It still has the environment that it was
-started with, and Linux shows that under ``/proc``. Out of reach stays what was started with an environment of its own
-(``env -i``), what runs as another user, and, on systems without ``/proc``, all of it.
+A signal to the group does not reach a process that called ``setsid``. But it still has the environment that it was
+started with, which Linux shows under ``/proc``. What was started with another environment (``env -i``), what runs as
+another user, and everything on systems without ``/proc`` is not found.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from contextlib import suppress
 from pathlib import Path
 
 MARK = "FLEXIBO_MARK"
-"""The variable whose value tells the processes of one command from all others."""
+"""The variable whose value identifies the processes of one command."""
 MOST_ROUNDS = 20
-"""How often to look again after a kill: what was found may have started others meanwhile."""
+"""How often to look again after a kill: a process may have started others in the meantime."""
 
 
 def escaped_processes(mark: str, *, proc: Path = Path("/proc")) -> list[int]:
-    """The processes that were started with a mark; none where the system does not show them."""
+    """The processes that were started with a mark; empty where the system does not show them."""
     entry, found = f"{MARK}={mark}".encode(), []
     try:
         names = os.listdir(proc)
@@ -26,19 +26,19 @@ def escaped_processes(mark: str, *, proc: Path = Path("/proc")) -> list[int]:
         return []
     for name in names:
         if name.isdecimal() and int(name) != os.getpid():
-            with suppress(OSError):  # it has ended, or belongs to somebody else
+            with suppress(OSError):  # it has ended, or belongs to another user
                 if entry in (proc / name / "environ").read_bytes().split(b"\0"):
                     found.append(int(name))
     return found
 
 
 def signal_escaped(mark: str, number: int, *, group: int) -> bool:
-    """Send a signal to the processes that were started with a mark; whether there were any.
+    """Send a signal to the processes that were started with a mark; returns whether there were any.
 
     Args:
         mark: The mark.
         number: The signal.
-        group: The group whose processes are left out: one signal reaches all of them.
+        group: The group whose processes are skipped: they get their signal together.
     """
     sent = False
     for pid in escaped_processes(mark):

@@ -1,4 +1,4 @@
-"""Where a study file says that evaluations are measured."""
+"""The executor that a study file names."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from flexibo.studyfile._fields import Fields
 from flexibo.studyfile._yaml_nodes import YamlMapping
 
 ARGUMENTS = {"workers": "n", "address": "address", "slots": "slots", "resources": "resources", "patience": "patience"}
-"""The keys of an executor, and the arguments of `flexibo.executors.find_executor` that they are."""
+"""The keys of an executor, and the matching arguments of `flexibo.executors.find_executor`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutorChoice:
-    """An executor by name, with what it is given.
+    """An executor by name, with its arguments.
 
     Attributes:
         name: One of `flexibo.executors.EXECUTORS`.
-        workers: How many evaluations at a time; None: what the executor likes.
+        workers: How many evaluations at a time; None: the default of the executor.
         address: Where a cluster is; empty: on this machine.
         slots: How many evaluations of an objective at a time.
-        resources: What there is in all; empty: not looked at.
-        patience: How long to wait for a worker that offers what an objective needs; None: what the executor likes.
+        resources: The total amounts; empty: ignored.
+        patience: How long to wait for a worker that offers what an objective needs; None: the default of the executor.
     """
 
     name: str = "inline"
@@ -37,7 +37,7 @@ class ExecutorChoice:
 
 
 def executor_of(fields: Fields, leads: Collection[str]) -> ExecutorChoice:
-    """The executor that the key `executor` names; what is wrong is noted."""
+    """The executor that the key `executor` names; errors are noted."""
     if not fields.has("executor"):
         return ExecutorChoice()
     inner = _inner(fields)

@@ -1,4 +1,4 @@
-"""The keys of a mapping in a study file, read with their types; what does not fit is noted with its place."""
+"""The keys of a mapping in a study file, read with their types; errors are noted with their positions."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ SYNONYMS: Mapping[str, str] = {
     "time_limit": "timeout",
     "values": "unordered",
 }
-"""What other tools call our keys."""
+"""Names of our keys in other tools."""
 
 MOST = 1_000_000_000
-"""The largest whole number that a key takes unless it says otherwise."""
+"""The default upper bound of whole numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class Fields:
 
     Attributes:
         table: The mapping.
-        mistakes: Where what is wrong is noted.
-        of: What the mapping is, at the end of a sentence: " of objective 'error'"; empty for the file itself.
+        mistakes: Collects the errors.
+        of: What the mapping describes, for messages: " of objective 'error'"; empty for the file itself.
     """
 
     table: YamlMapping
@@ -59,7 +59,7 @@ class Fields:
     of: str = ""
 
     def check_keys(self, known: Collection[str]) -> None:
-        """Note the keys that are not known."""
+        """Note unknown keys."""
         for entry in self.table.entries:
             if entry.key not in known:
                 other = SYNONYMS.get(entry.key)
@@ -75,15 +75,15 @@ class Fields:
         return self.table.get(key) is not None
 
     def place(self, key: str) -> Position:
-        """Where a key, or else its mapping, stands."""
+        """The position of a key, or else of the mapping."""
         return self.table.place_of(key)
 
     def note(self, key: str, sentence: str) -> None:
-        """Note what is wrong with a key."""
+        """Note an error of a key."""
         self.mistakes.add(self.place(key), sentence)
 
     def text(self, key: str) -> str | None:
-        """A text that is not empty; None where it is not there or wrong."""
+        """A text that is not empty; None if it is missing or wrong."""
         node = self.table.get(key)
         if node is None:
             return None
@@ -112,7 +112,7 @@ class Fields:
         return None
 
     def whole(self, key: str, least: int, most: int = MOST) -> int | None:
-        """A whole number of at least and at most so much."""
+        """A whole number between `least` and `most`."""
         node = self.table.get(key)
         if node is None:
             return None
@@ -156,7 +156,7 @@ class Fields:
         return given
 
     def names(self, key: str, known: Collection[str] | None, what: str) -> tuple[str, ...] | None:
-        """A list of names, each one known and there once."""
+        """A list of known names, without duplicates."""
         node = self.table.get(key)
         if node is None:
             return None
@@ -191,7 +191,7 @@ class Fields:
         return {name: float(number) for name, number in found.items() if number is not None}
 
     def inner(self, key: str, of: str, expected: str) -> Fields | None:
-        """The mapping that a key stands for."""
+        """The mapping of a key."""
         node = self.table.get(key)
         if node is None:
             return None
@@ -201,7 +201,7 @@ class Fields:
         return None
 
     def _wrong(self, key: str, node: Node, expected: str) -> None:
-        """Note a value of the wrong type, unless it was ambiguous, which is noted already."""
+        """Note a value of the wrong type, unless it was noted already as ambiguous."""
         if isinstance(node, YamlScalar) and node.value is None and node.text not in NOTHING:
             return
         if isinstance(node, YamlScalar) and node.value is None:
@@ -216,7 +216,7 @@ def is_number(value: object) -> bool:
 
 
 def shown(node: Node) -> str:
-    """A node in a sentence."""
+    """A node in a message."""
     if isinstance(node, YamlScalar):
         text = repr(node.value) if isinstance(node.value, str) else node.text or "nothing"
         return text if len(text) <= 60 else f"{text[:57]}..."

@@ -42,7 +42,7 @@ MEASURED_BY = "measured_by"
 MANUAL = "hand"
 """The value of `MEASURED_BY` for an objective that a person, or another program, measures."""
 MEASURED = {"function": "a function", "command": "a command", "measured_by": "measured_by"}
-"""The keys that say how an objective is measured, as they are called in a sentence."""
+"""The keys for how an objective is measured, with their names in messages."""
 DIRECTIONS = {"minimise": "min", "minimize": "min", "maximise": "max", "maximize": "max"}
 
 
@@ -55,7 +55,7 @@ class FileContext:
         logs: Where commands are logged; empty for nowhere.
         space: The designs; None where the options have mistakes.
         options: The names of the options.
-        imports: Whether functions are imported, to see whether they can be.
+        imports: Whether to import functions, to check that they can be imported.
     """
 
     folder: Path
@@ -66,7 +66,7 @@ class FileContext:
 
 
 def objectives_of(fields: Fields, around: FileContext) -> tuple[tuple[Objective, ...], dict[str, Measure]]:
-    """The objectives, and what measures those that are asked for; what is wrong is noted."""
+    """The objectives, and the functions or commands that measure them; errors are noted."""
     inner = fields.inner("objectives", " of objectives", "a mapping of names to what is measured")
     if inner is None:
         if not fields.has("objectives"):
@@ -77,7 +77,7 @@ def objectives_of(fields: Fields, around: FileContext) -> tuple[tuple[Objective,
     for entry in inner.table.entries:
         if not isinstance(entry.node, YamlMapping):
             is_bare = isinstance(entry.node, YamlScalar) and entry.node.value is None
-            what = "has nothing below it" if is_bare else "is no mapping"
+            what = "has nothing below it" if is_bare else "is not a mapping"
             fields.mistakes.add(entry.place, f"Objective {entry.key!r} {what}; give it a function or a command.")
             continue
         mine = Fields(entry.node, fields.mistakes, f" of objective {entry.key!r}")
@@ -220,7 +220,7 @@ def _command(name: str, fields: Fields, around: FileContext) -> Measure | None:
 
 
 def _left_out(template: Template, fields: Fields, around: FileContext) -> list[str]:
-    """What the command uses of the design although the objective's options leave it out."""
+    """Errors for options that the command uses although the objective's options do not list them."""
     node = fields.table.get("options")
     if not isinstance(node, YamlList):
         return []
@@ -233,7 +233,7 @@ def _left_out(template: Template, fields: Fields, around: FileContext) -> list[s
 
 
 def _unfit(around: FileContext) -> list[str]:
-    """Why the options cannot be told to a command."""
+    """Why the options cannot be passed to a command."""
     sentences = []
     by_variable: dict[str, str] = {}
     for name in around.options:
@@ -245,7 +245,7 @@ def _unfit(around: FileContext) -> list[str]:
         values = option.values if isinstance(option, Categorical | Ordinal) else ()
         untellable = [value for value in values if isinstance(value, str) and not _is_tellable(value)]
         sentences += [
-            f"option {name!r} has the value {value!r}, which no program can be given; change it."
+            f"option {name!r} has the value {value!r}, which cannot be passed to a program; change it."
             for value in untellable
         ]
     return sentences

@@ -21,7 +21,7 @@ Made = TypeVar("Made")
 
 
 def space_of(fields: Fields, folder: Path, rule: Rule | None) -> Space | None:
-    """The space that the keys `options` or `designs` describe; None, and mistakes, where they describe none."""
+    """The space that the keys `options` or `designs` describe; None if they have mistakes."""
     if fields.has("options") and fields.has("designs"):
         fields.note("designs", "Both options and designs are given; the designs of a table bring their own options.")
         return None
@@ -51,7 +51,7 @@ def _space(table: YamlMapping, mistakes: Mistakes, rule: Rule | None) -> Space |
             conditions[entry.key] = _condition(entry.key, entry.node, [e.key for e in table.entries], mistakes)
     if len(mistakes.found) > before:
         return None
-    for child, parents in conditions.items():  # one by one, so that each has its place
+    for child, parents in conditions.items():  # one by one, so that each error has its position
         tried(table.place_of(child), mistakes, partial(Space, options, conditions={child: parents}))
     if len(mistakes.found) > before:
         return None
@@ -106,14 +106,14 @@ def _interval(name: str, fields: Fields) -> Option | None:
         whole = isinstance(low, int) and isinstance(high, int)
 
     def make() -> Option:
-        # What is no whole number is refused by Integer itself.
+        # Integer itself refuses what is not a whole number.
         return Integer(low, high, log=bool(log)) if whole else Real(low, high, log=bool(log))  # type: ignore[arg-type]
 
     return tried(fields.place("from"), fields.mistakes, lambda: named(name, make))
 
 
 def _levels(name: str, node: YamlList, mistakes: Mistakes) -> list[Any] | None:
-    """The values of a list: texts, numbers and truths."""
+    """The values of a list: texts, numbers and booleans."""
     values = []
     for item in node.items:
         if isinstance(item, YamlScalar) and item.value is not None:
@@ -139,7 +139,7 @@ def _condition(child: str, node: YamlMapping, names: list[str], mistakes: Mistak
 
 
 def tried(place: Position, mistakes: Mistakes, make: Callable[[], Made]) -> Made | None:
-    """What `make` returns; its error is noted at the place."""
+    """What `make` returns; None and a mistake if it raises."""
     try:
         return make()
     except FlexiBOError as error:

@@ -1,4 +1,4 @@
-"""Whether somebody else can have put something at a path, or can exchange it: as ssh asks before it reads its keys."""
+"""Whether another user can have written or can replace a file, as ssh checks before it reads its keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROGRAM_WORD = re.compile(r"[^\s;&|()<>'\"`$={}]+")
 
 
 def doubtful(path: Path, *, uid: int | None = None) -> Path | None:
-    """What on a path without links is, or can be made, somebody else's; None where nothing is.
+    """The first part of a path without links that another user owns or may write to; None if there is none.
 
     Each of the file and the folders above it must belong to the user or to root, and only they may write to it. One
     kind of folder that others may write to is allowed, if it does not hold the file itself: where the sticky bit is
@@ -40,11 +40,11 @@ def doubtful(path: Path, *, uid: int | None = None) -> Path | None:
 
 
 def doubtful_beside(root: Node | None, folder: Path) -> Path | None:
-    """What of the modules and programs beside a study file, as far as it names them, is somebody else's."""
+    """The first module or program beside a study file, named in it, that another user owns or may write to."""
     for path in _named(root, folder):
         try:
             found = doubtful(path.resolve(strict=True))
-        except (OSError, RuntimeError):  # gone, or a ring of links
+        except (OSError, RuntimeError):  # gone, or a cycle of links
             return path
         if found is not None:
             return found
@@ -52,14 +52,14 @@ def doubtful_beside(root: Node | None, folder: Path) -> Path | None:
 
 
 def _is_open(status: os.stat_result, uid: int) -> bool:
-    """Whether others than the user and root may write to it."""
+    """Whether users other than this one and root may write to it."""
     if status.st_mode & stat.S_IWOTH:
         return True
     return bool(status.st_mode & stat.S_IWGRP) and not _is_private(status.st_gid, uid)
 
 
 def _is_private(gid: int, uid: int) -> bool:
-    """Whether a group is the user's own, as many systems make one for each user, or root's."""
+    """Whether a group is the user's own, as many systems create one for each user, or root's."""
     import grp
     import pwd
 
@@ -87,7 +87,7 @@ def _named(node: Node | None, folder: Path) -> Iterator[Path]:
 
 
 def _modules(name: str, folder: Path) -> Iterator[Path]:
-    """All from which a module beside the file can be read, also what Python compiled of it."""
+    """All files that a module beside the file can be loaded from, including compiled ones."""
     for part in name.split("."):
         if not part.isidentifier():
             return

@@ -17,7 +17,7 @@ from flexibo.studyfile._yaml_nodes import YamlMapping
 from flexibo.studyfile.mistakes import nearest
 
 MOST_BYTES = 100_000_000
-"""A table is read as a whole, and takes several times its size in memory."""
+"""A table is read into memory, where it takes several times its size."""
 
 
 class PoolError(FlexiBOError):
@@ -53,7 +53,7 @@ def _table(path: Path, shown_name: str, columns: tuple[str, ...] | None) -> Mapp
     try:
         rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
     except csv.Error as error:
-        raise PoolError(f"{shown_name} is no CSV file: {error}; give one.") from None
+        raise PoolError(f"{shown_name} is not a CSV file: {error}; give one.") from None
     heading, rows = rows[:1], rows[1:]
     if not heading or not rows:
         raise PoolError(f"{shown_name} has no designs; give a line with the options' names and a line per design.")
@@ -71,10 +71,10 @@ def _table(path: Path, shown_name: str, columns: tuple[str, ...] | None) -> Mapp
 
 
 def _text(path: Path, shown_name: str) -> str:
-    """What a file says; what is none, such as a device or a pipe, might never end and is refused."""
+    """The text of a file; devices and pipes are refused, because reading them may never end."""
     try:
         if path.exists() and not path.is_file():
-            raise PoolError(f"{shown_name} is no file; give a CSV file.")
+            raise PoolError(f"{shown_name} is not a file; give a CSV file.")
         with open(path, "rb") as file:
             is_regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
             data = file.read(MOST_BYTES + 1) if is_regular else b""
@@ -86,7 +86,7 @@ def _text(path: Path, shown_name: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise PoolError(f"{shown_name} is no text in UTF-8; give a CSV file.") from None
+        raise PoolError(f"{shown_name} is not UTF-8 text; give a CSV file.") from None
 
 
 def _typed(column: list[str]) -> list[Any]:

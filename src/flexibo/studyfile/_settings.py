@@ -23,7 +23,7 @@ MOST_SEED = 2**128 - 1
 
 
 def settings_of(fields: Fields, objectives: Sequence[Objective]) -> dict[str, Any]:
-    """What the file says of these; what is wrong is noted, what is not there is left out."""
+    """The settings in the file; errors are noted, missing ones are omitted."""
     optimised = [objective.name for objective in objectives if objective.optimise]
     found = {
         "method": _method(fields),
@@ -65,7 +65,7 @@ def initial_of(fields: Fields, space: Space | None) -> dict[str, Any]:
     designs = []
     for item in node.items:
         if not isinstance(item, YamlMapping):
-            fields.mistakes.add(item.place, "An initial design is no mapping of options to values.")
+            fields.mistakes.add(item.place, "An initial design is not a mapping of options to values.")
             continue
         design = {entry.key: _value(entry.node) for entry in item.entries}
         designs.append(design)
@@ -78,7 +78,7 @@ def initial_of(fields: Fields, space: Space | None) -> dict[str, Any]:
 
 
 def check_whole(fields: Fields, space: Space, objectives: Sequence[Objective], settings: Mapping[str, Any]) -> None:
-    """Note what is wrong with the study as a whole, by making it, in memory."""
+    """Note what is wrong with the study as a whole, by creating it in memory."""
     try:
         Study(space, objectives, **settings)
     except FlexiBOError as error:

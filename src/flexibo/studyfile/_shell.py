@@ -1,9 +1,9 @@
-"""Runs a shell script with all that it starts, and ends all of it: by itself, in time, or with this process.
+"""Runs a shell script, and ends all its processes: when it is done, at its timeout, or with this process.
 
-The script leads a session of its own, so that Ctrl-C at a terminal does not reach it and one signal reaches all of it.
-A watcher beside it holds one end of a connection whose other end this process holds: when this process dies, even by
-SIGKILL, the connection ends, and the watcher kills the whole group. Over the same connection comes the news that the
-script has ended: from then on only what is already in its outputs is read, whoever may go on writing there.
+The script leads a session of its own, so Ctrl-C at a terminal does not reach it and one signal reaches all of it. A
+watcher beside it holds one end of a connection whose other end this process holds: when this process dies, even by
+SIGKILL, the connection ends, and the watcher kills the whole group. Over the same connection the script's end is
+reported: from then on only what is already in its outputs is read, even if other processes still write there.
 
 What left the group (``setsid``) is found by its environment and ended as well when the script is ended (see
 `flexibo.studyfile._escaped_processes`). When a script ends by itself, its group is killed, and what left the group
@@ -32,16 +32,16 @@ logger = logging.getLogger(__name__)
 
 SHELL = "/bin/sh"
 GRACE_SECONDS = 1.0
-"""How long a script that is told to end (SIGTERM) may tidy up before it is killed."""
+"""How long a script may clean up after SIGTERM before it is killed."""
 END_SECONDS = 5.0
-"""How long to wait for a process that was killed; one that waits for a device may not die before it."""
+"""How long to wait for a process that was killed; one that waits for a device may not die at once."""
 KEPT_BYTES = 64 * 1024
 """How much of the end of each output is kept."""
 CHUNK = 64 * 1024
 LARGEST_PIPE = 1024 * 1024
-"""How much one reading takes of what a script that has ended left in an output; a pipe holds no more."""
+"""How much is read at once of what a script left in an output; a pipe holds no more."""
 LOOK_SECONDS = 0.5
-"""How often to look whether all has ended in a way that nobody tells, as after a signal to the supervising shell."""
+"""How often to check for an end that is not reported, as after a signal to the supervising shell."""
 WATCH = f"""read -r line <&3
 kill -TERM 0
 sleep {GRACE_SECONDS:g}
@@ -61,12 +61,12 @@ echo >&3
 {{ kill -KILL "$watcher"; wait "$watcher"; }} 2>/dev/null
 exit "$status"
 """
-"""Waits for the script, tells of its end, and ends the watcher; the trap lets the script tidy up when told to end."""
+"""Waits for the script, reports its end, and ends the watcher; the trap lets the script clean up at SIGTERM."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptResult:
-    """What became of a script.
+    """The result of a script.
 
     Attributes:
         status: Its exit status, negative for a signal.
@@ -80,7 +80,7 @@ class ScriptResult:
 
 
 class ScriptTimeout(Exception):  # noqa: N818  # what happened, rather than an error of the program
-    """The script took longer than it may."""
+    """The script exceeded its timeout."""
 
 
 def run_script(
@@ -91,17 +91,17 @@ def run_script(
     seconds: float | None = None,
     listen: Callable[[bytes], object] = lambda chunk: None,
 ) -> ScriptResult:
-    """What became of a script; when this returns or raises, nothing of it runs any more.
+    """Run a script and return its result; when this returns or raises, none of its processes runs any more.
 
     Args:
         script: What the shell runs.
         folder: Where.
         environment: All variables that it sees.
         seconds: How long it may take.
-        listen: Called with all that it prints, as it comes.
+        listen: Called with its output as it arrives.
 
     Raises:
-        ScriptTimeout: It took longer; it was ended.
+        ScriptTimeout: It took longer and was ended.
         MachineError: It could not be started.
     """
     until = None if seconds is None else time.monotonic() + seconds
@@ -114,7 +114,7 @@ def run_script(
 
 
 def syntax_error(script: str) -> str:
-    """Why the shell cannot read a script, or an empty text; nothing is run."""
+    """Why the shell cannot parse a script, or an empty text; nothing is run."""
     try:
         done = subprocess.run([SHELL, "-n", "-c", script], capture_output=True, stdin=subprocess.DEVNULL, timeout=10)
     except (OSError, ValueError, subprocess.TimeoutExpired):
@@ -129,7 +129,7 @@ def syntax_error(script: str) -> str:
 def _started(
     script: str, folder: str, environment: Mapping[str, str]
 ) -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
-    """A running script, and what can be read from once it has ended; at the end of the context its group is killed."""
+    """A running script, and a socket that is readable once it has ended; on exit its group is killed."""
     mark = secrets.token_hex(16)
     news, life = socket.socketpair()
     with news:
@@ -163,7 +163,7 @@ def _listen(
     until: float | None,
     listen: Callable[[bytes], object],
 ) -> None:
-    """Read until the script ends, and then what is already there: what it left behind may go on printing."""
+    """Read until the script ends, and then what is already there: processes it left behind may still print."""
 
     def read(stream: IO[bytes], most: int) -> bool:
         chunk = os.read(stream.fileno(), most)
@@ -192,7 +192,7 @@ def _listen(
 
 
 def _status(process: subprocess.Popen[bytes], until: float | None) -> int:
-    """The exit status, which may have to be waited for: a script may close its outputs and go on."""
+    """The exit status; a script may close its outputs and continue, so this may wait."""
     try:
         status = process.wait(None if until is None else max(0.0, until - time.monotonic()))
     except subprocess.TimeoutExpired:
@@ -202,7 +202,7 @@ def _status(process: subprocess.Popen[bytes], until: float | None) -> int:
 
 
 def _ask_to_end(process: subprocess.Popen[bytes], mark: str) -> None:
-    """Let the whole group, and what left it, tidy up for a moment; then kill what left it."""
+    """Let the whole group, and what left it, clean up for a moment; then kill what left it."""
     _signal(process, signal.SIGTERM)
     signal_escaped(mark, signal.SIGTERM, group=process.pid)
     with suppress(subprocess.TimeoutExpired):
@@ -214,7 +214,7 @@ def _ask_to_end(process: subprocess.Popen[bytes], mark: str) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the whole group, the watcher included, and give back what was held."""
+    """Kill the whole group, including the watcher, and release what was held."""
     _signal(process, signal.SIGKILL)
     try:
         process.wait(END_SECONDS)
@@ -226,7 +226,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> None:
-    # The number of the group stays taken as long as the watcher lives, also when the script itself is reaped.
+    # The number of the group stays in use while the watcher lives, even after the script itself is reaped.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
 

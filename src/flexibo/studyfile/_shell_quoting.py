@@ -1,4 +1,4 @@
-"""Where in a shell script a word may be put in, and where quotes around it would mean something else.
+"""Where in a shell script a value may be inserted, and where quotes around it would have another meaning.
 
 The script is read once, from left to right, with a stack of what is open: quotes, substitutions, arithmetic and so on.
 This is no whole parser of the shell. Where shells differ, or only a whole parser could tell, all that follows counts as
@@ -17,14 +17,14 @@ WITHIN = "a substitution within double quotes"
 SUBSTITUTION, GROUP = "$(", "("
 OPENING = {"'": SINGLE, '"': DOUBLE, "`": BACK}
 BREAKS = " \t\n;&|()<>"
-"""What ends a word; other blanks, such as that of Unicode, are letters to the shell."""
+"""What ends a word; other blanks, such as those of Unicode, are letters to the shell."""
 DELIMITER = re.compile(r"<<(-?)[ \t]*((?:\\.|'[^'\n]*'|\"[^\"\n]*\"|[^ \t\n;&|()<>])+)")
 INDEXED = re.compile(r"(?:^|[\s;&|()])[A-Za-z_]\w*\[[^\]\s]*$")
 
 
 @dataclass(slots=True)
 class Reader:
-    """Reads a script, and knows what stands around the place that it has come to.
+    """Reads a script and tracks the context of the current position.
 
     Attributes:
         text: The script.
@@ -41,7 +41,7 @@ class Reader:
 
     @property
     def around(self) -> str:
-        """What keeps a word from being put in here; empty where it may be."""
+        """Why a value must not be inserted here; empty where it may be."""
         if self._unclear:
             return self._unclear
         is_nested = False
@@ -53,13 +53,13 @@ class Reader:
         return SUBSCRIPT if INDEXED.search(line[-200:]) else ""
 
     def skip(self, end: int, *, is_literal: bool = False) -> None:
-        """Go on after a word that was put in, or after one that only looks like it."""
+        """Continue after a placeholder, or after something that only looks like one."""
         if is_literal and EXPANSION in self._open:
             self._unclear = "what follows braces within ${...}"
         self.place, self._begins_word = end, False
 
     def step(self) -> None:
-        """Read on: a character, or several that belong together."""
+        """Read one character, or several that belong together."""
         character, top = self.text[self.place], self._open[-1] if self._open else GROUP
         if top == HERE:
             self._document()
@@ -114,12 +114,12 @@ class Reader:
             self._ansi_quotes()
         else:
             if text.startswith("$[", place):
-                self._unclear = ARITHMETIC  # to bash; to others it is a text, so that its end is not known
+                self._unclear = ARITHMETIC  # for bash; for others it is a text, so its end is not known
             self.place += 2 if text.startswith("$$", place) else 1
             self._begins_word = False
 
     def _ansi_quotes(self) -> None:
-        """Go into ``$'...'``, in which a backslash protects the closing quote in some shells and not in others."""
+        """Enter ``$'...'``, in which a backslash protects the closing quote in some shells only."""
         end = self.text.find("'", self.place + 2)
         if "\\" in self.text[self.place : end]:
             self._unclear = "or after $'...' with a backslash, which shells read differently"
@@ -134,7 +134,7 @@ class Reader:
                 self._pop(2)
                 self._begins_word = False
                 return
-            self._open[-1] = SUBSTITUTION  # it was a group of commands within $(...), and read as something else
+            self._open[-1] = SUBSTITUTION  # it was a group of commands within $(...), misread until here
             self._unclear = "or after $((...), which shells read differently; put a space between the parentheses"
         self._depths[-1] += {"(": 1, ")": -1}.get(character, 0)
         self.place += 1

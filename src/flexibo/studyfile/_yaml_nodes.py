@@ -1,8 +1,8 @@
-"""YAML as nodes that know their place, read so that nothing is guessed.
+"""YAML as nodes with their positions, read so that nothing is guessed.
 
-A file is untrusted until it is read: its size, its depth and its tags are bounded, and aliases, with which a small file
-can stand for a huge one, are refused. The two generations of YAML read some words differently (``no``, ``012``,
-``1:30``): such a word is a mistake that asks for quotes, rather than a value that surprises.
+A file is not trusted: its size and depth are limited, and tags and aliases, with which a small file can stand for a
+huge one, are refused. YAML 1.1 and YAML 1.2 read some words differently (``no``, ``012``, ``1:30``): such a word is a
+mistake that asks for quotes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DEEPEST = 12
 """How deep lists and mappings may be nested; a study needs 5."""
 MOST_NODES = 20_000
 MOST_ITEMS = 10_000
-"""How many values a list may have; what is longer is a table of designs."""
+"""How many values a list may have."""
 MOST_KEYS = 500
 """How many keys a mapping may have: options, objectives."""
 
@@ -30,9 +30,9 @@ NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 AMBIGUOUS = re.compile(
     r"(?i:yes|no|on|off)|[-+]?0\d+|[-+]?0[xob][\da-fA-F_]+|[-+]?\d[\d_]*_[\d_.]*|[-+]?\d+(:[0-5]?\d)+(\.\d*)?"
 )
-"""What YAML 1.1 and YAML 1.2 do not both read as the same value."""
+"""What YAML 1.1 and YAML 1.2 read differently."""
 LONGEST_NUMBER = 300
-"""Words with more characters are texts; the largest number that there is has fewer."""
+"""Longer words are texts; the largest float has fewer characters."""
 TRUTHS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 RESERVED = ("@", "`", "%")
 """Characters that no text without quotes begins with."""
@@ -59,7 +59,7 @@ class YamlList:
 
 @dataclass(frozen=True, slots=True)
 class YamlEntry:
-    """A key, its place, and what it stands for."""
+    """A key, its position, and its value."""
 
     key: str
     place: Position
@@ -68,12 +68,12 @@ class YamlEntry:
 
 @dataclass(frozen=True, slots=True)
 class YamlMapping:
-    """A mapping: keys are texts, each one there once.
+    """A mapping with unique text keys.
 
     Attributes:
         entries: The keys that could be read, in order.
         place: Where it begins.
-        unread: Keys that are no texts or can be read in two ways, as they are written.
+        unread: Keys that are not text or are ambiguous, as they are written.
     """
 
     entries: tuple[YamlEntry, ...]
@@ -81,11 +81,11 @@ class YamlMapping:
     unread: tuple[str, ...] = ()
 
     def get(self, key: str) -> Node | None:
-        """What a key stands for; None where it is not there."""
+        """The value of a key; None if it is missing."""
         return next((entry.node for entry in self.entries if entry.key == key), None)
 
     def place_of(self, key: str) -> Position:
-        """Where a key stands; the place of the mapping where it is not there."""
+        """The position of a key, or of the mapping if it is missing."""
         return next((entry.place for entry in self.entries if entry.key == key), self.place)
 
 
@@ -109,8 +109,8 @@ def nodes_of(text: str, mistakes: Mistakes) -> Node | None:
 
 
 def _is_bounded(text: str, mistakes: Mistakes) -> bool:
-    """Whether the text is neither too deep nor too large, and has no aliases; its events are seen, nothing is built."""
-    room: list[int] = []  # how many nodes each collection that is open has room for
+    """Whether the text is neither too deep nor too large, and has no aliases; no node is built."""
+    room: list[int] = []  # how many more nodes each open collection may have
     left = MOST_NODES
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         problem = ""
@@ -141,7 +141,7 @@ def _is_bounded(text: str, mistakes: Mistakes) -> bool:
 
 
 def _note(error: yaml.YAMLError, text: str, mistakes: Mistakes) -> None:
-    """Say what is no YAML, and where."""
+    """Say what is not YAML, and where."""
     if isinstance(error, yaml.reader.ReaderError):
         before = text[: error.position]
         place = Position(before.count("\n") + 1, error.position - before.rfind("\n"))
@@ -162,7 +162,7 @@ def _note(error: yaml.YAMLError, text: str, mistakes: Mistakes) -> None:
         why = f"{problem} ({context})" if context else problem
         mistakes.add(
             place,
-            f"This is no YAML: {why}; look for a text with a colon that needs quotes, a quote or bracket that is "
+            f"This is not YAML: {why}; look for a text with a colon that needs quotes, a quote or bracket that is "
             "not closed, or an uneven margin.",
         )
 
@@ -190,7 +190,7 @@ def _entries(node: yaml.MappingNode, mistakes: Mistakes, unread: list[str]) -> I
         key = _scalar(key_node, place, mistakes)
         if not isinstance(key.value, str):
             if not _is_ambiguous(key.text):
-                mistakes.add(place, f'The key {key.text or "here"} is no text; write it in quotes: "{key.text}".')
+                mistakes.add(place, f'The key {key.text or "here"} is not text; write it in quotes: "{key.text}".')
             unread.append(key.text)
             continue
         if key.value in lines:
@@ -216,7 +216,7 @@ def _scalar(node: yaml.ScalarNode, place: Position, mistakes: Mistakes) -> YamlS
 
 
 def _plain_value(text: str) -> Any:
-    """What a word without quotes means.
+    """The value of a word without quotes.
 
     >>> [_plain_value(text) for text in ("true", "null", "16", "1e3", "3x3")]
     [True, None, 16, 1000.0, '3x3']
@@ -239,7 +239,7 @@ def _is_ambiguous(text: str) -> bool:
 
 
 def _ambiguous(text: str) -> str:
-    """What is wrong with a word that can be read in two ways, and what to write instead."""
+    """The message for an ambiguous word, with what to write instead."""
     if text.lower() in ("yes", "on", "no", "off"):
         truth = "true" if text.lower() in ("yes", "on") else "false"
         return f'{text} is the same as {truth} to some YAML readers and a text to others; write "{text}", or {truth}.'

@@ -1,10 +1,10 @@
-"""Command: an objective that a program in any language measures.
+"""Command: an objective measured by a program in any language.
 
 The program is run by ``/bin/sh`` in the folder of the study file. It finds the design in its environment, and in its
 arguments where the command has placeholders. The last line that it prints is the value.
 
-Exit status 0 is success; 125 says that the design is impossible, so that it is not tried again; 126 and 127 (the shell
-could not run the program) that the machine is at fault, which stops the study; any other is a failed evaluation.
+Exit status 0 is success. 125 means that the design is impossible and is not tried again; 126 and 127 (the shell could
+not run the program) that the machine is at fault, which stops the study. Any other is a failed evaluation.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Command:
         objective: What it measures.
         template: The command.
         folder: Where it runs.
-        timeout: Seconds after which the program, with all that it started, is ended.
-        logs: The folder in which what it prints is kept; empty for none.
+        timeout: Seconds after which the program is ended, with all processes that it started.
+        logs: The folder for its output; empty for none.
     """
 
     objective: str
@@ -74,7 +74,7 @@ class Command:
         return read_value(ended.output, self.objective)
 
     def environment(self, design: Mapping[str, Any]) -> dict[str, str]:
-        """The variables that tell a program what to measure."""
+        """The environment variables that specify what to measure."""
         evaluation = current_evaluation()
         return {
             **{variable(name): in_words(value) for name, value in design.items()},
@@ -86,7 +86,7 @@ class Command:
         }
 
     def _check(self, ended: ScriptResult) -> None:
-        """Raise what an exit status other than 0 means."""
+        """Raise the error that an exit status other than 0 stands for."""
         if ended.status == 0:
             return
         what = f"The command of {self.objective!r} {exit_description(ended.status)}{_last_words(ended)}"
@@ -94,12 +94,12 @@ class Command:
             raise DesignError(what)
         if ended.status in NOT_RUN:
             stop = "" if what.endswith((".", "!", "?")) else "."
-            raise MachineError(f"{what}{stop} The shell could not run it; mend the command, and go on.")
+            raise MachineError(f"{what}{stop} The shell could not run it; fix the command, and resume the study.")
         raise CommandError(what)
 
 
 def read_value(output: str, objective: str) -> Any:
-    r"""What the last line that is not empty says: a value, a value and its cost, or a JSON object.
+    r"""The result in the last non-empty line: a value, a value and its cost, or a JSON object.
 
     >>> read_value("epoch 1\n0.25\n", "error"), read_value("0.25 60\n", "error")
     (0.25, (0.25, 60.0))
@@ -127,7 +127,7 @@ def _of_object(line: str, objective: str) -> Any:
         given = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise CommandError(
-            f"The command of {objective!r} printed {_cut(line)!r} last; it is no JSON: {error}."
+            f"The command of {objective!r} printed {_cut(line)!r} last; it is not JSON: {error}."
         ) from None
     is_named = "value" in given and objective not in given
     values = given.pop("value") if is_named else given

@@ -81,17 +81,17 @@ class StudyFile:
 
     @property
     def by_hand(self) -> tuple[str, ...]:
-        """The objectives that are asked for and answered by hand, with ``flexibo ask`` and ``flexibo tell``."""
+        """The objectives that are measured manually, with ``flexibo ask`` and ``flexibo tell``."""
         asked = (objective.name for objective in self.objectives if objective.measured_with is None)
         return tuple(name for name in asked if name not in self.measures)
 
     @property
     def origin(self) -> dict[str, Any]:
-        """What is stored with the study to find the file again: where it is and what it said, none of its commands."""
+        """What is stored to find the file again: its path and its SHA-256, but none of its commands."""
         return {"study_file": str(self.path), "sha256": self.source.digest}
 
     def study(self, **changed: Any) -> Study:
-        """The study, begun now or gone on with.
+        """The study, new or resumed.
 
         Args:
             **changed: Arguments of `flexibo.Study` that replace what the file says.
@@ -102,7 +102,7 @@ class StudyFile:
     def joined(self, storage: str, name: str, *, lease: float | None = None) -> Study:
         """The stored study, which must have the options and the objectives of the file.
 
-        Its method, seed, stop rules and the like are the stored ones: they may have been typed when it was begun.
+        Its method, seed and stop rules are the stored ones: they may have been given on the command line.
 
         Args:
             storage: Where it is kept.
@@ -127,7 +127,7 @@ def read_study_file(path: str | Path, *, imports: bool = True) -> StudyFile:
 
     Args:
         path: The file.
-        imports: Whether functions are imported, to see whether they can be.
+        imports: Whether to import functions, to check that they can be imported.
 
     Raises:
         StudyFileError: The file cannot be read, or has mistakes: all of them are listed, with their places.
@@ -203,7 +203,7 @@ def _storage(fields: Fields, name: str, folder: Path) -> str:
     scheme, sign, rest = url.partition("://")
     if not sign:
         fields.note(
-            "storage", "storage is no URL; give one such as sqlite:///study.db or postgresql://me@host/studies."
+            "storage", "storage is not a URL; give one such as sqlite:///study.db or postgresql://me@host/studies."
         )
         return url
     is_relative = scheme.startswith("sqlite") and rest[:1] == "/" and rest[1:2] not in ("/", "~", "")

@@ -1,4 +1,4 @@
-"""The bytes of a study file, read once: what is checked, what is hashed and what is run are the same."""
+"""The text of a study file, read once: what is checked, hashed and run is the same."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ SUFFIXES = (".yaml", ".yml")
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """What a file holds.
+    """A study file as it was read.
 
     Attributes:
         path: Where it is, as an absolute path without links.
-        shown: What it is called in messages.
-        text: What it says.
+        shown: Its name in messages.
+        text: Its text.
         digest: The SHA-256 of its bytes.
     """
 
@@ -30,11 +30,11 @@ class FileText:
 
 
 def read_file_text(path: Path) -> FileText:
-    """What a study file holds; what is no text, or too long to be one, is refused."""
+    """What a study file holds; what is not text, or too long to be one, is refused."""
     shown = str(path)
     try:
-        if path.exists() and not path.is_file():  # reading from a pipe or a device might never end
-            raise StudyFileError(f"{shown} is no file; give a study file such as study.yaml.")
+        if path.exists() and not path.is_file():  # reading from a pipe or a device may never end
+            raise StudyFileError(f"{shown} is not a file; give a study file such as study.yaml.")
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
@@ -49,7 +49,7 @@ def read_file_text(path: Path) -> FileText:
 
 
 def file_text_of(data: bytes, path: Path) -> FileText:
-    """What bytes mean as a study file at a path."""
+    """The text of these bytes, as a study file at a path."""
     return FileText(path.resolve(), str(path), _text(data, str(path)), hashlib.sha256(data).hexdigest())
 
 
@@ -58,10 +58,10 @@ def _text(data: bytes, shown: str) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise StudyFileError(
-            f"{shown} is no text in UTF-8 (see byte {error.start}); save it as such, or give another file."
+            f"{shown} is not UTF-8 text (see byte {error.start}); save it as such, or give another file."
         ) from None
     if "\0" in text:
-        raise StudyFileError(f"{shown} is no text: it has zero bytes; give a study file such as study.yaml.")
+        raise StudyFileError(f"{shown} is not text: it has zero bytes; give a study file such as study.yaml.")
     if not text.strip():
         raise StudyFileError(f"{shown} is empty; flexibo init writes an example.")
     return text

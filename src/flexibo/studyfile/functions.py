@@ -18,7 +18,7 @@ from flexibo.studyfile.mistakes import nearest
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function by its name: what travels to a worker process, which imports it from the same folder.
+    """A function by its name: a worker process imports it from the same folder.
 
     Attributes:
         place: ``module:function``.
@@ -60,12 +60,12 @@ def found(place: str, folder: str) -> Callable[..., Any]:
 
 @lru_cache(maxsize=64)
 def _kept(place: str, folder: str) -> Callable[..., Any]:
-    """The function, found once in each process: looking for it is no part of what is measured."""
+    """The function, looked up once in each process: the lookup is not part of the measurement."""
     return found(place, folder)
 
 
 def _module(name: str, folder: Path) -> ModuleType:
-    """The module of that name, the folder's own before all others."""
+    """The module of that name; one in the folder comes first."""
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
     top = name.split(".")[0]
@@ -86,7 +86,7 @@ def _module(name: str, folder: Path) -> ModuleType:
 
 
 def _check_not_taken(top: str, folder: Path) -> None:
-    """Refuse a module beside the file whose name another one, imported already, bears."""
+    """Refuse a module beside the file if another module of that name is imported already."""
     mine = [folder / f"{top}.py", folder / top / "__init__.py"]
     there = sys.modules.get(top)
     if there is None or not any(path.exists() for path in mine):

@@ -1,4 +1,4 @@
-"""The mistakes of a study file: each one a sentence and its place; they are listed all at once."""
+"""The mistakes of a study file, each a sentence and its position; they are listed all at once."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from flexibo._internal.text import printable_line
 from flexibo.errors import InvalidValueError
 
 MOST_SHOWN = 40
-"""How many mistakes are listed; a file that is something else entirely has one in every line."""
+"""How many mistakes are listed; a file of another kind has one in every line."""
 MOST_FOUND = 250
-"""How many mistakes are looked for; then the file is read no further."""
+"""After this many mistakes the file is not read further."""
 LONGEST_NAME = 100
-"""Names with more characters are like no other: comparing them takes the square of their length."""
+"""Longer names are not compared with others: that takes quadratic time."""
 MOST_COMPARED = 100
-"""How many known names a name is compared with letter by letter: those that share the most letters with it."""
+"""How many known names a name is compared with closely: those that share the most letters with it."""
 MOST_NAMED = 12
-"""How many known names a sentence lists; of more it names the nearest three."""
+"""How many known names a message lists; of more it names the nearest three."""
 
 
 class StudyFileError(InvalidValueError):
@@ -36,7 +36,7 @@ class StudyFileError(InvalidValueError):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
-    """Where something stands in a file, counted from 1."""
+    """A position in a file, counted from 1."""
 
     line: int
     column: int
@@ -44,7 +44,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Mistake:
-    """What is wrong at a place, in one sentence."""
+    """What is wrong at a position, in one sentence."""
 
     place: Position
     sentence: str
@@ -52,7 +52,7 @@ class Mistake:
 
 @dataclass(slots=True)
 class Mistakes:
-    """Collects what is wrong with a file.
+    """Collects the mistakes of a file.
 
     Attributes:
         file: What the file is called in messages.
@@ -95,7 +95,7 @@ class Mistakes:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence about a name that is not known: the nearest one, or all of them, or of many some.
+    """The end of a message about an unknown name: the nearest known one, or all of them, or some of many.
 
     >>> nearest("filers", ["filters", "kernel"]), nearest("x", ["filters", "kernel"])
     ("; did you mean 'filters'?", '; known are filters, kernel.')
@@ -113,7 +113,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def _likely(name: str, known: list[str]) -> list[str]:
-    """The known names that may be meant, most of them left out where there are many."""
+    """The known names that may be meant; a selection if there are many."""
     if len(name) > LONGEST_NAME:
         return []
     short = [other for other in known if len(other) <= LONGEST_NAME]

@@ -1,7 +1,7 @@
-"""Shell commands with places for the values of options.
+"""Shell commands with placeholders for the values of options.
 
 A value never becomes part of the program that the shell reads: ``{option}`` stands for a quoted reference to the
-environment variable that holds the value, so whatever is in it, ``$(reboot)`` or ``'; reboot``, arrives as one literal
+environment variable that holds the value, so any value, even ``$(reboot)`` or ``'; reboot``, arrives as one literal
 argument. Within quotes of the template such a reference would mean something else, and within arithmetic some shells
 run what is in the value (``a[$(reboot)]``), so it is refused there (see `flexibo.studyfile._shell_quoting`).
 
@@ -22,9 +22,9 @@ from flexibo.studyfile.mistakes import nearest
 
 PREFIX = "FLEXIBO_OPTION_"
 WORD = re.compile(r"\{([^\W\d][\w.-]*)\}")
-"""What looks like a placeholder; other braces, as in ``awk '{print $1}'``, are the shell's."""
+"""A placeholder; other braces, as in ``awk '{print $1}'``, are the shell's."""
 MOST_WRONG = 20
-"""How many sentences are said about one command."""
+"""How many mistakes are reported for one command."""
 LITERAL = re.compile(r"\{(\{[^\W\d][\w.-]*\})\}")
 
 
@@ -49,7 +49,7 @@ class Template:
         return "".join(part for pair in zip(self.pieces, [*references, ""], strict=True) for part in pair)
 
     def filled(self, design: Mapping[str, Value]) -> str:
-        """The command for people to read and to try: the same words, with the values in quotes.
+        """The command with the values in quotes, for people to read and try.
 
         >>> parsed("run --speed {speed}", ["speed"])[0].filled({"speed": "$(reboot)"})
         "run --speed '$(reboot)'"
@@ -68,7 +68,7 @@ def variable(option: str) -> str:
 
 
 def in_words(value: Value) -> str:
-    """The value of an option as a command sees it; an option that does not matter is empty.
+    """The value of an option as a command gets it; an inactive option is empty.
 
     >>> [in_words(value) for value in (16, 0.5, "3x3", True, None)]
     ['16', '0.5', '3x3', 'true', '']
@@ -79,7 +79,7 @@ def in_words(value: Value) -> str:
 
 
 def parsed(text: str, options: Collection[str]) -> tuple[Template, list[str]]:
-    """A command as a template, and a sentence for each thing that is wrong with it.
+    """A command as a template, and its mistakes.
 
     ``{{word}}`` stands for the text ``{word}``.
     """
@@ -106,7 +106,7 @@ def parsed(text: str, options: Collection[str]) -> tuple[Template, list[str]]:
 
 
 def _instead(kind: str, name: str) -> str:
-    """The end of a sentence about a placeholder in the wrong place: why it is wrong, and what to write."""
+    """The end of a message about a misplaced placeholder: why it is wrong, and what to write."""
     if kind in (ARITHMETIC, SUBSCRIPT):
         return "where a shell may run what is in its value; compute with expr or awk, as in $(expr 10 - {x})."
     return (
@@ -116,7 +116,7 @@ def _instead(kind: str, name: str) -> str:
 
 
 def _placeholders(text: str, options: Collection[str]) -> Iterator[tuple[int, str, str]]:
-    """Each placeholder: where it is, what it stands in (empty where it may), and its text."""
+    """Each placeholder: its position, the context that forbids it (empty where it is allowed), and its text."""
     known = re.compile("|".join(re.escape(f"{{{name}}}") for name in options) or r"(?!)")
     reader = Reader(text)
     while (place := reader.place) < len(text):

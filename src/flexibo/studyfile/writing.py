@@ -1,4 +1,4 @@
-"""Study files written from answers: each answer is checked by what reads the file."""
+"""Study files written from a user's answers; each answer is checked by the code that reads the file."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def option_text(answer: str) -> str:
 
 
 def scalar(text: str) -> str:
-    """A word as YAML: a number as it is, anything that could be misread in quotes."""
+    """A word as YAML: a number unchanged, anything that could be misread in quotes."""
     is_plain = NUMBER.fullmatch(text) or SIMPLE.fullmatch(text) or re.fullmatch(r"\d+x\d+", text)
     if is_plain and not AMBIGUOUS.fullmatch(text) and text.lower() not in RESERVED:
         return text
@@ -66,7 +66,7 @@ def scalar(text: str) -> str:
 
 
 def option_problem(name: str, answer: str) -> str:
-    """What is wrong with the values of an option, or an empty text."""
+    """The error in the values of an option, or an empty text."""
     mistakes = Mistakes("")
     node = nodes_of(f"values: {option_text(answer)}", mistakes)
     if isinstance(node, YamlMapping) and (values := node.get("values")) is not None:
@@ -75,7 +75,7 @@ def option_problem(name: str, answer: str) -> str:
 
 
 def measure_problem(answer: str, options: Sequence[str]) -> str:
-    """What is wrong with a command or the name of a function, or an empty text."""
+    """The error in a command or the name of a function, or an empty text."""
     if _kind(answer) != "command":
         return ""
     template, wrong = parsed(answer, options)
@@ -100,7 +100,7 @@ def named_options(answer: str, options: Sequence[str]) -> tuple[str, ...] | None
 
 
 def dependence_problem(answer: str, used: Sequence[str], options: Sequence[str]) -> str:
-    """What is wrong with a list of options, of which some must be there, or an empty text."""
+    """The error in a list of options, which must contain the used ones, or an empty text."""
     words = [word.strip() for word in answer.split(",") if word.strip()]
     if words == ["all"]:
         return ""
@@ -111,12 +111,12 @@ def dependence_problem(answer: str, used: Sequence[str], options: Sequence[str])
 
 
 def number_problem(answer: str) -> str:
-    """What is wrong with a number, or an empty text."""
+    """The error in a number, or an empty text."""
     return "" if NUMBER.fullmatch(answer) else f"The answer is {answer!r}; give a number."
 
 
 def duration_problem(answer: str) -> str:
-    """What is wrong with a duration, or an empty text."""
+    """The error in a duration, or an empty text."""
     if parse_seconds(answer) is not None:
         return ""
     return f"The duration is {answer!r}; give a positive number such as 90, 30m, 2h or 1d."
@@ -125,7 +125,7 @@ def duration_problem(answer: str) -> str:
 def study_text(
     file: str, name: str, options: Mapping[str, str], objectives: Sequence[ObjectiveAnswer], budget: str
 ) -> str:
-    """A study file of these answers, with remarks on what else could be said.
+    """A study file of these answers, with comments on other keys.
 
     Args:
         file: What the file will be called.
@@ -137,7 +137,7 @@ def study_text(
     lines = [
         f"# flexibo run {file} --dry-run shows how this file is understood; flexibo run {file} runs it.",
         f"name: {scalar(name)}",
-        f"budget: {budget}   # for measuring; thinking comes on top",
+        f"budget: {budget}   # for measuring; the overhead of the optimizer is not counted",
         "seed: 0",
         "",
         "options:",
@@ -175,7 +175,7 @@ def _objective_lines(objective: ObjectiveAnswer) -> list[str]:
 
 
 def _kind(measured_by: str) -> str:
-    """The key of what measures an objective."""
+    """The key for how an objective is measured."""
     if measured_by == MANUAL:
         return MEASURED_BY
     return "function" if FUNCTION.fullmatch(measured_by) else "command"

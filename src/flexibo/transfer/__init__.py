@@ -1,4 +1,7 @@
-"""Transfer: stored studies copied, exported as events or as a table, and imported again."""
+"""Transfer: stored studies copied, exported as events or as a table, and imported.
+
+It imports study and storage. What starts with an underscore is private.
+"""
 
 from flexibo.transfer._event_file import Exported, event_lines, import_events, read_events
 from flexibo.transfer._result_table import Results, import_results, read_results

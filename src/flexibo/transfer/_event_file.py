@@ -1,4 +1,4 @@
-"""The events of a study as lines of JSON, and back: all of a study, or nothing."""
+"""The events of a study as lines of JSON, exported and imported as a whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flexibo.transfer.study_copies import StudyCopy, copy_of
 
 FORMAT = "flexibo-events"
 VERSION = 1
-"""Of the lines; a file of a newer version is refused."""
+"""The version of the format; a newer one is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Exported:
     """A study that was read from lines.
 
     Attributes:
-        name: The name that it had where it was exported.
+        name: Its name where it was exported.
         contents: Its events as they were stored.
     """
 
@@ -32,7 +32,7 @@ class Exported:
 
 
 def event_lines(copy: StudyCopy) -> Iterator[str]:
-    """The events of a study, one per line exactly as they are stored, after a line that says what this is."""
+    """The events of a study, one per line exactly as they are stored, after a heading."""
     heading = {"format": FORMAT, "version": VERSION, "study": copy.name, "events": len(copy.contents)}
     for content in (heading, *copy.contents):
         yield json.dumps(content, allow_nan=False) + "\n"
@@ -43,7 +43,7 @@ def read_events(lines: Iterable[bytes], source: str) -> Exported:
 
     Args:
         lines: The lines of a file that was opened in binary mode.
-        source: What to call it in messages.
+        source: Its name in messages.
     """
     numbered = enumerate(lines, start=1)
     heading = _heading(next(numbered, (1, b""))[1], source)
@@ -67,7 +67,7 @@ def read_events(lines: Iterable[bytes], source: str) -> Exported:
 
 
 def import_events(exported: Exported, storage: str | Storage, name: str | None = None) -> str:
-    """Make a new study of exported events, all of them or none; returns its name.
+    """Create a study from exported events, all of them or none; returns its name.
 
     Args:
         exported: What `read_events` returned.
@@ -93,7 +93,7 @@ def _heading(line: bytes, source: str) -> Mapping[str, Any]:
         heading = {}
     version: Any = heading.get("version")
     if heading.get("format") != FORMAT or not is_whole(version) or not is_whole(heading.get("events")):
-        raise InvalidValueError(f"{source} is no export of a study; give a file that 'flexibo export' wrote.")
+        raise InvalidValueError(f"{source} is not an export of a study; give a file that 'flexibo export' wrote.")
     if version > VERSION:
         raise InvalidValueError(
             f"{source} was written by a newer version of flexibo (format {version}, this one knows {VERSION}); "
@@ -107,16 +107,16 @@ def _heading(line: bytes, source: str) -> Mapping[str, Any]:
 def _parsed(line: bytes) -> Content:
     content = json.loads(line.decode("utf-8"), parse_constant=_no_number)
     if not isinstance(content, dict):
-        raise InvalidValueError("it is no JSON object.")
+        raise InvalidValueError("it is not a JSON object.")
     return content
 
 
 def _no_number(constant: str) -> NoReturn:
-    raise InvalidValueError(f"{constant} is no number.")
+    raise InvalidValueError(f"{constant} is not a number.")
 
 
 class _Replay:
-    """A study that is made of events, one after the other; a damaged one is refused."""
+    """Replays events one by one; a damaged one is refused."""
 
     def __init__(self) -> None:
         self._check: EventCheck | None = None

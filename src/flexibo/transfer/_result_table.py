@@ -1,4 +1,4 @@
-"""Results from a table: every row is checked before any is brought into a study."""
+"""Results from a CSV table: every row is checked before any is added to a study."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flexibo.space.options import Option
 from flexibo.storage import Storage
 from flexibo.study.event_log import EventLog
 from flexibo.study.known_results import added_event
-from flexibo.transfer.evaluation_table import AFTER, BEFORE, COST_OF, headings, tamed
+from flexibo.transfer.evaluation_table import AFTER, BEFORE, COST_OF, headings, without_formula
 from flexibo.transfer.study_copies import StudyCopy, copy_of
 
 Value = TypeVar("Value")
@@ -23,12 +23,12 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What a table holds.
+    """The results of a table.
 
     Attributes:
         results: The results, in the order of the rows.
         empty: How many rows have no value of any objective.
-        known: How many rows say what the study knows to the last digit: they are its own, exported before.
+        known: How many rows the study has already, with equal values: they were exported from it.
     """
 
     results: Sequence[Added]
@@ -39,17 +39,17 @@ class Results:
 def read_results(lines: Iterable[str], copy: StudyCopy, source: str) -> Results:
     """The results in a CSV table: a column per option, a column per objective, and what they cost, if that is known.
 
-    Columns of an exported table that say nothing about a result are passed over; an empty cell is not measured.
+    Other columns of an exported table are ignored; an empty cell is not measured.
 
     Args:
         lines: The lines of the table.
         copy: The study that they are for.
-        source: What to call the table in messages.
+        source: The name of the table in messages.
     """
     if "rule" in copy.missing:
         raise InvalidValueError(
-            f"The space of study {copy.name!r} has a rule, which only your program knows; "
-            "bring results in there, with study.add."
+            f"The space of study {copy.name!r} has a rule, which only your program has; "
+            "add results there, with study.add."
         )
     rows = _rows(lines, source)
     try:
@@ -79,7 +79,7 @@ def read_results(lines: Iterable[str], copy: StudyCopy, source: str) -> Results:
 
 
 def import_results(results: Results, storage: Storage, copy: StudyCopy) -> None:
-    """Bring results into a stored study, all of them or none.
+    """Add results to a stored study, all of them or none.
 
     Args:
         results: What `read_results` returned.
@@ -97,12 +97,12 @@ def import_results(results: Results, storage: Storage, copy: StudyCopy) -> None:
 
 
 class _Columns:
-    """Which column means what.
+    """The meaning of the columns.
 
     Args:
         names: The heading.
         history: The history of the study.
-        source: The table in messages.
+        source: The name of the table in messages.
     """
 
     def __init__(self, names: Sequence[str], history: History, source: str) -> None:
@@ -165,7 +165,7 @@ def _rows(lines: Iterable[str], source: str) -> Iterator[tuple[int, list[str]]]:
             if any(cell.strip() for cell in cells):
                 yield reader.line_num, cells
     except (csv.Error, UnicodeDecodeError) as error:
-        raise InvalidValueError(f"Line {reader.line_num + 1} of {source} is no CSV: {error}.") from None
+        raise InvalidValueError(f"Line {reader.line_num + 1} of {source} is not CSV: {error}.") from None
 
 
 def _number(cell: str, column: str) -> float:
@@ -176,7 +176,7 @@ def _number(cell: str, column: str) -> float:
 
 
 def _level(cell: str, name: str, option: Option) -> Any:
-    """The value that a cell means; a cell that means none is left for the space to refuse."""
+    """The option value in a cell; the space refuses an unknown one."""
     if isinstance(option, Categorical | Ordinal):
         meant = _meant(cell, option.values, f"Option {name!r} is {cell!r}, which")
         if meant is not None:
@@ -190,19 +190,19 @@ def _level(cell: str, name: str, option: Option) -> Any:
 
 
 def _meant(cell: str, values: Iterable[Value], what: str) -> Value | None:
-    """The value that is written so; None if there is none, and an error if there are several.
+    """The value that a cell stands for; None if there is none, and an error if there are several.
 
-    As an exported table has it counts first, then as it is, then whatever blanks are around it.
+    It is compared as exported, then unchanged, then without the blanks around it.
     """
     values = list(values)
     forms: list[tuple[Callable[[object], str], str]] = [(_exported, cell), (str, cell)]
-    if cell:  # an empty cell means no value of blanks
+    if cell:  # an empty cell does not stand for a value of blanks
         forms += [(_exported_bare, cell.strip()), (_bare, cell.strip())]
     for form, wanted in forms:
         found = [value for value in values if form(value) == wanted]
         if len(found) > 1:
             raise InvalidValueError(
-                f"{what} may mean {' or '.join(map(repr, found))}; bring such results in with study.add."
+                f"{what} may mean {' or '.join(map(repr, found))}; add such results with study.add."
             )
         if found:
             return found[0]
@@ -210,7 +210,7 @@ def _meant(cell: str, values: Iterable[Value], what: str) -> Value | None:
 
 
 def _exported(value: object) -> str:
-    return str(tamed(value))
+    return str(without_formula(value))
 
 
 def _exported_bare(value: object) -> str:

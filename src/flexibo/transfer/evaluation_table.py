@@ -1,4 +1,4 @@
-"""A study as a table for people and other programs: one row per evaluation."""
+"""A study as a CSV table: one row per evaluation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AFTER = (
     "why",
 )
 COST_OF = "cost of "
-"""Before the name of an objective: the column of its cost, where rows have several objectives."""
+"""The prefix of the cost column of an objective, where rows have several objectives."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
@@ -36,31 +36,31 @@ def table_lines(history: History, found: Iterable[Record]) -> Iterator[str]:
     Options and objectives have a column each; times are UTC. No text is a formula for a spreadsheet.
     """
     options, values = headings(history)
-    yield _line(list(map(tamed, [*BEFORE, *options, *values, *AFTER])))
+    yield _line(list(map(without_formula, [*BEFORE, *options, *values, *AFTER])))
     for record in found:
         yield _line(
             [
                 record.number,
-                tamed(record.objective),
-                *(tamed(record.design[name]) for name in history.space.names),
+                without_formula(record.objective),
+                *(without_formula(record.design[name]) for name in history.space.names),
                 *(record.values.get(name) for name in history.names),
                 record.cost,
                 record.lost_cost,
                 record.state,
-                tamed(record.reason),
+                without_formula(record.reason),
                 record.attempt,
-                tamed(record.worker),
+                without_formula(record.worker),
                 iso_time(record.asked),
                 iso_time(record.answered),
                 record.gain,
                 record.expected_cost,
-                tamed(record.why),
+                without_formula(record.why),
             ]
         )
 
 
 def headings(history: History) -> tuple[list[str], list[str]]:
-    """The columns of the options and of the objectives; where a name is not free, what it names stands before it."""
+    """The columns of the options and of the objectives; a name that is taken gets a prefix."""
     options, objectives = history.space.names, history.names
     taken = {*BEFORE, *AFTER, *(f"{COST_OF}{name}" for name in objectives), *(set(options) & set(objectives))}
     free = (set(options) | set(objectives)) - taken
@@ -79,17 +79,17 @@ def headings(history: History) -> tuple[list[str], list[str]]:
     return found[0], found[1]
 
 
-def tamed(value: Any) -> Any:
-    """A text that a spreadsheet does not take for a formula, as a stranger's words may be; anything else as it is.
+def without_formula(value: Any) -> Any:
+    """A text that a spreadsheet does not read as a formula; other values unchanged.
 
-    >>> tamed("=1+1"), tamed("'=1+1"), tamed("a"), tamed(-1.5)
+    >>> without_formula("=1+1"), without_formula("'=1+1"), without_formula("a"), without_formula(-1.5)
     ("'=1+1", "''=1+1", 'a', -1.5)
     """
     return f"'{value}" if isinstance(value, str) and value.lstrip("'").startswith(_FORMULA) else value
 
 
 def iso_time(seconds: float | None) -> str:
-    """A time in seconds since 1970 as text, in UTC; empty where there is none.
+    """A time in seconds since 1970 as text, in UTC; empty for None.
 
     >>> iso_time(0)
     '1970-01-01T00:00:00+00:00'

@@ -1,4 +1,4 @@
-"""What became of each evaluation of a study, for tables and reports."""
+"""The state of each evaluation of a study, for tables and reports."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from flexibo.history.events import Added, Asked, Event, Failed, Reissued, Releas
 from flexibo.space import Design
 
 STATES = ("pending", "measured", "failed", "impossible", "released")
-"""What an evaluation can be."""
+"""The states of an evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One evaluation, or one result that was brought in.
+    """One evaluation, or one added result.
 
     Attributes:
-        number: The how-manieth question it is; None for a result that was brought in.
+        number: The index of the question; None for an added result.
         objective: What was asked for.
         design: The option values.
-        state: One of `STATES`, or "added" for a result that was brought in.
+        state: One of `STATES`, or "added" for an added result.
         values: The values that are known.
         cost: What the answer cost; None while there is none.
-        lost_cost: What attempts cost whose answer did not count, as far as it is known or thought.
+        lost_cost: The known or assumed cost of attempts whose answer did not count.
         reason: Why it failed or was given back.
-        attempt: The how-manieth attempt at this evaluation it is.
-        worker: Who measures it, or did last.
-        asked: When that worker got it, in seconds since 1970; None where that is not known.
+        attempt: The number of the attempt, from 1.
+        worker: The worker that measures it, or did last.
+        asked: When that worker got it, in seconds since 1970; None if unknown.
         answered: When it was answered or given back.
         gain: The expected gain when it was asked.
         expected_cost: The expected cost when it was asked.
@@ -53,7 +53,7 @@ class Record:
 
 
 def records(history: History, times: Sequence[float | None]) -> list[Record]:
-    """The evaluations in the order in which they were asked, then the results that were brought in.
+    """The evaluations in the order in which they were asked, then the added results.
 
     Args:
         history: The history of the study.
@@ -66,14 +66,14 @@ def records(history: History, times: Sequence[float | None]) -> list[Record]:
 
 
 class RecordKeeper:
-    """Keeps the records while the events go by; one that grows with a study need not begin anew.
+    """Updates the records event by event, so that a growing study need not be read again.
 
     Args:
         history: The history of the study, for its names.
 
     Attributes:
         evaluations: A record per evaluation, in the order in which they were asked.
-        added: A record per result that was brought in.
+        added: A record per added result.
     """
 
     def __init__(self, history: History) -> None:
@@ -83,7 +83,7 @@ class RecordKeeper:
         self.added: list[Record] = []
 
     def take(self, event: Event, time: float | None) -> None:
-        """Note what an event, written at this time, changes; events come in order."""
+        """Process the next event, written at this time."""
         match event:
             case Asked():
                 self._ask(event, time)
@@ -141,17 +141,17 @@ class RecordKeeper:
         )
 
     def _lose(self, number: int, cost: float) -> None:
-        """An attempt is given up; its worker may still tell what it really cost."""
+        """An attempt is given up; its worker may still report the actual cost."""
         record = self.evaluations[number]
         if record.state == "pending" and cost > 0:
             self._lost[number, record.worker] = cost
             self._change(number, lost_cost=record.lost_cost + cost)
 
     def _pay(self, number: int, worker: str) -> None:
-        """What an attempt was thought to have cost is replaced by what its worker tells."""
-        thought = self._lost.pop((number, worker), 0.0)
-        if thought:
-            self._change(number, lost_cost=self.evaluations[number].lost_cost - thought)
+        """Replace the assumed cost of an attempt by the reported one."""
+        assumed = self._lost.pop((number, worker), 0.0)
+        if assumed:
+            self._change(number, lost_cost=self.evaluations[number].lost_cost - assumed)
 
     def _add(self, event: Added, time: float | None) -> None:
         names = self._history.names

@@ -1,4 +1,4 @@
-"""A stored study as it is at one moment, copied into memory: looking at it changes nothing."""
+"""A copy of a stored study in memory: reading it changes nothing."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class StudyCopy:
     Attributes:
         name: Its name.
         contents: Its events as they are stored.
-        study: The study that they add up to, in memory.
-        workers: The latest sign of life of each worker.
-        missing: What of it is a function of the user's program, which is not stored: "rule", "cost", "surrogate". The
-            copy allows every design, and uses the method's own cost and surrogate.
+        study: The study that is their replay, in memory.
+        workers: The latest heartbeat of each worker.
+        missing: Its functions and objects that cannot be stored: "rule", "cost", "surrogate". The copy allows every
+            design, and uses the method's own cost and surrogate.
     """
 
     name: str
@@ -35,12 +35,12 @@ class StudyCopy:
 
     @property
     def times(self) -> list[float | None]:
-        """When each event was written, in seconds since 1970; None where that is not known."""
+        """When each event was written, in seconds since 1970; None if unknown."""
         return [_time(content) for content in self.contents]
 
 
 def study_copy(storage: str | Storage, name: str | None = None) -> StudyCopy:
-    """A copy of a stored study; nothing is made, changed or locked.
+    """A copy of a stored study; nothing is created, changed or locked.
 
     Args:
         storage: A database URL such as ``sqlite:///study.db``.
@@ -51,7 +51,7 @@ def study_copy(storage: str | Storage, name: str | None = None) -> StudyCopy:
 
 
 def copy_of(contents: Sequence[Content], name: str, workers: Mapping[str, Sign] | None = None) -> StudyCopy:
-    """The study that events add up to, in memory."""
+    """The study that is the replay of these events, in memory."""
     settings = dict(contents[0]["settings"])
     missing = not_stored(settings)
     settings |= {part: "" for part in missing if part != "rule"}
@@ -62,7 +62,7 @@ def copy_of(contents: Sequence[Content], name: str, workers: Mapping[str, Sign] 
 
 
 def not_stored(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """What of a study is a function or an object of the user's program: "rule", "cost", "surrogate"."""
+    """The functions and objects of a study that are not stored: "rule", "cost", "surrogate"."""
     rule = ("rule",) if settings["space"].get("has_rule") else ()
     parts = (("cost", TRANSFORMS), ("surrogate", SURROGATES))
     return rule + tuple(part for part, known in parts if settings[part] and settings[part] not in known)

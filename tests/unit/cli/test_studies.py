@@ -411,7 +411,7 @@ class TestExportAndImport:
         lines = Path("net.jsonl").read_text().splitlines()
         Path("net.jsonl").write_text("\n".join([*lines[:5], f"{{{HOSTILE}", *lines[6:]]))
         sentence = refusal("import", "net.jsonl", "--storage", "sqlite:///other.db")
-        assert sentence.startswith("Line 6 of net.jsonl is damaged: it is no JSON.")
+        assert sentence.startswith("Line 6 of net.jsonl is damaged: it is not JSON.")
         assert not Path("other.db").exists()
 
     @pytest.mark.parametrize(
@@ -460,7 +460,7 @@ class TestExportAndImport:
         assert "Line 3 of bad.csv: Option 'k' is 7" in refusal("import", "bad.csv")
         assert len(Study.load("sqlite:///study.db").events) == len(found.events)
         Path("bytes.csv").write_bytes(b"x,k,error\n\xff,1,2\n")
-        assert "bytes.csv is no CSV" in refusal("import", "bytes.csv")
+        assert "bytes.csv is not CSV" in refusal("import", "bytes.csv")
 
 
 BOARD = """
@@ -621,7 +621,7 @@ class TestWorker:
         assert "There is no file" in str(outcome.exception)
         assert not Path("none.db").exists()
         Path("foreign.db").write_text("not a database" * 100)
-        assert "is no SQLite database" in refusal("worker", "--storage", "sqlite:///foreign.db", "--idle", "10m")
+        assert "is not a SQLite database" in refusal("worker", "--storage", "sqlite:///foreign.db", "--idle", "10m")
 
     def test_a_study_with_a_rule_of_its_own_stays_with_its_program(self) -> None:
         board()

@@ -99,8 +99,8 @@ TOLD = {"event": "told", "number": ASKED - 1, "values": {"a": 1.0}, "cost": 1.0}
         ({"event": "added", "design": [1], "values": {"a": 1.0}, "costs": {}}, "its field 'design' is [1]."),
         ({"event": ["told"]}, "it names no kind of event."),
         ({}, "it names no kind of event."),
-        ([1, 2], "it is no JSON object."),
-        (7, "it is no JSON object."),
+        ([1, 2], "it is not a JSON object."),
+        (7, "it is not a JSON object."),
     ],
 )
 def test_a_damaged_event_is_refused_with_its_number(contents: list[Any], event: Any, sentence: str) -> None:
@@ -115,8 +115,8 @@ def test_a_damaged_event_is_refused_with_its_number(contents: list[Any], event: 
     [
         ({"design": {"x": 7.0, "k": "a"}}, "Option 'x' is 7.0"),
         ({"number": 17}, "evaluation 17 does not follow -1."),
-        ({"objective": "zzz"}, "'zzz' is no objective that can be asked for."),
-        ({"then": ["zzz"]}, "'zzz' is no objective that can be asked for."),
+        ({"objective": "zzz"}, "'zzz' is not an objective that can be asked for."),
+        ({"then": ["zzz"]}, "'zzz' is not an objective that can be asked for."),
         ({"yields": []}, "it yields nothing."),
         ({"seconds": "x"}, "its field 'seconds' is 'x'."),
         ({"cost": None}, "its field 'cost' is None."),
@@ -127,7 +127,7 @@ def test_a_damaged_event_is_refused_with_its_number(contents: list[Any], event: 
         ),
         (
             {"runner_up": {"design": {"x": 0.5, "k": "a"}, "objective": "zzz", "gain": 1.0, "cost": 1.0}},
-            "'zzz' is no objective that can be asked for.",
+            "'zzz' is not an objective that can be asked for.",
         ),
     ],
 )

@@ -106,8 +106,8 @@ class TestAnswers:
             ("1_000", "printed '1_000' last"),
             ('{"value": "fast"}', 'printed "fast" as the value'),
             ('{"value": true}', "printed true as the value"),
-            ('{"value": ', "it is no JSON"),
-            ("{" * 100_000, "it is no JSON"),
+            ('{"value": ', "it is not JSON"),
+            ("{" * 100_000, "it is not JSON"),
             ("9" * 100_000 + "x", "..."),
         ],
     )

@@ -307,12 +307,12 @@ stop: {max_evals: 3}
             ("delta: 2", "delta is 2"),
             ("surrogate: gpp", "Unknown surrogate 'gpp'; did you mean 'gp'?"),
             ("cost: lgo", "Unknown cost 'lgo'; did you mean 'log'?"),
-            ("storage: study.db", "storage is no URL"),
+            ("storage: study.db", "storage is not a URL"),
             ("reference: {eror: 1}", "Unknown optimised objective 'eror' in reference; did you mean 'error'?"),
             ("reference: {error: 1}", "reference names error; it must name error, joules"),
             ("initial_designs: {x: 1}", "initial_designs must be a list"),
             ("initial_designs: [{x: 9}]", "Option 'x' is 9"),
-            ("initial_designs: [3]", "An initial design is no mapping"),
+            ("initial_designs: [3]", "An initial design is not a mapping"),
             ("valid: nothing", "give module:function"),
             ("stop: {max_evaluations: 0}", "it must be a whole number, 1 or more"),
             ("stop: {gain_per_cost: -1}", "it must be zero or more"),
@@ -371,11 +371,11 @@ stop: {max_evals: 3}
             ("{command: echo 1, measured_with: other}", "leave command out"),
             ("{measured_with: othr}", "did you mean 'other'?"),
             ("", "has nothing below it"),
-            ("echo 1", "is no mapping"),
+            ("echo 1", "is not a mapping"),
             ("{command: \"echo '{x}'\"}", "{x} stands inside single quotes"),
             ('{command: "echo {y}"}', "{y} names no option"),
             ('{command: "echo \'"}', "The shell cannot read the command"),
-            ("{command: {x} 1}", "This is no YAML"),
+            ("{command: {x} 1}", "This is not YAML"),
             ("{command: {x: 1}}", "begins with a brace"),
             ("{command: [a]}", "command of objective 'm' is a list; it must be a text"),
             ("{function: 3}", "function of objective 'm' is 3; it must be a text"),
@@ -477,7 +477,7 @@ stop: {max_evals: 3}
             ("a,b\n", "has no designs"),
             ("a,a\n1,2\n", "each column needs a name of its own"),
             ("a,b\n1,2\n3\n", "has 1 values in row 3; its heading has 2"),
-            ("a,b\n1,\xff\n", "is no text in UTF-8"),
+            ("a,b\n1,\xff\n", "is not UTF-8 text"),
         ],
     )
     def test_a_table_of_designs_that_is_none_is_said(
@@ -513,7 +513,7 @@ class TestFilesThatAreNone:
             (b"", "is empty; flexibo init writes an example"),
             (b" \n\n", "is empty"),
             (b"# remark\n", "says nothing"),
-            (b"\x89PNG\r\n\x1a\n\xff", "is no text in UTF-8 (see byte 0)"),
+            (b"\x89PNG\r\n\x1a\n\xff", "is not UTF-8 text (see byte 0)"),
             (b"name: a\0b", "it has zero bytes"),
             (b"a" * 1_000_001, "is longer than 1000000 bytes"),
             (b"- a\n- b\n", "A study file is a mapping"),
@@ -536,7 +536,7 @@ class TestFilesThatAreNone:
     def test_folders_and_pipes_are_not_waited_for(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe.yaml")
         for path in (tmp_path, tmp_path / "pipe.yaml"):
-            with pytest.raises(StudyFileError, match="is no file"):
+            with pytest.raises(StudyFileError, match="is not a file"):
                 read_study_file(path)
 
 

@@ -46,13 +46,13 @@ def test_repeats_and_evaluations_have_a_limit_too(refused: Refused) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="needs devices")
 def test_a_device_is_no_table_of_designs(refused: Refused) -> None:
-    assert "/dev/zero is no file; give a CSV file." in refused(f"designs: /dev/zero\n{OBJECTIVES}")
+    assert "/dev/zero is not a file; give a CSV file." in refused(f"designs: /dev/zero\n{OBJECTIVES}")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs pipes")
 def test_a_pipe_is_no_table_of_designs(refused: Refused, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pool.csv")
-    assert "pool.csv is no file; give a CSV file." in refused(f"designs: pool.csv\n{OBJECTIVES}")
+    assert "pool.csv is not a file; give a CSV file." in refused(f"designs: pool.csv\n{OBJECTIVES}")
 
 
 def test_a_table_has_a_largest_size(refused: Refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +63,7 @@ def test_a_table_has_a_largest_size(refused: Refused, tmp_path: Path, monkeypatc
 
 def test_a_cell_that_is_too_long_is_a_sentence(refused: Refused, tmp_path: Path) -> None:
     (tmp_path / "pool.csv").write_text("x\n" + "a" * 200_000 + "\n")
-    assert "pool.csv is no CSV file: field larger than field limit" in refused(f"designs: pool.csv\n{OBJECTIVES}")
+    assert "pool.csv is not a CSV file: field larger than field limit" in refused(f"designs: pool.csv\n{OBJECTIVES}")
 
 
 @pytest.mark.parametrize(

@@ -92,8 +92,8 @@ def test_all_ambiguous_words_are_listed_and_not_only_the_first() -> None:
         ("a: 1\n\tb: 2\n", (2, 1), "There is a tab"),
         ("unit: %\n", (1, 7), "A text cannot begin with % in YAML; put it in quotes."),
         ("a: 1\n---\nb: 2\n", (2, 1), "A second document begins here"),
-        ("a: b: c\n", (1, 5), "This is no YAML: mapping values are not allowed here"),
-        ("a: [1\nb: 2", (2, 2), "This is no YAML"),
+        ("a: b: c\n", (1, 5), "This is not YAML: mapping values are not allowed here"),
+        ("a: [1\nb: 2", (2, 2), "This is not YAML"),
         ('a: "\x07"', (1, 5), "must not stand in a YAML file"),
         ("a: !!python/object/apply:os.system [id]", (1, 4), "!!python/object/apply:os.system is a tag"),
         ("a: !thing 5", (1, 4), "!thing is a tag"),
@@ -118,7 +118,7 @@ def test_a_bomb_of_aliases_is_refused_before_it_goes_off() -> None:
 def test_deep_nesting_is_refused_rather_than_followed(text: str) -> None:
     node, mistakes = read(text)
     assert node is None
-    assert "nested more than 12 deep" in mistakes[0][2] or "This is no YAML" in mistakes[0][2]
+    assert "nested more than 12 deep" in mistakes[0][2] or "This is not YAML" in mistakes[0][2]
 
 
 @pytest.mark.parametrize(

@@ -102,8 +102,8 @@ def position(lines: list[bytes], kind: str) -> int:
     ("kind", "fields", "sentence"),
     [
         ("asked", {"number": 7}, "evaluation 7 does not follow -1"),
-        ("asked", {"objective": "errror"}, "'errror' is no objective that can be asked for"),
-        ("asked", {"objective": "ms"}, "'ms' is no objective that can be asked for"),
+        ("asked", {"objective": "errror"}, "'errror' is not an objective that can be asked for"),
+        ("asked", {"objective": "ms"}, "'ms' is not an objective that can be asked for"),
         ("asked", {"design": {"x": 2.0, "k": 1, "mode": "fast"}}, "Option 'x' is 2.0"),
         ("asked", {"seconds": "soon"}, "its field 'seconds' is 'soon'"),
         ("asked", {"then": ["nothing"]}, "'nothing' is no objective"),
@@ -159,8 +159,8 @@ def test_an_event_that_cannot_follow_is_refused_with_its_line(url: str, event: A
         ("n_given", 99, "its setting 'n_given' is 99, more than the initial designs"),
         ("seed", None, "its setting 'seed' is None"),
         ("space", {"options": [{"kind": "real"}]}, "its setting 'space' is"),
-        ("space", {"options": [{"name": "x"}]}, "it is no event of a study (KeyError: 'kind')"),
-        ("objectives", [{"name": "error", "colour": "red"}], "it is no event of a study"),
+        ("space", {"options": [{"name": "x"}]}, "it is not an event of a study (KeyError: 'kind')"),
+        ("objectives", [{"name": "error", "colour": "red"}], "it is not an event of a study"),
     ],
 )
 def test_a_damaged_setting_is_refused_with_its_line(url: str, setting: str, value: Any, sentence: str) -> None:
@@ -188,7 +188,7 @@ def test_a_file_that_is_cut_off_or_no_export_or_of_the_future_is_refused(url: st
     with pytest.raises(InvalidValueError, match="its end is cut off, or more was written to it"):
         read_events([*lines, lines[-1].replace(b'"number": 11', b'"number": 12')], "a file")
     for foreign in ([], [b"{}"], [b"x,y\n", b"1,2\n"], [b'{"format": "flexibo-events"}'], lines[1:]):
-        with pytest.raises(InvalidValueError, match="a file is no export of a study"):
+        with pytest.raises(InvalidValueError, match="a file is not an export of a study"):
             read_events(foreign, "a file")
     with pytest.raises(InvalidValueError, match=r"newer version of flexibo \(format 2, this one knows 1\)"):
         read_events(changed(lines, 0, version=2), "a file")
@@ -418,7 +418,7 @@ def test_the_results_of_an_exported_table_come_back(url: str, tmp_path: Path) ->
         (["x,k,mode,error", "0.5,2,fast,0.1"], "Line 2 of a table: Objective 'error' of this design is 0.7 already"),
         (["x,k,mode,error,joules,cost", "0.1,2,fast,0.5,1,3"], "It has one cost for error, joules; give a column"),
         (["x,k,mode,error,cost", "0.1,2,fast,0.5,-3"], "Line 2 of a table: cost is -3.0"),
-        (['x,k,mode,error\n0.1,2,"fast,0.5'], "is no CSV"),
+        (['x,k,mode,error\n0.1,2,"fast,0.5'], "is not CSV"),
     ],
 )
 def test_one_bad_row_and_no_row_is_added(url: str, lines: list[str], sentence: str) -> None:
