@@ -245,7 +245,7 @@ def test_another_process_that_never_stops_writing_is_reported(tmp_path: Path) ->
     storage = SQLStorage(f"sqlite:///{path}", "study", patience=0.2)
     with closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StorageError, match=r"does not come to an end. Nothing was changed\.$"):
+        with pytest.raises(StorageError, match=r"is locked by another process.*Nothing was changed\.$"):
             storage.commit(0, lambda _: [{"n": 0}])
         assert storage.read() == []
     storage.commit(0, lambda _: [{"n": 0}])

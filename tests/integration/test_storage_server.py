@@ -224,7 +224,7 @@ def test_a_writer_that_never_ends_is_reported(postgres: Server) -> None:
     engine = sa.create_engine(url)
     with engine.begin() as connection:
         connection.execute(sa.text("SELECT * FROM flexibo_studies FOR UPDATE"))
-        with pytest.raises(StorageError, match=r"does not come to an end. Nothing was changed\.$"):
+        with pytest.raises(StorageError, match=r"is locked by another process.*Nothing was changed\.$"):
             storage.commit(1, lambda _: [{"n": 1}])
         assert storage.read() == [{"n": 0}]
     engine.dispose()

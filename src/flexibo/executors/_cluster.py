@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from types import TracebackType
 from typing import Protocol, TypeVar
 
 from flexibo.errors import InvalidValueError, MachineError
@@ -188,9 +187,7 @@ class ClusterExecutor:
     def __enter__(self: Self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _check_open(self) -> None:

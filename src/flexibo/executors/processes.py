@@ -8,7 +8,6 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Mapping
-from types import TracebackType
 
 from flexibo._internal.interrupts import deferred_interrupts
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError
@@ -133,9 +132,7 @@ class ProcessExecutor:
     def __enter__(self) -> ProcessExecutor:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _check(self, objective: Objective) -> None:

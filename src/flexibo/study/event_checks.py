@@ -196,16 +196,8 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _is_number_or_none(value: object) -> bool:
-    return value is None or _is_number(value)
-
-
 def _is_price(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST
-
-
-def _is_budget(value: object) -> bool:
-    return value is None or (_is_price(value) and value != 0)
 
 
 def _is_text(value: object) -> bool:
@@ -218,22 +210,6 @@ def _is_flag(value: object) -> bool:
 
 def _is_object(value: object) -> bool:
     return isinstance(value, dict)
-
-
-def _are_numbers(value: object) -> bool:
-    return isinstance(value, dict) and all(_is_number(one) and abs(one) <= LARGEST for one in value.values())
-
-
-def _are_prices(value: object) -> bool:
-    return isinstance(value, dict) and all(map(_is_price, value.values()))
-
-
-def _are_texts(value: object) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
-
-
-def _are_objects(value: object) -> bool:
-    return isinstance(value, list) and all(map(_is_object, value))
 
 
 def _are_named(value: object) -> bool:
@@ -257,9 +233,9 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "attempt": is_whole,
     "cost": _is_price,
     "seconds": _is_price,
-    "budget": _is_budget,
-    "gain": _is_number_or_none,
-    "volume": _is_number_or_none,
+    "budget": lambda value: value is None or (_is_price(value) and value != 0),
+    "gain": lambda value: value is None or _is_number(value),
+    "volume": lambda value: value is None or _is_number(value),
     "objective": _is_text,
     "worker": _is_text,
     "kind": _is_text,
@@ -269,12 +245,12 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "timed": _is_flag,
     "impossible": _is_flag,
     "initial": _is_flag,
-    "yields": _are_texts,
-    "then": _are_texts,
+    "yields": lambda value: isinstance(value, list) and all(map(_is_text, value)),
+    "then": lambda value: isinstance(value, list) and all(map(_is_text, value)),
     "design": _is_object,
     "runner_up": _is_runner_up,
-    "values": _are_numbers,
-    "costs": _are_prices,
+    "values": lambda value: _is_object(value) and all(_is_number(v) and abs(v) <= LARGEST for v in value.values()),
+    "costs": lambda value: _is_object(value) and all(map(_is_price, value.values())),
     "settings": _is_object,
     "origin": _is_object,
     "rules": _is_object,
@@ -284,7 +260,7 @@ _SETTINGS: Mapping[str, Callable[[Any], bool]] = {
     "objectives": _are_named,
     "method": _is_text,
     "seed": is_whole,
-    "initial_designs": _are_objects,
+    "initial_designs": lambda value: isinstance(value, list) and all(map(_is_object, value)),
     "n_given": is_whole,
     "candidates": is_whole,
     "delta": _is_number,

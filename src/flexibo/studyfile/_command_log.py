@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 
 MOST_BYTES = 16 * 1024 * 1024
@@ -81,7 +80,5 @@ class CommandLog:
     def __enter__(self) -> CommandLog:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._close()

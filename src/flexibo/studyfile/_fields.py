@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from flexibo._internal.durations import parse_seconds, parse_share
 from flexibo.errors import FlexiBOError
 from flexibo.studyfile._yaml_nodes import NOTHING, Node, YamlList, YamlMapping, YamlScalar
 from flexibo.studyfile.mistakes import Mistakes, Position, nearest
 
+Value = TypeVar("Value")
 SYNONYMS: Mapping[str, str] = {
     "algorithm": "method",
     "by": "measured_by",
@@ -84,13 +86,8 @@ class Fields:
 
     def text(self, key: str) -> str | None:
         """A text that is not empty; None if it is missing or wrong."""
-        node = self.table.get(key)
-        if node is None:
-            return None
-        if isinstance(node, YamlScalar) and isinstance(node.value, str) and node.value.strip():
-            return node.value
-        self._wrong(key, node, "a text that is not empty; put a number that is meant as a text in quotes")
-        return None
+        expected = "a text that is not empty; put a number that is meant as a text in quotes"
+        return self._read(key, lambda value: value if isinstance(value, str) and value.strip() else None, expected)
 
     def one_of(self, key: str, known: Collection[str]) -> str | None:
         """One of some names."""
@@ -102,58 +99,36 @@ class Fields:
 
     def number(self, key: str) -> int | float | None:
         """A finite number."""
-        node = self.table.get(key)
-        if node is None:
-            return None
-        value = node.value if isinstance(node, YamlScalar) else None
-        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf"):
-            return value
-        self._wrong(key, node, "a number")
-        return None
+        return self._read(key, lambda value: value if is_number(value) and math.isfinite(value) else None, "a number")
 
     def whole(self, key: str, least: int, most: int = MOST) -> int | None:
         """A whole number between `least` and `most`."""
         node = self.table.get(key)
-        if node is None:
-            return None
-        value = node.value if isinstance(node, YamlScalar) else None
-        if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
-            return value
-        is_large = isinstance(value, int | float) and value > most
-        self._wrong(key, node, f"a whole number, {least} or more" + (f" and at most {most}" if is_large else ""))
-        return None
+        is_large = isinstance(node, YamlScalar) and is_number(node.value) and node.value > most
+        expected = f"a whole number, {least} or more" + (f" and at most {most}" if is_large else "")
+        return self._read(key, lambda value: value if type(value) is int and least <= value <= most else None, expected)
 
     def flag(self, key: str) -> bool | None:
         """True or false."""
-        node = self.table.get(key)
-        if node is None:
-            return None
-        if isinstance(node, YamlScalar) and isinstance(node.value, bool):
-            return node.value
-        self._wrong(key, node, "true or false")
-        return None
+        return self._read(key, lambda value: value if isinstance(value, bool) else None, "true or false")
 
     def duration(self, key: str) -> float | None:
         """Seconds: a positive number, or a text such as 30m."""
-        node = self.table.get(key)
-        if node is None:
-            return None
-        value = node.value if isinstance(node, YamlScalar) else None
-        given = parse_seconds(str(value)) if is_number(value) or isinstance(value, str) else None
-        if given is None:
-            self._wrong(key, node, "a duration such as 90, 90s, 30m, 2h or 1d")
-        return given
+        return self._read(key, lambda value: _parsed(value, parse_seconds), "a duration such as 90, 90s, 30m, 2h or 1d")
 
     def share(self, key: str) -> float | None:
         """A share: a number below 1, or a text such as 5%."""
+        return self._read(key, lambda value: _parsed(value, parse_share), "a share such as 5% or 0.05, below 100%")
+
+    def _read(self, key: str, accept: Callable[[Any], Value | None], expected: str) -> Value | None:
+        """What `accept` returns for the value of a key; None if the key is missing, or wrong, which is noted."""
         node = self.table.get(key)
         if node is None:
             return None
-        value = node.value if isinstance(node, YamlScalar) else None
-        given = parse_share(str(value)) if is_number(value) or isinstance(value, str) else None
-        if given is None:
-            self._wrong(key, node, "a share such as 5% or 0.05, below 100%")
-        return given
+        value = accept(node.value) if isinstance(node, YamlScalar) else None
+        if value is None:
+            self._wrong(key, node, expected)
+        return value
 
     def names(self, key: str, known: Collection[str] | None, what: str) -> tuple[str, ...] | None:
         """A list of known names, without duplicates."""
@@ -168,7 +143,7 @@ class Fields:
             value = item.value if isinstance(item, YamlScalar) else None
             if not isinstance(value, str):
                 if value is not None or not isinstance(item, YamlScalar) or not item.text:
-                    self.mistakes.add(item.place, f"{shown(item)} in {key}{self.of} is no name of an {what}.")
+                    self.mistakes.add(item.place, f"{shown(item)} in {key}{self.of} is not the name of an {what}.")
             elif known is not None and value not in known:
                 self.mistakes.add(item.place, f"Unknown {what} {value!r} in {key}{self.of}{nearest(value, known)}")
             elif value in found:
@@ -213,6 +188,10 @@ class Fields:
 def is_number(value: object) -> bool:
     """Whether a value is an int or a float, but not a bool."""
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _parsed(value: object, parse: Callable[[str], float | None]) -> float | None:
+    return parse(str(value)) if is_number(value) or isinstance(value, str) else None
 
 
 def shown(node: Node) -> str:

@@ -220,8 +220,8 @@ class TestRun:
     def test_a_command_that_names_few_options_gets_advice_while_it_can_be_followed(self, folder: Path) -> None:
         (folder / "study.yaml").write_text(STUDY.replace("{kind} >", ">"))
         advice = (
-            "Advice: error uses {x} alone; if it does not read the others from its environment either, say options: "
-            "[x] and it is paid for less often."
+            "Advice: error uses {x} only; if it does not read the others from its environment, set options: "
+            "[x] and it is measured less often."
         )
         assert advice in good("run", "study.yaml", "--dry-run")
         assert advice in good("run", "study.yaml", "--budget", "30s")
@@ -250,7 +250,7 @@ class TestRun:
         (folder / "study.yaml").write_text(STUDY.replace("echo {x} 8", "no-such-program"))
         told = refusal("run", "study.yaml")
         assert "ended with exit status 127" in told
-        assert "not found. The shell could not run it; mend the command, and go on." in told
+        assert "not found. The shell could not run it" in told
         (folder / "study.yaml").write_text(STUDY)
         good("run", "study.yaml")
         assert not any(stored().summary().failures.values())
@@ -437,7 +437,7 @@ class TestResume:
     def test_a_file_that_was_named_may_have_changed_and_leaves_a_note(self, folder: Path) -> None:
         good("run", "study.yaml", "--budget", "30s")
         (folder / "study.yaml").write_text(STUDY + "# a remark\n")
-        assert "has changed since study 'toy' was begun from it" in refusal("resume", "--budget", "50s")
+        assert "has changed since study 'toy' was created from it" in refusal("resume", "--budget", "50s")
         assert stored().budget == 30
         for _ in range(2):
             assert "has changed since the study was begun" in good("resume", "--budget", "50s", "--file", "study.yaml")
@@ -459,7 +459,7 @@ class TestResume:
     def test_a_file_that_is_gone_must_be_named(self, folder: Path) -> None:
         good("run", "study.yaml", "--budget", "30s")
         (folder / "study.yaml").rename(folder / "moved.yaml")
-        assert "which is not to be found here; name the file with --file" in refusal("resume", "--budget", "50s")
+        assert "which was not found here; name the file with --file" in refusal("resume", "--budget", "50s")
         good("resume", "--budget", "50s", "--file", "moved.yaml")
 
 
@@ -478,7 +478,7 @@ class TestTrust:
         good("run", "study.yaml", "--budget", "30s")
         evil = {"command": "touch evil; echo 1", "function": "board:joules", "objectives": {"error": "touch evil"}}
         self.changed(**evil, study_file=str(folder / "nowhere.yaml"), sha256="0" * 64)
-        assert "is not to be found here" in refusal("resume", "--budget", "50s")
+        assert "was not found here" in refusal("resume", "--budget", "50s")
         self.changed(**evil)
         assert "was made by a program" in refusal("resume", "--budget", "50s")
         assert not (folder / "evil").exists()
@@ -497,7 +497,7 @@ class TestTrust:
     def test_a_path_that_is_none_is_not_followed(self, folder: Path, path: str) -> None:
         good("run", "study.yaml", "--budget", "30s")
         self.changed(study_file=path, sha256="0" * 64)
-        assert "is not to be found here" in refusal("resume", "--budget", "50s")
+        assert "was not found here" in refusal("resume", "--budget", "50s")
 
     @pytest.mark.parametrize("origin", [{"study_file": 3, "sha256": 4}, {"study_file": ["a"]}, {"sha256": "x"}])
     def test_an_origin_of_the_wrong_shape_is_no_file(self, origin: dict[str, Any]) -> None:

@@ -305,14 +305,14 @@ class TestLogs:
         outcome(measure, Objective("error", noisy=True, repeats=5))
         (log,) = (tmp_path / "logs").iterdir()
         assert log.stat().st_size < 1200
-        assert log.read_text().count("# what follows is left out") == 1
+        assert log.read_text().count("# the rest is omitted") == 1
 
     def test_a_log_has_a_largest_size(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("flexibo.studyfile._command_log.MOST_BYTES", 1000)
         outcome(command("head -c 100000 /dev/zero | tr '\\0' x; echo; echo 1", tmp_path, logs=str(tmp_path / "logs")))
         (log,) = (tmp_path / "logs").iterdir()
         assert log.stat().st_size < 2000
-        assert "# what follows is left out" in log.read_text()
+        assert "# the rest is omitted" in log.read_text()
 
 
 def test_a_command_travels_to_other_processes(tmp_path: Path) -> None:

@@ -468,7 +468,7 @@ stop: {max_evals: 3}
         assert "options 'a-b' and 'a_b' are both FLEXIBO_OPTION_A_B" in mistakes(text)[0][2]
 
     def test_values_that_no_program_can_be_given_are_refused(self, mistakes: Any) -> None:
-        assert "which no program can be given" in mistakes('options: {x: [a, "b\\0c"]}' + OBJECTIVES)[0][2]
+        assert "cannot be passed to a program" in mistakes('options: {x: [a, "b\\0c"]}' + OBJECTIVES)[0][2]
 
     @pytest.mark.parametrize(
         ("table", "words"),

@@ -1,4 +1,4 @@
-"""Which files are run unasked: those that nobody else can have put where they are."""
+"""Which files a study is resumed from without --file: those that no other user can have written."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_what_others_may_write_on_the_path_or_beside_it_is_named_and_refused(
     os.chmod(path, mode)
     with pytest.raises(StudyFileError) as caught:
         opened(folder / "study.yaml")
-    assert str(caught.value).startswith(f"{path} belongs to somebody else or may be written by others")
+    assert str(caught.value).startswith(f"{path} belongs to another user or may be written by others")
     assert f"--file {folder / 'study.yaml'}." in str(caught.value)
 
 
@@ -93,7 +93,7 @@ def test_what_belongs_to_another_user_is_refused(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["study.yaml", ".", "..", "board/power.py", "measure.sh"])
 def test_what_was_given_to_another_user_is_refused(folder: Path, name: str) -> None:
     os.chown((folder / name).resolve(), 12345, 12345)
-    with pytest.raises(StudyFileError, match="belongs to somebody else"):
+    with pytest.raises(StudyFileError, match="belongs to another user"):
         opened(folder / "study.yaml")
 
 
@@ -118,7 +118,7 @@ def test_a_module_that_is_a_link_into_a_public_folder_is_refused_before_it_is_im
     os.chmod(public, 0o777)
     (folder / "linked_module.py").symlink_to(public / "evil.py")
     (folder / "study.yaml").write_text(STUDY.replace("board.power:joules", "linked_module:f"))
-    with pytest.raises(StudyFileError, match="are not run unasked"):
+    with pytest.raises(StudyFileError, match="are not run; check it"):
         opened(folder / "study.yaml")
     assert not (tmp_path / "imported").exists()
 

@@ -106,7 +106,7 @@ def position(lines: list[bytes], kind: str) -> int:
         ("asked", {"objective": "ms"}, "'ms' is not an objective that can be asked for"),
         ("asked", {"design": {"x": 2.0, "k": 1, "mode": "fast"}}, "Option 'x' is 2.0"),
         ("asked", {"seconds": "soon"}, "its field 'seconds' is 'soon'"),
-        ("asked", {"then": ["nothing"]}, "'nothing' is no objective"),
+        ("asked", {"then": ["nothing"]}, "'nothing' is not an objective"),
         ("asked", {"yields": ["nothing"]}, "it yields nothing"),
         ("asked", {"surprise": 1}, "its field 'surprise' is unknown; it may come from a newer version"),
         ("told", {"number": 99}, "evaluation 99 was never asked"),
