@@ -485,7 +485,7 @@ def test_a_bad_answer_is_refused_and_the_evaluation_stays_pending(make_study: Ma
         ({"reference": [1.0]}, "need one each"),
         ({"initial_designs": [{"filters": 17}]}, "filters"),
         ({"storage": 3}, "storage is of type int"),
-        ({"storage": "nonsense"}, "no database URL"),
+        ({"storage": "nonsense"}, "not a database URL"),
         ({"callbacks": [3]}, "must be callable"),
         ({"name": ""}, "not empty"),
         ({"initial_designs": 5}, "list of mappings"),
