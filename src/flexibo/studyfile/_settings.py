@@ -7,7 +7,7 @@ from typing import Any
 
 from flexibo.belief.costs import TRANSFORMS
 from flexibo.errors import FlexiBOError
-from flexibo.methods.table import METHODS, find_method
+from flexibo.methods.table import METHODS, check_method, find_method
 from flexibo.objectives import Objective
 from flexibo.space import Space
 from flexibo.study import Study
@@ -90,7 +90,7 @@ def _is_refused(method: str | None, objectives: Sequence[Objective]) -> bool:
     """Whether a method that the file names cannot handle the objectives."""
     try:
         if method is not None:
-            find_method(method).check(tuple(objectives))
+            check_method(find_method(method), objectives)
     except FlexiBOError:
         return True
     return False
