@@ -82,7 +82,8 @@ def test_after_a_kill_restore_puts_everything_back_once(machine: Path) -> None:
     assert state(machine) == FILES | CHANGED
     refused = run(machine, "set", "swappiness=30", "--", "true")
     assert refused.returncode != 0
-    assert f"Settings of process {process.pid} were not put back; run: flexibo knobs restore" in refused.stderr
+    assert f"process {process.pid} " in refused.stderr
+    assert "run: flexibo knobs restore" in refused.stderr
     assert state(machine) == FILES | CHANGED
     restored = run(machine, "restore")
     assert restored.returncode == 0, restored.stderr
@@ -128,7 +129,7 @@ def test_another_journal_does_not_take_changed_settings_for_those_before(machine
     # The command that it ran lives on and must not keep the lock.
     left = run(machine, "set", "swappiness=30", "--", "true", journal="another.json")
     assert left.returncode != 0
-    assert f"were not put back; run: flexibo knobs restore --journal '{machine / 'knobs.json'}'" in left.stderr
+    assert f"run: flexibo knobs restore --journal '{machine / 'knobs.json'}'" in left.stderr
     assert end(process) == -signal.SIGKILL
     assert state(machine) == FILES | CHANGED
     assert run(machine, "restore").returncode == 0

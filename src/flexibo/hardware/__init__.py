@@ -1,4 +1,7 @@
-"""Meters and knobs: one file per device family."""
+"""Meters and knobs: one file per device family.
+
+Public names of meters are here, those of knobs in `flexibo.hardware.knobs`. Imports errors and `_internal` only.
+"""
 
 from __future__ import annotations
 
@@ -46,11 +49,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class MeterPlaces:
-    """Where meters are looked for.
+    """Where meters are searched.
 
     Attributes:
-        gpu: The GPU that NVML reads: an index among the visible ones or a UUID, or several.
-        nvml: The module `pynvml`, or what behaves like it; None imports it.
+        gpu: The GPU that NVML reads: an index among the visible GPUs or a UUID, or several of them.
+        nvml: The module `pynvml`, or an object with the same functions; None imports it.
         powercap: The folder of the RAPL counters.
         sys: The folder /sys, for the sensors of Jetson boards.
     """
@@ -68,7 +71,7 @@ METERS: Mapping[str, Callable[[MeterPlaces], EnergyMeter]] = MappingProxyType(
         "ina3221": lambda places: Ina3221Meter(places.sys),
     }
 )
-"""What opens each kind of meter, in the order in which "auto" tries them."""
+"""The function that opens each kind of meter, in the order in which "auto" tries them."""
 
 
 def open_meter(kind: str, places: MeterPlaces | None = None) -> EnergyMeter:
@@ -76,7 +79,7 @@ def open_meter(kind: str, places: MeterPlaces | None = None) -> EnergyMeter:
 
     Raises:
         UnknownNameError: There is no such kind.
-        MeterError: It is not there or cannot be read; the message says why and what to do.
+        MeterError: It does not exist or cannot be read; the message says what to do.
         MissingExtraError: It needs a package that is not installed.
     """
     if kind not in METERS:
@@ -85,11 +88,11 @@ def open_meter(kind: str, places: MeterPlaces | None = None) -> EnergyMeter:
 
 
 def find_meter(kind: str | Path = "auto", places: MeterPlaces | None = None) -> EnergyMeter | None:
-    """The energy meter of this machine, or None where none can be read (`meters_report` says why).
+    """The energy meter of this machine, or None if none can be read (`meters_report` says why).
 
     Args:
-        kind: A name in `METERS`, or "auto" for the first of them that can be read. A folder means RAPL, read there.
-        places: Where to look.
+        kind: A name in `METERS`, or "auto" for the first that can be read. A folder means RAPL in that folder.
+        places: Where to search.
 
     Raises:
         UnknownNameError: There is no such kind.

@@ -1,4 +1,4 @@
-"""What a meter is: a counter of joules, and whether it can be read."""
+"""The contract of a meter: a counter of joules."""
 
 from __future__ import annotations
 
@@ -9,23 +9,28 @@ from flexibo.errors import MachineError
 
 
 class MeterError(MachineError, OSError):
-    """A meter cannot be read, or says what cannot be true."""
+    """A meter cannot be read, or its reading is impossible."""
+
+
+def unreadable(error: OSError) -> str:
+    """What to do about a file that this user may not read."""
+    return f"{error.filename} may not be read by this user; run as root, or let root run: chmod a+r {error.filename}."
 
 
 class EnergyMeter(Protocol):
     """A counter of the energy that a machine has used.
 
-    Only differences between two readings mean anything; the counter starts wherever it likes.
+    Only differences between two readings are meaningful; the counter may start anywhere.
     """
 
     @property
     def name(self) -> str:
-        """What is read, for a report: "RAPL, 2 packages"."""
+        """What is read, such as "RAPL, 2 packages"."""
         ...
 
     @property
     def update_seconds(self) -> float:
-        """How often the counter moves; what is measured must last many times as long."""
+        """The time between two updates of the counter; a measurement must last many times as long."""
         ...
 
     @property
@@ -34,20 +39,20 @@ class EnergyMeter(Protocol):
         ...
 
     def read_joules(self) -> float:
-        """The energy used so far; it never falls, because the meter takes care of wrap-around."""
+        """The energy used so far; never falls, because the meter handles wrap-around."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """Whether a meter can be read; true and false like a bool.
+    """Whether a meter can be read; usable as a bool.
 
     >>> bool(Availability(False, "There is no such folder."))
     False
 
     Attributes:
         is_available: Whether it can be read.
-        reason: If not, why; otherwise what is read, where that is said.
+        reason: Why not, or what is read.
     """
 
     is_available: bool

@@ -1,4 +1,4 @@
-"""An estimate in place of a meter: the nominal power of a device times the time that passes."""
+"""An estimate instead of a meter: the nominal power of a device times the elapsed time."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from flexibo.errors import InvalidValueError
 
 
 class EstimatedMeter:
-    """Joules that nobody measured: nominal watts times the seconds since the meter was made.
+    """Estimated joules: nominal watts times the seconds since the meter was created.
 
-    It makes a design that takes half the time cost half the energy, whatever it does with the device. Its readings
-    carry `is_estimate` and are never to be stored as measured.
+    A design that takes half the time gets half the energy, however it uses the device. Readings are marked with
+    `is_estimate` and must not be stored as measurements.
 
     >>> EstimatedMeter(15).name
     'estimate: 15 W x time'
 
     Args:
-        watts: The power that the device is assumed to draw all the time.
+        watts: The assumed constant power of the device.
         clock: Seconds.
 
     Raises:
@@ -38,9 +38,9 @@ class EstimatedMeter:
 
     @property
     def name(self) -> str:
-        """What is assumed, for a report."""
+        """The assumption."""
         return f"estimate: {self._watts:g} W x time"
 
     def read_joules(self) -> float:
-        """The assumed energy since the meter was made."""
+        """The estimated energy since the meter was created."""
         return self._watts * (self._clock() - self._start)

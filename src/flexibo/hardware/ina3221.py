@@ -1,21 +1,21 @@
-"""INA3221: the power sensors of NVIDIA's Jetson boards, as Linux shows them under /sys/bus/i2c.
+"""INA3221: the power sensors of NVIDIA's Jetson boards in Linux, under /sys/bus/i2c.
 
-A chip watches three power rails, a board has one to four chips. There are two layouts:
+A chip measures three power rails, a board has one to four chips. There are two layouts:
 
     ina3221x/*/iio:device*/   rail_name_0, in_power0_input (mW)                 JetPack 4 and earlier
     ina3221/*/hwmon/hwmon*/   in1_label, in1_input (mV), curr1_input (mA)       JetPack 5 and later
 
-Which rails make up the module's power, never a total and its parts together:
+The rails that make up the module's power, never a total together with its parts:
 
     Nano                                    POM_5V_IN, which feeds the rest
     TX1, TX2, TX2 NX, Xavier NX,
     Orin NX, Orin Nano                      VDD_IN, which feeds the rest (on TX1 and TX2 the carrier board, VDD_MUX and
-                                            what it feeds, is beside it and does not count)
-    AGX Xavier                              GPU + CPU + SOC + CV + VDDRQ + SYS5V: side by side, no rail is the total
+                                            what it feeds, is separate and not included)
+    AGX Xavier                              GPU + CPU + SOC + CV + VDDRQ + SYS5V: separate rails, none is the total
     AGX Orin                                VDD_GPU_SOC + VDD_CPU_CV + VIN_SYS_5V0; the sensor of VDDQ_VDD2_1V8AO sits
                                             at 5 V, behind VIN_SYS_5V0
 
-Other boards: name the rails.
+For other boards, name the rails.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from flexibo.hardware.base import MeterError
+from flexibo.hardware.base import MeterError, unreadable
 from flexibo.hardware.sampling import SampledMeter
 
 SYS = Path("/sys")
@@ -41,7 +41,7 @@ _NOT_CONNECTED = ("", "NC")
 
 
 class Ina3221UnavailableError(MeterError):
-    """The sensors are missing, may not be read, or do not say which rails to add."""
+    """The sensors are missing or cannot be read, or it is not known which rails to add."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class _Rail:
     """One power rail.
 
     Attributes:
-        files: What is multiplied: milliwatts alone, or millivolts and milliamperes.
-        per_watt: What the product is divided by.
+        files: The factors of the power: milliwatts, or millivolts and milliamperes.
+        per_watt: The divisor of the product.
     """
 
     files: tuple[Path, ...]
@@ -60,21 +60,21 @@ class _Rail:
         product = 1
         for file in self.files:
             product *= int(file.read_text())
-        # A rail that draws nothing reads a little below zero at times.
+        # A rail without load sometimes reads slightly below zero.
         return max(product, 0) / self.per_watt
 
 
 class Ina3221Meter:
-    """The energy of a Jetson module, in joules: the power of its rails, sampled and added up.
+    """The energy of a Jetson module in joules: the sampled power of its rails, integrated.
 
     Args:
-        root: The folder /sys; another one in tests and containers.
-        rails: The names of the rails to add; by default what makes up the module's power.
+        root: The folder /sys; different in tests and containers.
+        rails: The names of the rails to add; by default those that make up the module's power.
         period_seconds: The time between two samples.
         clock: Seconds.
 
     Raises:
-        Ina3221UnavailableError: A sensor is missing or may not be read; the message says what to do.
+        Ina3221UnavailableError: A sensor is missing or cannot be read; the message says what to do.
     """
 
     is_estimate = False
@@ -88,18 +88,18 @@ class Ina3221Meter:
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         i2c = Path(root) / "bus" / "i2c" / "drivers"
-        with _one_sentence(i2c):
+        with _unavailable_errors(i2c):
             found = dict(_connected_rails(i2c))
             self._rails = _chosen(found, i2c, (rails,) if isinstance(rails, str) else rails)
             read = tuple(found[name] for name in self._rails)
-            _total_watts(read)  # now, because rails that cannot be read are no meter
+            _total_watts(read)  # fails early if the rails cannot be read
         self._meter = SampledMeter(
             lambda: _total_watts(read), period_seconds=period_seconds, clock=clock, name=self.name
         )
 
     @property
     def name(self) -> str:
-        """What is read, for a report."""
+        """What is read."""
         return f"INA3221, {' + '.join(self._rails)}"
 
     @property
@@ -138,40 +138,32 @@ def _total_watts(rails: Iterable[_Rail]) -> float:
 
 
 @contextmanager
-def _one_sentence(i2c: Path) -> Iterator[None]:
+def _unavailable_errors(i2c: Path) -> Iterator[None]:
     try:
         yield
     except MeterError:
         raise
     except PermissionError as error:
-        raise Ina3221UnavailableError(
-            f"{error.filename} may not be read by this user; run as root, or let root run: chmod a+r {error.filename}."
-        ) from error
+        raise Ina3221UnavailableError(unreadable(error)) from error
     except (OSError, ValueError) as error:
         raise Ina3221UnavailableError(f"The INA3221 sensors under {i2c} cannot be read: {error}.") from error
 
 
 def _connected_rails(i2c: Path) -> Iterator[tuple[str, _Rail]]:
     for label, rail in _labelled_rails(i2c):
-        name = label.read_text().strip()
-        if name not in _NOT_CONNECTED:
+        if label.exists() and (name := label.read_text().strip()) not in _NOT_CONNECTED:
             yield name, rail
 
 
 def _labelled_rails(i2c: Path) -> Iterator[tuple[Path, _Rail]]:
     for chip in sorted(i2c.glob("ina3221x/*/iio[:_]device*")):
         for channel in "012":
-            yield from _if_there(chip / f"rail_name_{channel}", _Rail((chip / f"in_power{channel}_input",), 1e3))
+            yield chip / f"rail_name_{channel}", _Rail((chip / f"in_power{channel}_input",), 1e3)
     for chip in sorted(i2c.glob("ina3221/*/hwmon/hwmon*")):
         # Only these: in4 to in6 are the voltages over the shunts, in7 is their sum.
         for channel in "123":
             files = (chip / f"in{channel}_input", chip / f"curr{channel}_input")
-            yield from _if_there(chip / f"in{channel}_label", _Rail(files, 1e6))
-
-
-def _if_there(label: Path, rail: _Rail) -> Iterator[tuple[Path, _Rail]]:
-    if label.exists():
-        yield label, rail
+            yield chip / f"in{channel}_label", _Rail(files, 1e6)
 
 
 def _chosen(found: Mapping[str, _Rail], i2c: Path, rails: Iterable[str] | None) -> tuple[str, ...]:
@@ -189,6 +181,6 @@ def _chosen(found: Mapping[str, _Rail], i2c: Path, rails: Iterable[str] | None) 
         if all(name in found for name in names):
             return names
     raise Ina3221UnavailableError(
-        f"The rails {', '.join(sorted(found))} are of no board whose total is known; name those to add with rails=, "
-        f"never a total and its parts."
+        f"The rails {', '.join(sorted(found))} belong to no known board; name those to add with rails=, "
+        f"never a total together with its parts."
     )

@@ -1,8 +1,8 @@
 """NVML: the energy counter of NVIDIA GPUs, through the Python package nvidia-ml-py (module `pynvml`, extra `nvml`).
 
 The counter `nvmlDeviceGetTotalEnergyConsumption` gives millijoules since the driver was loaded, on Volta and later; on
-recent GPUs it moves ten times a second. Where there is none, `nvmlDeviceGetPowerUsage` is sampled. Both are of the
-whole GPU board, whoever uses it, with what it draws when idle.
+recent GPUs it is updated ten times a second. If there is none, `nvmlDeviceGetPowerUsage` is sampled. Both cover the
+whole GPU board, including idle power and other processes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ COUNTER_SECONDS = 0.1
 SAMPLE_SECONDS = 0.02
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
-# By the name of NVML's error code: what is wrong and what to do.
+# By the name of the error code of NVML: what is wrong and what to do.
 _SENTENCES = {
     "NVML_ERROR_LIBRARY_NOT_FOUND": "libnvidia-ml is not on this machine; install the NVIDIA driver",
     "NVML_ERROR_DRIVER_NOT_LOADED": "the NVIDIA driver is not loaded; load it, or start the container with GPUs",
@@ -30,14 +30,14 @@ _SENTENCES = {
     "NVML_ERROR_GPU_IS_LOST": "the GPU is lost (it fell off the bus); reset it or restart the machine",
     "NVML_ERROR_RESET_REQUIRED": "the GPU needs a reset; reset it or restart the machine",
     "NVML_ERROR_LIB_RM_VERSION_MISMATCH": "driver and library are of different versions; restart the machine",
-    "NVML_ERROR_NOT_SUPPORTED": "this GPU tells neither its energy nor its power; choose another meter",
+    "NVML_ERROR_NOT_SUPPORTED": "this GPU reports neither energy nor power; choose another meter",
     "NVML_ERROR_FUNCTION_NOT_FOUND": "the NVIDIA driver is too old for it; update the driver",
 }
 _NO_COUNTER = ("NVML_ERROR_NOT_SUPPORTED", "NVML_ERROR_FUNCTION_NOT_FOUND")
 
 
 class NvmlUnavailableError(MeterError):
-    """NVML or a GPU's counter is missing or may not be read."""
+    """NVML or the counter of a GPU is missing or cannot be read."""
 
 
 class _Device(Protocol):
@@ -48,15 +48,15 @@ class _Device(Protocol):
 
 
 class NvmlMeter:
-    """The energy of one NVIDIA GPU, or of several together, in joules since the meter was made.
+    """The energy of one NVIDIA GPU, or of several together, in joules since the meter was created.
 
-    An index counts the GPUs that CUDA_VISIBLE_DEVICES leaves visible, as in PyTorch. (NVML counts by bus; CUDA does so
-    if CUDA_DEVICE_ORDER=PCI_BUS_ID. On a machine with GPUs of different kinds set that, or name the GPU by UUID.)
+    An index refers to the GPUs that CUDA_VISIBLE_DEVICES leaves visible, as in PyTorch. NVML sorts GPUs by bus; CUDA
+    does so with CUDA_DEVICE_ORDER=PCI_BUS_ID. On a machine with different GPUs, set that or name the GPU by its UUID.
 
     Args:
         index: The GPU: an index among the visible ones, or a UUID ("GPU-..." or the beginning of one); or several.
-        library: The module `pynvml`, or what behaves like it.
-        environment: Where CUDA_VISIBLE_DEVICES is looked up; by default this process's.
+        library: The module `pynvml`, or an object with the same functions.
+        environment: The environment with CUDA_VISIBLE_DEVICES; by default that of this process.
         clock: Seconds, for a GPU whose power is sampled.
 
     Raises:
@@ -92,7 +92,7 @@ class NvmlMeter:
 
     @property
     def name(self) -> str:
-        """What is read, for a report."""
+        """What is read."""
         names = dict.fromkeys(self._names)
         counted = [(self._names.count(name), name) for name in names]
         gpus = " + ".join(name if count == 1 else f"{count} x {name}" for count, name in counted)
@@ -100,16 +100,16 @@ class NvmlMeter:
 
     @property
     def update_seconds(self) -> float:
-        """How often the slowest of the GPUs' counters moves."""
+        """The update interval of the slowest counter."""
         return max(device.update_seconds for device in self._devices)
 
     def read_joules(self) -> float:
-        """The energy since the meter was made.
+        """The energy since the meter was created.
 
         Raises:
             MeterError: A GPU cannot be read any more, or its counter fell.
         """
-        # Each is read before any error leaves, so that a counter that fell is not met again at the next reading.
+        # All are read before an error is raised, so that a counter that fell fails one reading only.
         joules, failure = 0.0, None
         for device in self._devices:
             try:
@@ -121,7 +121,7 @@ class NvmlMeter:
         return joules
 
     def describe(self) -> Mapping[str, str]:
-        """The GPUs, how they are read, and the versions of driver and libraries, for a data card."""
+        """The GPUs, how they are read, and the versions of driver and libraries."""
         facts = {"gpus": " + ".join(self._names), "source": "power samples" if self._is_sampled else "energy counter"}
         for fact, function in (
             ("driver", "nvmlSystemGetDriverVersion"),
@@ -138,7 +138,7 @@ class NvmlMeter:
         return facts
 
     def close(self) -> None:
-        """Stops sampling, where there is any, and lets NVML go; leaving a `with` block does so."""
+        """Stop sampling, if there is any, and release NVML; leaving a `with` block does so."""
         for device in self._devices:
             if isinstance(device, SampledMeter):
                 device.stop()
@@ -169,7 +169,7 @@ class NvmlMeter:
 
 
 class _Counter:
-    """The energy counter of one GPU, from when this object was made."""
+    """The energy counter of one GPU, from the creation of this object."""
 
     update_seconds = COUNTER_SECONDS
 
@@ -185,7 +185,7 @@ class _Counter:
         if now < before:
             raise NvmlUnavailableError(
                 f"The energy counter of {self._what} fell from {before / 1000:g} J to {now / 1000:g} J, as when the "
-                f"driver is loaded again; measure once more."
+                f"driver is reloaded; measure again."
             )
         self._total += now - before
         return self._total / 1000
@@ -205,12 +205,12 @@ def _device(library: Any, handle: Any, what: str, clock: Callable[[], float]) ->
     def power_watts() -> float:
         return float(_call(library, f"{what} cannot be read", "nvmlDeviceGetPowerUsage", handle)) / 1000
 
-    power_watts()  # now, because a GPU without this either has no meter
+    power_watts()  # fails early if the GPU does not report its power either
     return SampledMeter(power_watts, period_seconds=SAMPLE_SECONDS, clock=clock, name=f"NVML power of {what}")
 
 
 def _positions(library: Any, wanted: Sequence[int | str], environment: Mapping[str, str]) -> list[int]:
-    """Where the wanted GPUs are in NVML's own order."""
+    """The positions of the requested GPUs in the order of NVML."""
     if not wanted:
         raise InvalidValueError("No GPU was named; give at least one index or UUID.")
     count = int(_call(library, "The number of GPUs cannot be read", "nvmlDeviceGetCount"))
@@ -287,12 +287,12 @@ def _unavailable(library: Any, failed: str, error: Exception) -> NvmlUnavailable
 
 
 def _code(library: Any, error: Any) -> str:
-    """The name of an NVML error code, or "" for one that no sentence is written for."""
+    """The name of an NVML error code, or "" if it is not in the table."""
     return next((name for name in _SENTENCES if getattr(library, name, None) == error.value), "")
 
 
 def _text(value: object) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)  # older bindings give bytes
+    return value.decode() if isinstance(value, bytes) else str(value)  # older bindings return bytes
 
 
 def _pynvml() -> Any:

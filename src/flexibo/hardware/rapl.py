@@ -1,8 +1,8 @@
-"""RAPL: the energy counters of Intel and AMD processors, as Linux shows them under /sys/class/powercap.
+"""RAPL: the energy counters of Intel and AMD processors in Linux, under /sys/class/powercap.
 
 Each processor package is a zone `intel-rapl:N` (on AMD as well) with `name`, `energy_uj` and `max_energy_range_uj`. Its
 sub-zones `intel-rapl:N:M` (core, uncore, dram) are parts of it or other devices, `psys` is the whole board, and
-`intel-rapl-mmio:N` shows a package a second time: none of these is added.
+`intel-rapl-mmio:N` is a second view of a package: these are not added.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from flexibo.hardware.base import Availability, MeterError
+from flexibo.hardware.base import Availability, MeterError, unreadable
 
 POWERCAP = Path("/sys/class/powercap")
 _TOP_LEVEL_ZONE = re.compile(r"intel-rapl:\d+")
 
 
 class RaplUnavailableError(MeterError):
-    """The RAPL counters are missing or may not be read."""
+    """The RAPL counters are missing or cannot be read."""
 
 
 @dataclass(slots=True)
 class _Package:
-    """One processor package: where its counter is and what it has counted since the meter was made."""
+    """One processor package: its counter file and its energy since the meter was created."""
 
     counter: Path
     range_microjoules: int
@@ -32,11 +32,11 @@ class _Package:
     total_microjoules: int = 0
 
     def advance(self) -> int:
-        """The microjoules counted so far, after one more reading."""
+        """The energy so far, after another reading."""
         now = _read_int(self.counter)
         rise = now - self.last_microjoules
         if rise < 0:
-            # It started again at zero. A range lasts minutes at full power, so that one round passed and no more.
+            # It wrapped around. A range lasts minutes at full power, so it wrapped only once.
             rise += self.range_microjoules
         self.last_microjoules = now
         self.total_microjoules += rise
@@ -44,15 +44,15 @@ class _Package:
 
 
 class RaplMeter:
-    """The energy of all processor packages together, in joules since the meter was made.
+    """The energy of all processor packages together, in joules since the meter was created.
 
-    It counts the whole packages: whatever else runs on them, and what they use when idle, is in the reading.
+    It covers the whole packages, including idle power and other processes.
 
     Args:
-        root: The powercap folder; another one in tests and containers.
+        root: The powercap folder; different in tests and containers.
 
     Raises:
-        RaplUnavailableError: A counter is missing or may not be read; the message says what to do.
+        RaplUnavailableError: A counter is missing or cannot be read; the message says what to do.
     """
 
     update_seconds = 0.001
@@ -63,17 +63,17 @@ class RaplMeter:
 
     @property
     def name(self) -> str:
-        """What is read, for a report."""
+        """What is read."""
         count = len(self._packages)
         return f"RAPL, {count} package{'s' if count > 1 else ''}"
 
     def read_joules(self) -> float:
-        """The energy since the meter was made; wrap-around of the counters is taken care of."""
+        """The energy since the meter was created."""
         return sum(package.advance() for package in self._packages) / 1e6
 
     @staticmethod
     def available(root: str | Path = POWERCAP) -> Availability:
-        """Whether every package's counter can be read now, and if not, the reason."""
+        """Whether the counters of all packages can be read now, and if not, the reason."""
         try:
             _open_packages(Path(root))
         except RaplUnavailableError as error:
@@ -85,9 +85,7 @@ def _open_packages(root: Path) -> tuple[_Package, ...]:
     try:
         packages = tuple(_package(zone) for zone in _package_zones(root))
     except PermissionError as error:
-        raise RaplUnavailableError(
-            f"{error.filename} may not be read by this user; run as root, or let root run: chmod a+r {error.filename}."
-        ) from error
+        raise RaplUnavailableError(unreadable(error)) from error
     except (OSError, ValueError) as error:
         raise RaplUnavailableError(f"The RAPL counters under {root} cannot be read: {error}.") from error
     if not packages:

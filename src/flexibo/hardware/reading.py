@@ -1,20 +1,20 @@
-"""Reading a meter while work is done: the energy, time and power of an inference.
+"""Measuring work with a meter: the energy, time and power of an inference.
 
-A counter moves in steps: NVML's ten times a second, RAPL's a thousand times. A reading is therefore up to one step old,
-and the energy of a window of work is wrong by up to one step over the window's length. Windows keep that below 5 %:
+A counter is updated in steps: NVML's ten times a second, RAPL's a thousand times. A value is therefore up to one step
+old, and the energy of a window of work has an error of up to one step over the length of the window. Windows keep that
+below 5 %:
 
-- By default a window lasts 20 steps of the counter, and 0.2 s at least.
-- Where a step is more than 1 % of a window, windows begin and end right after a step, which is waited for while the
-  work goes on. What remains is the time between two looks at the counter: the work's own, or a twentieth of a step.
-  Five steps are enough then. A window is lengthened where that time would be more than 5 % of it. Work whose single
-  call takes longer than a step cannot be stopped at one; its windows last 20 steps instead.
+- By default a window lasts 20 steps of the counter, and at least 0.2 s.
+- If a step is more than 1 % of a window, windows begin and end right after a step, for which the work is repeated. The
+  remaining error is the time between two looks at the counter: one call, or a twentieth of a step. Then five steps are
+  enough. A window is lengthened if that time is more than 5 % of it. If a single call takes longer than a step, windows
+  last 20 steps instead.
 
-Windows that disagree, because something held up the processor that feeds the device, may be followed by more, so that
-the median is one of undisturbed windows. Python's garbage collector, which may hold up a process, is off meanwhile.
+If windows disagree, because something disturbed the processor that feeds the device, more may follow, so that the
+median is one of undisturbed windows. Python's garbage collector is off meanwhile.
 
-A limit bounds what a reading takes, for work of which a single call may last a minute: there are as many windows as fit
-and at least one, which then is a single call. Where not even two calls fit, the first one is the reading, though it
-was not warm.
+A time limit bounds a measurement whose single call may last a minute: there are as many windows as fit and at least
+one, which then is a single call. If not even two calls fit, the first one is the result, though it was not warm.
 """
 
 from __future__ import annotations
@@ -37,32 +37,31 @@ STEPS_PER_AWAITED_WINDOW = 5
 LOOKS_PER_STEP = 20
 UNSTEADY = 0.05
 """Windows disagree when the interquartile range of their joules is more than this share of the median."""
-# A counter that rests this many windows long, and this many of its steps, has stopped.
+# A counter that does not rise for this many windows, and this many of its steps, has stopped.
 PATIENT_WINDOWS = 3
 PATIENT_STEPS = 20
 
 
 class MeterStoppedError(MeterError):
-    """A meter does not rise any more though time passes."""
+    """A meter no longer rises."""
 
 
 @dataclass(frozen=True, slots=True)
 class EnergyReading:
-    """What an inference takes: medians over windows of work.
+    """The energy, time and power of an inference: medians over windows of work.
 
     Attributes:
-        joules: Energy per inference, with what the machine draws when idle.
-        joules_above_idle: Energy per inference less that of an idle machine in the same time, never below zero; None
-            where the idle power is not known.
-        seconds: Time per inference when call follows on call: what `joules` belongs to.
-        call_seconds: Time from the start of one call of the work, a batch, to its end, when nothing else runs.
+        joules: Energy per inference, including idle power.
+        joules_above_idle: Energy per inference minus that of an idle machine in the same time, never below zero; None
+            if the idle power is not known.
+        seconds: Time per inference when calls follow each other without a pause, as for `joules`.
+        call_seconds: Time from the start of a single call (a batch) to its end.
         watts: Power while working.
-        idle_watts: Power when idle; None where it is not known.
-        spread: How much the windows differ: the interquartile range of their joules over the median; None for a single
-            window.
-        n_inferences: Inferences in all windows together.
-        repeats: The number of windows; fewer than were asked for where more would not have fitted the limit.
-        seconds_total: What the measurement itself took, with warm-up.
+        idle_watts: Power when idle; None if it is not known.
+        spread: The interquartile range of the windows' joules over the median; None for a single window.
+        n_inferences: The number of inferences in all windows.
+        repeats: The number of windows; smaller than requested if the time limit allowed no more.
+        seconds_total: The time of the measurement itself, with warm-up.
         is_estimate: Whether the joules are calculated instead of measured.
         meter: The name of the meter.
     """
@@ -97,21 +96,21 @@ def measure(
 ) -> EnergyReading:
     """The energy, time and power of an inference: the median over several windows of work.
 
-    A single long window (`repeats=1, window_seconds=2.0`) is as accurate, and says nothing of how readings differ.
+    A single long window (`repeats=1, window_seconds=2.0`) is as accurate, but does not show how much windows differ.
 
     Args:
-        work: Runs `count` inferences; it may return before a device has done them.
-        meter: What counts joules.
-        count: How many inferences one call of `work` is.
-        repeats: How many windows there are, unless the limit allows fewer.
-        most_repeats: How many there may be while they disagree; None is no more than `repeats`. Where it is given,
-            windows that must be longer than `window_seconds` are fewer instead, but at least one.
-        window_seconds: How long a window lasts at least; by default what the meter needs.
+        work: Runs `count` inferences; it may return before a device has finished them.
+        meter: The meter.
+        count: The number of inferences per call of `work`.
+        repeats: The number of windows, unless the limit allows fewer.
+        most_repeats: The largest number of windows while they disagree; None: `repeats`. If it is given, windows that
+            must be longer than `window_seconds` are fewer instead, but at least one.
+        window_seconds: The shortest length of a window; by default what the meter needs.
         warm_up_seconds: How long the work runs before the first window.
-        limit_seconds: How long the whole reading may take, unless a single call lasts longer; None is without limit.
-        idle_watts: The power of the idle machine, read by the same meter (`idle_power`).
+        limit_seconds: The time limit of the whole measurement, unless a single call lasts longer; None: no limit.
+        idle_watts: The power of the idle machine, measured with the same meter (`idle_power`).
         clock: Seconds.
-        synchronise: Waits until the device has done all work, such as `torch.cuda.synchronize`.
+        synchronise: Waits until the device has finished all work, such as `torch.cuda.synchronize`.
 
     Raises:
         InvalidValueError: An argument is out of range.
@@ -153,10 +152,10 @@ def idle_power(
     """The power in watts while this process does nothing.
 
     Args:
-        meter: What counts joules.
-        seconds: How long to look, at least.
+        meter: The meter.
+        seconds: The shortest time to measure.
         clock: Seconds.
-        sleep: Does nothing for so many seconds.
+        sleep: Sleeps for a number of seconds.
 
     Raises:
         InvalidValueError: The time is not a positive number.
@@ -171,7 +170,7 @@ def idle_power(
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """Where calls, energy and time stand at a moment."""
+    """The number of calls, the energy and the time at a moment."""
 
     n_calls: int
     joules: float
@@ -203,7 +202,7 @@ class _Window:
 
 
 class _MeteredWork:
-    """Work that goes on, in stretches of calls, while clock and counter are looked at between them."""
+    """Work that is repeated, with clock and counter read between stretches of calls."""
 
     def __init__(
         self,
@@ -225,17 +224,17 @@ class _MeteredWork:
     def marks(
         self, repeats: int, most: int, window_seconds: float | None, warm_up_seconds: float, end: float
     ) -> tuple[float, list[_Mark]]:
-        """The time of one call, and where windows begin and end; at least one lies between them.
+        """The time of one call, and the marks between windows, at least two.
 
         Args:
-            repeats: How many windows there are at most, if they agree.
-            most: How many there are at most, if they do not.
-            window_seconds: How long each lasts at least.
-            warm_up_seconds: How long the work runs before them.
-            end: No window begins that would end after this time.
+            repeats: The largest number of windows, if they agree.
+            most: The largest number of windows, if they do not.
+            window_seconds: The shortest length of a window.
+            warm_up_seconds: How long the work runs before the first window.
+            end: No window starts that would end after this time.
         """
         before = self._mark()
-        first = self._marked_call()  # it loads, compiles and allocates, and is a window only where no other fits
+        first = self._marked_call()  # it loads, compiles and allocates: a window only if no other fits
         times: list[float] = []
         if first.seconds - before.seconds >= self._shortest_window(window_seconds):
             if 2 * first.seconds - before.seconds > end:
@@ -268,12 +267,12 @@ class _MeteredWork:
         return max(SHORTEST_WINDOW_SECONDS, STEPS_PER_WINDOW * self._meter.update_seconds)
 
     def _marked_call(self) -> _Mark:
-        """Where things stand after one more call."""
+        """The mark after another call."""
         self._call(1)
         return self._mark()
 
     def _warm_up(self, until: float, times: list[float]) -> float:
-        """The time of one call, after working until some time; `times` are those of calls that were timed before."""
+        """The time of one call, after working until a time; `times` are those of earlier calls."""
         while not times or self._clock() < until:
             before = self._clock()
             self._call(1)
@@ -281,10 +280,10 @@ class _MeteredWork:
         return median(times[len(times) // 2 :])
 
     def _pace(self, window_seconds: float | None, call_seconds: float) -> None:
-        """Settles how long a window lasts and how many calls lie between two looks."""
+        """Set the length of a window and the number of calls between two looks at the counter."""
         step = self._meter.update_seconds
         shortest = self._shortest_window(window_seconds)
-        # Between calls that are longer than a step, a look finds the counter as old as if nobody had waited.
+        # With calls longer than a step, waiting for a step gains nothing.
         self._waits_for_steps = call_seconds < step and step > 0.01 * shortest
         if self._waits_for_steps and window_seconds is None:
             shortest = max(SHORTEST_WINDOW_SECONDS, STEPS_PER_AWAITED_WINDOW * step)
@@ -294,12 +293,12 @@ class _MeteredWork:
         self._window_seconds = max(shortest, STEPS_PER_WINDOW * age_seconds)
 
     def _begin(self) -> _Mark:
-        """Where the first window begins."""
+        """The mark at the beginning of the first window."""
         mark = self._mark()
         return self._next_step(mark) if self._waits_for_steps else mark
 
     def _window(self, start: _Mark) -> _Mark:
-        """Where a window ends that began at `start`."""
+        """The mark at the end of a window that began at `start`."""
         while self._clock() - start.seconds < self._window_seconds:
             self._call(self._stretch)
         end = self._mark()
@@ -308,7 +307,7 @@ class _MeteredWork:
         return end if end.joules > start.joules else self._next_step(end)
 
     def _next_step(self, mark: _Mark) -> _Mark:
-        """Where things stand when the counter has just moved on."""
+        """The mark right after the next update of the counter."""
         patience = max(PATIENT_WINDOWS * self._window_seconds, PATIENT_STEPS * self._meter.update_seconds)
         while True:
             self._call(self._stretch)
@@ -319,7 +318,7 @@ class _MeteredWork:
                 raise self._stopped(now.seconds - mark.seconds)
 
     def _risen(self, before: _Mark, after: _Mark) -> list[_Mark]:
-        """Both marks, if the counter has moved between them."""
+        """Both marks, if the counter has risen between them."""
         if after.joules > before.joules or self._meter.is_estimate:
             return [before, after]
         raise self._stopped(after.seconds - before.seconds)
@@ -350,7 +349,7 @@ class _MeteredWork:
             raise MeterError(f"{name} cannot be read any more: {error}.") from error
         if not (math.isfinite(joules) and joules >= self._last_joules):
             raise MeterError(
-                f"{name} says {joules!r} J after {self._last_joules!r} J, and energy only grows; measure once more."
+                f"{name} returned {joules!r} J after {self._last_joules!r} J, and energy only grows; measure again."
             )
         self._last_joules = joules
         return joules

@@ -1,4 +1,4 @@
-"""A meter made of a power sensor: watts, read again and again in a thread and added up over time."""
+"""A meter from a power sensor: watts, sampled in a thread and integrated over time."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from flexibo.hardware.base import MeterError
 
 
 class SampledMeter:
-    """The joules of a device that tells its power only: the integral of sampled watts by the trapezoid rule.
+    """The joules of a device that reports its power only: the integral of sampled watts by the trapezoidal rule.
 
-    A thread samples from the first reading (or `start`) to `stop`, which leaving a `with` block calls; a reading after
-    that starts it again, and the time between is not counted. Each reading takes a sample of its own, so that it
-    includes the time up to now.
+    A thread samples from the first reading (or `start`) to `stop`, which leaving a `with` block calls. A later reading
+    starts it again; the time in between is not counted. Each reading takes a sample, so that it includes the time up to
+    now.
 
-    A sensor that fails, or says what no power can be, makes the next reading an error: the energy of that time is
-    unknown. The meter then goes on with the next good sample.
+    If the sensor fails or returns an impossible power, the next reading raises an error, because the energy of that
+    time is unknown. The meter continues with the next good sample.
 
     Args:
         power_watts: Reads the sensor; called from the thread and from readings, never at the same time.
         period_seconds: The time between two samples.
         clock: Seconds.
-        name: What is read, for a report.
+        name: What is read.
 
     Raises:
         InvalidValueError: The period is not a positive number.
@@ -58,7 +58,7 @@ class SampledMeter:
 
     @property
     def name(self) -> str:
-        """What is read, for a report."""
+        """What is read."""
         return self._name
 
     @property
@@ -86,13 +86,13 @@ class SampledMeter:
             return self._joules
 
     def sample(self) -> None:
-        """Reads the sensor once and adds the energy since the sample before: what the thread does again and again."""
+        """Read the sensor once and add the energy since the previous sample."""
         with self._lock:
             try:
                 watts = self._power_watts()
                 if not (math.isfinite(watts) and watts >= 0):
-                    raise ValueError(f"it says {watts!r} W")
-            except Exception as error:  # whatever a sensor raises belongs to the reader, not to the thread
+                    raise ValueError(f"it returned {watts!r} W")
+            except Exception as error:  # raised by the next reading, not in the thread
                 self._failure = self._failure or error
                 self._last = None
                 return
@@ -103,19 +103,19 @@ class SampledMeter:
             self._last = now, watts
 
     def start(self) -> None:
-        """Starts the thread, unless it runs."""
+        """Start the thread, unless it runs."""
         with self._lock:
             if self.is_sampling:
                 return
             self._last = None
             self._stopped = threading.Event()
-            # A weak reference, so that a meter that nobody holds any more does not go on reading the sensor.
+            # A weak reference, so that the thread ends when the meter is garbage-collected.
             arguments = (weakref.ref(self), self._stopped, self._period_seconds)
             self._thread = threading.Thread(target=_keep_sampling, args=arguments, name=self._name, daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
-        """Stops the thread and waits for its end."""
+        """Stop the thread and wait for its end."""
         self._stopped.set()
         thread, self._thread = self._thread, None
         if thread is not None and thread is not threading.current_thread():

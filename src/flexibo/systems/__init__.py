@@ -1,4 +1,8 @@
-"""Systems: what is optimised, one file each."""
+"""Systems: what is optimised, one file each.
+
+A system has a space, objectives and functions that measure them. Imports hardware, space and objectives; the command
+line and `compare` import it.
+"""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def _tanh(h: AnyArray) -> None:
 
 
 def _logistic(h: AnyArray) -> None:
-    # By way of tanh, which cannot overflow.
+    # Through tanh, which cannot overflow.
     h *= 0.5
     np.tanh(h, out=h)
     h += 1
@@ -49,13 +49,13 @@ ACTIVATIONS: dict[str, Callable[[AnyArray], None]] = {"relu": _relu, "tanh": _ta
 
 
 class Precision(NamedTuple):
-    """How numbers are kept and how they are computed with."""
+    """The types in which numbers are stored and computed."""
 
     stored: type[np.floating[Any]]
     computed: type[np.floating[Any]]
 
 
-# Processors without half-precision arithmetic keep weights in half the space and widen them when they are used.
+# Processors without half-precision arithmetic store weights in half the space and convert them for use.
 PRECISIONS = {
     "float64": Precision(np.float64, np.float64),
     "float32": Precision(np.float32, np.float32),
@@ -81,7 +81,7 @@ def _check_known(name: str, value: object, known: Mapping[str, object]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """The shape of a network: what both objectives depend on."""
+    """The shape of a network, which both objectives depend on."""
 
     layers: int
     width: int
@@ -95,7 +95,7 @@ class Architecture:
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """How a network is trained: what only the error depends on."""
+    """How a network is trained, which only the error depends on."""
 
     learning_rate: float
     l2: float
@@ -109,7 +109,7 @@ class Training:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """How a network is run: what only the cost of inference depends on."""
+    """How a network is run, which only the cost of inference depends on."""
 
     batch: int
     threads: int
@@ -123,14 +123,14 @@ class Deployment:
         _check_known("layout", self.layout, LAYOUTS)
 
 
-# The error is a property of the trained network, so it is always taken with the numbers that it was trained in.
+# The error is a property of the trained network, so it is always measured in the precision of the training.
 AS_TRAINED = Deployment(batch=512, threads=1, precision="float64", layout="row")
 
 Group = TypeVar("Group", Architecture, Training, Deployment)
 
 
 def group_of(kind: type[Group], design: Design) -> Group:
-    """The values that a design gives to one group of options.
+    """The values of one group of options in a design.
 
     >>> group_of(Training, {"learning_rate": 0.01, "l2": 0.001, "epochs": 5, "width": 8})
     Training(learning_rate=0.01, l2=0.001, epochs=5)
@@ -153,7 +153,7 @@ def option_names(*kinds: type[Architecture] | type[Training] | type[Deployment])
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The numbers of a network: one matrix (inputs, outputs) and one bias per layer."""
+    """The weights of a network: one matrix (inputs, outputs) and one bias per layer."""
 
     matrices: tuple[FloatArray, ...]
     biases: tuple[FloatArray, ...]
@@ -167,7 +167,7 @@ class DigitImages:
     labels: IntArray
 
     def shifted(self) -> DigitImages:
-        """The images at their place and moved by one pixel up, down, left and right."""
+        """The images in place and shifted by one pixel up, down, left and right."""
         side = math.isqrt(N_PIXELS)
         wide = np.pad(self.pixels.reshape(-1, side, side), ((0, 0), (1, 1), (1, 1)))
         moved = [wide[:, 1 + r : 1 + r + side, 1 + c : 1 + c + side].reshape(-1, N_PIXELS) for r, c in SHIFTS]
@@ -175,7 +175,7 @@ class DigitImages:
 
 
 def load_images() -> tuple[DigitImages, DigitImages]:
-    """The images to train on and those to test with: the same at every call, each digit equally frequent in both."""
+    """The training images and the test images: the same on every call, each digit equally frequent in both."""
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
 
@@ -183,7 +183,7 @@ def load_images() -> tuple[DigitImages, DigitImages]:
     parts = train_test_split(
         pixels.astype(np.uint8), labels.astype(np.int64), test_size=TEST_SHARE, stratify=labels, random_state=SEED
     )
-    # Moved after the split: no test image is a training image that was moved.
+    # Shifted after the split: no test image is a shifted training image.
     return DigitImages(parts[0], parts[2]).shifted(), DigitImages(parts[1], parts[3]).shifted()
 
 
@@ -201,8 +201,8 @@ def train(architecture: Architecture, training: Training, images: DigitImages) -
         random_state=np.random.RandomState(SEED),
     )
     X = images.pixels / BRIGHTEST
-    # One thread: sums come out the same on every number of cores. An epoch at a time: that many epochs are what the
-    # design asks for, whereas fit() would warn that they are too few.
+    # One thread, so that sums are the same on any number of cores. One epoch at a time, because fit() would warn that
+    # the epochs of a design are too few.
     with threadpool_limits(limits=1):
         for _ in range(training.epochs):
             classifier.partial_fit(X, images.labels, classes=np.arange(N_CLASSES))
@@ -215,18 +215,18 @@ def trained_weights(classifier: Any) -> Weights:
 
 
 def fresh_weights(architecture: Architecture, rng: np.random.Generator) -> Weights:
-    """The weights of a network that was not trained yet."""
+    """The weights of an untrained network."""
     sizes = (N_PIXELS, *(architecture.width,) * architecture.layers, N_CLASSES)
     matrices = [rng.standard_normal(shape) / math.sqrt(shape[0]) for shape in pairwise(sizes)]
     return Weights(tuple(matrices), tuple(np.zeros(size) for size in sizes[1:]))
 
 
 class DigitPredictor:
-    """A network made ready to run: what a deployment makes of its weights.
+    """A network prepared for a deployment.
 
     Args:
-        weights: The network's numbers.
-        activation: What its hidden layers apply, a name in `ACTIVATIONS`.
+        weights: The weights of the network.
+        activation: The activation of its hidden layers, a name in `ACTIVATIONS`.
         deployment: How it is run.
     """
 
@@ -258,10 +258,10 @@ class DigitPredictor:
 
 @contextmanager
 def serving(predictor: DigitPredictor, threads: int) -> Iterator[Callable[[PixelArray], IntArray]]:
-    """A function that labels a request of images, shared evenly among some threads.
+    """A context with a function that labels images, divided evenly among some threads.
 
-    Threads share images rather than matrix products: threads inside a product wait for each other by spinning, which
-    makes it a hundred times slower while another program uses one of the cores.
+    Threads divide the images rather than the matrix products: threads inside a product wait for each other by spinning,
+    which makes it a hundred times slower while another program uses one of the cores.
     """
     from threadpoolctl import threadpool_limits
 

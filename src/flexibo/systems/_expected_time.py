@@ -1,9 +1,9 @@
-"""What a training or a reading would take here, known before it begins.
+"""The expected time of a training or an inference on this machine, before it starts.
 
-The paper's widest networks need a thousand times the work of its narrowest, and a processor may sit over one of them
-for an hour. The work of a design is counted on its network without memory (torch's device "meta", which takes
-milliseconds), and how fast the device works is measured once, with a convolution. That is a guess from below: small
-networks, and a machine that is busy otherwise, take longer.
+The paper's widest networks need a thousand times the work of its narrowest, and one of them may take an hour on a
+processor. The operations of a design are counted on torch's device "meta", which takes milliseconds, and the speed of
+the device is measured once, with a convolution. The result is a lower bound: small networks, and busy machines, take
+longer.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from flexibo.systems.tasks.base import Design, Device, LearningTask
 
 CHANNELS, SIDE, EXAMPLES = 256, 14, 4
-"""The convolution that is timed: in the middle of the paper's tables, and less than a second on a small board."""
+"""The timed convolution: in the middle of the paper's tables, and less than a second on a small board."""
 N_TIMES = 2
 
 
 class TooSlowError(DesignError):
-    """A design would take longer here than an evaluation may."""
+    """An evaluation of the design would exceed the time limit on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceSpeed:
-    """How much a device does in a second, in floating-point operations.
+    """Floating-point operations per second of a device.
 
     Attributes:
-        running: When a network runs.
-        training: When it learns: forward, and backward, which is twice as much work.
+        running: In inference.
+        training: In training, where the backward pass is twice the work of the forward pass.
     """
 
     running: float
@@ -43,15 +43,12 @@ class DeviceSpeed:
 
 
 def work_of(task: LearningTask, design: Design) -> float | None:
-    """The operations of one inference of a design's network; None where they cannot be counted in a moment.
-
-    The steps of a recurrent layer are counted one by one, which takes longer than it is worth.
-    """
+    """The operations of one inference of a design's network; None for recurrent networks, which take long to count."""
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
     with warnings.catch_warnings(), torch.device("meta"):
-        warnings.simplefilter("ignore")  # a pretrained encoder's weights have no place to go
+        warnings.simplefilter("ignore")  # the weights of a pretrained encoder are not loaded on this device
         model = task.build(design)
     if any(isinstance(part, torch.nn.RNNBase) for part in model.modules()):
         return None
@@ -62,10 +59,10 @@ def work_of(task: LearningTask, design: Design) -> float | None:
 
 
 def speed_of(device: Device, clock: Callable[[], float] = time.perf_counter) -> DeviceSpeed:
-    """How fast a device is now, with all threads that this process has; the best of a few attempts."""
+    """The present speed of a device with all threads of this process; the best of a few attempts."""
     import torch
 
-    with torch.random.fork_rng(devices=[]):  # a measurement of speed must not change what is drawn later
+    with torch.random.fork_rng(devices=[]):  # must not change later random numbers
         layer = torch.nn.Conv2d(CHANNELS, CHANNELS, 3, padding=1).to(device)
     images = torch.ones(EXAMPLES, CHANNELS, SIDE, SIDE, device=device, requires_grad=True)
     work = 2.0 * EXAMPLES * (3 * CHANNELS * SIDE) ** 2
@@ -83,20 +80,20 @@ def speed_of(device: Device, clock: Callable[[], float] = time.perf_counter) -> 
 
 
 known_speed = lru_cache(speed_of)
-"""The speed of a device, measured when it is first asked for."""
+"""The speed of a device, measured on the first call."""
 
 
 def check_training(
     task: Any, design: Design, device: Device, limit_seconds: float, *, speed: DeviceSpeed | None = None
 ) -> None:
-    """Raise an error if training a design would take longer than it may.
+    """Raise an error if training a design would exceed the time limit.
 
     Args:
-        task: What is learned.
-        design: The values of its network's options.
-        device: Where it would be trained.
-        limit_seconds: How long it may take.
-        speed: Of the device; measured if None.
+        task: The task.
+        design: The values of the network's options.
+        device: The device of the training.
+        limit_seconds: The time limit.
+        speed: The speed of the device; measured if None.
     """
     work = work_of(task, design)
     if work is None:
@@ -121,16 +118,16 @@ def check_reading(
     share: float = 1.0,
     speed: DeviceSpeed | None = None,
 ) -> None:
-    """Raise an error if a single batch of a design would take longer than its reading may.
+    """Raise an error if a single batch of a design would exceed the time limit.
 
     Args:
-        task: What its network learns.
-        design: The values of its network's options.
-        device: Where it would run.
-        limit_seconds: How long a reading may take.
-        batch: How many inferences are made at once.
-        share: How many of the device's threads work on it.
-        speed: Of the device; measured if None.
+        task: The task.
+        design: The values of the network's options.
+        device: The device of the inference.
+        limit_seconds: The time limit.
+        batch: The size of the batch.
+        share: The share of the device's threads that is used.
+        speed: The speed of the device; measured if None.
     """
     work = work_of(task, design)
     if work is None:

@@ -1,4 +1,4 @@
-"""What a system is: something to optimise, with everything a study needs to know about it."""
+"""The contract of a system: something to optimise, with everything a study needs to know about it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flexibo.objectives import Objective
 from flexibo.space import Space
 
 Measure: TypeAlias = Callable[[Mapping[str, Any]], float | Mapping[str, float] | tuple[float, float]]
-"""What measures an objective of a design: its value, several by name, or a value and its cost."""
+"""Measures an objective of a design: returns its value, several values by name, or a value and its cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +19,14 @@ class System:
     """Something to optimise: its designs, its objectives and how each is measured.
 
     Attributes:
-        name: What a user types to name it.
+        name: The name on the command line.
         space: All legal designs.
-        objectives: What is measured, in the order of a report's columns.
-        functions: For each objective's name, the callable that measures it: design -> value, or value and cost. An
-            objective that is measured with another one has none: the other's function returns both, by name.
-        notes: Sentences a report repeats, such as how an objective is measured on this machine.
-        identity: What decides the values beside the design; values of systems that differ in it must not be mixed.
+        objectives: What is measured, in the order of columns in reports.
+        functions: The function that measures each objective, by its name: design -> value, or value and cost. An
+            objective that is measured with another one has none: the function of the other returns both, by name.
+        notes: Notes for reports, such as how an objective is measured on this machine.
+        identity: Identifies what decides the values besides the design; values of systems that differ in it must not
+            be mixed.
     """
 
     name: str

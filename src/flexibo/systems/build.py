@@ -1,4 +1,4 @@
-"""From names that a user types to a network on a platform with data, a store of models and a meter."""
+"""From what a user requests to a network on a platform with data, a model store and a meter."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SystemRequest:
-    """What a user asks for.
+    """What a user requests.
 
     Attributes:
         system: The name of the system.
         data: The folder with the data.
-        platform: Where it runs; ``"auto"``: the GPU where there is one.
-        dataset: What it learns from; empty: the first of the system's that is there.
-        limit: At most so many training examples; None: all.
-        epochs: How often each is seen; None: the task's own number.
-        models: The folder of trained models; None keeps none.
+        platform: Where it runs; ``"auto"``: the GPU if there is one.
+        dataset: What it learns from; empty: the first of the system's datasets that is present.
+        limit: The largest number of training examples; None: all.
+        epochs: The number of passes over them; None: the default of the task.
+        models: The folder of trained models; None stores none.
         meter: The kind of meter; ``"auto"``: the platform's.
-        estimate_watts: Estimate the energy from this power instead of measuring it; None measures.
-        knobs: The settings of the machine that are options; ``("all",)`` takes all that can be set.
-        seed: Of everything random.
-        longest_seconds: How long an evaluation may take; what would take longer is not begun. None: the platform's own
-            limit, a minute on a processor and none on a GPU; infinity is without limit.
-        budget_seconds: What may be spent in all: a quarter of it is not too long for an evaluation on a processor.
-        objectives: What is measured here; empty: everything. Who measures the error alone needs no meter and no knobs;
-            who measures energy alone keeps no models. Both need the data: it decides the network's shape.
+        estimate_watts: Estimate the energy from this power instead of measuring it; None measures it.
+        knobs: The settings of the machine that are options; ``("all",)``: all that can be set.
+        seed: The seed of everything random.
+        longest_seconds: The time limit of an evaluation; an evaluation that would take longer is not started. None: the
+            limit of the platform, one minute on a processor and none on a GPU. Infinity: no limit.
+        budget_seconds: The budget of the study; on a processor, the default limit is at least a quarter of it.
+        objectives: What is measured here; empty: everything. Measuring the error only needs no meter and no knobs;
+            measuring energy only stores no models. Both need the data, which decides the shape of the network.
     """
 
     system: str
@@ -61,10 +61,10 @@ class SystemRequest:
 
 
 def build_runner(request: SystemRequest) -> NetworkRunner:
-    """The network on its platform; everything that can be missing is looked for before anything is measured.
+    """The network on its platform; whatever can be missing is checked before anything is measured.
 
     Raises:
-        FlexiBOError: Something is missing; the message says what, and what to do.
+        FlexiBOError: Something is missing; the message says what to do.
     """
     system = find_system(request.system)
     if find_spec("torch") is None:
@@ -90,7 +90,7 @@ def build_runner(request: SystemRequest) -> NetworkRunner:
 
 
 def _limit(longest: float | None) -> float | None:
-    """A limit in seconds, None where there is none."""
+    """A limit in seconds; None if there is none."""
     if longest is None or longest == math.inf:
         return None
     if not longest > 0:
@@ -99,7 +99,7 @@ def _limit(longest: float | None) -> float | None:
 
 
 def task_of(system: PaperSystem, data: AnyDataset, *, epochs: int | None = None) -> Any:
-    """What a system's network learns on some data."""
+    """The task of a system on some data."""
     from flexibo.systems.tasks.answers import AnswerTask
     from flexibo.systems.tasks.images import ImageTask
     from flexibo.systems.tasks.reviews import ReviewTask
@@ -148,7 +148,7 @@ def _meter(platform: Platform, request: SystemRequest) -> EnergyMeter:
 
 
 def _knobs(platform: Platform, names: Collection[str]) -> tuple[Knob, ...]:
-    """The knobs of these names; each must be there and may be set."""
+    """The knobs of these names; each must exist and be settable."""
     offered = {knob.name: knob for knob in platform.knobs()}
     states = {name: state(knob, platform.machine) for name, knob in offered.items()}
     if tuple(names) == ("all",):

@@ -1,4 +1,4 @@
-"""The paper's eight systems: which network learns what, and what running it allows."""
+"""The paper's eight systems: which network learns from which data, and what it allows a platform to do."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class PaperSystem:
     """A system of the paper.
 
     Attributes:
-        name: What a user types.
+        name: The name on the command line.
         summary: One line.
         network: A key of `NETWORKS`.
-        kind: What its examples are.
-        datasets: The data it can learn from, the paper's own first.
+        kind: The kind of its examples.
+        datasets: The data it can learn from; the paper's first.
         traits: What the network allows a platform to do.
     """
 
@@ -55,7 +55,7 @@ class PaperSystem:
 
     @property
     def running_options(self) -> tuple[str, ...]:
-        """Those that change what running the network costs."""
+        """The options that change the cost of inference."""
         return tuple(name for name in self.options if name not in TRAINING_ONLY.get(self.network, ()))
 
 

@@ -1,8 +1,8 @@
-"""Work that may need more memory than a device has, or break it: a sentence instead of a traceback.
+"""Errors of work that needs more memory than a device has, or that makes a GPU fail.
 
-A process that ran out of memory has it free again. One whose GPU failed (an address that is none, a kernel that never
-ended) can do nothing with that GPU any more: the evaluation in which it happened has failed, the next one stops the
-study, and the same command goes on in a new process.
+After running out of memory, the process can continue. After a failure of the GPU (an illegal address, a kernel that
+never ends) the process cannot use it any more: the evaluation fails, the next one stops the study, and the same command
+resumes it in a new process.
 """
 
 from __future__ import annotations
@@ -27,44 +27,42 @@ class BrokenGpuError(FlexiBOError):
 
 
 _failures: list[str] = []
-"""Why this process's GPU has failed; empty while it works."""
+"""Why the GPU of this process has failed; empty while it works."""
 
 
 def within_memory(work: Callable[[], Result], what: str) -> Result:
-    """What `work` returns.
+    """The result of `work`.
 
     Args:
-        work: What needs memory.
-        what: Its name in the error, as in "to train lenet on cuda:0".
+        work: A function that needs memory.
+        what: Describes it in errors, as in "to train lenet on cuda:0".
 
     Raises:
-        OutOfMemoryError: The memory does not suffice.
+        OutOfMemoryError: There is not enough memory.
         BrokenGpuError: The GPU has failed now.
-        MachineError: It failed before.
+        MachineError: The GPU failed before.
     """
     if _failures:
         raise MachineError(
             f"The GPU has failed in this process ({_failures[0]}), which cannot use it any more; "
-            "run the same command again, and the study goes on."
+            "run the same command again to resume the study."
         )
     try:
         return work()
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, FlexiBOError):
             raise
-        reason = str(error).splitlines()[0].rstrip(".") if str(error) else "no more is said"
+        reason = str(error).splitlines()[0].rstrip(".") if str(error) else "no reason given"
         if _is_broken_gpu(error):
             _failures.append(reason)
             raise BrokenGpuError(f"The GPU failed when it was {what} ({reason}).") from None
         if not _is_out_of_memory(error):
             raise
-    # Only here, behind the handler, are the error and the frames gone that hold the tensors.
+    # Only after the handler are the error and the frames that hold the tensors gone.
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
-    raise OutOfMemoryError(
-        f"The memory does not suffice {what} ({reason}); choose a smaller design or a smaller batch."
-    )
+    raise OutOfMemoryError(f"There is not enough memory {what} ({reason}); choose a smaller design or a smaller batch.")
 
 
 def _is_broken_gpu(error: BaseException) -> bool:

@@ -1,14 +1,14 @@
-"""A small neural network on scikit-learn's bundled digits, trained and run for real.
+"""A small neural network on scikit-learn's digits, actually trained and run.
 
-Two objectives of very different price: the error of a trained network, and what 1,000 inferences cost, in joules where
-an energy meter can be read and in milliseconds otherwise. The options come in three groups:
+Two objectives of very different cost: the error of a trained network, and the cost of 1,000 inferences, in joules if an
+energy meter can be read and otherwise in milliseconds. The options come in three groups:
 
     Architecture   layers, width, activation               change the error and the cost of inference
     Training       learning_rate, l2, epochs               change the error only
     Deployment     batch, threads, precision, layout       change the cost of inference only
 
-The task is to recognise the 8 x 8 images though they may be moved by one pixel. Unmoved, 32 hidden units do as well as
-256 and there is little to trade; moved, the error falls from 25 % to 2 % as the network grows.
+The task is to recognise the 8 x 8 images even if they are shifted by one pixel. Without shifts, 32 hidden units do as
+well as 256 and there is little to trade off; with them, the error falls from 25 % to 2 % as the network grows.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ from flexibo.systems.base import System
 
 N_READINGS = 5
 TIME_WINDOW_SECONDS = 0.01
-# RAPL counters move about once a millisecond; a longer window keeps that below 5 % of a reading.
+# RAPL counters are updated about once a millisecond; a longer window keeps that below 5 % of a reading.
 ENERGY_WINDOW_SECONDS = 0.02
-# DigitImages per request while inference is measured: large enough that sharing them among threads can pay.
+# Images per request while inference is measured: enough to benefit from several threads.
 N_REQUESTED = 512
 
 
@@ -66,16 +66,16 @@ def median_rise(
     n_readings: int = N_READINGS,
     clock: Callable[[], float] = time.perf_counter,
 ) -> float:
-    """By how much a gauge rises per call of `work`: the median of several readings.
+    """The increase of a gauge per call of `work`: the median of several readings.
 
     Args:
-        work: What is measured.
-        gauge: A number that only rises: a clock, or a counter of joules.
-        window_seconds: How long one reading lasts at least, so that the gauge's own steps do not matter.
-        n_readings: How many readings the median is taken of.
-        clock: Seconds, to find out how often `work` fits into the window.
+        work: The work to measure.
+        gauge: A number that only increases: a clock, or a counter of joules.
+        window_seconds: The shortest time of a reading, so that the steps of the gauge do not matter.
+        n_readings: The number of readings.
+        clock: Seconds, to count the calls of `work` that fit into the window.
     """
-    work()  # wakes the threads and fills the caches
+    work()  # starts the threads and fills the caches
     start = clock()
     work()
     n_calls = math.ceil(window_seconds / max(clock() - start, 1e-6))
@@ -89,15 +89,15 @@ def median_rise(
 
 
 class Digits:
-    """The measurements of this system; it keeps every network that it trained.
+    """The measurements of this system; it keeps every trained network.
 
     Args:
-        meter: What reads energy; None where there is none.
-        train: What trains a network.
+        meter: The energy meter; None if there is none.
+        train: The training function.
     """
 
     def __init__(self, meter: EnergyMeter | None = None, *, train: Callable[..., Any] = train) -> None:
-        # Now, because reading the data and importing scikit-learn must not be charged to the first measurement.
+        # Here, so that loading the data and importing scikit-learn do not count as cost of the first measurement.
         import_module("sklearn.neural_network")
         self._training_images, self._test_images = load_images()
         self._meter = meter
@@ -105,9 +105,9 @@ class Digits:
         self._trained: dict[tuple[Architecture, Training], Weights] = {}
 
     def error_percent(self, design: Design) -> float:
-        """The share of held-out images that the design's network gets wrong, in percent.
+        """The percentage of held-out images that the design's network gets wrong.
 
-        The first request trains the network, later ones cost a pass over the test images.
+        The first request trains the network; later ones only evaluate it.
         """
         architecture, training = group_of(Architecture, design), group_of(Training, design)
         key = (architecture, training)
@@ -130,8 +130,8 @@ class Digits:
 
     def _rise_per_image(self, design: Design, gauge: Callable[[], float], window_seconds: float) -> float:
         architecture, deployment = group_of(Architecture, design), group_of(Deployment, design)
-        # Fresh weights even where trained ones exist: the cost then depends on the options it is said to depend on and
-        # on no other (heavily regularised weights can be denormal numbers, which are slow).
+        # Untrained weights even if trained ones exist, so that the cost depends on the declared options only (heavily
+        # regularised weights can be denormal numbers, which are slow).
         weights = fresh_weights(architecture, np.random.default_rng(SEED))
         predictor = DigitPredictor(weights, architecture.activation, deployment)
         pixels = self._test_images.pixels[:N_REQUESTED]
@@ -149,9 +149,9 @@ def digits_system(
     """The digits network as a system to optimise.
 
     Args:
-        meter: What reads energy; "auto" looks for one, None measures time.
-        cores: The largest number of threads; by default what this process may use.
-        powercap: Where "auto" looks for a meter.
+        meter: The energy meter; "auto" searches for one, None measures time.
+        cores: The largest number of threads; by default the cores that this process may use.
+        powercap: Where "auto" searches for a meter.
     """
     if isinstance(meter, str) and meter != "auto":
         raise InvalidValueError(f"The meter is {meter!r}; it must be 'auto', None or an object with read_joules().")
@@ -198,7 +198,7 @@ def digits_space(cores: int | None = None) -> Space:
 
 
 def _usable_cores() -> int:
-    # Unlike os.cpu_count, joblib (which scikit-learn brings) knows of affinity and of a container's limits.
+    # Unlike os.cpu_count, joblib (a dependency of scikit-learn) considers affinity and container limits.
     from joblib import cpu_count  # type: ignore[import-untyped]  # scikit-learn brings it; it has no type hints
 
     return int(cpu_count())

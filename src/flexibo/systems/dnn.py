@@ -1,4 +1,4 @@
-"""The paper's systems as a study sees them: the whole stack's options, prediction error against energy."""
+"""The paper's systems as a `System`: the options of the whole stack, prediction error and energy."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from flexibo.systems.network_runner import NetworkRunner
 
 ERROR = "error_percent"
 ENERGY = "energy_millijoules"
-# An estimate bears its name: nobody can take it for a measurement, in no table and in no file.
+# An estimate has a name of its own, so that it is never taken for a measurement.
 ESTIMATE = "estimated_energy_millijoules"
 BESIDE = {"latency_ms": "ms", "power_watts": "W"}
-"""What a reading of energy gives beside it, with its unit."""
+"""Objectives that an energy measurement gives at no further cost, with their units."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoMeter:
-    """Stands in for the meter on a machine that measures the error alone."""
+    """The meter of a machine that measures the error only."""
 
     name: str = "no meter"
     update_seconds: float = 1.0
     is_estimate: bool = False
 
     def read_joules(self) -> float:
-        """There is nothing to read."""
-        raise MeterError(f"This machine measures {ERROR} alone; measure energy on one that has a meter.")
+        """Always raises an error."""
+        raise MeterError(f"This machine measures {ERROR} only; measure energy on a machine with a meter.")
 
 
 def reads_energy(objectives: Collection[str]) -> bool:
-    """Whether who measures these objectives, or all if there are none, reads energy.
+    """Whether measuring these objectives (all of them if empty) includes energy.
 
     >>> reads_energy(["error_percent"]), reads_energy(["latency_ms"]), reads_energy([])
     (False, True, True)
@@ -48,7 +48,7 @@ def reads_energy(objectives: Collection[str]) -> bool:
 
 
 def trains(objectives: Collection[str]) -> bool:
-    """Whether who measures these objectives, or all if there are none, trains networks."""
+    """Whether measuring these objectives (all of them if empty) includes training."""
     return not objectives or ERROR in objectives
 
 
@@ -62,12 +62,12 @@ def stack_space(runner: NetworkRunner) -> Space:
 
 
 def dnn_system(runner: NetworkRunner, *, beside: Collection[str] = (), only: Collection[str] = ()) -> System:
-    """A system of the paper: `error_percent` (dear) and `energy_millijoules` of one inference (cheap).
+    """A system of the paper: `error_percent` (expensive) and `energy_millijoules` of one inference (cheap).
 
     Args:
         runner: The network on its platform.
-        beside: Further objectives that a reading of energy gives for nothing: ``latency_ms``, ``power_watts``.
-        only: The objectives that are measured here, if not all: the notes are about these.
+        beside: Further objectives that come with an energy measurement: ``latency_ms``, ``power_watts``.
+        only: The objectives that are measured here, for the notes; empty: all.
     """
     for name in beside:
         if name not in BESIDE:
@@ -118,13 +118,13 @@ def _limit_note(runner: NetworkRunner) -> tuple[str, ...]:
 
 
 def identity_of(runner: NetworkRunner) -> str:
-    """What decides the values beside the design, as a short hash: data, training, seed, platform, meter."""
+    """A short hash of what decides the values besides the design: data, training, seed, platform, meter."""
     parts = (runner.task.fingerprint, runner.seed, runner.platform.name, runner.meter.name)
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
 
 
 def _is_ordered(values: Collection[Any]) -> bool:
-    """Whether values are numbers, of which neighbours are alike."""
+    """Whether the values are numbers."""
     if not values:
         raise InvalidValueError("An option has no values on this machine; leave its knob out.")
     return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)

@@ -1,13 +1,13 @@
-"""The store of trained models: a folder that processes and hosts share, in which each model is trained once.
+"""The store of trained models: a folder shared by processes and hosts, in which each model is trained once.
 
-An entry is a file of weights, `NAME.pt`, and a text, `NAME.json`, that names the weights by their hash and is written
-after them; without a text that agrees with what was asked for and with its weights there is no entry. NAME holds a
-hash of everything that decides the weights: the network and its options, the data and the settings of the task, the
-seed, and the source code of network, task and training. Deployment options are not among them.
+An entry is a file of weights, `NAME.pt`, and a file `NAME.json` that has the hash of the weights and is written after
+them. An entry whose files do not agree is ignored. NAME contains a hash of everything that decides the weights: the
+network and its options, the data and the settings of the task, the seed, and the source code of network, task and
+training. Deployment options are not included.
 
-Who trains holds `NAME.lock` and touches it every few seconds. Others wait; they take over when the holder is dead, that
-is when its process is gone from this host, or when nobody touched the lock for a while. Should two train the same model
-after all (a holder that slept and woke), both write the same entry.
+The process that trains a model holds `NAME.lock` and touches it every few seconds. Others wait. They take over when the
+holder is dead: its process is gone from this host, or the lock was not touched for a while. If two processes train the
+same model after all (a holder that was suspended), both write the same entry.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _log = logging.getLogger(__name__)
 
 
 class UnwritableStoreError(MachineError, OSError):
-    """A model cannot be kept; the message says where and why."""
+    """A model cannot be stored; the message says where and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,13 @@ class StoredModel:
     Attributes:
         design: The values of its network's options.
         error_percent: Its error on the held-out examples, as measured after training.
-        seconds: What training and testing took, wherever that was.
-        epochs: How often it saw the training examples.
+        seconds: The time of training and testing, on any machine.
+        epochs: The number of passes over the training examples.
         losses: The mean loss of each epoch.
         weights: The file of its weights.
-        machines: Where it was trained; several where an attempt on one machine was gone on with on another.
-        cost_seconds: What the request for it took here and now: the training, or only finding it in the store. The
-            time in which another process trained it and this one waited is not in it.
+        machines: The machines it was trained on; several if a training was resumed on another machine.
+        cost_seconds: The time of this request on this machine: the training, or only finding it in the store. Waiting
+            for another process that trained it is not included.
     """
 
     design: Mapping[str, Any]
@@ -85,14 +85,14 @@ class StoredModel:
 
     def load(self, task: LearningTask, device: Device = "cpu") -> nn.Module:
         """The trained network, in evaluation mode."""
-        with seeded(0, 0, "cpu"):  # so that fresh weights, which are not kept, do not move torch's generator
+        with seeded(0, 0, "cpu"):  # so that the discarded initial weights do not advance torch's generator
             model = task.build(self.design)
         model.load_state_dict(unpacked(self.weights.read_bytes()))
         return model.to(device).eval()
 
 
 def sources_of(network: str) -> tuple[Path, ...]:
-    """The files whose code decides what a trained network is."""
+    """The source files that decide the weights of a trained network."""
     named = (f"networks/{network}.py", "networks/layers.py", "training.py", *_ALSO.get(network, ()))
     return (*(_HERE / name for name in named), *sorted((_HERE / "tasks").glob("*.py")))
 
@@ -101,12 +101,12 @@ class ModelStore:
     """Trained models in a folder.
 
     Args:
-        folder: Where they are kept; made if it is not there.
-        sources: The files whose code decides what a trained network is, by the network's name.
+        folder: The folder; created if it does not exist.
+        sources: Returns the source files that decide the weights of a network.
         write: Writes a file; `write_atomically` by default.
-        clock: Seconds, to find out how long a lock has not been touched.
-        sleep: Waits for some seconds.
-        host: This machine's name.
+        clock: Seconds, for the age of locks.
+        sleep: Sleeps for a number of seconds.
+        host: The name of this machine.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class ModelStore:
         self._host = socket.gethostname() if host is None else host
 
     def get(self, task: LearningTask, design: Design, *, seed: int) -> StoredModel | None:
-        """The model, if it is kept and undamaged."""
+        """The model, if it is stored and undamaged."""
         name = self._name(task, design, seed)
         entry = self._entry(name)
         if entry is None or "failed" in entry:
@@ -139,7 +139,7 @@ class ModelStore:
         return stored
 
     def has(self, task: LearningTask, design: Design, *, seed: int) -> bool:
-        """Whether its training has ended, well or not; the weights are not looked at."""
+        """Whether its training has ended, successfully or not; the weights are not checked."""
         return self._entry(self._name(task, design, seed)) is not None
 
     def failure(self, task: LearningTask, design: Design, *, seed: int) -> str | None:
@@ -148,10 +148,10 @@ class ModelStore:
         return None if entry is None or not isinstance(entry.get("failed"), str) else entry["failed"]
 
     def put(self, task: LearningTask, design: Design, trained: Trained, *, seed: int) -> StoredModel:
-        """Keep a model; when this returns it is on the disk.
+        """Store a model; it is on disk when this returns.
 
         Raises:
-            UnwritableStoreError: It cannot be written; an older entry is as it was.
+            UnwritableStoreError: It cannot be written; an older entry is unchanged.
         """
         content = packed(trained.model.state_dict())
         entry = {
@@ -165,15 +165,8 @@ class ModelStore:
         name = self._name(task, design, seed)
         self._keep(f"{name}.pt", content)
         self._keep_entry(name, task, design, seed, entry)
-        return StoredModel(
-            network_options(task, design),
-            trained.error_percent,
-            trained.seconds,
-            trained.epochs,
-            trained.losses,
-            self.folder / f"{name}.pt",
-            trained.machines,
-        )
+        figures = trained.error_percent, trained.seconds, trained.epochs, trained.losses
+        return StoredModel(network_options(task, design), *figures, self.folder / f"{name}.pt", trained.machines)
 
     def trained(
         self,
@@ -186,21 +179,21 @@ class ModelStore:
         progress: Progress | None = None,
         retry_failed: bool = False,
     ) -> StoredModel:
-        """The model, trained if nobody did so before; waits while another process trains it.
+        """The model, trained if it is not stored; waits while another process trains it.
 
         Args:
-            task: What is learned.
-            design: A value for each option of the task's network; others are not looked at.
-            seed: Decides everything random in training.
-            device: Where it is trained if it must be.
-            train: What trains it, called as `flexibo.systems.training.train`.
-            progress: Passed on to `train`.
-            retry_failed: Whether to train again what failed before; otherwise the same error is raised at once.
+            task: The task.
+            design: A value for each option of the task's network; other options are ignored.
+            seed: The seed of the training.
+            device: The device of the training.
+            train: The training function, called as `flexibo.systems.training.train`.
+            progress: Passed to `train`.
+            retry_failed: Whether to repeat a failed training; otherwise its error is raised again.
 
         Raises:
-            TrainingFailedError: Training failed, now or earlier.
-            OutOfMemoryError: The device's memory does not suffice; that is not remembered.
-            UnwritableStoreError: The folder cannot be written to. The last checkpoint is kept if there is one.
+            TrainingFailedError: The training failed, now or earlier.
+            OutOfMemoryError: The device does not have enough memory; this outcome is not stored.
+            UnwritableStoreError: The folder cannot be written to; the last checkpoint is kept.
         """
         name = self._name(task, design, seed)
         lock = self.folder / f"{name}.lock"
@@ -220,12 +213,12 @@ class ModelStore:
                 watch.remove()
             else:
                 self._sleep(POLL_SECONDS)
-                begin = self._clock()  # what went before was waiting for another's work
+                begin = self._clock()  # the time so far was waiting for another process
 
     def _known(self, task: LearningTask, design: Design, seed: int, retry_failed: bool) -> StoredModel | None:
         reason = None if retry_failed else self.failure(task, design, seed=seed)
         if reason is not None:
-            raise TrainingFailedError(printable_line(reason))  # it may be another host's text
+            raise TrainingFailedError(printable_line(reason))  # the text may come from another host
         return self.get(task, design, seed=seed)
 
     def _train(
@@ -247,7 +240,7 @@ class ModelStore:
             raise
         stored = self.put(task, design, result, seed=seed)
         shutil.rmtree(folder, ignore_errors=True)
-        for draft in self.folder.glob(f".{name}.*.part"):  # left by a process that was killed while it wrote
+        for draft in self.folder.glob(f".{name}.*.part"):  # left by a process that was killed while writing
             draft.unlink(missing_ok=True)
         return stored
 
@@ -291,7 +284,7 @@ class ModelStore:
 
     @contextmanager
     def _locked(self, lock: Path) -> Iterator[bool]:
-        """Whether the lock is ours; if so, it is touched until the end of the context and then removed."""
+        """Whether we got the lock; if so, it is touched until the end of the context and then removed."""
         token = uuid4().hex
         try:
             lock.parent.mkdir(parents=True, exist_ok=True)
@@ -319,9 +312,9 @@ class ModelStore:
 
 
 class _Watch:
-    """Looks at a lock that somebody else holds.
+    """Watches a lock that another process holds.
 
-    A lock is stale when it did not change for a while on our own clock: the clocks of two hosts need not agree.
+    A lock is stale if it did not change for a while on our own clock: the clocks of two hosts may differ.
     """
 
     def __init__(self, lock: Path, host: str, clock: Callable[[], float]) -> None:
@@ -347,7 +340,7 @@ class _Watch:
         return now - self._seen[1] > STALE_SECONDS
 
     def remove(self) -> None:
-        """Remove the lock that was found dead, unless another process has done so and holds its own."""
+        """Remove the lock of a dead process, unless another process has done so and holds its own."""
         aside = self._lock.with_name(f".{self._lock.name}.{uuid4().hex}.part")
         with suppress(FileNotFoundError):
             self._lock.rename(aside)
@@ -358,7 +351,7 @@ class _Watch:
 
 
 def _stored(entry: Mapping[str, Any], weights: Path) -> StoredModel | None:
-    """The model that an entry describes; None if the entry or its weights are not what they should be."""
+    """The model of an entry; None if the entry or its weights are damaged."""
     try:
         numbers = [float(entry["error_percent"]), float(entry["seconds"]), *(float(loss) for loss in entry["losses"])]
         digest = hashlib.sha256(weights.read_bytes()).hexdigest()
@@ -372,12 +365,12 @@ def _stored(entry: Mapping[str, Any], weights: Path) -> StoredModel | None:
 
 def _unwritable(folder: Path, error: OSError) -> UnwritableStoreError:
     return UnwritableStoreError(
-        f"Trained models cannot be written to {folder}: {error.strerror or error}; make room or choose another folder."
+        f"Trained models cannot be written to {folder}: {error.strerror or error}; free space or choose another folder."
     )
 
 
 def _holder(lock: Path) -> dict[str, Any]:
-    """Who holds the lock; empty if that is not (or not yet) written there."""
+    """The holder of the lock; empty if it is not (or not yet) written."""
     try:
         holder = json.loads(lock.read_text(encoding="utf-8"))
     except (ValueError, OSError, RecursionError):
@@ -394,6 +387,9 @@ def _beat(lock: Path, ended: threading.Event) -> None:
 def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except (OSError, OverflowError) as error:  # no process has a number that large; another user's may not be asked
+    except (
+        OSError,
+        OverflowError,
+    ) as error:  # too large an id; or another user's process
         return isinstance(error, PermissionError)
     return True

@@ -1,4 +1,4 @@
-"""A network of the paper on a platform: what trains it and what reads its energy."""
+"""A network of the paper on a platform: trains it and measures its inference."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from flexibo.hardware.knobs import Journal, Knob, settings
 from flexibo.hardware.reading import EnergyReading, measure
 from flexibo.systems.catalogue import PaperSystem
 from flexibo.systems.platforms import Platform
+from flexibo.systems.platforms.base import batch_of
 
 Design = Mapping[str, Any]
 
 QUICK_SECONDS = 2.0
-"""One reading of a recording: twenty moves of a counter that moves ten times a second."""
+"""The length of a recorded reading: twenty steps of a counter that updates ten times a second."""
 PARTS = 5
-"""A recording's reading is the median of so many windows, or fewer where they would not last two steps of the meter."""
+"""The windows of a recorded reading, of which the median is taken; fewer if they were shorter than two meter steps."""
 MOST_PARTS = 3
-"""So many times as many windows are read where they disagree."""
+"""The factor by which the number of windows may grow if they disagree."""
 LONGEST_WARM_UP_SECONDS = 0.5
 WARM_UP_SHARE = 0.25
 
@@ -34,14 +35,14 @@ class NetworkRunner:
         system: The system.
         task: What its network learns, a `flexibo.systems.tasks.base.LearningTask`.
         platform: Where it runs.
-        store: Keeps trained models, a `flexibo.systems.model_store.ModelStore`; None keeps none.
-        meter: Reads the energy.
-        journal: Where what knobs change is kept until it is put back.
-        knobs: Settings of the machine that designs have a value for.
-        seed: Of initial weights and of the training.
-        longest_seconds: How long an evaluation of a study may take: what would take longer here is not begun, and a
-            reading makes as many repeats as fit. None is without limit.
-        window_seconds: How long a recorded reading lasts, all its windows together.
+        store: A `flexibo.systems.model_store.ModelStore`; None stores no models.
+        meter: The energy meter.
+        journal: Records what knobs change until it is restored.
+        knobs: The settings of the machine that are options of designs.
+        seed: The seed of initial weights and training.
+        longest_seconds: The time limit of an evaluation: what would take longer is not started, and a reading has as
+            many repeats as fit. None: no limit.
+        window_seconds: The length of a recorded reading, all windows together.
     """
 
     system: PaperSystem
@@ -56,13 +57,13 @@ class NetworkRunner:
     window_seconds: float = QUICK_SECONDS
 
     def error_percent(self, design: Design) -> tuple[float, float]:
-        """The held-out error of the design's network, trained now or found in the store, and what that cost here.
+        """The held-out error of the design's network, trained now or found in the store, and its cost in seconds.
 
         The cost is the time of this request on this machine: a model that another process or host has trained costs
-        its reading, also where this one had to wait for it.
+        the time to load it, without the time spent waiting for it.
 
         Raises:
-            TooSlowError: It would have to be trained, and that would take too long here.
+            TooSlowError: The training would take too long on this machine.
         """
         trained = self._trained(design, self.longest_seconds)
         cost = trained.seconds if self.store is None else trained.cost_seconds
@@ -76,13 +77,13 @@ class NetworkRunner:
         window_seconds: float | None = None,
         most_repeats: int | None = None,
     ) -> EnergyReading:
-        """What running the design's network costs.
+        """The energy, time and power of an inference of the design's network.
 
-        Its weights are fresh even where there are trained ones: the reading then depends on the options that it is said
-        to depend on and on no other.
+        The weights are untrained even if there are trained ones, so that the result depends only on the options that
+        are declared to matter.
 
         Raises:
-            TooSlowError: A single batch would take too long here.
+            TooSlowError: A single batch would take too long on this machine.
         """
         from flexibo.systems.device_errors import within_memory
 
@@ -92,11 +93,11 @@ class NetworkRunner:
         return within_memory(lambda: self._read(design, repeats, window_seconds, most_repeats or repeats), what)
 
     def is_trained(self, network: Design) -> bool:
-        """Whether the store knows how the training of this network ended."""
+        """Whether the store has the outcome of training this network."""
         return self.store is not None and self.store.has(self.task, self._of_network(network), seed=self.seed)
 
     def warm_up(self, network: Design) -> None:
-        """One step of a training that is thrown away: a process's first one imports and compiles for seconds."""
+        """One discarded training step: the first one in a process imports and compiles for seconds."""
         from flexibo.systems.training import seeded
 
         device = self.platform.device
@@ -107,7 +108,7 @@ class NetworkRunner:
             optimiser.steps.step()
 
     def error(self, network: Design) -> dict[str, float | str]:
-        """For a recording: the error, what its training took, wherever that was, and where it was."""
+        """For a recording: the error, the training time, and the machine it was trained on."""
         trained = self._trained(network)
         return {
             "error_percent": float(trained.error_percent),
@@ -116,15 +117,15 @@ class NetworkRunner:
         }
 
     def reading(self, network: Design, deployment: Design) -> dict[str, float]:
-        """For a recording: the median of a few short windows, of three times as many where they disagree.
+        """For a recording: the median of a few short windows, of up to three times as many if they disagree.
 
-        A single window takes in whatever disturbs it: where the processor starts kernels one by one, and is held up, a
-        window of 0.6 s came out at half as much again.
+        A single window includes every disturbance: when the processor that starts the kernels was held up, a window of
+        0.6 s gave 1.5 times the energy.
         """
         step = self.meter.update_seconds
         part = max(2 * step, self.window_seconds / PARTS)
         repeats = max(1, round(self.window_seconds / part))
-        # A window ends at the first step after its time: half a step less makes it as long as wanted.
+        # A window ends at the first meter step after its time: subtract half a step.
         found = self.inference(
             {**network, **deployment},
             repeats=repeats,
@@ -143,7 +144,7 @@ class NetworkRunner:
 
         wanted = {knob.name: design[knob.name] for knob in self.knobs}
         with settings(self.knobs, wanted, machine=self.platform.machine, journal=self.journal):
-            # Drawn where they are needed: a processor takes seconds over the weights of a wide network.
+            # On the device itself: a processor takes seconds to draw the weights of a wide network.
             with torch.random.fork_rng(), torch.device(self.platform.device):
                 torch.manual_seed(self.seed)
                 model = self.task.build(self._of_network(design))
@@ -166,7 +167,7 @@ class NetworkRunner:
 
         from flexibo.systems._expected_time import check_reading
 
-        batch = int(design["batch"] if "batch" in design else design["batch_size"])
+        batch = batch_of(design)
         every = torch.get_num_threads()
         share = min(int(design.get("threads", every)), every) / every
         network, device = self._of_network(design), self.platform.device
@@ -191,7 +192,7 @@ class NetworkRunner:
 
 
 def _warm_up_seconds(repeats: int, window_seconds: float | None) -> float:
-    """A quarter of the reading that follows; where its length is the meter's to say, the longest."""
+    """A quarter of the reading that follows; the longest if the meter decides the length of the reading."""
     if window_seconds is None:
         return LONGEST_WARM_UP_SECONDS
     return min(LONGEST_WARM_UP_SECONDS, WARM_UP_SHARE * repeats * window_seconds)

@@ -1,11 +1,11 @@
-"""Training a design's network: seeded, kept after every epoch, and gone on with after a kill.
+"""Training a design's network: seeded, with a checkpoint after every epoch, resumed after a kill.
 
-Each epoch's randomness is drawn from the seed and the epoch's number alone, so that a checkpoint holds no generator and
-a training that was killed ends with the weights of one that was not: bit for bit on a CPU, with the same number of
-threads. On a GPU sums are made in any order, and two trainings differ in the last digits.
+The randomness of an epoch depends only on the seed and the number of the epoch. So a checkpoint holds no generator, and
+a resumed training ends with the weights of an uninterrupted one: bit for bit on a CPU with the same number of threads.
+On a GPU the order of sums varies, and two trainings differ in the last digits.
 
-What is killed loses the epoch it was in. A checkpoint that cannot be written, because the disk is full, leaves the one
-before it as it was; the training goes on, with a warning in the log, since only a kill would make it matter.
+A kill loses the current epoch. If a checkpoint cannot be written, because the disk is full, the previous one stays and
+the training continues with a warning in the log.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from flexibo.systems.tasks.base import Design, Device, LearningTask, Optimiser, 
 
 CHECKPOINT = "checkpoint.pt"
 PARTS = {"identity", "model", "optimiser", "schedule", "losses", "seconds", "machines"}
-"""What a checkpoint holds."""
+"""The keys of a checkpoint."""
 LARGEST_GRADIENT = 1.0
 _BUILDING = 0
 _DIGEST_LENGTH = hashlib.sha256().digest_size
@@ -55,10 +55,10 @@ class Trained:
     Attributes:
         model: The network, on the device it was trained on.
         error_percent: Its error on the held-out examples.
-        seconds: What training and testing took, with the finished epochs of earlier attempts.
-        epochs: How often it saw the training examples.
+        seconds: The time of training and testing, including the finished epochs of earlier attempts.
+        epochs: The number of passes over the training examples.
         losses: The mean loss of each epoch.
-        machines: Where that time was spent; several where an attempt on one machine was gone on with on another.
+        machines: The machines it was trained on; several if a training was resumed on another machine.
     """
 
     model: nn.Module
@@ -82,22 +82,22 @@ def train(
 ) -> Trained:
     """Train a design's network, from the last checkpoint in `folder` if there is one, and measure its error.
 
-    Dropout and initial weights come from torch's own generator, which is seeded meanwhile and put back afterwards: one
-    training at a time in a process.
+    Dropout and initial weights come from torch's global generator, which is seeded and restored afterwards. So there
+    can be one training at a time in a process.
 
     Args:
-        task: What is learned.
-        design: A value for each option of the task's network; others are not looked at.
-        seed: Decides everything random.
-        device: Where it is trained.
-        folder: Where the checkpoint is kept; None keeps none.
+        task: The task.
+        design: A value for each option of the task's network; other options are ignored.
+        seed: The seed of everything random.
+        device: The device of the training.
+        folder: The folder of the checkpoint; None writes none.
         clock: Seconds.
-        progress: OnProgress the number of epochs finished, of all epochs, and the loss, after each.
+        progress: Called after each epoch with the number of finished epochs, of all epochs, and the loss.
         write: Writes a checkpoint; `write_atomically` by default.
 
     Raises:
         TrainingFailedError: The loss, a gradient or an output is not finite.
-        OutOfMemoryError: The device's memory does not suffice; it is free again.
+        OutOfMemoryError: The device does not have enough memory.
     """
     training = _Training(task, design, seed, device, folder, clock, progress, write or write_atomically)
     return within_memory(training.run, f"to train {task.network} with {network_options(task, design)} on {device}")
@@ -105,7 +105,7 @@ def train(
 
 @dataclass(frozen=True, slots=True)
 class _Training:
-    """One training; `run` is all there is to do with it."""
+    """One training."""
 
     task: LearningTask
     design: Design
@@ -136,7 +136,7 @@ class _Training:
         return Trained(model, error, earlier + self.clock() - start, n_epochs, tuple(losses), machines)
 
     def _epoch(self, model: nn.Module, optimiser: Optimiser, epoch: int) -> float:
-        """The mean loss of an epoch, looked at once at its end: a look per batch would make the GPU wait."""
+        """The mean loss of an epoch, read once at its end: reading it per batch would make the GPU wait."""
         losses, norms = [], []
         model.train()
         with seeded(self.seed, epoch, self.device) as generator:
@@ -179,13 +179,13 @@ class _Training:
             _log.warning("No checkpoint in %s after epoch %d: %s.", self.folder, len(losses), error.strerror or error)
 
     def _resume(self, model: nn.Module, optimiser: Optimiser) -> tuple[list[float], float, tuple[str, ...]]:
-        """The losses so far, the seconds that they took and where; model and optimiser are as they were then."""
+        """Load the checkpoint into model and optimiser; returns the losses so far, their time and the machines."""
         path = None if self.folder is None else self.folder / CHECKPOINT
         state = None if path is None else _checkpoint(path)
         if state is None:
             return [], 0.0, ()
         if state["identity"] != identity(self.task, self.design, self.seed):
-            _log.warning("The checkpoint %s is of another training; it is not used.", path)
+            _log.warning("The checkpoint %s belongs to another training and is ignored.", path)
             return [], 0.0, ()
         model.load_state_dict(state["model"])
         optimiser.steps.load_state_dict(state["optimiser"])
@@ -195,10 +195,7 @@ class _Training:
 
 @contextmanager
 def seeded(seed: int, stage: int, device: Device) -> Iterator[torch.Generator]:
-    """A context in which torch's own generators follow from (seed, stage), with one more generator, on the CPU.
-
-    Afterwards torch's generators are as they were.
-    """
+    """A context in which torch's generators are seeded from (seed, stage); yields another generator, on the CPU."""
     if seed < 0:
         raise InvalidValueError(f"The seed is {seed}; it must not be negative.")
     first, second = (int(word) for word in np.random.SeedSequence((seed, stage)).generate_state(2, np.uint64))
@@ -217,10 +214,7 @@ def machine_name(device: Device) -> str:
 
 
 def network_options(task: LearningTask, design: Design) -> dict[str, Any]:
-    """The design's values of its network's options, plain and in the table's order; deployment options are left out.
-
-    A whole number is the same value as a float or as an integer.
-    """
+    """The design's values of its network's options, in the order of the table, whole numbers as int."""
     table = NETWORKS[task.network]
     missing = [name for name in table if name not in design]
     if missing:
@@ -246,13 +240,13 @@ def packed(state: Mapping[str, Any]) -> bytes:
 
 
 def unpacked(content: bytes, device: Device = "cpu") -> dict[str, Any]:
-    """What `packed` wrote; nothing but tensors and plain values is ever made from a file."""
+    """The state from `packed`; only tensors and plain values are read from a file."""
     state: dict[str, Any] = torch.load(io.BytesIO(content), map_location=device, weights_only=True)
     return state
 
 
 def write_atomically(path: Path, content: bytes, *, open_file: Callable[..., Any] = open) -> None:
-    """Write a file so that at every moment either the old content or the new one is there, also after a power cut."""
+    """Write a file so that it has either its old or its new content at every moment, also after a power failure."""
     draft = path.with_name(f".{path.name}.{uuid4().hex}.part")
     try:
         with open_file(draft, "wb") as file:
@@ -274,7 +268,7 @@ def _checkpoint(path: Path) -> dict[str, Any] | None:
     """The state in a checkpoint; None if there is none or it is damaged."""
     try:
         content = path.read_bytes()
-    except OSError:  # no checkpoint, or something else has its name: writing one says so
+    except OSError:  # no checkpoint, or something else with its name, which writing one will report
         return None
     digest, content = content[:_DIGEST_LENGTH], content[_DIGEST_LENGTH:]
     if hashlib.sha256(content).digest() == digest:
@@ -284,5 +278,5 @@ def _checkpoint(path: Path) -> dict[str, Any] | None:
                 return state
         except (RuntimeError, EOFError, TypeError, AttributeError, pickle.UnpicklingError):
             pass
-    _log.warning("The checkpoint %s is damaged; training begins again.", path)
+    _log.warning("The checkpoint %s is damaged; training starts from the beginning.", path)
     return None

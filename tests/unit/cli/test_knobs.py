@@ -48,7 +48,7 @@ def test_the_list_says_what_is_what_could_be_and_why_not(roots: Roots) -> None:
     assert "cpu_frequency  now 2.0352  of 0.3456, " in output
     assert "scheduler  now mixed  of CFP, NOOP\n" in output
     assert "gpu_frequency\n    There is no GPU of a Jetson board under" in output
-    assert "gpu_clock\n    Clocks and power limits of GPUs are left alone unless they are allowed" in output
+    assert "gpu_clock\n    Clocks and power limits of GPUs" in output
     listed = {one["name"]: one for one in json.loads(invoke(roots, "list", "--json").output)}
     assert listed["active_cores"] == {"name": "active_cores", "present": 4, "offered": [1, 2, 3, 4], "refusal": ""}
     assert listed["emc_frequency"]["present"] is None
@@ -95,7 +95,7 @@ def test_a_dry_run_prints_the_writes_and_makes_none(roots: Roots) -> None:
         (["swapiness=10", "--", "true"], "did you mean 'swappiness'"),
         (["swappiness=low", "--", "true"], "Option 'swappiness' is 'low'"),
         (["cpu_frequency=7", "--", "true"], "Option 'cpu_frequency' is 7; this machine has 0.3456"),
-        (["gpu_clock=1", "--", "true"], "left alone unless they are allowed"),
+        (["gpu_clock=1", "--", "true"], "--allow-gpu"),
         (["swappiness=10", "--", "/no/such/command"], "'/no/such/command' cannot be run: No such file or directory."),
     ],
 )

@@ -291,7 +291,7 @@ def test_a_gpu_without_a_counter_has_its_power_sampled(code: int, monkeypatch: p
 
 def test_a_gpu_with_neither_counter_nor_power_is_one_sentence() -> None:
     blind = Gpu("GPU-a", millijoules=[FakeNvmlError(NOT_SUPPORTED)], milliwatts=[FakeNvmlError(NOT_SUPPORTED)])
-    with pytest.raises(NvmlUnavailableError, match="tells neither its energy nor its power; choose another meter"):
+    with pytest.raises(NvmlUnavailableError, match="neither energy nor power; choose another meter"):
         meter_of(FakeNvml(blind))
 
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.torch
 from flexibo.systems import model_store  # noqa: E402
 from flexibo.systems.data.base import Dataset, Images  # noqa: E402
 from flexibo.systems.device_errors import OutOfMemoryError  # noqa: E402
-from flexibo.systems.model_store import POLL_SECONDS, STALE_SECONDS, ModelStore, UnwritableStoreError, sources_of  # noqa: E402
+from flexibo.systems.model_store import POLL_SECONDS, ModelStore, UnwritableStoreError, sources_of  # noqa: E402
 from flexibo.systems.options import NETWORKS  # noqa: E402
 from flexibo.systems.tasks.base import TrainingFailedError  # noqa: E402
 from flexibo.systems.tasks.images import ImageTask, ImageTraining  # noqa: E402
@@ -72,6 +72,14 @@ class Clock:
 @pytest.fixture
 def trainer() -> Trainer:
     return Trainer()
+
+
+STALE_SECONDS = 30 * POLL_SECONDS
+
+
+@pytest.fixture(autouse=True)
+def _short_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_store, "STALE_SECONDS", STALE_SECONDS)
 
 
 @pytest.fixture
@@ -323,7 +331,7 @@ def test_a_full_disk_is_a_sentence_and_the_entry_is_absent(tmp_path: Path, train
 
     store = ModelStore(tmp_path, write=write)
     with pytest.raises(
-        UnwritableStoreError, match=rf"cannot be written to {tmp_path}: No space left on device; make room"
+        UnwritableStoreError, match=rf"cannot be written to {tmp_path}: No space left on device"
     ):
         store.trained(TASK, DESIGN, seed=1, train=trainer)
     assert store.get(TASK, DESIGN, seed=1) is None

@@ -54,7 +54,6 @@ class Parity:
 
     network: str = "lenet"
     fingerprint: str = "parity"
-    chance_percent: float = 50.0
     n_epochs: int = EPOCHS
     losses_seen: list[float] = field(default_factory=list)
     spoil: Callable[[int, Any], Any] = lambda step, loss: loss
@@ -256,7 +255,7 @@ def test_a_damaged_checkpoint_is_not_used(
     task = Parity()
     assert_same(weights(whole), weights(train(task, DESIGN, seed=3, folder=tmp_path)))
     assert len(task.losses_seen) == EPOCHS * N_EXAMPLES // BATCH
-    assert "is damaged; training begins again" in caplog.text
+    assert f"{CHECKPOINT} is damaged" in caplog.text
 
 
 def test_a_checkpoint_that_would_run_code_is_not_used(tmp_path: Path) -> None:
@@ -283,7 +282,7 @@ def test_the_checkpoint_of_another_training_is_not_used(
     design = DESIGN | ({"filters_1": 64} if other == "design" else {})
     train(task, design, seed=4 if other == "seed" else 3, folder=tmp_path)
     assert len(task.losses_seen) == EPOCHS * N_EXAMPLES // BATCH
-    assert "is of another training; it is not used" in caplog.text
+    assert "another training" in caplog.text
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
@@ -343,7 +342,7 @@ def test_out_of_memory_is_our_error_and_nothing_is_kept_in_memory(error: Excepti
 
     gc.disable()
     try:
-        with pytest.raises(OutOfMemoryError, match=r"The memory does not suffice to train lenet with ") as raising:
+        with pytest.raises(OutOfMemoryError, match=r"not enough memory to train lenet with ") as raising:
             train(Watched(spoil=raised(error)), DESIGN, seed=3)
     finally:
         gc.enable()

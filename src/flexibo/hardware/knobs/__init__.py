@@ -1,4 +1,4 @@
-"""Knobs: hardware and operating-system settings that are set, verified and always put back.
+"""Knobs: hardware and operating-system settings that are set, verified and always restored.
 
 machine = LinuxMachine()
 journal = Journal(default_path(os.environ, Path.home()))
@@ -72,11 +72,11 @@ def os_knobs(machine: Machine) -> tuple[Knob, ...]:
 
 
 def linux_knobs(machine: Machine, *, steps: int = 8) -> tuple[Knob, ...]:
-    """The knobs of any Linux machine, in the order in which they are set: cores first, then what those that run do."""
+    """The knobs of any Linux machine, in the order in which they are set: cores before their frequencies."""
     return (ActiveCores(machine), CpuFrequency(machine, steps), *os_knobs(machine))
 
 
 def all_knobs(machine: Machine, gpus: NvidiaGpus, *, steps: int = 8) -> tuple[Knob, ...]:
-    """All knobs there are, also those that this machine does not have."""
+    """All knobs, including those that this machine does not have."""
     boards = (GpuFrequency(machine, steps), EmcFrequency(machine, steps))
     return (*linux_knobs(machine, steps=steps), *boards, *nvidia_knobs(gpus, steps=steps))

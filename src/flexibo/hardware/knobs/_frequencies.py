@@ -1,4 +1,4 @@
-"""Frequencies: which of a device's steps are offered, and in which order its limits are moved."""
+"""Frequencies: which steps of a device are offered, and in which order its limits are changed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from flexibo.errors import InvalidValueError
 from flexibo.hardware.knobs.base import Level, Machine, Write, changes
 from flexibo.hardware.knobs.files import number_of
 
-# A design that asks for 1.2 means the step at 1.1904, not the one at 1.1136.
+# A design with 1.2 means the step at 1.1904, not the one at 1.1136.
 NEAR = 0.01
 
 
 def spread(available: Sequence[float], steps: int, bounds: tuple[float, float] | None = None) -> tuple[float, ...]:
-    """At most so many of the available values, evenly spread: those nearest to evenly spaced ones between two bounds.
+    """At most `steps` of the available values: those nearest to evenly spaced values between two bounds.
 
     >>> spread([0.3456, 0.4992, 0.6528, 1.1136, 1.5744, 2.0352], 3, (0.3, 2.3))
     (0.3456, 1.1136, 2.0352)
@@ -35,10 +35,10 @@ def spread(available: Sequence[float], steps: int, bounds: tuple[float, float] |
 
 
 def step_of(name: str, value: Level, available: Sequence[float]) -> float:
-    """The step that a value means.
+    """The available step nearest to a value.
 
     Raises:
-        InvalidValueError: There is none within a hundredth of it.
+        InvalidValueError: There is none within 1 % of the value.
     """
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         nearest = min(available, key=lambda step: abs(step - value))
@@ -49,7 +49,7 @@ def step_of(name: str, value: Level, available: Sequence[float]) -> float:
 
 
 def pinned(machine: Machine, low: Path, high: Path, target: int, *, tolerance: float) -> tuple[Write, ...]:
-    """The writes that move a lower and an upper limit to the same number, the lower never above the upper."""
+    """The writes that set a lower and an upper limit to the same number, the lower never above the upper."""
     lower, upper = number_of(machine, low), number_of(machine, high)
     bottom = Write(str(low), str(target), str(lower), tolerance=tolerance)
     top = Write(str(high), str(target), str(upper), tolerance=tolerance)

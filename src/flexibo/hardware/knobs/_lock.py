@@ -1,10 +1,10 @@
-"""The lock of a machine's settings: one session at a time, whoever's it is and wherever its journal lies.
+"""The lock of a machine's settings: one session at a time, of any user and with any journal.
 
-A journal belongs to a user, the settings belong to the machine. Were two sessions to hold at once, the second would
-take what the first has changed for what was there before, and put that back. So a session holds one file in a place
-that all users of the machine can write to, from before it reads what is there until everything is put back; the kernel
-frees it when its process ends, also by kill -9. The file says who holds it and names the journal. That entry stays
-until everything is as it was: after a kill the next session finds it and refuses to begin on changed settings.
+A journal belongs to a user, the settings belong to the machine. With two sessions at once, the second would record the
+changes of the first as the original state, and restore those. So a session locks one file in a folder that all users
+can write to, from before it reads the settings until everything is restored. The kernel releases the lock when the
+process ends, also by kill -9. The file names the process and its journal. That entry stays until everything is
+restored: after a kill, the next session finds it and refuses to start on changed settings.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from flexibo.hardware.knobs.journal import Journal, JournalError
 
 NAME = "flexibo-knobs.lock"
 FOLDERS = ("run/lock", "tmp")
-"""Where the file may be, below the machine's root; the first that every user may write to is taken."""
+"""Folders for the file, below the machine's root; the first that every user may write to is used."""
 _LARGEST = 2**16
 _EVERYBODY_READS_AND_WRITES = 0o666
 
@@ -35,13 +35,13 @@ class InUseError(JournalError):
 
 @dataclass(frozen=True, slots=True)
 class LockHolder:
-    """Who holds the lock, or held it and was killed.
+    """The process that holds the lock, or held it and was killed.
 
     Attributes:
-        pid: The process.
-        since: The moment at which its session began, as text.
-        journal: The file that says how its changes are undone.
-        boot_id: During which boot of which machine.
+        pid: The id of the process.
+        since: When its session began, as text.
+        journal: The file that lists how its changes are undone.
+        boot_id: Identifies the machine and its boot.
     """
 
     pid: int
@@ -51,10 +51,10 @@ class LockHolder:
 
 
 def lock_path(roots: Roots) -> Path:
-    """The file that sessions on this machine hold.
+    """The file that sessions on this machine lock.
 
-    Its folder depends on the machine alone, never on who asks: two users with a file each would not see each other.
-    It lies beside /sys, so that a container that has the machine's root elsewhere holds the machine's own file.
+    Its folder depends on the machine only, not on the user: two users with a file each would not see each other. It is
+    next to /sys, so that a container with the machine's root elsewhere locks the machine's own file.
     """
     folders = [roots.sys.parent / folder for folder in FOLDERS]
     shared = (folder for folder in folders if folder.is_dir() and folder.stat().st_mode & stat.S_IWOTH)
@@ -68,13 +68,13 @@ def held(
     """A context in which this process alone changes settings of the machine.
 
     Args:
-        journal: Of the session; where it is still there at the end, the entry in the lock stays too.
-        roots: The machine's.
-        now: The time that the entry gives.
+        journal: The journal of the session; if it still exists at the end, the entry in the lock stays too.
+        roots: The folders of the machine.
+        now: The clock.
 
     Raises:
-        InUseError: Another session holds it.
-        JournalError: A session that was killed has left its changes, or the lock cannot be had.
+        InUseError: Another session holds the lock.
+        JournalError: A killed session has left its changes, or the lock cannot be acquired.
     """
     path = lock_path(roots)
     descriptor, owner = _opened(path), os.getpid()
@@ -86,7 +86,7 @@ def held(
         try:
             yield
         finally:
-            # A forked process shares the lock: it must neither free it nor say that all is as it was.
+            # A forked process shares the lock: it must neither release it nor clear the entry.
             if os.getpid() == owner:
                 if not _is_there(journal.path):
                     _write(descriptor, None, path)
@@ -96,11 +96,11 @@ def held(
 
 
 def _opened(path: Path) -> int:
-    """The open file; made where there is none."""
+    """The open file; created if there is none."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            # Not made at once: in folders such as /tmp kernels refuse to "make" the file of another user.
+            # First without O_CREAT: in folders such as /tmp, kernels refuse it for the file of another user.
             descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
         except FileNotFoundError:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, _EVERYBODY_READS_AND_WRITES)
@@ -124,7 +124,7 @@ def _lock(descriptor: int, path: Path) -> None:
 
 
 def _in_use(holder: LockHolder | None, path: Path) -> InUseError:
-    # What the entry says is shown with its odd characters escaped: every user can write to the file.
+    # Shown with control characters escaped: every user can write to the file.
     if holder is None:  # it has just begun, and has not written yet
         return InUseError(f"Another session has just begun (lock {path}); wait until it ends.")
     if holder.pid == os.getpid():
@@ -136,18 +136,18 @@ def _in_use(holder: LockHolder | None, path: Path) -> InUseError:
 
 
 def _check_nothing_left(holder: LockHolder | None, journal: Journal) -> None:
-    """Refuse to begin where another session's changes may still be there; those of this journal it reports itself."""
+    """Raise an error if changes of another session may remain; those of this journal are reported by the journal."""
     if holder is None or holder.boot_id != journal.boot_id or Path(holder.journal) == journal.path.absolute():
         return
     if _is_there(Path(holder.journal)):
         raise JournalError(
-            f"Settings of process {holder.pid}, which began at {holder.since!r}, were not put back; "
+            f"Settings of process {holder.pid}, which began at {holder.since!r}, were not restored; "
             f"run: flexibo knobs restore --journal {holder.journal!r}"
         )
 
 
 def _is_there(path: Path) -> bool:
-    """Whether a journal is there; one in a folder that this user may not look into is."""
+    """Whether a journal exists; one in a folder that this user cannot read counts as existing."""
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -158,7 +158,7 @@ def _is_there(path: Path) -> bool:
 
 
 def _read(descriptor: int) -> LockHolder | None:
-    """Who is entered; None if nobody is, or what is there was not written by a session."""
+    """The entry; None if there is none, or if it was not written by a session."""
     try:
         content = json.loads(os.pread(descriptor, _LARGEST, 0))
         holder = LockHolder(**content)

@@ -1,4 +1,4 @@
-"""Signals at the right moment: while settings are changed or put back they wait, in between they end the session."""
+"""Deferred signals: they wait while settings are changed or restored, and end the session in between."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ Handler: TypeAlias = Callable[[int, FrameType | None], Any] | int | signal.Handl
 
 
 class Hold:
-    """Whether signals wait; it begins with them waiting."""
+    """Whether signals are deferred; initially they are."""
 
     def __init__(self) -> None:
         self._waiting: list[int] | None = []
 
     def begin(self) -> None:
-        """From now on signals wait."""
+        """Defer signals from now on."""
         if self._waiting is None:
             self._waiting = []
 
     def end(self) -> None:
-        """Those that waited arrive now, later ones at once; so this may raise what a signal raises."""
+        """Deliver the deferred signals now and later ones at once; may raise what a signal handler raises."""
         waiting, self._waiting = self._waiting, None
         for number in waiting or ():
             signal.raise_signal(number)
 
     def receive(self, handler: Handler, number: int, frame: FrameType | None) -> None:
-        """Keep a signal, or do what its handler would; where that is to end the process, raise SystemExit instead."""
+        """Defer a signal, or call its handler; raise SystemExit if the default is to end the process."""
         if self._waiting is not None:
             self._waiting.append(number)
         elif callable(handler):
@@ -44,10 +44,10 @@ class Hold:
 
 @contextmanager
 def held_signals() -> Iterator[Hold]:
-    """A context in which signals that end a process can be made to wait; they do when it begins.
+    """A context in which signals that end a process can be deferred; initially they are.
 
-    An ignored signal stays ignored. Handlers are put back at the end, and what waited then arrives. Python gives
-    signals to the main thread only; in another thread this does nothing.
+    An ignored signal stays ignored. At the end, handlers are restored and deferred signals delivered. Python delivers
+    signals to the main thread only; in another thread this has no effect.
     """
     hold = Hold()
     before: dict[signal.Signals, Handler] = {}

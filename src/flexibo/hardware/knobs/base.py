@@ -1,7 +1,7 @@
-"""What a knob is: a setting of the machine that a design may choose, and the writes that make it so.
+"""The contract of a knob: a setting of the machine that is an option of designs.
 
-A knob never writes. It says which writes a value takes, and a session makes them: only so can all of them be shown
-before the first is made, kept in a journal, verified and undone. What writes is a `Machine`.
+A knob never writes. It lists the writes for a value, and a session performs them on a `Machine`, so that all of them
+can be shown in advance, recorded in a journal, verified and undone.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from typing import Protocol, TypeAlias
 from flexibo.errors import InvalidValueError, MachineError
 
 Level: TypeAlias = str | int | float
-"""A value of a knob as designs have it: a number, in GHz, watts or percent as the knob says, or a word."""
+"""A value of a knob in a design: a word, or a number in the unit of the knob (GHz, watts, percent)."""
 
 
 class KnobError(MachineError, OSError):
-    """A setting could not be made; what had been changed was put back."""
+    """A setting could not be changed; earlier changes were restored."""
 
 
 class KnobUnavailableError(KnobError):
-    """This machine has no such knob, or it may not be read; the message says why."""
+    """This machine does not have the knob, or it cannot be read; the message says why."""
 
 
 class RestoreError(KnobError):
-    """Some settings could not be put back; the message names them and the journal keeps them."""
+    """Some settings could not be restored; the message names them and the journal keeps them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """Where the kernel shows its files; elsewhere in tests and containers."""
+    """The folders of the kernel's files; different in tests and containers."""
 
     sys: Path = Path("/sys")
     proc: Path = Path("/proc")
@@ -43,16 +43,16 @@ HERE = Roots()
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One text written to one place, and how it is undone.
+    """One text written to one place, and how to undo it.
 
     Attributes:
-        path: The file, or for what has no file a name such as "nvml:0/power_limit_mw".
-        value: What is written.
-        before: What puts it back.
-        before_path: Where `before` is written if that is another place.
-        tolerance: By which part of itself the value read back may differ, because a kernel may round.
-        readable: Whether the place shows what was written to it.
-        steady: Whether the place keeps what was there before; a clock that is free again does not.
+        path: The file, or a name such as "nvml:0/power_limit_mw" for a setting without a file.
+        value: The text to write.
+        before: The text that restores the setting.
+        before_path: Where `before` is written, if not to `path`.
+        tolerance: The relative difference allowed when the value is read back, because a kernel may round.
+        readable: Whether the value can be read back.
+        steady: Whether a restored value stays; that of an unlocked clock does not.
     """
 
     path: str
@@ -65,28 +65,28 @@ class Write:
 
     @property
     def undo_path(self) -> str:
-        """Where `before` is written."""
+        """The place that `before` is written to."""
         return self.before_path or self.path
 
 
 class Machine(Protocol):
-    """What knobs read and write: short texts, each in its place."""
+    """What knobs read and write: short texts in named places."""
 
     @property
     def roots(self) -> Roots:
-        """Where the kernel's files are."""
+        """The folders of the kernel's files."""
         ...
 
     def read(self, path: str) -> str:
-        """The text there now, without space around it; an OSError if it cannot be read."""
+        """The present text, stripped of spaces; raises OSError if it cannot be read."""
         ...
 
     def write(self, path: str, text: str) -> None:
-        """Write a text; an OSError if it is refused."""
+        """Write a text; raises OSError if it is refused."""
         ...
 
     def refusal(self, path: str) -> str:
-        """A sentence that says why nothing can be written there; empty if nothing is known to forbid it."""
+        """Why a place cannot be written to, as a sentence; empty if nothing is known to forbid it."""
         ...
 
 
@@ -99,10 +99,10 @@ class Knob(Protocol):
         ...
 
     def values(self) -> tuple[Level, ...]:
-        """What this machine offers, at least one value.
+        """The values that this machine offers, at least one.
 
         Raises:
-            KnobUnavailableError: It offers nothing; the message says why.
+            KnobUnavailableError: It offers none; the message says why.
         """
         ...
 
@@ -111,9 +111,9 @@ class Knob(Protocol):
         ...
 
     def writes(self, value: Level) -> tuple[Write, ...]:
-        """The writes that turn the present state into this value, in an order that is legal at every step.
+        """The writes that change the present state to this value, in an order that is legal at every step.
 
-        None where the machine is there already.
+        Empty if the machine has this value already.
 
         Raises:
             InvalidValueError: The machine has no such value.
@@ -123,12 +123,12 @@ class Knob(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How a knob stands.
+    """The state of a knob.
 
     Attributes:
-        name: The knob's name.
+        name: The name of the knob.
         present: Its value now; None if it cannot be read.
-        offered: The values that the machine offers; none if the knob is not available.
+        offered: The values that the machine offers; empty if the knob is not available.
         refusal: Why it cannot be set; empty if nothing is known to forbid it.
     """
 
@@ -139,7 +139,7 @@ class State:
 
 
 def state(knob: Knob, machine: Machine) -> State:
-    """How a knob stands: its value, what is offered, and whether this user may set it. Nothing is written."""
+    """The state of a knob: its value, the values offered, and whether this user may set it. Writes nothing."""
     present: Level | None = None
     try:
         present = knob.read()
@@ -152,7 +152,7 @@ def state(knob: Knob, machine: Machine) -> State:
 
 
 def chosen(text: str) -> str:
-    """What a file says, or of several words the one in brackets.
+    """The text itself, or the word in brackets if there is one.
 
     >>> chosen("[mq-deadline] kyber none"), chosen("60")
     ('mq-deadline', '60')
@@ -162,7 +162,7 @@ def chosen(text: str) -> str:
 
 
 def agrees(shown: str, wanted: str, tolerance: float) -> bool:
-    """Whether two texts are the same, or the same number but for rounding.
+    """Whether two texts are equal, or numbers that are equal except for rounding.
 
     >>> agrees("1190400", "1200000", 0.01), agrees("1190400", "1200000", 0.0)
     (True, False)
@@ -176,12 +176,12 @@ def agrees(shown: str, wanted: str, tolerance: float) -> bool:
 
 
 def changes(writes: Iterable[Write]) -> tuple[Write, ...]:
-    """The writes without those that would write what is there."""
+    """The writes that change something."""
     return tuple(write for write in writes if write.before_path or write.value != write.before)
 
 
 def whole(name: str, value: Level, low: int, high: int) -> int:
-    """A knob's value as a whole number between two others, both included."""
+    """A value as a whole number from `low` to `high`."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high and value == int(value):
         return int(value)
     raise InvalidValueError(f"Option {name!r} is {value!r}; it must be a whole number between {low} and {high}.")

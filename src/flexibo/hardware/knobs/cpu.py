@@ -1,4 +1,4 @@
-"""Processor knobs of Linux: how many cores are active, and how fast they run."""
+"""Processor knobs of Linux: the number of active cores, and their frequency."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _TABLE_TOLERANCE, _RANGE_TOLERANCE = 0.01, 0.05
 
 @dataclass(frozen=True, slots=True)
 class ActiveCores:
-    """How many processor cores, as the kernel counts them, are online; those with the lowest numbers are.
+    """The number of online processor cores; those with the lowest numbers are online.
 
-    The first core, and others that cannot go offline, always count. On a Jetson TX2 cores 1 and 2 are its Denver cores.
-    A process that was bound to a core that goes offline stays unbound when the core returns.
+    The first core, and others that cannot go offline, are always included. On a Jetson TX2, cores 1 and 2 are its
+    Denver cores. A process that was bound to a core that goes offline stays unbound when the core returns.
 
     Attributes:
-        machine: Where.
+        machine: The machine.
         highest: The largest number offered; all cores if None.
     """
 
@@ -32,7 +32,7 @@ class ActiveCores:
     name: str = "active_cores"
 
     def values(self) -> tuple[Level, ...]:
-        """From the cores that cannot go offline to all."""
+        """From the number of cores that cannot go offline to all."""
         switches, fixed = self._cores()
         if not switches:
             raise KnobUnavailableError(f"No core under {self.machine.roots.sys / CPU} can go offline.")
@@ -40,12 +40,12 @@ class ActiveCores:
         return tuple(range(max(fixed, 1), min(most, self.highest or most) + 1))
 
     def read(self) -> Level:
-        """How many cores are online."""
+        """The number of online cores."""
         switches, fixed = self._cores()
         return fixed + sum(number_of(self.machine, switch) for switch in switches)
 
     def writes(self, value: Level) -> tuple[Write, ...]:
-        """Cores come online before others go, so that there are never fewer than before or after."""
+        """Cores come online before others go offline, so that there are never fewer than before or after."""
         offered = self.values()
         switches, fixed = self._cores()
         count = whole(self.name, value, int(offered[0]), int(offered[-1])) - fixed
@@ -57,26 +57,26 @@ class ActiveCores:
         return changes([*up, *reversed(down)])
 
     def _cores(self) -> tuple[list[Path], int]:
-        """The switches of the cores that can go offline, by number, and how many cannot."""
+        """The files `online` of the cores that can go offline, and the number of the other cores."""
         cores = numbered(self.machine.roots.sys / CPU, "cpu")
         if not cores:
             raise KnobUnavailableError(f"There are no processor cores under {self.machine.roots.sys / CPU}.")
-        # Boards show a switch for the first core as well, but interrupts and firmware want it online.
+        # Boards have this file for the first core as well, but interrupts and firmware need it online.
         switches = [core / "online" for core in cores if core.name != "cpu0" and (core / "online").exists()]
         return switches, len(cores) - len(switches)
 
 
 @dataclass(frozen=True, slots=True)
 class CpuFrequency:
-    """The frequency of all online cores in GHz: both limits of each group of cores that share a clock are set to it.
+    """The frequency of all online cores in GHz: both limits of each group of cores with a common clock are set to it.
 
-    Every governor obeys the limits, so none is changed; where the governor is `userspace`, its speed is set as well. A
-    group of cores that has not this step takes its own nearest one.
+    Every governor obeys the limits, so none is changed; for the governor `userspace` the speed is set as well. A group
+    of cores without this step takes its nearest one.
 
     Attributes:
-        machine: Where.
-        steps: How many frequencies are offered at most.
-        bounds: Between which, in GHz; all if None.
+        machine: The machine.
+        steps: The largest number of frequencies offered.
+        bounds: The lowest and the highest frequency offered, in GHz; all if None.
     """
 
     machine: Machine
@@ -85,7 +85,7 @@ class CpuFrequency:
     name: str = "cpu_frequency"
 
     def values(self) -> tuple[Level, ...]:
-        """The steps of the fastest cores, or evenly spread ones where the driver takes any frequency."""
+        """The steps of the fastest cores, or evenly spaced ones if the driver accepts any frequency."""
         policy = self._fastest()
         table = self._table(policy)
         if table:
@@ -94,11 +94,11 @@ class CpuFrequency:
         return spread([(low + (high - low) * part // 100) / _KHZ for part in range(101)], self.steps, self.bounds)
 
     def read(self) -> Level:
-        """The frequency that the fastest cores may reach now."""
+        """The present upper limit of the fastest cores."""
         return number_of(self.machine, self._fastest() / "scaling_max_freq") / _KHZ
 
     def writes(self, value: Level) -> tuple[Write, ...]:
-        """Both limits of each group of cores, then its speed where the user governs it."""
+        """Both limits of each group of cores, then its speed if the governor is `userspace`."""
         fastest = self._fastest()
         table = self._table(fastest)
         if table:
@@ -127,7 +127,7 @@ class CpuFrequency:
         return (*limits, *changes([Write(str(speed), str(target), before, tolerance=tolerance)]))
 
     def _policies(self) -> list[Path]:
-        """The groups of cores that share a clock and have a core online."""
+        """The groups of cores with a common clock that have a core online."""
         folder = self.machine.roots.sys / CPU / "cpufreq"
         found = [policy for policy in numbered(folder, "policy") if numbers_of(self.machine, policy / "affected_cpus")]
         if not found:

@@ -1,7 +1,7 @@
 """The files of a Linux machine that knobs read and write.
 
-Only files that a knob of this package sets can be written: the rest of /sys and /proc/sys can do anything to a machine,
-and a journal, which says what to write where, is a file that others might have touched.
+Only files that belong to a knob of this package can be written: the rest of /sys and /proc/sys can do anything to a
+machine, and a journal, which lists what to write where, is a file that somebody might have changed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _GPU = re.compile(r"nvml:\d+/(power_limit_mw|locked_clock_mhz)")
 
 
 def is_knob_place(path: str, roots: Roots) -> bool:
-    """Whether a knob of this package writes there.
+    """Whether the path belongs to a knob of this package.
 
     >>> is_knob_place("/proc/sys/vm/swappiness", Roots()), is_knob_place("/proc/sysrq-trigger", Roots())
     (True, False)
@@ -39,7 +39,7 @@ def is_knob_place(path: str, roots: Roots) -> bool:
         return False
     for root, pattern in ((roots.sys, _SYS), (roots.proc, _PROC)):
         if PurePosixPath(path).is_relative_to(root) and pattern.fullmatch(str(PurePosixPath(path).relative_to(root))):
-            # The kernel's folders are full of links, but none leads out of them.
+            # The kernel's folders have many links, but none leads outside.
             return Path(path).resolve().is_relative_to(root.resolve())
     return False
 
@@ -49,27 +49,27 @@ class LinuxMachine:
     """A Linux machine through its files.
 
     Attributes:
-        roots: Where the kernel's files are.
-        nvidia: What answers for names that begin with "nvml:"; None where GPUs are left alone.
+        roots: The folders of the kernel's files.
+        nvidia: Handles names that begin with "nvml:"; None if GPUs must not be changed.
     """
 
     roots: Roots = HERE
     nvidia: Machine | None = None
 
     def read(self, path: str) -> str:
-        """The text of a file, without space around it."""
+        """The text of a file, stripped of spaces."""
         if path.startswith(NVML):
             return self._gpus(path).read(path)
         return Path(path).read_text(encoding="utf-8", errors="replace").strip()
 
     def write(self, path: str, text: str) -> None:
-        """Write a text as one line to a file that is there and that a knob sets."""
+        """Write a text as one line to an existing file of a knob."""
         if path.startswith(NVML):
             self._gpus(path).write(path, text)
             return
         if not is_knob_place(path, self.roots):
             raise PermissionError(0, "it is not the file of a knob", path)
-        # Never made: where a file is not there, the kernel has no such setting.
+        # Never created: a missing file means that the kernel has no such setting.
         descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC)
         try:
             os.write(descriptor, f"{text}\n".encode())
@@ -77,7 +77,7 @@ class LinuxMachine:
             os.close(descriptor)
 
     def refusal(self, path: str) -> str:
-        """Why this user cannot write to a file; empty if nothing is known to forbid it."""
+        """Why this user cannot write to a file, as a sentence; empty if nothing is known to forbid it."""
         if path.startswith(NVML):
             return self.nvidia.refusal(path) if self.nvidia is not None else _NO_GPUS
         if not is_knob_place(path, self.roots):
@@ -90,15 +90,15 @@ class LinuxMachine:
 
     def _gpus(self, path: str) -> Machine:
         if self.nvidia is None:
-            raise PermissionError(0, "GPUs are left alone unless they are allowed", path)
+            raise PermissionError(0, "GPUs are not changed unless that is allowed", path)
         return self.nvidia
 
 
-_NO_GPUS = "Clocks and power limits of GPUs are left alone unless they are allowed."
+_NO_GPUS = "Clocks and power limits of GPUs are not changed unless that is allowed."
 
 
 def text_of(machine: Machine, path: Path) -> str:
-    """What a file says; of several words the chosen one.
+    """The text of a file; of several words the one in brackets.
 
     Raises:
         KnobUnavailableError: It cannot be read.
@@ -107,7 +107,7 @@ def text_of(machine: Machine, path: Path) -> str:
 
 
 def words_of(machine: Machine, path: Path) -> str:
-    """All that a file says.
+    """The whole text of a file.
 
     Raises:
         KnobUnavailableError: It cannot be read.
@@ -124,17 +124,17 @@ def number_of(machine: Machine, path: Path) -> int:
     """The whole number in a file.
 
     Raises:
-        KnobUnavailableError: It cannot be read, or says something else.
+        KnobUnavailableError: It cannot be read, or is not a whole number.
     """
     text = text_of(machine, path)
     try:
         return int(text)
     except ValueError:
-        raise KnobUnavailableError(f"{path} says {text!r}; a whole number was expected.") from None
+        raise KnobUnavailableError(f"{path} contains {text!r}; a whole number was expected.") from None
 
 
 def numbers_of(machine: Machine, path: Path) -> tuple[int, ...]:
-    """The whole numbers in a file, rising; none if there is no such file."""
+    """The whole numbers in a file, ascending; empty if there is no such file."""
     try:
         words = machine.read(str(path)).split()
     except OSError:
@@ -143,7 +143,7 @@ def numbers_of(machine: Machine, path: Path) -> tuple[int, ...]:
 
 
 def numbered(folder: Path, stem: str) -> Sequence[Path]:
-    """The members of a folder named by a word and a number, such as cpu10, by number."""
+    """The members of a folder named by a stem and a number, such as cpu10, in order of the number."""
     try:
         names = os.listdir(folder)
     except OSError:

@@ -29,22 +29,16 @@ PAPER: Mapping[str, tuple[float, float]] = MappingProxyType(
         "emc_frequency": (0.3, 2.0),
     }
 )
-"""The paper's ranges, frequencies in GHz; a board offers those of its own steps that are nearest."""
+"""The paper's ranges, frequencies in GHz; a board offers the nearest of its own steps."""
 
 TX2_EMC_MHZ = (40.8, 68, 102, 204, 408, 665.6, 800, 1062.4, 1331.2, 1600, 1866)
 XAVIER_EMC_MHZ = (204, 408, 665.6, 800, 1065.6, 1331.2, 1600, 1866, 2133)
-"""The memory steps of both boards, for firmware that does not list its own."""
+"""The memory frequencies of both boards, for firmware that does not list them."""
 
 
 @dataclass(frozen=True, slots=True)
 class GpuFrequency:
-    """The frequency of a board's GPU in GHz: both of its limits are set to it.
-
-    Attributes:
-        machine: Where.
-        steps: How many frequencies are offered at most.
-        bounds: Between which, in GHz; all if None.
-    """
+    """The frequency of a board's GPU in GHz: both of its limits are set to it; attributes as in `CpuFrequency`."""
 
     machine: Machine
     steps: int = 8
@@ -52,11 +46,11 @@ class GpuFrequency:
     name: str = "gpu_frequency"
 
     def values(self) -> tuple[Level, ...]:
-        """The GPU's own steps."""
+        """The steps of the GPU."""
         return spread(self._table(), self.steps, self.bounds)
 
     def read(self) -> Level:
-        """The frequency that the GPU may reach now."""
+        """The present upper limit."""
         return number_of(self.machine, self._folder() / "max_freq") / _HZ
 
     def writes(self, value: Level) -> tuple[Write, ...]:
@@ -85,15 +79,10 @@ class GpuFrequency:
 
 @dataclass(frozen=True, slots=True)
 class EmcFrequency:
-    """The frequency of a board's memory in GHz: the clock is locked against other requests, then set.
+    """The frequency of a board's memory in GHz: the clock is locked, then set; attributes as in `CpuFrequency`.
 
-    The files belong to debugfs, which only root may read. The clock is free again after it is put back, so only the
-    lock is verified then.
-
-    Attributes:
-        machine: Where.
-        steps: How many frequencies are offered at most.
-        bounds: Between which, in GHz; all if None.
+    The files belong to debugfs, which only root may read. A restored clock may change at any time, so only the lock is
+    verified then.
     """
 
     machine: Machine
@@ -102,7 +91,7 @@ class EmcFrequency:
     name: str = "emc_frequency"
 
     def values(self) -> tuple[Level, ...]:
-        """The steps that the firmware lists, or those of the TX2 and Xavier that are in its range."""
+        """The steps that the firmware lists, or those of the TX2 or Xavier within its range."""
         return spread(self._table(), self.steps, self.bounds)
 
     def read(self) -> Level:
@@ -120,7 +109,7 @@ class EmcFrequency:
             Write(str(rate), str(target), before, tolerance=_TOLERANCE, steady=bool(locked)),
             Write(str(on), "1", str(number_of(self.machine, on))),
         ]
-        # A rate that nobody has locked may move at any time, so it is written even if it is there now.
+        # An unlocked rate may change at any time, so it is written even if it has this value now.
         return tuple(write for write in writes if not write.steady or write.value != write.before)
 
     @property
@@ -139,11 +128,11 @@ class EmcFrequency:
 def jetson_knobs(
     machine: Machine, *, steps: int = 8
 ) -> tuple[ActiveCores | CpuFrequency | GpuFrequency | EmcFrequency, ...]:
-    """The paper's four hardware knobs, in the order in which they are set: its ranges, the board's own steps.
+    """The paper's four hardware knobs, in the order in which they are set: the paper's ranges, the board's steps.
 
     Args:
         machine: The board.
-        steps: How many frequencies of each device are offered at most.
+        steps: The largest number of frequencies offered for each device.
     """
     return (
         ActiveCores(machine, highest=int(PAPER["active_cores"][1])),

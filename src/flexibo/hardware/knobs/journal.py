@@ -1,7 +1,7 @@
-"""The journal: what a session changes and how it is undone, on the disk before the first change is made.
+"""The journal: what a session changes and how to undo it, on disk before the first change.
 
-One small JSON file, replaced as a whole and never in parts. It names the process and the boot that it belongs to: after
-a restart the kernel has its own defaults again, and what was written down before must not be put back over them.
+One small JSON file, always replaced as a whole. It names the process and the boot that it belongs to: after a restart
+the kernel has its defaults again, and older values must not be restored over them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class JournalError(MachineError, ValueError):
 
 
 def default_path(environment: Mapping[str, str], home: Path) -> Path:
-    """Where the journal of a user is.
+    """The path of a user's journal.
 
     >>> str(default_path({"XDG_STATE_HOME": "/var/state"}, Path("/root")))
     '/var/state/flexibo/knobs.json'
@@ -41,14 +41,14 @@ def default_path(environment: Mapping[str, str], home: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """What a journal says.
+    """The content of a journal.
 
     Attributes:
-        host: The machine's name.
-        boot_id: Which boot of which machine.
-        pid: The process whose session it is; 0 if that session ended and could not put everything back.
-        started: When that process began, as the kernel counts; another process may have its number later.
-        writes: In the order in which they are made.
+        host: The name of the machine.
+        boot_id: Identifies the machine and its boot.
+        pid: The process of the session; 0 if the session ended and could not restore everything.
+        started: The start time of that process in the kernel's units; a later process may have the same id.
+        writes: The writes, in order.
     """
 
     host: str
@@ -60,12 +60,12 @@ class JournalEntry:
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """The file of one session at a time.
+    """The journal file, of one session at a time.
 
     Attributes:
-        path: Where it is.
-        roots: The machine's; what lies outside is never written.
-        processes: Where the kernel shows processes.
+        path: The file.
+        roots: The folders of the machine; nothing outside of them is written.
+        processes: The folder in which the kernel lists processes.
     """
 
     path: Path
@@ -74,11 +74,11 @@ class Journal:
 
     @property
     def boot_id(self) -> str:
-        """Which boot of which machine this is."""
+        """Identifies the machine and its present boot."""
         return self._kernel("boot_id")
 
     def begin(self, writes: Sequence[Write]) -> None:
-        """Write the journal of a session of this process; when this returns it is on the disk.
+        """Write the journal of a session of this process; it is on disk when this returns.
 
         Raises:
             JournalError: There is one already, or it cannot be written.
@@ -88,7 +88,7 @@ class Journal:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             draft = self._draft(writes, os.getpid())
             try:
-                os.link(draft, self.path)  # unlike a rename it fails if another process was faster
+                os.link(draft, self.path)  # unlike a rename, it fails if another process was faster
                 _sync(self.path.parent)
             except FileExistsError:
                 raise JournalError(
@@ -98,34 +98,34 @@ class Journal:
                 os.unlink(draft)
 
     def check_absent(self) -> None:
-        """Raise an error that says what to do if there is a journal already."""
+        """Raise an error that says what to do if there is a journal."""
         found = self.load()
         if found is not None:
             raise self._taken(found)
 
     def update(self, writes: Sequence[Write], *, is_left: bool = False) -> None:
-        """Replace what the journal says; with `is_left` it is no longer that of a living session."""
+        """Replace the content of the journal; with `is_left` it no longer belongs to a running session."""
         with self._writing():
             draft = self._draft(writes, 0 if is_left else os.getpid())
             os.replace(draft, self.path)
             _sync(self.path.parent)
 
     def end(self) -> None:
-        """Remove the journal, because everything is as it was."""
+        """Remove the journal, because everything is restored."""
         try:
             self.path.unlink(missing_ok=True)
             _sync(self.path.parent)
         except OSError as error:
             raise JournalError(
-                f"All settings are as they were, but the journal {self.path} cannot be removed: {error.strerror}; "
+                f"All settings are restored, but the journal {self.path} cannot be removed: {error.strerror}; "
                 "remove it."
             ) from None
 
     def load(self) -> JournalEntry | None:
-        """What the journal says; None if there is none.
+        """The content of the journal; None if there is none.
 
         Raises:
-            JournalError: It is damaged, or names a place that no knob writes to.
+            JournalError: It is damaged, or names a place that belongs to no knob.
         """
         try:
             text = self.path.read_text(encoding="utf-8")
@@ -137,14 +137,14 @@ class Journal:
             entry = _entry(json.loads(text))
         except (ValueError, TypeError, KeyError, RecursionError):
             raise JournalError(
-                f"The journal {self.path} is damaged; nothing was done. Restart the machine, or set what differs by "
-                "hand, then remove the file."
+                f"The journal {self.path} is damaged; nothing was done. Restart the machine, or correct the settings "
+                "manually, then remove the file."
             ) from None
         self._check(entry.writes)
         return entry
 
     def is_of_this_boot(self, entry: JournalEntry) -> bool:
-        """Whether the machine has not been restarted since, and is the same."""
+        """Whether the entry is of this machine and of its present boot."""
         return entry.boot_id == self.boot_id
 
     def is_alive(self, entry: JournalEntry) -> bool:
@@ -159,7 +159,7 @@ class Journal:
         origin = "before this machine was restarted" if entry.host == host else f"on the machine {entry.host!r}"
         return JournalError(
             f"The journal {self.path} was written {origin}, and a restart undoes all settings; remove the file, or "
-            "put its values back all the same with 'flexibo knobs restore --force'."
+            "restore its values anyway with 'flexibo knobs restore --force'."
         )
 
     def _taken(self, entry: JournalEntry) -> JournalError:
@@ -168,7 +168,7 @@ class Journal:
         if not self.is_alive(entry):
             who = f"process {entry.pid}" if entry.pid else "an earlier session"
             return JournalError(
-                f"Settings of {who} were not put back; run: flexibo knobs restore --journal {self.path}"
+                f"Settings of {who} were not restored; run: flexibo knobs restore --journal {self.path}"
             )
         if entry.pid == os.getpid():
             return JournalError(f"This process (pid {entry.pid}) has a session already; end it before another begins.")
@@ -177,7 +177,7 @@ class Journal:
         )
 
     def _draft(self, writes: Sequence[Write], pid: int) -> str:
-        """A file beside the journal with its next content, on the disk."""
+        """A file next to the journal with its new content, on disk."""
         self._check(writes)
         entry = JournalEntry(
             self._kernel("hostname"), self.boot_id, pid, self._started(pid) if pid else "", tuple(writes)
@@ -194,11 +194,13 @@ class Journal:
         return draft
 
     def _check(self, writes: Sequence[Write]) -> None:
-        """Refuse what must not be written, before it could be."""
+        """Raise an error for a write that is not allowed."""
         for write in writes:
             for path, text in ((write.path, write.value), (write.undo_path, write.before)):
                 if not is_knob_place(path, self.roots):
-                    raise JournalError(f"The journal {self.path} names {path!r}, which no knob sets; nothing was done.")
+                    raise JournalError(
+                        f"The journal {self.path} names {path!r}, which is of no knob; nothing was done."
+                    )
                 if not _TEXT.fullmatch(text):
                     raise JournalError(f"The journal {self.path} has {text!r} for {path}; nothing was done.")
 
@@ -211,12 +213,12 @@ class Journal:
             raise JournalError(f"{path} cannot be read: {error.strerror}; settings need it.") from None
 
     def _started(self, pid: int) -> str:
-        """When a process began; empty if there is none of this number."""
+        """The start time of a process; empty if there is none with this id."""
         try:
             stat = (self.processes / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""
-        return stat.rpartition(")")[2].split()[19]  # field 22; the name before it may hold anything
+        return stat.rpartition(")")[2].split()[19]  # field 22; the name before it may contain anything
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -229,7 +231,7 @@ class Journal:
 
 
 def _entry(content: Any) -> JournalEntry:
-    """What a journal's content says; any fault is a ValueError, TypeError or KeyError."""
+    """The entry from the parsed content; raises ValueError, TypeError or KeyError if it is damaged."""
     if not isinstance(content, dict) or content.pop("format") != FORMAT:
         raise ValueError
     entry = JournalEntry(**{**content, "writes": tuple(_write(one) for one in content["writes"])})

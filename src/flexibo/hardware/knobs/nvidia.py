@@ -1,8 +1,8 @@
-"""Knobs of NVIDIA GPUs through their driver (NVML): the graphics clock and the power limit, where the user allows it.
+"""Knobs of NVIDIA GPUs through their driver (NVML): the graphics clock and the power limit, if the user allows it.
 
-The driver does not say which clocks are locked. So the clock cannot be verified, and to put it back is to unlock it,
-even if somebody had locked it before. Both settings end when the driver is unloaded, which without persistence mode
-it is as soon as nothing uses the GPU; so the library stays open until the process ends.
+The driver does not report locked clocks. So the clock cannot be verified, and restoring it means unlocking it, even if
+it was locked before. Both settings end when the driver is unloaded. Without persistence mode, that happens as soon as
+nothing uses the GPU, so the library stays open until the process ends.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _GRAPHICS = 0  # NVML_CLOCK_GRAPHICS
 _MHZ = 1e3  # per GHz
 _MW = 1e3  # per W
 _POWER_TOLERANCE = 0.01
-_FORBIDDEN = "Clocks and power limits of GPUs are left alone unless they are allowed; give allow=True or --allow-gpu."
+_FORBIDDEN = "Clocks and power limits of GPUs are not changed unless allowed; give allow=True or --allow-gpu."
 
 
 class NvidiaGpus:
@@ -45,7 +45,7 @@ class NvidiaGpus:
         """The power limit in mW; locked clocks cannot be read."""
         index, what = _parted(path)
         if what != "power_limit_mw":
-            raise OSError(errno.ENOTSUP, "the driver does not say which clocks are locked", path)
+            raise OSError(errno.ENOTSUP, "the driver does not report locked clocks", path)
         return str(self.ask("nvmlDeviceGetPowerManagementLimit", index))
 
     def write(self, path: str, text: str) -> None:
@@ -61,11 +61,11 @@ class NvidiaGpus:
             self.ask("nvmlDeviceSetGpuLockedClocks", index, int(text), int(text))
 
     def refusal(self, path: str) -> str:
-        """Why nothing may be written; whether the driver lets this user is known only when it is tried."""
+        """Why nothing may be written; whether the driver permits it is only known when it is tried."""
         return "" if self._allow else _FORBIDDEN
 
     def ask(self, function: str, index: int, *arguments: int) -> Any:
-        """What a function of the driver says about a GPU; its refusals are OSErrors."""
+        """The result of a function of the driver for a GPU; its errors become OSErrors."""
         library = self._open()
         try:
             return getattr(library, function)(library.nvmlDeviceGetHandleByIndex(index), *arguments)
@@ -84,12 +84,12 @@ class NvidiaGpus:
             try:
                 self._library.nvmlInit()
             except self._library.NVMLError as error:
-                raise KnobUnavailableError(f"There is no NVIDIA GPU to be set: {error}.") from None
+                raise KnobUnavailableError(f"There is no NVIDIA GPU: {error}.") from None
             self._is_open = True
         return self._library
 
     def answer(self, function: str, index: int, *arguments: int) -> Any:
-        """Like `ask`, for a knob: where the driver does not answer, the knob is not available."""
+        """Like `ask`, but an error of the driver means that the knob is not available."""
         if not self._allow:
             raise KnobUnavailableError(_FORBIDDEN)
         try:
@@ -102,12 +102,12 @@ class NvidiaGpus:
 
 @dataclass(frozen=True, slots=True)
 class GpuClock:
-    """The graphics clock of a GPU in GHz: it is locked to it.
+    """The locked graphics clock of a GPU, in GHz.
 
     Attributes:
-        gpus: Of which machine.
-        index: Which of them.
-        steps: How many frequencies are offered at most.
+        gpus: The GPUs of the machine.
+        index: The index of the GPU.
+        steps: The largest number of frequencies offered.
     """
 
     gpus: NvidiaGpus
@@ -116,11 +116,11 @@ class GpuClock:
     name: str = "gpu_clock"
 
     def values(self) -> tuple[Level, ...]:
-        """The GPU's own steps at its fastest memory clock."""
+        """The steps of the GPU at its fastest memory clock."""
         return spread(self._table(), self.steps)
 
     def read(self) -> Level:
-        """The clock at this moment, locked or not."""
+        """The present clock, locked or not."""
         return float(self.gpus.answer("nvmlDeviceGetClockInfo", self.index, _GRAPHICS)) / _MHZ
 
     def writes(self, value: Level) -> tuple[Write, ...]:
@@ -139,9 +139,9 @@ class PowerLimit:
     """The power limit of a GPU in watts.
 
     Attributes:
-        gpus: Of which machine.
-        index: Which of them.
-        steps: How many limits are offered.
+        gpus: The GPUs of the machine.
+        index: The index of the GPU.
+        steps: The number of limits offered.
     """
 
     gpus: NvidiaGpus
@@ -150,16 +150,16 @@ class PowerLimit:
     name: str = "power_limit"
 
     def values(self) -> tuple[Level, ...]:
-        """Whole watts, evenly spread over what the GPU allows."""
+        """Whole watts, evenly spaced over the range of the GPU."""
         low, high = self._range()
         return spread(range(int(np.ceil(low)), int(high) + 1), self.steps)
 
     def read(self) -> Level:
-        """The limit now."""
+        """The present limit."""
         return float(self.gpus.answer("nvmlDeviceGetPowerManagementLimit", self.index)) / _MW
 
     def writes(self, value: Level) -> tuple[Write, ...]:
-        """One write, or none if the limit is there already."""
+        """One write, or none if the GPU has this limit already."""
         low, high = self._range()
         if isinstance(value, (str, bool)) or not low <= value <= high:
             raise InvalidValueError(f"Option {self.name!r} is {value!r}; it must be between {low:g} and {high:g}.")

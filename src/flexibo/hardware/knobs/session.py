@@ -1,12 +1,11 @@
-"""A session: settings that hold while something is measured, and that are put back whatever happens.
+"""A session: settings that are in force while something is measured, and always restored afterwards.
 
-Success, an exception, Ctrl-C, SIGTERM, SIGHUP: everything is put back, in reverse order, before the session ends. After
-kill -9 or a lost terminal with no chance to act, `restore` does it from the journal.
+On success, an exception, Ctrl-C, SIGTERM or SIGHUP, everything is restored, in reverse order, before the session ends.
+After kill -9, `restore` does it from the journal.
 
-One session per machine: a second one, of another user, nested or in another thread, is refused, because it would take
-what the first has changed for what was there before. In a thread that is not the main one a session works as well, but
-signals do not reach it: one that ends the process leaves the journal. A process forked inside a session does not put
-anything back.
+There is one session per machine: a second one, of another user, nested or in another thread, is refused, because it
+would record the changes of the first as the original state. A session also works outside the main thread, but signals
+do not reach it there: one that ends the process leaves the journal. A process forked inside a session restores nothing.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from flexibo.hardware.knobs._signals import held_signals
 from flexibo.hardware.knobs.base import Knob, KnobError, Level, Machine, RestoreError, Write, agrees, chosen
 from flexibo.hardware.knobs.journal import Journal, JournalEntry, JournalError
 
-# A limit that is refused because of another one may be accepted once that is back, and a speed shows its old value only
-# after the limits around it are back.
+# A limit that is refused because of another one may be accepted once that is restored, and a speed shows its old value
+# only after its limits are restored.
 _ATTEMPTS = 2
 
 
@@ -35,28 +34,27 @@ def settings(
     journal: Journal,
     dry_run: bool = False,
 ) -> Iterator[tuple[Write, ...]]:
-    """A context in which knobs have these values; its variable is the writes that made it so.
+    """A context in which knobs have these values; yields the writes.
 
     Args:
         knobs: All knobs of the machine; they are set in this order, whatever the order of the values.
-        values: For some of them, by name, the value.
-        machine: What they write to.
-        journal: Where what is changed is kept until it is put back.
-        dry_run: Whether to write nothing, neither settings nor journal; the writes are those that the present state
-            would take.
+        values: Values of some of them, by name.
+        machine: The machine that they write to.
+        journal: Records the changes until they are restored.
+        dry_run: Whether to write nothing, neither settings nor journal.
 
     Raises:
-        InvalidValueError: A name or value that the machine does not have.
-        JournalError: Another session holds, or has left settings behind.
-        KnobError: A file may not be written, or does not keep what was written; everything is as it was.
-        RestoreError: Something could not be put back; it takes precedence over what happened in the context.
+        InvalidValueError: The machine does not have such a knob or value.
+        JournalError: Another session is active, or has left changed settings.
+        KnobError: A file cannot be written, or did not take the value; everything is restored.
+        RestoreError: Something could not be restored; it takes precedence over errors in the context.
     """
     turned = _turned(knobs, values)
     if dry_run or not turned:
         yield _flat([knob.writes(value) for knob, value in turned])
         return
     owner, made = os.getpid(), list[Write]()
-    # The lock comes first: what is read before it may be what another session has changed.
+    # The lock comes first: settings that are read before it may be changes of another session.
     with held_signals() as hold, held(journal, roots=machine.roots):
         plans = [knob.writes(value) for knob, value in turned]
         _check_permission(turned, plans, machine)
@@ -75,16 +73,16 @@ def settings(
 
 
 def restore(journal: Journal, *, machine: Machine, force: bool = False) -> tuple[Write, ...]:
-    """Put back what a session that was killed has left; the writes that were undone, none if there is no journal.
+    """Restore the settings that a killed session has left; returns the undone writes, none if there is no journal.
 
     Args:
-        journal: Of that session.
-        machine: What it wrote to.
+        journal: The journal of that session.
+        machine: The machine that it wrote to.
         force: Whether to do it even if the session's process is alive or the machine has been restarted.
 
     Raises:
-        JournalError: The journal is damaged, of another boot or in use, or another session holds; nothing is changed.
-        RestoreError: Something could not be put back; the journal keeps it.
+        JournalError: The journal is damaged, of another boot or in use, or a session is active; nothing is changed.
+        RestoreError: Something could not be restored; the journal keeps it.
     """
     if _left(journal, force) is None:
         return ()
@@ -94,7 +92,7 @@ def restore(journal: Journal, *, machine: Machine, force: bool = False) -> tuple
         except JournalError:
             if not force:
                 raise
-        entry = _left(journal, force)  # anew: another process may have put it back before the lock was ours
+        entry = _left(journal, force)  # again: another process may have restored it before we got the lock
         if entry is None:
             return ()
         _finish(entry.writes, machine, journal)
@@ -102,17 +100,17 @@ def restore(journal: Journal, *, machine: Machine, force: bool = False) -> tuple
 
 
 def check_free(journal: Journal, *, machine: Machine) -> None:
-    """Raise what a session that begins now would: before a long run rather than in the middle of it.
+    """Raise the error that a new session would raise, before a long run instead of in the middle of it.
 
     Raises:
-        JournalError: Another session holds, or has left settings behind.
+        JournalError: Another session is active, or has left changed settings.
     """
     with held(journal, roots=machine.roots):
         journal.check_absent()
 
 
 def _left(journal: Journal, force: bool) -> JournalEntry | None:
-    """What is to be put back; None if nothing is."""
+    """The journal entry to restore; None if there is none."""
     entry = journal.load()
     if entry is None or force:
         return entry
@@ -120,7 +118,7 @@ def _left(journal: Journal, force: bool) -> JournalEntry | None:
         raise journal.stale(entry)
     if journal.is_alive(entry):
         raise JournalError(
-            f"Process {entry.pid} is using these settings and will put them back; end it, or give --force."
+            f"Process {entry.pid} is using these settings and will restore them; end it, or give --force."
         )
     return entry
 
@@ -153,9 +151,9 @@ def _turn(
     journal: Journal,
     made: list[Write],
 ) -> None:
-    """Make all writes and verify them; `made` has each from just before it is made."""
+    """Perform and verify all writes; each is added to `made` just before it is performed."""
     for position, (knob, value) in enumerate(turned):
-        # Anew, because knobs before it may have changed what it finds: cores that are gone have no frequency, and
+        # Again, because earlier knobs may have changed what it finds: cores that went offline have no frequency, and
         # cores that came online have one.
         plan = knob.writes(value)
         if plan != plans[position]:
@@ -173,10 +171,10 @@ def _turn(
 
 
 def _refused(name: str, write: Write, error: OSError) -> str:
-    advice = "run as root" if isinstance(error, PermissionError) else "choose a value that the kernel takes"
+    advice = "run as root" if isinstance(error, PermissionError) else "choose a value that the kernel accepts"
     return (
         f"Knob {name!r} could not be set: writing {write.value!r} to {write.path} was refused "
-        f"({error.strerror or error}); {advice}. What had been changed was put back."
+        f"({error.strerror or error}); {advice}. Earlier changes were restored."
     )
 
 
@@ -188,26 +186,26 @@ def _verify(name: str, write: Write, machine: Machine) -> None:
     if not agrees(shown, write.value, write.tolerance):
         raise KnobError(
             f"Knob {name!r} did not take its value: {write.path} shows {shown} after {write.value} was written. "
-            "What had been changed was put back."
+            "Earlier changes were restored."
         )
 
 
 def _finish(made: Sequence[Write], machine: Machine, journal: Journal) -> None:
-    """Put everything back, and remove the journal if that worked."""
+    """Restore everything, and remove the journal if that succeeded."""
     faults = _put_back(made, machine)
     if not faults:
         journal.end()
         return
-    with suppress(JournalError):  # the old one, which says more than is needed, is as good
+    with suppress(JournalError):  # the old one, which lists more than is needed, will do
         journal.update([write for write in made if write in faults], is_left=True)
     listed = "; ".join(f"{write.undo_path} ({write.before}): {fault}" for write, fault in faults.items())
     raise RestoreError(
-        f"Not everything could be put back: {listed}. As root, run: flexibo knobs restore --journal {journal.path}"
+        f"Not everything could be restored: {listed}. As root, run: flexibo knobs restore --journal {journal.path}"
     )
 
 
 def _put_back(made: Sequence[Write], machine: Machine) -> dict[Write, str]:
-    """Undo writes, the last one first; those that failed, each with the reason."""
+    """Undo writes, the last one first; returns those that failed, each with the reason."""
     faults = dict.fromkeys(reversed(made), "")
     for _ in range(_ATTEMPTS):
         faults = {write: fault for write in faults if (fault := _undo(write, machine))}
@@ -215,10 +213,10 @@ def _put_back(made: Sequence[Write], machine: Machine) -> dict[Write, str]:
 
 
 def _undo(write: Write, machine: Machine) -> str:
-    """Undo one write; why that failed, or an empty text.
+    """Undo one write; returns why that failed, or an empty text.
 
-    What it shows is read at once, because it may be gone when others are back, such as the limits of a core that goes
-    offline.
+    The value is read back at once, because its file may disappear when others are restored, such as the limits of a
+    core that goes offline.
     """
     can_tell = write.readable and write.steady
     with suppress(OSError):  # what cannot be read may still be written

@@ -1,8 +1,7 @@
 """The knob of block devices: their I/O scheduler.
 
-The paper chooses between CFP, by which it means the fair scheduler (CFQ), and NOOP. Kernels since 5.0 have neither: the
-fair one is then `bfq`, or where that is not built in `mq-deadline` (or `deadline`), which is the kernel's own default
-in place of CFQ; the one that does nothing is `none`.
+The paper chooses between CFP, meaning the fair scheduler CFQ, and NOOP. Kernels since 5.0 have neither: the fair one is
+then `bfq`, or if that is missing `mq-deadline` (or `deadline`), the kernel's default in place of CFQ; NOOP is `none`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from flexibo.hardware.knobs.base import KnobUnavailableError, Level, Machine, Wr
 from flexibo.hardware.knobs.files import words_of
 
 SCHEDULERS = {"CFP": ("cfq", "bfq", "mq-deadline", "deadline"), "NOOP": ("noop", "none")}
-"""For each of the paper's words the kernel's names, the most fitting first."""
+"""For each of the paper's names the kernel's names, the closest first."""
 
 MIXED = "mixed"
 
@@ -34,7 +33,7 @@ class Scheduler:
         return tuple(SCHEDULERS)
 
     def read(self) -> Level:
-        """The paper's word for what is in force, the kernel's own if it has none, or "mixed" if devices differ."""
+        """The paper's name of the present scheduler, the kernel's if it has none, or "mixed" if devices differ."""
         present = {_word(chosen(words)) for words in self._files().values()}
         return present.pop() if len(present) == 1 else MIXED
 
@@ -46,7 +45,7 @@ class Scheduler:
         return changes(Write(str(path), _best(str(value), words), chosen(words)) for path, words in files.items())
 
     def _files(self) -> dict[Path, str]:
-        """For each device with a choice, its file and what that says."""
+        """The file of each device with a choice, and its text."""
         folder = self.machine.roots.sys / "block"
         try:
             devices = sorted(os.listdir(folder))
@@ -61,12 +60,12 @@ class Scheduler:
 
 
 def _word(name: str) -> str:
-    """The paper's word for one of the kernel's names; the name itself if it has none."""
+    """The paper's name for one of the kernel's; the name itself if it has none."""
     return next((word for word, names in SCHEDULERS.items() if name in names), name)
 
 
 def _best(word: str, offered: str) -> str:
-    """The kernel's name for one of the paper's words among those that a device offers; empty if it offers none.
+    """The kernel's name for one of the paper's among those that a device offers; empty if it offers none.
 
     >>> _best("CFP", "[none] mq-deadline kyber")
     'mq-deadline'

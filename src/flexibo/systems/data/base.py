@@ -1,4 +1,4 @@
-"""What data is: examples to learn from and examples to be judged by, in memory, as numpy arrays and text."""
+"""Data in memory: training and held-out examples as numpy arrays and text, and what can be wrong with its files."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Wave: TypeAlias = npt.NDArray[np.float32]
 
 
 class MissingDataError(FlexiBOError, FileNotFoundError):
-    """Data is not where it should be; the message says which file, where it belongs and where it can be had.
+    """A file is missing; the message names it, its place and where to get it.
 
     Args:
-        lines: The message, line by line; names of a stranger's files may be in it and forge no other line.
+        lines: The message, line by line; control characters in untrusted file names are escaped.
     """
 
     def __init__(self, *lines: str) -> None:
@@ -31,10 +31,10 @@ class MissingDataError(FlexiBOError, FileNotFoundError):
 
 
 class DamagedDataError(FlexiBOError, ValueError):
-    """Data is cut short or is not what its format says; the message names the file and what is wrong.
+    """A file is cut short or does not follow its format; the message names the file and the fault.
 
     Args:
-        message: One line; names of a stranger's files and what these hold may be in it.
+        message: One line; control characters in untrusted names and content are escaped.
     """
 
     def __init__(self, message: str) -> None:
@@ -48,7 +48,7 @@ class Images:
     Attributes:
         pixels: Shape (m, channels, height, width).
         labels: Shape (m,), from 0.
-        classes: What the labels mean.
+        classes: The names of the classes.
     """
 
     pixels: Pixels
@@ -82,7 +82,7 @@ class Question:
     Attributes:
         context: The text.
         question: The question.
-        answers: Right answers, each with where it begins in the text (in characters); none if the text has no answer.
+        answers: Correct answers, each with its position in the text (in characters); none if there is no answer.
     """
 
     context: str
@@ -107,7 +107,7 @@ class Recordings:
     Attributes:
         waves: One array of samples in [-1, 1] each.
         rate: Samples per second, the same for all.
-        transcripts: What is said, in lower case.
+        transcripts: The spoken words, in lower case.
     """
 
     waves: tuple[Wave, ...]
@@ -123,14 +123,14 @@ Examples = TypeVar("Examples", Images, Reviews, Questions, Recordings)
 
 @dataclass(frozen=True, slots=True)
 class Dataset(Generic[Examples]):
-    """Examples to learn from and held-out examples.
+    """Training examples and held-out examples.
 
     Attributes:
-        name: As a user names it, such as "fashion-mnist".
-        train: What a network learns from.
-        test: What its error is measured on; nothing of it is in `train`.
+        name: The name on the command line, such as "fashion-mnist".
+        train: The training examples.
+        test: The examples that the error is measured on; none of them is in `train`.
         fingerprint: Changes when the examples do.
-        note: What a report must say about it, such as that it is a stand-in.
+        note: A note for reports, such as that it is a stand-in.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The datasets that systems learn from: one visible table, how each is found in a folder, and where it can be had."""
+"""The table of datasets: how each is found in a folder and loaded, and where to get it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from flexibo.systems.data.base import AnyDataset, MissingDataError
 
 @dataclass(frozen=True, slots=True)
 class DatasetEntry:
-    """What the table says of a dataset.
+    """A dataset in the table.
 
     Attributes:
-        title: What it is, for people.
-        kind: What its examples are.
-        files: Which files or folders it consists of.
-        address: Where it can be had.
-        load: What reads it: folder, limit, seed -> dataset.
-        missing: What says, as a clause, what of it a folder lacks; nothing if it is all there.
-        stands_in_for: The dataset of the paper in whose place it is used; None if it is one of the paper's own.
+        title: Its title.
+        kind: The kind of its examples.
+        files: The files or folders it consists of.
+        address: Where to get it.
+        load: Reads it: folder, limit, seed -> dataset.
+        missing: Returns what is missing in a folder, as a clause; empty if nothing is.
+        stands_in_for: The dataset of the paper that it replaces; None if it is one of the paper's own.
     """
 
     title: str
@@ -125,18 +125,18 @@ DATASETS: Mapping[str, DatasetEntry] = MappingProxyType(
 
 
 def load_dataset(name: str, folder: Path, *, limit: int | None = None, seed: int = 0) -> AnyDataset:
-    """A dataset of the table, from wherever it lies in a folder.
+    """A dataset of the table, loaded from a folder.
 
     Args:
         name: Its name in `DATASETS`.
-        folder: Where data is kept; the places of `places` are searched.
-        limit: At most so many training examples, labels in proportion, and a test part in proportion, but at least
-            200 examples where there are so many.
-        seed: Chooses them, and divides what is published in one part.
+        folder: The folder of data; `places` lists where it is searched.
+        limit: The largest number of training examples, labels in proportion; the test part is shortened in
+            proportion, but not below 200 examples.
+        seed: The seed of that choice, and of the split of data that is published in one part.
 
     Raises:
-        MissingDataError: It is not there; the message says what is missing, where it belongs and where it can be had.
-        DamagedDataError: A file of it is not what it should be.
+        MissingDataError: It is missing; the message says which files, where to put them and where to get them.
+        DamagedDataError: A file of it is damaged.
     """
     place = _place(name, folder)
     if place is None:
@@ -148,7 +148,7 @@ def find_dataset(names: Iterable[str], folder: Path) -> str:
     """The first of several datasets that is present in a folder.
 
     Raises:
-        MissingDataError: None is; the message says of each what is missing, where it belongs and where it can be had.
+        MissingDataError: None is; the message says for each what is missing and where to get it.
     """
     wanted = tuple(names)
     if not wanted:
@@ -163,7 +163,7 @@ def find_dataset(names: Iterable[str], folder: Path) -> str:
 
 
 def places(name: str, folder: Path) -> tuple[Path, ...]:
-    """Where in a folder a dataset is looked for, in this order."""
+    """The folders that are searched for a dataset, in this order."""
     return (folder, folder / name, folder / "training", folder / "training" / name)
 
 
@@ -174,7 +174,7 @@ def _place(name: str, folder: Path) -> Path | None:
 
 
 def _advice(name: str, folder: Path) -> str:
-    """What is missing, where it belongs and where it can be had, as clauses."""
+    """What is missing, where to put it and where to get it, as clauses."""
     entry = DATASETS[name]
     if not folder.is_dir():
         return f"there is no such folder; make it and put {entry.files} into it, from {entry.address}"

@@ -1,18 +1,16 @@
 """CIFAR-10: the published python and binary batches, and the same images as JPEG bytes in one npz file.
 
-The python batches are pickles, which are programs. Here none is run: its steps are listed, and those that these files
-consist of (dictionaries, lists, numbers, text and one array of bytes) are carried out; any other step is refused.
+The python batches are pickles, which can name any code to run. None is run here: only dictionaries, lists, numbers,
+text and arrays of bytes are read, and everything else is refused.
 """
 
 from __future__ import annotations
 
 import io
 import math
-import pickletools
+import pickle
 import zipfile
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +19,8 @@ import numpy as np
 from flexibo._internal.arrays import AnyArray, BoolArray, IntArray
 from flexibo.errors import missing_extra
 from flexibo.systems.data.base import DamagedDataError, Dataset, Images, MissingDataError, Pixels
-from flexibo.systems.data.files import MOST_BYTES, content
-from flexibo.systems.data.subsets import chosen, fingerprint
+from flexibo.systems.data.files import MOST_BYTES, check_present, content, missing_clause
+from flexibo.systems.data.subsets import chosen, dataset
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 SIDE = 32
@@ -33,26 +31,25 @@ _LAYOUTS = (("cifar-10-batches-py", ""), ("cifar-10-batches-bin", ".bin"))
 
 
 def missing(folder: Path) -> str:
-    """What is missing in a folder to load the images from there, as a clause; empty if nothing is."""
+    """What is missing to load the images from a folder, as a clause; empty if nothing is."""
     if _batches(folder) or (folder / JPEG_FILE).is_file():
         return ""
     for subfolder, ending in _LAYOUTS:
         if (folder / subfolder).is_dir():
             absent = [name + ending for name in BATCHES if not (folder / subfolder / (name + ending)).is_file()]
-            return f"{', '.join(absent)} {'is' if len(absent) == 1 else 'are'} missing in {subfolder}"
+            return missing_clause(absent, f" in {subfolder}")
     return f"cifar-10-batches-py/, cifar-10-batches-bin/ and {JPEG_FILE} are missing (one of them is enough)"
 
 
 def load(folder: Path, *, limit: int | None = None, seed: int = 0) -> Dataset[Images]:
-    """The images of a folder: from the batches where there are some, else decoded from JPEG.
+    """The images of a folder: from the batches if there are any, otherwise decoded from JPEG.
 
     Args:
-        folder: Where the batches, their folder, or the npz file is.
-        limit: At most so many training images, with all classes in proportion.
-        seed: Chooses them.
+        folder: Has the batches, their folder, or the npz file.
+        limit: The largest number of training images, with all classes in proportion.
+        seed: The seed of that choice.
     """
-    if lack := missing(folder):
-        raise MissingDataError(f"cifar-10 cannot be loaded from {folder}: {lack}.")
+    check_present("cifar-10", folder, missing(folder))
     batches = _batches(folder)
     if not batches:
         return _load_jpeg(folder / JPEG_FILE, limit, seed)
@@ -67,8 +64,7 @@ def load(folder: Path, *, limit: int | None = None, seed: int = 0) -> Dataset[Im
 def _dataset(
     pixels: Pixels, labels: IntArray, test_pixels: Pixels, test_labels: IntArray, note: str
 ) -> Dataset[Images]:
-    train, test = Images(pixels, labels, CLASSES), Images(test_pixels, test_labels, CLASSES)
-    return Dataset("cifar-10", train, test, fingerprint(train, test), note)
+    return dataset("cifar-10", Images(pixels, labels, CLASSES), Images(test_pixels, test_labels, CLASSES), note)
 
 
 def _batches(folder: Path) -> list[Path]:
@@ -108,11 +104,14 @@ def _read_binary(path: Path) -> tuple[Pixels, IntArray]:
 
 
 def _read_python(path: Path) -> tuple[Pixels, IntArray]:
-    batch = read_plain_pickle(path)
-    if not isinstance(batch, dict) or not {b"data", b"labels"} <= batch.keys():
+    batch = _unpickled(path)
+    items = batch.items() if isinstance(batch, dict) else ()
+    found = {key.decode("latin1") if isinstance(key, bytes) else key: value for key, value in items}
+    if not {"data", "labels"} <= found.keys():
         raise DamagedDataError(f"{path} is a pickle, but no batch of CIFAR-10: it has no data and labels.")
-    pixels, labels = batch[b"data"], batch[b"labels"]
-    if not isinstance(pixels, np.ndarray) or not isinstance(labels, list) or {type(one) for one in labels} != {int}:
+    array, labels = found["data"], found["labels"]
+    pixels = array.pixels if isinstance(array, _ByteArray) else None
+    if pixels is None or not isinstance(labels, list) or {type(one) for one in labels} != {int}:
         raise DamagedDataError(f"{path} must have an array of pixels and a list of whole numbers as labels.")
     if min(labels) < 0 or max(labels) >= len(CLASSES):
         raise DamagedDataError(
@@ -121,157 +120,57 @@ def _read_python(path: Path) -> tuple[Pixels, IntArray]:
     return _checked(path, pixels, np.array(labels, dtype=np.int64))
 
 
-@dataclass(frozen=True, slots=True)
-class _Name:
-    """A function or class that a pickle names; nothing is looked up."""
+class _ByteType:
+    """The dtype of an array of bytes; any other is refused."""
 
-    name: str
-
-
-@dataclass(slots=True)
-class _Made:
-    """What a pickle made by calling a named function; an array or its kind is complete when its state is known."""
-
-    maker: str
-    arguments: tuple[Any, ...]
-
-
-_MARK = object()
-_ARRAYS = ("numpy.core.multiarray _reconstruct", "numpy._core.multiarray _reconstruct")
-_KIND = "numpy dtype"
-
-
-def read_plain_pickle(path: Path) -> Any:
-    """What a pickle of protocol 3 or lower holds, if that is containers, numbers, text and arrays of bytes only.
-
-    Text of Python 2 comes as bytes.
-    """
-    data = content(path)
-    stack: list[Any] = []
-    memo: dict[Any, Any] = {}
-    try:
-        for step, argument, _ in pickletools.genops(io.BytesIO(data)):
-            if step.name in _PUSHED:
-                stack.append(_PUSHED[step.name](argument))
-            elif step.name in _STEPS:
-                _STEPS[step.name](stack)
-            elif step.name in ("BINPUT", "LONG_BINPUT"):
-                memo[argument] = stack[-1]
-            elif step.name in ("BINGET", "LONG_BINGET"):
-                stack.append(memo[argument])
-            elif step.name == "STOP":
-                return stack.pop()
-            elif step.name != "PROTO":
-                raise ValueError(f"it has the step {step.name}")
-        raise ValueError("it has no end")
-    # A stranger's file can be wrong in any way, and each of them means the same.
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise DamagedDataError(f"{path} is no pickle of plain numbers and text, or cut short: {error}.") from error
-
-
-def _since_mark(stack: list[Any]) -> list[Any]:
-    at = next((place for place in range(len(stack) - 1, -1, -1) if stack[place] is _MARK), None)
-    if at is None:
-        raise ValueError("it has an end without a beginning")
-    items = stack[at + 1 :]
-    del stack[at:]
-    return items
-
-
-def _tuple_of(n: int) -> Callable[[list[Any]], None]:
-    def step(stack: list[Any]) -> None:
-        stack[-n:] = [tuple(stack[-n:])]
-
-    return step
-
-
-def _marked_tuple(stack: list[Any]) -> None:
-    stack.append(tuple(_since_mark(stack)))
-
-
-def _append(stack: list[Any]) -> None:
-    item = stack.pop()
-    _plain(stack[-1], list).append(item)
-
-
-def _appends(stack: list[Any]) -> None:
-    items = _since_mark(stack)
-    _plain(stack[-1], list).extend(items)
-
-
-def _set_item(stack: list[Any]) -> None:
-    stack[-2:] = [_MARK, *stack[-2:]]
-    _set_items(stack)
-
-
-def _set_items(stack: list[Any]) -> None:
-    items = _since_mark(stack)
-    for key, value in zip(items[::2], items[1::2], strict=True):
-        _plain(stack[-1], dict)[key.encode() if isinstance(key, str) else _plain(key, bytes)] = value
-
-
-def _plain(item: Any, kind: type) -> Any:
-    if type(item) is not kind:
-        raise ValueError(f"it has a {type(item).__name__} where a {kind.__name__} belongs")
-    return item
-
-
-def _reduce(stack: list[Any]) -> None:
-    arguments = _plain(stack.pop(), tuple)
-    maker = _plain(stack.pop(), _Name).name
-    if maker not in (*_ARRAYS, _KIND):
-        raise ValueError(f"it calls {maker}")
-    stack.append(_Made(maker, arguments))
-
-
-def _build(stack: list[Any]) -> None:
-    state = _plain(stack.pop(), tuple)
-    made = _plain(stack.pop(), _Made)
-    if made.maker == _KIND:
-        if not isinstance(made.arguments[0], bytes | str) or made.arguments[0] not in (b"u1", "u1"):
+    def __init__(self, kind: object, *_: object) -> None:
+        if kind not in (b"u1", "u1"):
             raise ValueError("it has an array that is not of bytes")
-        stack.append(made)
-        return
-    _, shape, kind, columns_first, values = state
-    if not isinstance(kind, _Made) or kind.maker != _KIND or columns_first or not isinstance(values, bytes):
-        raise ValueError("it has an array that is not plain bytes, row by row")
-    if any(type(size) is not int or size < 0 for size in shape) or math.prod(shape) != len(values):
-        raise ValueError(f"it has an array whose {len(values):,} bytes do not fit its shape")
-    stack.append(np.frombuffer(values, dtype=np.uint8).reshape(shape))
+
+    def __setstate__(self, state: object) -> None:
+        """Byte order and alignment do not matter for bytes."""
 
 
-def _latin1(text: str) -> bytes:
-    return text.encode("latin1")
+class _ByteArray:
+    """An array of bytes in a pickle, which gives its content after it is made."""
+
+    pixels: Pixels | None = None
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        _, shape, kind, columns_first, values = state
+        if not isinstance(kind, _ByteType) or columns_first or not isinstance(values, bytes):
+            raise ValueError("it has an array that is not plain bytes, row by row")
+        if any(type(size) is not int or size < 0 for size in shape) or math.prod(shape) != len(values):
+            raise ValueError(f"it has an array whose {len(values):,} bytes do not fit its shape")
+        self.pixels = np.frombuffer(values, dtype=np.uint8).reshape(shape)
 
 
-def _itself(value: Any) -> Any:
-    return value
+# The implementation in Python keeps its memo in a dictionary: a damaged file cannot make it allocate gigabytes.
+class _BatchReader(pickle._Unpickler):
+    """Reads a pickle of containers, numbers, text and arrays of bytes; it runs no code that the pickle names."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Our own class in place of one of numpy's; everything else is refused."""
+        if (module, name) == ("numpy", "dtype"):
+            return _ByteType
+        if (module, name) == ("numpy", "ndarray") or (
+            module in ("numpy.core.multiarray", "numpy._core.multiarray") and name == "_reconstruct"
+        ):
+            return _ByteArray
+        raise ValueError(f"it calls {module} {name}")
 
 
-_PUSHED: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("BININT", "BININT1", "BININT2", "INT", "BINUNICODE", "BINBYTES", "SHORT_BINBYTES"), _itself),
-    **dict.fromkeys(("BINSTRING", "SHORT_BINSTRING"), _latin1),
-    "GLOBAL": _Name,
-    "MARK": lambda _: _MARK,
-    "NONE": lambda _: None,
-    "NEWFALSE": lambda _: False,
-    "NEWTRUE": lambda _: True,
-    "EMPTY_DICT": lambda _: {},
-    "EMPTY_LIST": lambda _: [],
-    "EMPTY_TUPLE": lambda _: (),
-}
-_STEPS: dict[str, Callable[[list[Any]], None]] = {
-    "TUPLE": _marked_tuple,
-    "TUPLE1": _tuple_of(1),
-    "TUPLE2": _tuple_of(2),
-    "TUPLE3": _tuple_of(3),
-    "APPEND": _append,
-    "APPENDS": _appends,
-    "SETITEM": _set_item,
-    "SETITEMS": _set_items,
-    "REDUCE": _reduce,
-    "BUILD": _build,
-}
+def _unpickled(path: Path) -> Any:
+    """The content of a pickled batch; text of Python 2 comes as bytes."""
+    try:
+        return _BatchReader(io.BytesIO(content(path)), encoding="bytes").load()
+    except MissingDataError:
+        raise
+    except Exception as error:  # an untrusted file can be wrong in any way
+        raise DamagedDataError(f"{path} is no pickle of plain numbers and text, or cut short: {error}.") from error
 
 
 def _load_jpeg(path: Path, limit: int | None, seed: int) -> Dataset[Images]:
@@ -289,7 +188,7 @@ def _jpeg_arrays(path: Path) -> tuple[Pixels, IntArray, IntArray, BoolArray]:
         with zipfile.ZipFile(path) as archive:
             size = sum(info.file_size for info in archive.infolist())
         if size > MOST_BYTES:
-            raise DamagedDataError(f"{path} says that it unpacks to {size:,} bytes; the whole of CIFAR-10 has fewer.")
+            raise DamagedDataError(f"{path} claims to unpack to {size:,} bytes; all of CIFAR-10 has fewer.")
         with np.load(path, allow_pickle=False) as arrays:
             jpeg, offset, label, is_test, classes = (
                 arrays[key] for key in ("jpeg", "offset", "label", "is_test", "classes")
@@ -304,7 +203,7 @@ def _jpeg_arrays(path: Path) -> tuple[Pixels, IntArray, IntArray, BoolArray]:
         ) from error
     m = len(np.atleast_1d(label))
     if (jpeg.dtype, is_test.dtype) != (np.uint8, np.bool_) or {offset.dtype.kind, label.dtype.kind} - {"i", "u"}:
-        raise DamagedDataError(f"{path} must have jpeg as bytes, is_test as truths, offset and label as whole numbers.")
+        raise DamagedDataError(f"{path} must have jpeg as bytes, is_test as booleans, offset and label as integers.")
     if jpeg.ndim != 1 or offset.shape != (m + 1,) or label.shape != (m,) or is_test.shape != (m,):
         raise DamagedDataError(
             f"{path} has {m:,} labels, {is_test.size:,} marks and {offset.size:,} offsets; there must be as "

@@ -1,6 +1,6 @@
-"""Files that data comes in: plain or gzipped, zip archives, text.
+"""Reading data files: plain or gzipped, zip archives, text.
 
-An archive is never unpacked onto the disk. It is refused if a name points out of it or its sizes are absurd.
+An archive is never unpacked to disk. It is refused if a name points outside of it or its sizes are implausible.
 """
 
 from __future__ import annotations
@@ -16,11 +16,28 @@ from pathlib import Path, PurePosixPath
 from flexibo.systems.data.base import DamagedDataError, MissingDataError
 
 MOST_BYTES = 2**31
-"""The size, uncompressed, above which a file is not read into memory."""
+"""The uncompressed size above which a file is not read into memory."""
 
 MOST_BYTES_OF_ARCHIVE = 2**30
 MOST_BYTES_OF_MEMBER = 2**26
 MOST_MEMBERS = 500_000
+
+
+def missing_clause(absent: Sequence[str], where: str = "") -> str:
+    """That some files are missing, as a clause; empty if none is.
+
+    >>> missing_clause(["a.csv", "b.csv"])
+    'a.csv, b.csv are missing'
+    """
+    if not absent:
+        return ""
+    return f"{', '.join(absent)} {'is' if len(absent) == 1 else 'are'} missing{where}"
+
+
+def check_present(name: str, folder: Path, missing: str) -> None:
+    """Raise an error if something of a dataset is missing in a folder."""
+    if missing:
+        raise MissingDataError(f"{name} cannot be loaded from {folder}: {missing}.")
 
 
 def content(path: Path, *, most_bytes: int = MOST_BYTES) -> bytes:
@@ -46,7 +63,7 @@ def content(path: Path, *, most_bytes: int = MOST_BYTES) -> bytes:
 
 
 def text_of(data: bytes, where: str) -> str:
-    """The text that bytes are in UTF-8."""
+    """Bytes decoded as UTF-8 text."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -59,7 +76,7 @@ def text_of(data: bytes, where: str) -> str:
 
 
 def natural(name: str) -> tuple[tuple[int, ...], str]:
-    """What names are sorted by so that 2 comes before 10.
+    """A sort key that puts 2 before 10.
 
     >>> sorted(["10_7.txt", "2_7.txt"], key=natural)
     ['2_7.txt', '10_7.txt']
@@ -68,7 +85,7 @@ def natural(name: str) -> tuple[tuple[int, ...], str]:
 
 
 def member_names(path: Path) -> list[str]:
-    """The names of the files in a zip archive that may be read, in natural order."""
+    """The names of the files in a zip archive, in natural order; hidden files are left out."""
     with _opened(path) as archive:
         found = archive.infolist()
     size = sum(info.file_size for info in found)
@@ -97,7 +114,7 @@ def _check_member(path: Path, info: zipfile.ZipInfo) -> None:
 
 
 def members(path: Path, names: Sequence[str]) -> list[bytes]:
-    """What some files of a zip archive hold; their checksums agree."""
+    """The content of some files of a zip archive; checksums are verified."""
     with _opened(path) as archive:
         return [_member(path, archive, name) for name in names]
 

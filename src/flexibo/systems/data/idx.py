@@ -12,8 +12,8 @@ import numpy as np
 from flexibo._internal.arrays import IntArray
 from flexibo.errors import unknown_name
 from flexibo.systems.data.base import DamagedDataError, Dataset, Images, MissingDataError, Pixels
-from flexibo.systems.data.files import content
-from flexibo.systems.data.subsets import chosen, fingerprint
+from flexibo.systems.data.files import check_present, content, missing_clause
+from flexibo.systems.data.subsets import chosen, dataset
 
 CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -24,24 +24,24 @@ CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
     }
 )
-"""What the labels mean in the datasets that are published as idx files."""
+"""The classes of the datasets that are published as idx files."""
 
 FIRST_LABELS: Mapping[str, bytes] = MappingProxyType(
     {"mnist": bytes([5, 0, 4, 1, 9, 2, 1, 3, 1, 4]), "fashion-mnist": bytes([9, 0, 0, 3, 0, 2, 7, 2, 5, 5])}
 )
-"""How the training labels begin: the files of both datasets have the same names."""
+"""The first training labels, which tell the datasets apart: their files have the same names."""
 
 _PARTS = ("train", "t10k")
 _KINDS = {"images": 3, "labels": 1}
 
 
 def missing(folder: Path, *, name: str = "mnist") -> str:
-    """What is missing in a folder to load a dataset from there, as a clause; empty if nothing is."""
+    """What is missing to load a dataset from a folder, as a clause; empty if nothing is."""
     absent = [
         f"{part}-{kind}-idx{n}-ubyte" for part in _PARTS for kind, n in _KINDS.items() if not _file(folder, part, kind)
     ]
     if absent:
-        return f"{', '.join(absent)} {'is' if len(absent) == 1 else 'are'} missing"
+        return missing_clause(absent)
     labels = _file(folder, "train", "labels")
     begins = content(labels)[8:18] if labels else b""
     for other, first in FIRST_LABELS.items():
@@ -54,15 +54,14 @@ def load(folder: Path, *, name: str = "mnist", limit: int | None = None, seed: i
     """The images of the four idx files in a folder.
 
     Args:
-        folder: Where the files are.
+        folder: The folder of the files.
         name: Which dataset they are: "mnist" or "fashion-mnist".
-        limit: At most so many training images, with all classes in proportion.
-        seed: Chooses them.
+        limit: The largest number of training images, with all classes in proportion.
+        seed: The seed of that choice.
     """
     if name not in CLASSES:
         raise unknown_name("dataset of idx files", name, CLASSES)
-    if lack := missing(folder, name=name):
-        raise MissingDataError(f"{name} cannot be loaded from {folder}: {lack}.")
+    check_present(name, folder, missing(folder, name=name))
     (pixels, labels), (test_pixels, test_labels) = (_part(folder, part, len(CLASSES[name])) for part in _PARTS)
     if pixels.shape[1:] != test_pixels.shape[1:]:
         raise DamagedDataError(
@@ -72,7 +71,7 @@ def load(folder: Path, *, name: str = "mnist", limit: int | None = None, seed: i
     rows, test_rows = chosen(labels, test_labels, limit, seed)
     train = Images(pixels[rows], labels[rows], CLASSES[name])
     test = Images(test_pixels[test_rows], test_labels[test_rows], CLASSES[name])
-    return Dataset(name, train, test, fingerprint(train, test))
+    return dataset(name, train, test)
 
 
 def _file(folder: Path, part: str, kind: str) -> Path | None:
@@ -111,7 +110,7 @@ def read_idx(path: Path, *, dimensions: int) -> Pixels:
     shape = [int.from_bytes(data[at : at + 4], "big") for at in range(4, begin, 4)]
     if len(data) != begin + math.prod(shape):
         raise DamagedDataError(
-            f"{path} says that it holds {' x '.join(map(str, shape))} bytes and holds {max(len(data) - begin, 0):,}; "
+            f"{path} should have {' x '.join(map(str, shape))} bytes and has {max(len(data) - begin, 0):,}; "
             "it is cut short or damaged."
         )
     return np.frombuffer(data, dtype=np.uint8, offset=begin).reshape(shape)

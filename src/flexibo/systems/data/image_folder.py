@@ -12,8 +12,9 @@ import numpy as np
 
 from flexibo._internal.arrays import IntArray
 from flexibo.errors import InvalidValueError, missing_extra
-from flexibo.systems.data.base import DamagedDataError, Dataset, Images, MissingDataError, Pixels
-from flexibo.systems.data.subsets import chosen, fingerprint, stratified
+from flexibo.systems.data.base import DamagedDataError, Dataset, Images, Pixels
+from flexibo.systems.data.files import check_present
+from flexibo.systems.data.subsets import check_share, chosen, dataset, split
 
 ENDINGS = (".jpeg", ".jpg", ".png")
 SIDE = 224
@@ -21,7 +22,7 @@ SHARE = 0.2
 
 
 def missing(folder: Path) -> str:
-    """What is missing in a folder to load images from there, as a clause; empty if nothing is."""
+    """What is missing to load images from a folder, as a clause; empty if nothing is."""
     parts = [folder / "train", folder / "val"]
     if any(part.is_dir() for part in parts):
         for part in parts:
@@ -45,24 +46,22 @@ def load(
     share: float = SHARE,
     seed: int = 0,
 ) -> Dataset[Images]:
-    """The images of a folder, as squares cut from their middle; only those that are chosen are read.
+    """The images of a folder, as squares cut from their middle; only the chosen ones are read.
 
     Args:
-        folder: Holds train/CLASS and val/CLASS, or else CLASS folders whose images are then divided here.
-        name: The dataset's name.
-        side: Pixels; the shorter side of an image is brought to this, and the longer one is cut.
-        per_class: At most so many training and so many test images of each class, the first by name.
-        limit: At most so many training images, with all classes in proportion.
-        share: How much of one tree is for testing; unused where there is train and val.
-        seed: Chooses and divides.
+        folder: Has train/CLASS and val/CLASS, or CLASS folders whose images are then split.
+        name: The name of the dataset.
+        side: The shorter side of an image is scaled to this many pixels, and the longer one is cut.
+        per_class: The largest number of training and of test images per class, the first by name.
+        limit: The largest number of training images, with all classes in proportion.
+        share: The share of the test part; unused if there are train and val.
+        seed: The seed of choice and split.
     """
     for what, number in (("side", side), ("number per class", per_class)):
         if number is not None and number < 1:
             raise InvalidValueError(f"The {what} is {number}; it must be at least 1.")
-    if not 0 < share < 1:
-        raise InvalidValueError(f"The share of test images is {share}; it must be between 0 and 1.")
-    if lack := missing(folder):
-        raise MissingDataError(f"{name} cannot be loaded from {folder}: {lack}.")
+    check_share(share)
+    check_present(name, folder, missing(folder))
     is_divided = (folder / "train").is_dir()
     classes, paths, labels = _listed(folder / "train" if is_divided else folder)
     if is_divided:
@@ -71,8 +70,7 @@ def load(
             odd = sorted(set(classes) ^ set(test_classes))
             raise DamagedDataError(f"The folders train and val in {folder} do not have the same classes: {odd[0]} ...")
     else:
-        test = stratified(labels, max(1, round(share * len(labels))), np.random.default_rng(seed))
-        rest = np.delete(np.arange(len(labels)), test)
+        rest, test = split(labels, share, seed)
         test_paths, test_labels = [paths[row] for row in test], labels[test]
         paths, labels = [paths[row] for row in rest], labels[rest]
     rows, test_rows = _first_of_each(labels, per_class), _first_of_each(test_labels, per_class)
@@ -81,11 +79,11 @@ def load(
     train = Images(_read(paths, rows, side), labels[rows], classes)
     held_out = Images(_read(test_paths, test_rows, side), test_labels[test_rows], classes)
     note = "" if is_divided else f"The images were divided here: {share:.0%} of each class are for testing."
-    return Dataset(name, train, held_out, fingerprint(train, held_out), note)
+    return dataset(name, train, held_out, note)
 
 
 def _natural(path: Path) -> tuple[Any, ...]:
-    """A key that puts class2 before class10; the name itself decides between 1 and 01."""
+    """A sort key that puts class2 before class10."""
     parts = re.split(r"(\d+)", path.name)
     return tuple(int(part) if place % 2 else part for place, part in enumerate(parts)), path.name
 
@@ -129,14 +127,14 @@ def _read(paths: Sequence[Path], rows: IntArray, side: int) -> Pixels:
 
 
 def read_image(path: Path, side: int) -> Pixels:
-    """The middle square (side, side, 3) of an image whose shorter side is brought to `side` pixels."""
+    """The middle square (side, side, 3) of an image whose shorter side is scaled to `side` pixels."""
     try:
         from PIL import Image
     except ImportError:
         raise missing_extra("Pillow", "dnn") from None
     try:
         with warnings.catch_warnings():
-            # Pillow warns of images so large that they may be meant to fill the memory.
+            # Pillow warns of images so large that they may be an attack on the memory.
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             image = Image.open(path, formats=("JPEG", "PNG"))
         with image:
@@ -148,6 +146,6 @@ def read_image(path: Path, side: int) -> Pixels:
             cut = whole.resize((side, side), Image.Resampling.BILINEAR, (left, top, left + square, top + square))
             return np.asarray(cut)
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
-        raise DamagedDataError(f"{path} says that it is larger than any photograph; remove it.") from error
+        raise DamagedDataError(f"{path} claims to be larger than any photograph; remove it.") from error
     except (OSError, SyntaxError, ValueError) as error:
         raise DamagedDataError(f"{path} cannot be decoded as an image; fetch it again or remove it.") from error

@@ -9,10 +9,17 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from flexibo._internal.arrays import IntArray
-from flexibo.errors import InvalidValueError
-from flexibo.systems.data.base import DamagedDataError, Dataset, MissingDataError, Reviews
-from flexibo.systems.data.files import content, member_names, members, natural, text_of
-from flexibo.systems.data.subsets import chosen, fingerprint, stratified
+from flexibo.systems.data.base import DamagedDataError, Dataset, Reviews
+from flexibo.systems.data.files import (
+    check_present,
+    content,
+    member_names,
+    members,
+    missing_clause,
+    natural,
+    text_of,
+)
+from flexibo.systems.data.subsets import check_share, chosen, dataset, split
 
 SIDES = ("neg", "pos")
 ARCHIVE = "movie_reviews.zip"
@@ -20,30 +27,29 @@ SHARE = 0.2
 
 
 def missing_imdb(folder: Path) -> str:
-    """What is missing in a folder to load aclImdb from there, as a clause; empty if nothing is."""
+    """What is missing to load aclImdb from a folder, as a clause; empty if nothing is."""
     places = [f"{part}/{side}" for part in ("train", "test") for side in SIDES]
     root = _imdb_root(folder)
     absent = [place for place in places if not (root / place).is_dir()]
     if len(absent) == len(places):
         return "the folder aclImdb with train/pos, train/neg, test/pos and test/neg is missing"
-    return f"{', '.join(absent)} {'is' if len(absent) == 1 else 'are'} missing in {root}" if absent else ""
+    return missing_clause(absent, f" in {root}")
 
 
 def load_imdb(folder: Path, *, limit: int | None = None, seed: int = 0) -> Dataset[Reviews]:
-    """The reviews in the folders of aclImdb; line breaks, written there as ``<br />``, are given as line breaks.
+    """The reviews in the folders of aclImdb, with ``<br />`` replaced by line breaks.
 
     Args:
-        folder: Holds the folder aclImdb, or is that folder.
-        limit: At most so many training reviews, good and bad in proportion; only those chosen are read.
-        seed: Chooses them.
+        folder: Has the folder aclImdb, or is that folder.
+        limit: The largest number of training reviews, good and bad in proportion; only the chosen ones are read.
+        seed: The seed of that choice.
     """
-    if lack := missing_imdb(folder):
-        raise MissingDataError(f"imdb cannot be loaded from {folder}: {lack}.")
+    check_present("imdb", folder, missing_imdb(folder))
     root = _imdb_root(folder)
     (paths, labels), (test_paths, test_labels) = (_listed(root / part) for part in ("train", "test"))
     rows, test_rows = chosen(labels, test_labels, limit, seed)
     train, test = _read(paths, labels, rows), _read(test_paths, test_labels, test_rows)
-    return Dataset("imdb", train, test, fingerprint(train, test))
+    return dataset("imdb", train, test)
 
 
 def _imdb_root(folder: Path) -> Path:
@@ -68,32 +74,29 @@ def _read(paths: Sequence[Path], labels: IntArray, rows: IntArray) -> Reviews:
 
 
 def missing_movie_reviews(folder: Path) -> str:
-    """What is missing in a folder to load movie_reviews.zip from there, as a clause; empty if nothing is."""
+    """What is missing to load movie_reviews.zip from a folder, as a clause; empty if nothing is."""
     return "" if (folder / ARCHIVE).is_file() else f"{ARCHIVE} is missing"
 
 
 def load_movie_reviews(
     folder: Path, *, limit: int | None = None, share: float = SHARE, seed: int = 0
 ) -> Dataset[Reviews]:
-    """The reviews in movie_reviews.zip, divided here with good and bad in proportion.
+    """The reviews in movie_reviews.zip, split with good and bad in proportion.
 
     Args:
-        folder: Holds the archive, with pos/*.txt and neg/*.txt somewhere inside.
-        limit: At most so many training reviews, good and bad in proportion.
-        share: How much is for testing.
-        seed: Divides and chooses.
+        folder: Has the archive, with pos/*.txt and neg/*.txt somewhere inside.
+        limit: The largest number of training reviews, good and bad in proportion.
+        share: The share of the test part.
+        seed: The seed of split and choice.
     """
-    if not 0 < share < 1:
-        raise InvalidValueError(f"The share of test reviews is {share}; it must be between 0 and 1.")
-    if lack := missing_movie_reviews(folder):
-        raise MissingDataError(f"movie-reviews cannot be loaded from {folder}: {lack}.")
+    check_share(share)
+    check_present("movie-reviews", folder, missing_movie_reviews(folder))
     path = folder / ARCHIVE
     names = [name for name in member_names(path) if re.search(r"(^|/)(pos|neg)/[^/]+\.txt$", name)]
     labels = np.array([SIDES.index(PurePosixPath(name).parent.name) for name in names], dtype=np.int64)
     if set(labels.tolist()) != {0, 1}:
         raise DamagedDataError(f"{path} must have reviews as pos/*.txt and neg/*.txt; one kind or both are not there.")
-    test = stratified(labels, max(1, round(share * len(labels))), np.random.default_rng(seed))
-    train = np.delete(np.arange(len(labels)), test)
+    train, test = split(labels, share, seed)
     rows, test_rows = chosen(labels[train], labels[test], limit, seed)
     parts = []
     for part in (train[rows], test[test_rows]):
@@ -101,4 +104,4 @@ def load_movie_reviews(
         texts = [text_of(data, f"{name} in {path}") for name, data in zip(wanted, members(path, wanted), strict=True)]
         parts.append(Reviews(tuple(texts), labels[part]))
     note = f"The reviews were divided here: {share:.0%} are for testing."
-    return Dataset("movie-reviews", parts[0], parts[1], fingerprint(*parts), note)
+    return dataset("movie-reviews", parts[0], parts[1], note)

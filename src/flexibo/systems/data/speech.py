@@ -1,8 +1,7 @@
 """Recorded speech: Common Voice's tables and clips, and the archive free-spoken-digits.zip.
 
-Wave files are read with the standard library, mp3, flac and ogg with soundfile. Several channels become one, and
-another rate becomes the wanted one by linear interpolation, which filters out no frequency that a lower rate cannot
-carry.
+Wave files are read with the standard library; mp3, flac and ogg with soundfile. Channels are averaged. Other rates are
+resampled by linear interpolation, without a filter against aliasing.
 """
 
 from __future__ import annotations
@@ -18,25 +17,25 @@ import numpy as np
 from flexibo._internal.arrays import FloatArray
 from flexibo.errors import InvalidValueError, missing_extra
 from flexibo.systems.data.base import DamagedDataError, Dataset, MissingDataError, Recordings, Wave
-from flexibo.systems.data.files import content, member_names, members, text_of
-from flexibo.systems.data.subsets import chosen, fingerprint
+from flexibo.systems.data.files import check_present, content, member_names, members, missing_clause, text_of
+from flexibo.systems.data.subsets import chosen, dataset
 
 DIGIT_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 DIGIT_ARCHIVES = ("free-spoken-digits.zip", "free-spoken-digit-dataset.zip", "free-spoken-digit-dataset-master.zip")
 DIGIT_RATE = 8_000
 COMMON_VOICE_RATE = 16_000
 N_TEST_TAKES = 5
-"""Takes 0 to 4 of each speaker and digit are the test part, as the authors of the spoken digits say."""
+"""Takes 0 to 4 of each speaker and digit are the test part, as the authors of the spoken digits define it."""
 MOST_BYTES = 2**28
 SLOWEST, FASTEST = 1_000, 400_000
-"""Samples per second that are believed."""
+"""The range of plausible sample rates."""
 LONGEST_NAME = 200
 _TABLES = ("train.tsv", "test.tsv")
 _ENDINGS = (".mp3", ".wav", ".flac", ".ogg")
 
 
 def missing_spoken_digits(folder: Path) -> str:
-    """What is missing in a folder to load the spoken digits from there, as a clause; empty if nothing is."""
+    """What is missing to load the spoken digits from a folder, as a clause; empty if nothing is."""
     return "" if _digit_archive(folder) else f"{DIGIT_ARCHIVES[0]} is missing"
 
 
@@ -46,10 +45,10 @@ def load_spoken_digits(
     """The recordings of single digits in free-spoken-digits.zip, with the digits' names as transcripts.
 
     Args:
-        folder: Holds the archive, with files such as 7_jackson_32.wav (digit, speaker, take) somewhere inside.
+        folder: Has the archive, with files such as 7_jackson_32.wav (digit, speaker, take) somewhere inside.
         rate: Samples per second.
-        limit: At most so many training recordings, with all digits in proportion.
-        seed: Chooses them.
+        limit: The largest number of training recordings, with all digits in proportion.
+        seed: The seed of that choice.
     """
     _check_rate(rate)
     path = _digit_archive(folder)
@@ -71,7 +70,7 @@ def load_spoken_digits(
         words = tuple(DIGIT_WORDS[digit] for _, digit, _ in part)
         parts.append(Recordings(tuple(resampled(samples, own, rate) for samples, own in waves), rate, words))
     note = f"Takes 0 to {N_TEST_TAKES - 1} of each speaker and digit are for testing, as its authors say."
-    return Dataset("spoken-digits", parts[0], parts[1], fingerprint(*parts), note)
+    return dataset("spoken-digits", parts[0], parts[1], note)
 
 
 def _digit_archive(folder: Path) -> Path | None:
@@ -79,33 +78,32 @@ def _digit_archive(folder: Path) -> Path | None:
 
 
 def missing_common_voice(folder: Path) -> str:
-    """What is missing in a folder to load Common Voice from there, as a clause; empty if nothing is."""
+    """What is missing to load Common Voice from a folder, as a clause; empty if nothing is."""
     absent = [name for name in _TABLES if not (folder / name).is_file()]
     absent += [] if (folder / "clips").is_dir() else ["clips/"]
-    return f"{', '.join(absent)} {'is' if len(absent) == 1 else 'are'} missing" if absent else ""
+    return missing_clause(absent)
 
 
 def load_common_voice(
     folder: Path, *, rate: int = COMMON_VOICE_RATE, limit: int | None = None, seed: int = 0
 ) -> Dataset[Recordings]:
-    """The recordings that train.tsv and test.tsv list; only those chosen are read.
+    """The recordings that train.tsv and test.tsv list; only the chosen ones are read.
 
     Args:
-        folder: Holds the two tables and clips/, as Common Voice has one such folder for each language.
+        folder: Has the two tables and clips/; Common Voice has one such folder per language.
         rate: Samples per second.
-        limit: At most so many training recordings.
-        seed: Chooses them.
+        limit: The largest number of training recordings.
+        seed: The seed of that choice.
     """
     _check_rate(rate)
-    if lack := missing_common_voice(folder):
-        raise MissingDataError(f"common-voice cannot be loaded from {folder}: {lack}.")
+    check_present("common-voice", folder, missing_common_voice(folder))
     train, test = (_rows_of(folder / name) for name in _TABLES)
     rows, test_rows = chosen(np.zeros(len(train)), np.zeros(len(test)), limit, seed)
     parts = []
     for part in ([train[row] for row in rows], [test[row] for row in test_rows]):
         waves = tuple(_clip(folder / "clips", name, rate) for name, _ in part)
         parts.append(Recordings(waves, rate, tuple(sentence for _, sentence in part)))
-    return Dataset("common-voice", parts[0], parts[1], fingerprint(*parts))
+    return dataset("common-voice", parts[0], parts[1])
 
 
 def _check_rate(rate: int) -> None:
@@ -140,7 +138,7 @@ def _rows_of(path: Path) -> list[tuple[str, str]]:
 
 
 def spoken(sentence: str) -> str:
-    r"""What of a sentence is said: words in lower case, without punctuation.
+    r"""The words of a sentence, in lower case and without punctuation.
 
     >>> spoken("'Don\u2019t!', he said.")
     "don't he said"
@@ -174,7 +172,7 @@ def read_wave(data: bytes, where: str) -> tuple[Wave, int]:
         raise DamagedDataError(f"{where} is no wave file of whole-number samples, or cut short: {reason}.") from error
     if not n or len(frames) != n * width * channels:
         raise DamagedDataError(
-            f"{where} says that it holds {n:,} samples and has {len(frames) // (width * channels):,}; it is cut short."
+            f"{where} should have {n:,} samples and has {len(frames) // (width * channels):,}; it is cut short."
         )
     if not 1 <= width <= 4:
         raise DamagedDataError(f"{where} has {width} bytes per sample; 1 to 4 are read.")
@@ -186,7 +184,7 @@ def _numbers(frames: bytes, width: int) -> FloatArray:
     """Samples in [-1, 1]: bytes are unsigned in wave files, wider numbers are signed."""
     if width == 1:
         return (np.frombuffer(frames, dtype=np.uint8).astype(np.float64) - 128) / 128
-    # As the upper bytes of 32 bits, numbers of 3 bytes have their sign where it belongs.
+    # As the upper bytes of 32 bits, numbers of 3 bytes have their sign bit in the right place.
     wide = np.zeros((len(frames) // width, 4), dtype=np.uint8)
     wide[:, 4 - width :] = np.frombuffer(frames, dtype=np.uint8).reshape(-1, width)
     return wide.view("<i4")[:, 0] / 2.0**31
@@ -213,7 +211,7 @@ def _read_compressed(data: bytes, where: str) -> tuple[Wave, int]:
 
 
 def _check_recorded(rate: int, where: str) -> None:
-    """Raise an error for a rate that nobody records speech at: resampling would make gigabytes of it."""
+    """Raise an error for an implausible rate, whose resampling could take gigabytes."""
     if not SLOWEST <= rate <= FASTEST:
         raise DamagedDataError(f"{where} has {rate:,} samples per second; {SLOWEST:,} to {FASTEST:,} are read.")
 

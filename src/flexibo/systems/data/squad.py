@@ -1,4 +1,4 @@
-"""Questions about texts in the format of SQuAD 2.0: train-v2.0.json and dev-v2.0.json, or one file divided here."""
+"""Questions about texts in the format of SQuAD 2.0: train-v2.0.json and dev-v2.0.json, or one file that is split."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ import numpy as np
 
 from flexibo._internal.arrays import IntArray
 from flexibo._internal.text import printable_line
-from flexibo.errors import InvalidValueError
-from flexibo.systems.data.base import DamagedDataError, Dataset, MissingDataError, Question, Questions
-from flexibo.systems.data.files import content
-from flexibo.systems.data.subsets import chosen, fingerprint
+from flexibo.systems.data.base import DamagedDataError, Dataset, Question, Questions
+from flexibo.systems.data.files import check_present, content
+from flexibo.systems.data.subsets import check_share, chosen, dataset
 
 FILES = ("train-v2.0.json", "dev-v2.0.json")
 SHARE = 0.2
-# A file of this format names its parts near its beginning; others need not be read to the end to know that they differ.
+# The start of a file is enough to recognise this format.
 _PEEK_BYTES = 2**16
 
 
 def missing(folder: Path) -> str:
-    """What is missing in a folder to load questions from there, as a clause; empty if nothing is."""
+    """What is missing to load questions from a folder, as a clause; empty if nothing is."""
     if _both(folder):
         return ""
     single = _single(folder)
@@ -37,15 +36,13 @@ def load(folder: Path, *, limit: int | None = None, share: float = SHARE, seed: 
     """The questions of a folder.
 
     Args:
-        folder: Holds train-v2.0.json and dev-v2.0.json, or one json file of that format.
-        limit: At most so many training questions, those with and without an answer in proportion.
-        share: How much of a single file is for testing; whole articles go to one part, so that no text is in both.
-        seed: Chooses and divides.
+        folder: Has train-v2.0.json and dev-v2.0.json, or one json file of that format.
+        limit: The largest number of training questions, those with and without an answer in proportion.
+        share: The share of the test part of a single file; an article is in one part only, so that no text is in both.
+        seed: The seed of choice and split.
     """
-    if not 0 < share < 1:
-        raise InvalidValueError(f"The share of test questions is {share}; it must be between 0 and 1.")
-    if lack := missing(folder):
-        raise MissingDataError(f"squad cannot be loaded from {folder}: {lack}.")
+    check_share(share)
+    check_present("squad", folder, missing(folder))
     note = ""
     if both := _both(folder):
         train, test = ([one for article in read_articles(path) for one in article] for path in both)
@@ -56,7 +53,7 @@ def load(folder: Path, *, limit: int | None = None, share: float = SHARE, seed: 
         note = f"The questions of {name} were divided here, by article; a score on them is not a SQuAD score."
     rows, test_rows = chosen(_has_answer(train), _has_answer(test), limit, seed)
     part, held_out = Questions(tuple(train[row] for row in rows)), Questions(tuple(test[row] for row in test_rows))
-    return Dataset("squad", part, held_out, fingerprint(part, held_out), note)
+    return dataset("squad", part, held_out, note)
 
 
 def _both(folder: Path) -> list[Path]:
@@ -85,7 +82,7 @@ def _has_answer(questions: Sequence[Question]) -> IntArray:
 
 
 def read_articles(path: Path) -> list[list[Question]]:
-    """The questions of a file in the format of SQuAD, one list per article; each answer is where the file says."""
+    """The questions of a file in the format of SQuAD, one list per article; the positions of answers are verified."""
     try:
         document = json.loads(content(path))
     except RecursionError:

@@ -1,4 +1,4 @@
-"""Parts of data: which examples are used, and what tells that they have changed."""
+"""Which examples of a dataset are used, and a fingerprint of them."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 
 from flexibo._internal.arrays import AnyArray, IntArray
 from flexibo.errors import InvalidTypeError, InvalidValueError
-from flexibo.systems.data.base import Images, Questions, Recordings, Reviews
+from flexibo.systems.data.base import Dataset, Examples, Images, Questions, Recordings, Reviews
 
 N_TEST_AT_LEAST = 200
-"""How many test examples are kept when a limit shortens the training part: fewer say little about an error."""
+"""The smallest test part when a limit shortens the training part: fewer examples say little about an error."""
 
 AnyExamples: TypeAlias = Images | Reviews | Questions | Recordings
 
 
 def chosen(labels: AnyArray, test_labels: AnyArray, limit: int | None, seed: int) -> tuple[IntArray, IntArray]:
-    """Which training rows and which test rows to use, in their order, with all labels in proportion.
+    """The training rows and the test rows to use, ascending, with all labels in proportion.
 
     Args:
         labels: Shape (m,), of the training part.
         test_labels: Those of the test part.
-        limit: At most so many training rows, and the test part in proportion but `N_TEST_AT_LEAST` where there are
-            so many; None for all rows.
-        seed: Chooses them; a larger limit keeps what a smaller one chose.
+        limit: The largest number of training rows; the test part is shortened in proportion, but not below
+            `N_TEST_AT_LEAST` rows. None: all rows.
+        seed: The seed of the choice; a larger limit keeps the rows of a smaller one.
     """
     if limit is not None:
         if isinstance(limit, bool) or not isinstance(limit, int):
@@ -43,7 +43,7 @@ def chosen(labels: AnyArray, test_labels: AnyArray, limit: int | None, seed: int
 
 
 def stratified(labels: AnyArray, n: int, rng: np.random.Generator) -> IntArray:
-    """The places of `n` rows, ascending, with each label in proportion (largest remainders)."""
+    """The indices of `n` rows, ascending, with each label in proportion (largest remainders)."""
     values, counts = np.unique(labels, return_counts=True)
     shares = n * counts / len(labels)
     wanted = np.floor(shares).astype(np.int64)
@@ -52,6 +52,30 @@ def stratified(labels: AnyArray, n: int, rng: np.random.Generator) -> IntArray:
         rng.permutation(np.flatnonzero(labels == value))[:many] for value, many in zip(values, wanted, strict=True)
     ]
     return np.sort(np.concatenate(picked)).astype(np.int64)
+
+
+def split(labels: AnyArray, share: float, seed: int) -> tuple[IntArray, IntArray]:
+    """The training rows and the test rows of data that is published in one part, with each label in proportion.
+
+    Args:
+        labels: Shape (m,).
+        share: The share of the test part, between 0 and 1.
+        seed: The seed of the choice.
+    """
+    check_share(share)
+    test = stratified(labels, max(1, round(share * len(labels))), np.random.default_rng(seed))
+    return np.delete(np.arange(len(labels)), test), test
+
+
+def check_share(share: float) -> None:
+    """Raise an error if a share is not between 0 and 1."""
+    if not 0 < share < 1:
+        raise InvalidValueError(f"The share of test examples is {share}; it must be between 0 and 1.")
+
+
+def dataset(name: str, train: Examples, test: Examples, note: str = "") -> Dataset[Examples]:
+    """A dataset with its fingerprint."""
+    return Dataset(name, train, test, fingerprint(train, test), note)
 
 
 def fingerprint(*parts: AnyExamples) -> str:

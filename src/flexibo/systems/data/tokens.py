@@ -1,8 +1,8 @@
-"""Text to numbers: words, and pieces of words, as BERT's uncased vocabularies have them.
+"""Text to numbers: words and word pieces, as in BERT's uncased vocabularies.
 
-The rules are those of Devlin et al. 2019, "BERT": control characters are dropped, words are put into lower case and
-lose their accents, punctuation and Chinese characters stand alone, and a word is cut greedily into the longest pieces
-of the vocabulary, those inside a word beginning with ##. Every piece keeps where it stands in the text.
+The rules are those of Devlin et al. 2019, "BERT": control characters are dropped, words are lower-cased and stripped of
+accents, punctuation and Chinese characters are tokens of their own, and a word is split greedily into the longest
+pieces of the vocabulary, those inside a word beginning with ##. Every piece keeps its position in the text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from flexibo.systems.data.files import content
 
 PAD, UNKNOWN, START, SEPARATOR = SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 LONGEST_WORD = 200
-# Words met again are looked up; beyond so many, those that come are rare and not worth their memory.
+# The size of the cache of words: later words are rare and not worth their memory.
 MOST_REMEMBERED = 500_000
 
 _SPACES = "".join(
@@ -39,23 +39,7 @@ _CHINESE = (
 )
 
 Piece: TypeAlias = tuple[int, int, int]
-"""A piece's number, where it begins, and where it ends."""
-
-
-class Pair(NamedTuple):
-    """A question and its text as a network takes them, each of shape (length,) but for the offsets.
-
-    Attributes:
-        tokens: Numbers of pieces: [CLS] question [SEP] text [SEP] [PAD] ...
-        mask: 1 where there is a token, 0 where there is [PAD].
-        segments: 0 for the question, 1 for the text and its [SEP].
-        offsets: Shape (length, 2): where each piece of the text begins and ends in it, in characters; -1 elsewhere.
-    """
-
-    tokens: IntArray
-    mask: IntArray
-    segments: IntArray
-    offsets: IntArray
+"""The number of a piece, and where it begins and ends in the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +85,7 @@ class WordPieces:
     def learned(cls, texts: Iterable[str], size: int) -> WordPieces:
         """A vocabulary made from texts: their characters, so that no word of them is unknown, then their words.
 
-        Words come by how often they occur, and in the order of the alphabet where that is equal.
+        Words are sorted by frequency, then alphabetically.
         """
         raw: Counter[str] = Counter()
         for text in texts:
@@ -133,36 +117,12 @@ class WordPieces:
         return numbers
 
     def located(self, text: str) -> list[Piece]:
-        """The pieces of a text: each with its number, where it begins and where it ends in the text."""
+        """The pieces of a text with their positions."""
         return [
             (number, match.start() + begin, match.start() + end)
             for match in _WORD.finditer(text)
             for number, begin, end in self._of_word(match[0])[1]
         ]
-
-    def pairs(self, question: str, context: str, length: int) -> Pair:
-        """A question and its text in `length` tokens; what is too long is cut.
-
-        A question keeps at most half of the places, more only where the text leaves some.
-        """
-        if length < 5:
-            raise InvalidValueError(f"The length is {length}; a question and a text need at least 5 tokens.")
-        asked, told = self.encode(question), self.located(context)
-        room = length - 3
-        asked = asked[: max(room // 2, room - len(told))]
-        told = told[: room - len(asked)]
-        numbers = self.numbers
-        line = [numbers[START], *asked, numbers[SEPARATOR], *(number for number, _, _ in told), numbers[SEPARATOR]]
-        begin = len(asked) + 2
-        tokens = np.full(length, numbers[PAD], dtype=np.int64)
-        mask, segments = np.zeros(length, dtype=np.int64), np.zeros(length, dtype=np.int64)
-        offsets = np.full((length, 2), -1, dtype=np.int64)
-        tokens[: len(line)] = line
-        mask[: len(line)] = 1
-        segments[begin : len(line)] = 1
-        if told:
-            offsets[begin : begin + len(told)] = [place for _, *place in told]
-        return Pair(tokens, mask, segments, offsets)
 
     def _of_word(self, written: str) -> tuple[tuple[int, ...], tuple[Piece, ...]]:
         known = self._known.get(written)
@@ -174,7 +134,7 @@ class WordPieces:
         return known
 
     def _cut(self, word: str, origins: list[int]) -> list[Piece]:
-        """The longest pieces from the left; one [UNK] for the whole word if a rest has none."""
+        """The longest pieces from the left; one [UNK] for the whole word if a part has no piece."""
         whole = [(self.numbers[UNKNOWN], origins[0], origins[-1] + 1)]
         if len(word) > LONGEST_WORD:
             return whole
@@ -193,31 +153,24 @@ class WordPieces:
 
 
 def tokens_of(offsets: IntArray, begin: int, text: str) -> tuple[int, int] | None:
-    """The first and the last token that an answer touches; None if a part of it was cut off.
+    """The first and the last token of an answer; None if a part of it was cut off.
 
     Args:
-        offsets: Of a `Pair`.
+        offsets: Where each token begins and ends in the context, shape (tokens, 2), in characters.
         begin: Where the answer begins in the context, in characters.
         text: The answer.
     """
     end = begin + len(text)
-    touched = np.flatnonzero((offsets[:, 0] >= 0) & (offsets[:, 0] < end) & (offsets[:, 1] > begin))
+    touched = np.flatnonzero((offsets[:, 0] < end) & (offsets[:, 1] > begin))
     if not len(touched) or offsets[touched[-1], 1] < begin + len(text.rstrip()):
         return None
     return int(touched[0]), int(touched[-1])
 
 
-def text_of_tokens(context: str, offsets: IntArray, first: int, last: int) -> str:
-    """What the context says from one token to another; nothing if they are not in the context or in wrong order."""
-    if first > last or offsets[first, 0] < 0 or offsets[last, 0] < 0:
-        return ""
-    return context[offsets[first, 0] : offsets[last, 1]]
-
-
 def _words(written: str) -> Iterator[tuple[str, list[int]]]:
-    """The words in a run of characters without spaces: each as it is looked up, with the place of each character."""
+    """The words in a run of characters without spaces: each in normal form, with the position of each character."""
     lower = written.lower()
-    # As a whole, because a Greek sigma depends on where it stands; a few characters become two, though.
+    # Lower-cased as a whole, because a final Greek sigma differs; but a few characters become two.
     chars = lower if len(lower) == len(written) else [char.lower() for char in written]
     word, origins = "", list[int]()
     for place, char in enumerate(chars):

@@ -1,14 +1,14 @@
 """BERT (Devlin et al. 2019): a transformer encoder with a head that classifies a text or finds an answer in it.
 
-Word, position and segment embeddings are added and normalised; each layer is self-attention and two dense layers with
-GELU between them, each of the two normalised after its shortcut is added. "classify" has the original's pooler, a dense
-layer with tanh on the first token; "answer" has two logits per token, for where an answer starts and where it ends.
+Word, position and segment embeddings are added and normalised. Each layer is self-attention followed by two dense
+layers with GELU between them; both halves are normalised after their shortcut is added. The head "classify" has the
+original's pooler, a dense layer with tanh on the first token; "answer" has two logits per token, for start and end.
 
-Of a design, only the dropout is built in: after the embeddings, on the attention, after each half of a layer and before
-the head. Its sequence length is the length of what the network is given.
+Of a design, the network uses the dropout alone: after the embeddings, on the attention, after each half of a layer and
+before the head. The sequence length is that of the input.
 
-Differences: one dense layer makes queries, keys and values together, and in an answer the padding has the smallest
-logit there is, so that it neither wins nor takes part.
+Differences: one dense layer computes queries, keys and values together, and the padding of an answer gets the smallest
+logit, so that it is never chosen.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ Head = Literal["classify", "answer"]
 
 @dataclass(frozen=True, slots=True)
 class EncoderSize:
-    """How large an encoder is.
+    """The size of an encoder.
 
     Attributes:
-        layers: How many layers it has.
-        width: Numbers per token.
-        heads: Attention heads; they share the width equally.
+        layers: The number of layers.
+        width: The length of a token's vector.
+        heads: The number of attention heads, which share the width equally.
         feed_forward: The width between the two dense layers of a layer.
     """
 
@@ -90,7 +90,7 @@ class Bert(nn.Module):  # type: ignore[misc]  # torch has no types here
     """The encoder with its head.
 
     Attributes:
-        size: How large the encoder is.
+        size: The size of the encoder.
     """
 
     def __init__(self, size: EncoderSize, head: Head, *, vocabulary: int, positions: int, dropout: float) -> None:
@@ -136,11 +136,11 @@ def build(design: Design, *, vocabulary: int, head: Head, size: EncoderSize = BA
     """BERT for a design: tokens, mask and segments (b, L) to logits, see `Bert.forward`.
 
     Args:
-        design: A value for the option "dropout"; others are not looked at.
-        vocabulary: How many tokens there are.
-        head: What it is for: "classify" a text, or find an "answer" in it.
-        size: How large the encoder is.
-        positions: The most tokens of a text.
+        design: A value for the option "dropout"; other options are ignored.
+        vocabulary: The number of different tokens.
+        head: "classify" a text, or find an "answer" in it.
+        size: The size of the encoder.
+        positions: The largest number of tokens in a text.
     """
     if head not in ("classify", "answer"):
         raise InvalidValueError(f"The head is {head!r}; it must be 'classify' or 'answer'.")

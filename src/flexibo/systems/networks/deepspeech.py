@@ -4,13 +4,12 @@ Two convolutions over time and frequency (11 x 41 and 11 x 21 filters, strides 2
 layers whose two directions are added, then a dense layer to the letters and CTC's blank, which is 0. `FULL` is the 9
 layers (7 of them recurrent) and 68 million parameters of the FlexiBO paper's table, for 161 frequencies and 28 letters.
 
-Of a design, only the dropout is built in: after the convolutions and after each recurrent layer. Its sequence length is
-the length of what the network is given.
+Of a design, the network uses the dropout alone: after the convolutions and after each recurrent layer. The sequence
+length is that of the input.
 
-Differences: normalisation is over each frame (layer normalisation) and not over the batch, which would mix the padding
-of short examples into all others. The backward direction reads each example reversed within its own length, so that
-padding comes last in both directions; packed sequences would need the lengths outside the GPU, which makes it wait and
-cannot be part of a CUDA graph.
+Differences: normalisation is over each frame (layer normalisation), not over the batch, which would mix the padding of
+short examples into all others. The backward direction reads each example reversed within its own length, so that
+padding comes last in both directions. Packed sequences would need the lengths on the CPU, for which the GPU must wait.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ CLIP = 20.0
 
 @dataclass(frozen=True, slots=True)
 class DeepSpeechSize:
-    """How large a network is.
+    """The size of a network.
 
     Attributes:
         channels: Filters of each convolution.
         width: Cells of a recurrent layer in each direction.
-        layers: How many recurrent layers there are.
+        layers: The number of recurrent layers.
     """
 
     channels: int
@@ -62,9 +61,9 @@ class Spectral(nn.Module):  # type: ignore[misc]  # torch has no types here
     """A convolution over time and frequency, normalised per frame, with a clipped rectifier.
 
     Args:
-        inputs: Channels that come in.
-        outputs: Channels that go out.
-        bands: Frequencies that come in; `bands` of the module are those that go out.
+        inputs: Input channels.
+        outputs: Output channels.
+        bands: Input frequencies; the attribute `bands` has the number of output frequencies.
         frequency_filter: The filter's side along frequencies.
         time_stride: The stride along time.
     """
@@ -83,7 +82,7 @@ class Spectral(nn.Module):  # type: ignore[misc]  # torch has no types here
         self.norm = nn.LayerNorm((outputs, self.bands))
 
     def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """What (b, inputs, time, bands) becomes, and how long each example then is; padding is zero."""
+        """The output for (b, inputs, time, bands) and the new length of each example; padding is zero."""
         lengths = (lengths + self.time_stride - 1) // self.time_stride
         x = self.norm(self.filter(x).transpose(1, 2)).clamp(0, CLIP)
         return (x * _is_frame(lengths, x.shape[1])[:, :, None, None]).transpose(1, 2), lengths
@@ -99,7 +98,7 @@ class Recurrent(nn.Module):  # type: ignore[misc]  # torch has no types here
         self.back = nn.GRU(inputs, width, batch_first=True)
 
     def forward(self, x: torch.Tensor, reversal: torch.Tensor) -> torch.Tensor:
-        """The sums of both directions; `reversal` (b, time, 1) has each frame's place in its reversed example."""
+        """The sum of both directions; `reversal` (b, time, 1) has the place of each frame in its reversed example."""
         x = self.norm(x)
         ahead, _ = self.ahead(x)
         back, _ = self.back(x.gather(1, reversal.expand_as(x)))
@@ -128,7 +127,7 @@ class DeepSpeech(nn.Module):  # type: ignore[misc]  # torch has no types here
         """The logarithms of probabilities (b, time', letters + 1), blank first, and the lengths (b,) in their frames.
 
         Args:
-            spectrogram: Shape (b, time, features); what lies beyond an example's length does not matter.
+            spectrogram: Shape (b, time, features); values beyond the length of an example are ignored.
             lengths: Whole numbers (b,): frames of each example.
         """
         time = spectrogram.shape[1]
@@ -148,10 +147,10 @@ def build(design: Design, *, features: int, letters: int, size: DeepSpeechSize =
     """Deep Speech 2 for a design: spectrograms (b, time, features) to letters, see `DeepSpeech.forward`.
 
     Args:
-        design: A value for the option "dropout"; others are not looked at.
-        features: Frequencies of a spectrogram.
-        letters: How many letters there are, without the blank.
-        size: How large the network is.
+        design: A value for the option "dropout"; other options are ignored.
+        features: The number of frequencies of a spectrogram.
+        letters: The number of letters, without the blank.
+        size: The size of the network.
     """
     return DeepSpeech(
         size,

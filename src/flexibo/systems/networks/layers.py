@@ -1,4 +1,4 @@
-"""What several networks share: how options are read, and a few layers."""
+"""What several networks share: reading options, a few layers, and the end of a network for images."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Design: TypeAlias = Mapping[str, Any]
 
 
 def whole(what: str, value: object) -> int:
-    """A value that must be a whole number of at least 1; `what` begins the sentence of the error.
+    """A value that must be a whole number of at least 1; `what` names it in the error.
 
     >>> whole("Option 'filters_1'", 16)
     16
@@ -26,19 +26,19 @@ def whole(what: str, value: object) -> int:
 
 
 def option(design: Design, name: str) -> Any:
-    """The value that a design gives to an option."""
+    """The value of an option in a design."""
     if name not in design:
         raise InvalidValueError(f"The design has no option {name!r}; give it a value.")
     return design[name]
 
 
 def filters(design: Design, name: str) -> int:
-    """The value of an option that counts filters."""
+    """The value of an option that is a number of filters."""
     return whole(f"Option {name!r}", option(design, name))
 
 
 def filter_size(design: Design, name: str) -> int:
-    """The value of an option that is the side of a square filter: odd, so that padding can keep an image's size."""
+    """The value of an option that is the side of a square filter: odd, so that padding keeps an image's size."""
     size = whole(f"Option {name!r}", option(design, name))
     if size % 2 == 0:
         raise InvalidValueError(f"Option {name!r} is {size}; it must be odd, because an even filter has no centre.")
@@ -46,7 +46,7 @@ def filter_size(design: Design, name: str) -> int:
 
 
 def dropout(design: Design) -> float:
-    """The value of the option "dropout": the share of activations that training leaves out."""
+    """The value of the option "dropout": the share of activations that training sets to zero."""
     share = option(design, "dropout")
     if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= float(share) < 1:
         raise InvalidValueError(f"Option 'dropout' is {share!r}; it must be a number from 0 to below 1.")
@@ -61,7 +61,7 @@ def image_ends(channels: int, classes: int) -> tuple[int, int]:
 def convolution(
     inputs: int, outputs: int, size: int, *, stride: int = 1, groups: int = 1, activate: bool = True
 ) -> nn.Sequential:
-    """A convolution (at stride 1 it keeps an image's size), batch normalisation and, if `activate`, a rectifier."""
+    """A padded convolution, batch normalisation and, if `activate`, a rectifier."""
     filtered = nn.Conv2d(inputs, outputs, size, stride=stride, padding=size // 2, groups=groups, bias=False)
     normalised = nn.Sequential(filtered, nn.BatchNorm2d(outputs))
     return normalised.append(nn.ReLU(inplace=True)) if activate else normalised
@@ -76,8 +76,13 @@ class GlobalAverage(nn.Module):  # type: ignore[misc]  # torch has no types here
         return x.mean((2, 3))
 
 
+def classifier(layers: list[nn.Module], width: int, classes: int) -> nn.Module:
+    """The layers, then the average of each of `width` channels, then a dense layer to the classes; He-initialised."""
+    return he_initialised(nn.Sequential(*layers, GlobalAverage(), nn.Linear(width, classes)))
+
+
 def he_initialised(network: nn.Module) -> nn.Module:
-    """The network with its convolutions drawn anew as He et al. 2015 advise, which deep rectifier networks need."""
+    """The network with its convolutions initialised as in He et al. 2015, which deep rectifier networks need."""
     for module in network.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode="fan_in", nonlinearity="relu")

@@ -4,8 +4,8 @@
     after 1, 2, 3       2 x 2 pooling: 28 x 28 becomes 14 x 14, 7 x 7 and 4 x 4
     head                the average of each filter, 84 hidden units, classes
 
-Differences from the original, besides the fourth layer: rectifiers and the largest of four pixels where it has tanh and
-sums, padding, so that every filter size fits, and an average in front of the head, so that every image size does.
+Differences from the original, besides the fourth layer: rectifiers instead of tanh, maximum instead of sum pooling,
+padding, so that every filter size fits, and an average before the head, so that every image size does.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """MobileNet (Howard et al. 2017): depthwise separable blocks, a filter per channel and then a 1 x 1 convolution.
 
-This is the first version. The FlexiBO paper cites the second (Sandler et al. 2018), but says 28 layers and 4.2 million
-parameters, which are the first's, and its options name depthwise blocks with one number of filters each.
+This is the first version. The FlexiBO paper cites the second (Sandler et al. 2018), but gives 28 layers and 4.2 million
+parameters, which are those of the first, and its options name depthwise blocks with one number of filters each.
 
     stem      one convolution: filters_stem filters of filter_size_stem x filter_size_stem
     group 1   a block of half of filters_block_1 and two of filters_block_1
@@ -17,15 +17,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from flexibo.systems.networks.layers import (
-    Design,
-    GlobalAverage,
-    convolution,
-    filter_size,
-    filters,
-    he_initialised,
-    image_ends,
-)
+from flexibo.systems.networks.layers import Design, classifier, convolution, filter_size, filters, image_ends
 
 N_BLOCKS = (2, 2, 6, 2)
 DEPTHWISE = 3  # the side of a depthwise filter
@@ -58,4 +50,4 @@ def build(design: Design, *, channels: int, classes: int, small: bool = True) ->
         layers.append(separable(width, outputs, stride=stride))
         layers += [separable(outputs, outputs) for _ in range(n_blocks - 1)]
         width = outputs
-    return he_initialised(nn.Sequential(*layers, GlobalAverage(), nn.Linear(width, classes)))
+    return classifier(layers, width, classes)

@@ -3,7 +3,7 @@
     stem               filters_stem filters
     stage s = 0 to 3   one projection block, then 2, 3, 5 or 2 bottleneck blocks
 
-A block is 1 x 1, k x k and 1 x 1 convolutions beside a shortcut. In a projection block, the first of its stage, the
+A block has 1 x 1, k x k and 1 x 1 convolutions and a shortcut. In a projection block, the first of its stage, the
 shortcut is a convolution; in a bottleneck block it is the block's input.
 
     filters_projection p   the projection block of stage s has p 2^s filters in its first two convolutions and four
@@ -20,15 +20,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from flexibo.systems.networks.layers import (
-    Design,
-    GlobalAverage,
-    convolution,
-    filter_size,
-    filters,
-    he_initialised,
-    image_ends,
-)
+from flexibo.systems.networks.layers import Design, classifier, convolution, filter_size, filters, image_ends
 
 N_BLOCKS = (3, 4, 6, 3)
 EXPANSION = 4
@@ -38,9 +30,9 @@ class ResidualBlock(nn.Module):  # type: ignore[misc]  # torch has no types here
     """A residual block: (b, inputs, h, w) to (b, outputs, h / stride, w / stride).
 
     Args:
-        inputs: Channels that come in.
+        inputs: Input channels.
         inner: Filters of the first two convolutions.
-        outputs: Channels that go out.
+        outputs: Output channels.
         size: The side of the middle filter.
         stride: The stride of the middle filter.
         project: Whether the shortcut is a convolution; otherwise inputs and outputs must agree.
@@ -75,7 +67,10 @@ def build(design: Design, *, channels: int, classes: int, small: bool = True) ->
     projected, bottled = filters(design, "filters_projection"), filters(design, "filters_bottleneck")
     size_projected = filter_size(design, "filter_size_projection")
     size_bottled = filter_size(design, "filter_size_bottleneck")
-    layers = _small_stem(channels, width) if small else _stem(channels, width)
+    if small:
+        layers = [convolution(channels, width, 3)]
+    else:
+        layers = [convolution(channels, width, 7, stride=2), nn.MaxPool2d(3, stride=2, padding=1)]
     for stage, n_blocks in enumerate(N_BLOCKS):
         scale = 2**stage
         inputs, width = width, EXPANSION * scale * projected
@@ -85,12 +80,4 @@ def build(design: Design, *, channels: int, classes: int, small: bool = True) ->
             ResidualBlock(width, scale * bottled, width, size_bottled, project=False)
             for _ in range(n_blocks - 1)  # the projection block is one of them
         ]
-    return he_initialised(nn.Sequential(*layers, GlobalAverage(), nn.Linear(width, classes)))
-
-
-def _small_stem(channels: int, width: int) -> list[nn.Module]:
-    return [convolution(channels, width, 3)]
-
-
-def _stem(channels: int, width: int) -> list[nn.Module]:
-    return [convolution(channels, width, 7, stride=2), nn.MaxPool2d(3, stride=2, padding=1)]
+    return classifier(layers, width, classes)

@@ -1,19 +1,18 @@
-"""SqueezeNet (Iandola et al. 2016): fire modules, which squeeze an image's channels before they expand them.
+"""SqueezeNet (Iandola et al. 2016): fire modules, which reduce the channels before they expand them.
 
     stem          one convolution: filters_stem filters of filter_size_stem x filter_size_stem
     fire group 1  fire modules 2 to 4 of the paper, filters_fire_1
     fire group 2  fire modules 5 to 8, filters_fire_2
     fire block    fire module 9, filters_fire_block
-    head          half of the activations dropped, a 1 x 1 convolution to the classes, the average of each class
+    head          dropout of one half, a 1 x 1 convolution to the classes, the average of each class
 
-A fire module of f filters has f of 1 x 1 and f of 3 x 3 in its expand layer, so that it gives 2 f channels, and f / 4
-(at least 1) in its squeeze layer, as the original has (16 to 64 and 64). Pooling follows the stem, fire module 4 and
-fire module 8.
+A fire module of f filters has f of 1 x 1 and f of 3 x 3 in its expand layer, which gives 2 f channels, and f / 4 (at
+least 1) in its squeeze layer, as in the original (16 to 64 and 64). Pooling follows the stem and fire modules 4 and 8.
 
 Differences: all modules of a group are equally wide (the original's grow from 64 to 128 and from 128 to 256). Batch
-normalisation (Ioffe and Szegedy 2015) precedes every rectifier, as in most networks since: without it, squeeze layers
-of a few filters die early, nothing goes round them, and a quarter of the drawn networks never left the error of chance.
-No rectifier follows the last convolution, because a network whose classes are all at zero cannot learn any more.
+normalisation (Ioffe and Szegedy 2015) precedes every rectifier: without it, narrow squeeze layers die early, and a
+quarter of the sampled networks stayed at the error of chance. No rectifier follows the last convolution, because a
+network whose classes are all zero cannot learn any more.
 """
 
 from __future__ import annotations
@@ -21,15 +20,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from flexibo.systems.networks.layers import (
-    Design,
-    GlobalAverage,
-    convolution,
-    filter_size,
-    filters,
-    he_initialised,
-    image_ends,
-)
+from flexibo.systems.networks import layers
+from flexibo.systems.networks.layers import Design, convolution, filter_size, filters
 
 N_FIRE_1 = 3
 N_FIRE_2 = 4
@@ -64,11 +56,11 @@ def build(design: Design, *, channels: int, classes: int, small: bool = True) ->
         classes: The number of classes.
         small: Whether images have at most 64 pixels a side; the stem then has stride 1 instead of 2.
     """
-    channels, classes = image_ends(channels, classes)
+    channels, classes = layers.image_ends(channels, classes)
     stem, size = filters(design, "filters_stem"), filter_size(design, "filter_size_stem")
     group_1, group_2 = filters(design, "filters_fire_1"), filters(design, "filters_fire_2")
     block = filters(design, "filters_fire_block")
-    layers = [
+    modules = [
         convolution(channels, stem, size, stride=1 if small else 2),
         _pooling(),
         *_fire_group(stem, group_1, N_FIRE_1),
@@ -78,9 +70,9 @@ def build(design: Design, *, channels: int, classes: int, small: bool = True) ->
         Fire(2 * group_2, block),
         nn.Dropout(DROPOUT),
         nn.Conv2d(2 * block, classes, 1),
-        GlobalAverage(),
+        layers.GlobalAverage(),
     ]
-    return he_initialised(nn.Sequential(*layers))
+    return layers.he_initialised(nn.Sequential(*modules))
 
 
 def _fire_group(inputs: int, filters: int, n_modules: int) -> list[Fire]:

@@ -21,15 +21,7 @@ from itertools import pairwise
 import torch
 from torch import nn
 
-from flexibo.systems.networks.layers import (
-    Design,
-    GlobalAverage,
-    convolution,
-    filter_size,
-    filters,
-    he_initialised,
-    image_ends,
-)
+from flexibo.systems.networks.layers import Design, classifier, convolution, filter_size, filters, image_ends
 
 N_MIDDLE = 8
 EXIT_WIDTHS = (1024, 1536, 2048)
@@ -42,7 +34,7 @@ def separable(inputs: int, outputs: int, size: int) -> nn.Sequential:
 
 
 class SeparableBlock(nn.Module):  # type: ignore[misc]  # torch has no types here
-    """Separable convolutions beside a shortcut.
+    """Separable convolutions with a shortcut.
 
     Args:
         widths: The channels that come in, and those after each separable convolution.
@@ -78,15 +70,12 @@ def build(design: Design, *, channels: int, classes: int, small: bool = True) ->
     """
     channels, classes = image_ends(channels, classes)
     middle, size = filters(design, "filters_middle"), filter_size(design, "filter_size_middle")
-    return he_initialised(
-        nn.Sequential(
-            *_entry_flow(design, channels, middle, stride=1 if small else 2),
-            *(SeparableBlock([middle] * 4, size, halve=False) for _ in range(N_MIDDLE)),
-            *_exit_flow(design, middle),
-            GlobalAverage(),
-            nn.Linear(EXIT_WIDTHS[-1], classes),
-        )
-    )
+    layers = [
+        *_entry_flow(design, channels, middle, stride=1 if small else 2),
+        *(SeparableBlock([middle] * 4, size, halve=False) for _ in range(N_MIDDLE)),
+        *_exit_flow(design, middle),
+    ]
+    return classifier(layers, EXIT_WIDTHS[-1], classes)
 
 
 def _entry_flow(design: Design, channels: int, middle: int, *, stride: int) -> list[nn.Module]:

@@ -24,7 +24,7 @@ PLATFORMS: Mapping[str, Callable[[], Platform]] = MappingProxyType(
 
 
 def find_platform(name: str) -> Platform:
-    """The platform of that name; ``"auto"`` is the GPU where torch sees one, and the processor otherwise."""
+    """The platform of that name; ``"auto"`` is the GPU if torch finds one, otherwise the processor."""
     if name == "auto":
         from importlib import import_module
 

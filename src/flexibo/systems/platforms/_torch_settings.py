@@ -1,4 +1,4 @@
-"""Settings of torch that hold for the whole process: set for a while, then put back."""
+"""Models, inputs and process-wide settings of torch in the precision and layout of a deployment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LAYOUTS = ("contiguous", "channels_last")
 
 
 def dtype_of(precision: str) -> Any:
-    """The type that a network's numbers have.
+    """The torch type of a precision.
 
     >>> str(dtype_of("tf32")), str(dtype_of("bf16"))
     ('torch.float32', 'torch.bfloat16')
@@ -22,7 +22,7 @@ def dtype_of(precision: str) -> Any:
 
 
 def adapted(inputs: tuple[Any, ...], precision: str, layout: str) -> tuple[Any, ...]:
-    """Inputs in the precision and the memory layout of a deployment; whole numbers stay as they are."""
+    """Inputs in the precision and the memory layout of a deployment; integers stay as they are."""
     import torch
 
     changed = []
@@ -36,7 +36,7 @@ def adapted(inputs: tuple[Any, ...], precision: str, layout: str) -> tuple[Any, 
 
 
 def placed(model: Any, device: str, precision: str, layout: str) -> Any:
-    """A model on a device in the precision and the memory layout of a deployment, ready to run."""
+    """A model on a device, in evaluation mode, in the precision and the memory layout of a deployment."""
     import torch
 
     model = model.to(device=device, dtype=dtype_of(precision)).eval()
@@ -45,7 +45,7 @@ def placed(model: Any, device: str, precision: str, layout: str) -> Any:
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """So many threads inside an operation."""
+    """A context with this number of threads per operation."""
     import torch
 
     before = torch.get_num_threads()
@@ -58,7 +58,7 @@ def threads(count: int) -> Iterator[None]:
 
 @contextmanager
 def tensor_float_32(allowed: bool) -> Iterator[None]:
-    """Whether products of 32-bit numbers on a GPU may round their factors to 19 bits (TF32)."""
+    """A context in which products of 32-bit numbers on a GPU may, or may not, round their factors to TF32."""
     import torch
 
     matmul, convolution = torch.backends.cuda.matmul, torch.backends.cudnn

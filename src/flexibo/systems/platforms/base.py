@@ -1,4 +1,4 @@
-"""What a platform is: where a network is run, which options that adds, and how its energy is read."""
+"""The contract of a platform: where a network runs, which options that adds, and how its energy is measured."""
 
 from __future__ import annotations
 
@@ -16,14 +16,19 @@ MakeInputs: TypeAlias = Callable[[int, str], tuple[Any, ...]]
 """From a batch size and a device to the tensors that a network is called with."""
 
 
+def batch_of(design: Mapping[str, Any]) -> int:
+    """The number of inputs per inference call: the platform's option, or the network's own."""
+    return int(design["batch"] if "batch" in design else design["batch_size"])
+
+
 @dataclass(frozen=True, slots=True)
 class Serving:
     """A network that is ready to run.
 
     Attributes:
-        run: Does the work of `count` inferences; may return before they are finished.
-        synchronise: Returns when they are.
-        count: How many inferences one `run` is.
+        run: Starts `count` inferences; may return before they are finished.
+        synchronise: Returns when they are finished.
+        count: The number of inferences per call of `run`.
     """
 
     run: Callable[[], object]
@@ -32,44 +37,44 @@ class Serving:
 
 
 class Platform(Protocol):
-    """Where a network is run."""
+    """A kind of machine on which networks run."""
 
     @property
     def name(self) -> str:
-        """What a user types."""
+        """The name of the platform on the command line."""
         ...
 
     @property
     def device(self) -> str:
-        """Where torch trains and runs: ``"cuda"`` or ``"cpu"``."""
+        """The device of torch: ``"cuda"`` or ``"cpu"``."""
         ...
 
     @property
     def machine(self) -> Machine:
-        """What its knobs write to."""
+        """The machine whose settings its knobs change."""
         ...
 
     def options(self, traits: NetworkTraits) -> Mapping[str, Values]:
-        """The deployment options with the values that this machine has; knobs are not among them."""
+        """The deployment options with the values that this machine offers, without the knobs."""
         ...
 
     @property
     def longest_seconds(self) -> float | None:
-        """How long an evaluation may take unless a user says otherwise; None is without limit."""
+        """The default time limit of an evaluation; None means no limit."""
         ...
 
     def notes(self) -> tuple[str, ...]:
-        """Sentences that a report repeats, such as why a precision is not among the options."""
+        """Notes for a report, such as why a precision is not among the options."""
         ...
 
     def knobs(self) -> tuple[Knob, ...]:
-        """Settings of the hardware and the operating system that this machine lets a program change."""
+        """The settings of hardware and operating system that a program can change on this machine."""
         ...
 
     def meter(self) -> EnergyMeter:
-        """What reads the energy."""
+        """The energy meter."""
         ...
 
     def serving(self, model: Any, inputs: MakeInputs, design: Mapping[str, Any]) -> AbstractContextManager[Serving]:
-        """A model made ready as a design says; what that changes is put back afterwards."""
+        """A context with the model prepared as the design says; settings of torch are restored at its end."""
         ...

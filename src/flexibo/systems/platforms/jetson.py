@@ -1,6 +1,6 @@
-"""NVIDIA Jetson boards, as in the paper: active cores, CPU, GPU and memory frequency, and options of the system.
+"""NVIDIA Jetson boards, as in the paper: active cores, CPU, GPU and memory frequency, and operating-system options.
 
-The board's own power sensors (INA3221) read the energy.
+The power sensors of the board (INA3221) measure the energy.
 """
 
 from __future__ import annotations
@@ -27,21 +27,19 @@ class Jetson:
 
     Attributes:
         board: ``"xavier"`` or ``"tx2"``.
-        machine: What its knobs write to, with the places of /sys and /proc.
+        machine: The machine whose settings its knobs change, with the paths of /sys and /proc.
     """
+
+    device = "cuda:0"
+    longest_seconds = None
 
     board: str = "xavier"
     machine: LinuxMachine = field(default_factory=LinuxMachine)
 
     @property
     def name(self) -> str:
-        """What a user types."""
+        """The name of the platform on the command line."""
         return f"jetson-{self.board}"
-
-    @property
-    def device(self) -> str:
-        """Where torch runs."""
-        return "cuda:0"
 
     def options(self, traits: NetworkTraits) -> Mapping[str, Values]:
         """Batch size and precision; the paper's options are knobs."""
@@ -49,13 +47,8 @@ class Jetson:
         options["precision"] = PRECISIONS
         return options
 
-    @property
-    def longest_seconds(self) -> None:
-        """No limit."""
-        return None
-
     def notes(self) -> tuple[str, ...]:
-        """Nothing that a report must say."""
+        """None."""
         return ()
 
     def knobs(self) -> tuple[Knob, ...]:
@@ -68,6 +61,6 @@ class Jetson:
 
     @contextmanager
     def serving(self, model: Any, inputs: MakeInputs, design: Mapping[str, Any]) -> Iterator[Serving]:
-        """A model on the board's GPU as a design says."""
+        """The model on the GPU of the board."""
         with NvidiaGpu().serving(model, inputs, {**design, "streams": 1, "cuda_graphs": False}) as ready:
             yield ready

@@ -1,7 +1,7 @@
-"""A Linux processor: threads, precision, batch size and memory layout; RAPL reads the energy.
+"""A Linux processor: threads, precision, batch size and memory layout; RAPL measures the energy.
 
-Precisions are those that the processor calculates in itself: fp32, and bf16 where it has instructions for it. fp16 is
-not offered: torch has few operations in it on processors.
+The precisions are those that the processor supports: fp32, and bf16 where it has instructions for it. fp16 is not
+offered, because torch supports it in few operations on processors.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from flexibo.systems.catalogue import NetworkTraits
 from flexibo.systems.options import Values
 from flexibo.systems.platforms._processor import has_bf16
 from flexibo.systems.platforms._torch_settings import BATCHES, LAYOUTS, adapted, placed, threads
-from flexibo.systems.platforms.base import MakeInputs, Serving
+from flexibo.systems.platforms.base import MakeInputs, Serving, batch_of
 
 LONGEST_SECONDS = 60.0
-"""How long an evaluation may take on a processor: the widest networks would keep a small one busy for an hour each."""
+"""The default time limit of an evaluation: the widest networks would each take an hour on a small processor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +29,16 @@ class LinuxCpu:
     """A Linux machine without an accelerator.
 
     Attributes:
-        cores: How many threads may run at once; by default what this process may use.
-        machine: What its knobs write to, with the places of /sys and /proc.
+        cores: The largest number of threads; by default the cores that this process may use.
+        machine: The machine whose settings its knobs change, with the paths of /sys and /proc.
     """
+
+    name = "linux-cpu"
+    device = "cpu"
+    longest_seconds = LONGEST_SECONDS
 
     cores: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
     machine: LinuxMachine = field(default_factory=LinuxMachine)
-
-    @property
-    def name(self) -> str:
-        """What a user types."""
-        return "linux-cpu"
-
-    @property
-    def device(self) -> str:
-        """Where torch runs."""
-        return "cpu"
 
     def options(self, traits: NetworkTraits) -> Mapping[str, Values]:
         """Threads are powers of two up to the number of cores."""
@@ -58,19 +52,14 @@ class LinuxCpu:
             options["layout"] = LAYOUTS
         return options
 
-    @property
-    def longest_seconds(self) -> float:
-        """A minute."""
-        return LONGEST_SECONDS
-
     def notes(self) -> tuple[str, ...]:
-        """Why bf16 is not offered, where it is not."""
+        """Why bf16 is not offered, if it is not."""
         if has_bf16(self.machine.roots.proc):
             return ()
-        return ("precision is fp32 alone: this processor has no instructions for bf16 and would imitate it, slowly.",)
+        return ("precision is fp32 only: this processor has no instructions for bf16 and would emulate it, slowly.",)
 
     def knobs(self) -> tuple[Knob, ...]:
-        """Active cores, frequency and the paper's options of the operating system, where they can be set."""
+        """Active cores, frequency and the paper's operating-system options."""
         return linux_knobs(self.machine)
 
     def meter(self) -> EnergyMeter:
@@ -79,10 +68,10 @@ class LinuxCpu:
 
     @contextmanager
     def serving(self, model: Any, inputs: MakeInputs, design: Mapping[str, Any]) -> Iterator[Serving]:
-        """A model on the processor as a design says."""
+        """The model on the processor."""
         import torch
 
-        batch = int(design["batch"] if "batch" in design else design["batch_size"])
+        batch = batch_of(design)
         precision, layout = str(design["precision"]), str(design.get("layout", "contiguous"))
         with torch.inference_mode(), threads(int(design["threads"])):
             ready = placed(model, self.device, precision, layout)

@@ -1,7 +1,7 @@
-"""An NVIDIA GPU: batch size, precision, memory layout, CUDA graphs and streams; NVML reads the energy.
+"""An NVIDIA GPU: batch size, precision, memory layout, CUDA graphs and streams; NVML measures the energy.
 
-The paper's motivation also tunes TensorFlow's memory growth. PyTorch's counterpart, growing segments of its allocator,
-is no option here: once a network runs, the caching allocator asks the driver for nothing, so that no reading changes.
+The paper's motivation also tunes TensorFlow's memory growth. PyTorch's counterpart, expandable segments, is not an
+option here: once a network runs, the caching allocator requests no memory from the driver, so it changes no result.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from flexibo.hardware.knobs import Knob, LinuxMachine, NvidiaGpus, nvidia_knobs
 from flexibo.systems.catalogue import NetworkTraits
 from flexibo.systems.options import Values
 from flexibo.systems.platforms._torch_settings import BATCHES, LAYOUTS, adapted, placed, tensor_float_32
-from flexibo.systems.platforms.base import MakeInputs, Serving
+from flexibo.systems.platforms.base import MakeInputs, Serving, batch_of
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 STREAMS = (1, 2, 4)
 WARM_UP_CALLS = 3
-"""So many calls before a graph is recorded: libraries choose their algorithms in the first ones."""
+"""Calls before a graph is recorded: libraries choose their algorithms in the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,30 +29,28 @@ class NvidiaGpu:
     """One NVIDIA GPU.
 
     Attributes:
-        index: Which of the visible ones.
+        index: Its index among the visible GPUs.
         allow_clocks: Whether its clocks and its power limit may be changed.
     """
+
+    name = "nvidia-gpu"
+    longest_seconds = None  # a GPU trains and runs all networks of the paper
 
     index: int = 0
     allow_clocks: bool = False
 
     @property
-    def name(self) -> str:
-        """What a user types."""
-        return "nvidia-gpu"
-
-    @property
     def device(self) -> str:
-        """Where torch runs."""
+        """The device of torch."""
         return f"cuda:{self.index}"
 
     @property
     def machine(self) -> LinuxMachine:
-        """The driver, which takes changes only where they are allowed."""
+        """The machine, whose GPUs are changed only if that is allowed."""
         return LinuxMachine(nvidia=NvidiaGpus(allow=self.allow_clocks))
 
     def options(self, traits: NetworkTraits) -> Mapping[str, Values]:
-        """What the network at hand leaves to choose."""
+        """The options that the network allows."""
         options: dict[str, Values] = {} if traits.own_batch else {"batch": BATCHES}
         options["precision"] = PRECISIONS
         if traits.images:
@@ -62,17 +60,12 @@ class NvidiaGpu:
         options["streams"] = STREAMS
         return options
 
-    @property
-    def longest_seconds(self) -> None:
-        """No limit: a GPU trains and runs all networks of the paper."""
-        return None
-
     def notes(self) -> tuple[str, ...]:
-        """Nothing that a report must say."""
+        """None."""
         return ()
 
     def knobs(self) -> tuple[Knob, ...]:
-        """Clocks and power limit, where that is allowed."""
+        """Clock and power limit, if they may be changed."""
         return nvidia_knobs(NvidiaGpus(allow=True), index=self.index) if self.allow_clocks else ()
 
     def meter(self) -> EnergyMeter:
@@ -81,10 +74,10 @@ class NvidiaGpu:
 
     @contextmanager
     def serving(self, model: Any, inputs: MakeInputs, design: Mapping[str, Any]) -> Iterator[Serving]:
-        """A model on the GPU as a design says; its memory is given back afterwards."""
+        """The model on the GPU; its memory is freed afterwards."""
         import torch
 
-        batch = int(design["batch"] if "batch" in design else design["batch_size"])
+        batch = batch_of(design)
         precision, layout = str(design["precision"]), str(design.get("layout", "contiguous"))
         n_streams, graphs = int(design["streams"]), bool(design.get("cuda_graphs", False))
         with ExitStack() as stack:
@@ -101,7 +94,7 @@ class NvidiaGpu:
 def _lane(
     torch: Any, model: Callable[..., Any], inputs: tuple[Any, ...], *, graphs: bool, own_stream: bool
 ) -> Callable[[], object]:
-    """What starts one batch, on a stream of its own or not, as single operations or as one recorded graph."""
+    """A function that starts one batch, as single operations or as a recorded graph."""
     stream = torch.cuda.Stream() if own_stream or graphs else torch.cuda.current_stream()
 
     def on_stream(work: Callable[[], object]) -> None:
@@ -117,5 +110,5 @@ def _lane(
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, stream=stream):
         model(*inputs)
-    kept = graph, model, inputs  # a graph reads weights and inputs where they were, and keeps neither
+    kept = graph, model, inputs  # a graph holds no references to the weights and inputs that it reads
     return lambda: on_stream(kept[0].replay)

@@ -1,4 +1,4 @@
-"""Recorded systems: tables that 'flexibo record' made on real hardware and that come with the package."""
+"""Recorded systems: tables made by 'flexibo record' on real hardware that come with the package."""
 
 from __future__ import annotations
 

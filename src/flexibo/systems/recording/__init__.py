@@ -1,1 +1,1 @@
-"""Recordings: a full grid of networks and deployments, measured once, for people without the hardware."""
+"""Recordings: a full grid of networks and deployments, measured once, for use without the hardware."""

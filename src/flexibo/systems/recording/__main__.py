@@ -18,7 +18,7 @@ UNFINISHED = 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Record; the exit status is 0 when the table is there and 3 when measurements are left."""
+    """Record; the exit status is 0 if the table is complete and 3 if measurements are left."""
     parser = argparse.ArgumentParser(prog="python -m flexibo.systems.recording", description=__doc__)
     parser.add_argument("system")
     parser.add_argument("--out", type=Path, required=True)
@@ -54,21 +54,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if given.finish:
             whole, planned = finished(given.out)
-            sys.stdout.write(f"{given.out} is made, of {whole} of {planned} networks.\n")
+            sys.stdout.write(f"{given.out} has {whole} of {planned} networks.\n")
             return 0
         at_most, only = largest_values(given.at_most), wanted_values(given.only)
         grid = RecordingGrid(given.networks, given.deployments, given.again, given.window, at_most, only)
-        left = recording(request, grid, given.out, seconds=given.seconds, jobs=given.jobs, progress=_say)
+        left = recording(request, grid, given.out, seconds=given.seconds, jobs=given.jobs, progress=_print_progress)
     except FlexiBOError as error:
         sys.stderr.write("\n".join(map(printable_line, f"{parser.prog}: {error}".split("\n"))) + "\n")
         return 2
     sys.stdout.write(
-        f"{left} measurements are left; the same command goes on.\n" if left else f"{given.out} is made.\n"
+        f"{left} measurements are left; the same command resumes.\n" if left else f"{given.out} is complete.\n"
     )
     return UNFINISHED if left else 0
 
 
-def _say(done: int, total: int, what: str) -> None:
+def _print_progress(done: int, total: int, what: str) -> None:
     sys.stdout.write(f"{done} of {total}: {printable_line(what)}\n")
     sys.stdout.flush()
 

@@ -1,7 +1,7 @@
-"""Several networks trained at a time, into the store of models, before a recording reads the first energy.
+"""Training of several networks at a time into the model store, before a recording measures energy.
 
-A small network's training starts kernels one by one and leaves most of a GPU idle; several processes fill it. Energy is
-read afterwards, when nothing else runs.
+The training of a small network leaves most of a GPU idle; several processes use it fully. Energy is measured
+afterwards, when nothing else runs.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from flexibo.systems.network_runner import NetworkRunner
 
 _runner: list[NetworkRunner] = []
-"""In a process of the pool: what it trains with."""
+"""The runner of a process of the pool."""
 
 
 def check_jobs(jobs: int, request: SystemRequest) -> None:
-    """Raise an error if so many cannot be trained at a time."""
+    """Raise an error if this number of networks cannot be trained at a time."""
     if jobs < 1:
         raise InvalidValueError(f"{jobs} networks are to be trained at a time; it must be at least 1.")
     if jobs > 1 and request.models is None:
@@ -36,9 +36,9 @@ def check_jobs(jobs: int, request: SystemRequest) -> None:
 
 
 def train_ahead(request: SystemRequest, networks: Sequence[Options], jobs: int, is_over: Callable[[], bool]) -> None:
-    """Train networks into the store, so many at a time; none begins once the time is over.
+    """Train networks into the store, `jobs` at a time; no training starts once the time is over.
 
-    A network that cannot be trained is no error here: the recording asks for it again, and hears why.
+    A network that cannot be trained is not an error here: the recording requests it again and gets the reason.
     """
     waiting, running = list(networks)[::-1], set[Future[None]]()
     smallest = min(networks, key=lambda network: tuple(network.values()), default={})
@@ -54,7 +54,7 @@ def train_ahead(request: SystemRequest, networks: Sequence[Options], jobs: int, 
 
 
 def _prepare(request: SystemRequest, network: Options) -> None:
-    """Get ready: a process's first training imports and compiles for seconds, which belong to no network."""
+    """Prepare a process: its first training step imports and compiles for seconds."""
     _runner.append(build_runner(request))
     _runner[0].warm_up(network)
 

@@ -1,4 +1,4 @@
-"""What a recording has measured so far: a line of JSON for each network and each combination, on the disk at once."""
+"""The journal of a recording: a line of JSON for each network and each combination, written to disk at once."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Cell = tuple[int, int]
 
 
 class RecordingJournal:
-    """The file of a recording that is under way.
+    """The file of an unfinished recording.
 
     Args:
-        path: The file; made where there is none.
-        plan: What is measured; a file that belongs to another plan is refused.
-        heading: What describes the machine; kept from the first call.
+        path: The file; created if it does not exist.
+        plan: The plan; a file that belongs to another plan is refused.
+        heading: The description of the machine; that of the first call is kept.
 
     Attributes:
-        heading: What describes the machine that made the first entry.
-        errors: By network: its training's outcome.
-        readings: By network and deployment: the reading's outcome.
+        heading: The description of the machine that made the first entry.
+        errors: The outcome of each training, by network.
+        readings: The outcome of each reading, by network and deployment.
     """
 
     def __init__(self, path: Path, plan: Plan, heading: dict[str, Any]) -> None:
@@ -42,17 +42,17 @@ class RecordingJournal:
             self._append({"plan": plan.fingerprint, "heading": heading, "grid": plan.plain})
 
     def add_error(self, network: int, outcome: dict[str, Any]) -> None:
-        """Keep what a training gave."""
+        """Store the outcome of a training."""
         self._append({"network": network, "outcome": outcome})
         self.errors[network] = outcome
 
     def add_reading(self, network: int, deployment: int, outcome: dict[str, Any]) -> None:
-        """Keep what a reading gave."""
+        """Store the outcome of a reading."""
         self._append({"network": network, "deployment": deployment, "outcome": outcome})
         self.readings[network, deployment] = outcome
 
     def _is_new(self) -> bool:
-        """Whether nothing was recorded: no file, or one whose first line a kill or a full disk cut short."""
+        """Whether nothing was recorded: no file, or one whose first line was cut short by a kill or a full disk."""
         if not self._path.exists():
             return True
         content = self._path.read_bytes()
@@ -61,11 +61,11 @@ class RecordingJournal:
     def _read(self, plan: Plan) -> None:
         lines = [entry for line in self._path.read_bytes().splitlines() if (entry := _parsed(line)) is not None]
         if not lines or not {"plan", "heading"} <= lines[0].keys():
-            raise InvalidValueError(f"{self._path} is no recording that is under way; name another --out.")
+            raise InvalidValueError(f"{self._path} is not an unfinished recording; give another --out.")
         if lines[0]["plan"] != plan.fingerprint:
             raise InvalidValueError(
                 f"{self._path} belongs to a recording with other networks, deployments, data or settings; "
-                "repeat that command to finish it, or name another --out."
+                "repeat that command to finish it, or give another --out."
             )
         self.heading = lines[0]["heading"]
         for entry in lines[1:]:
@@ -82,10 +82,10 @@ class RecordingJournal:
 
 
 def left_behind(path: Path) -> tuple[Plan, RecordingJournal]:
-    """The plan and the journal of a recording that was begun, on whatever machine: nothing is measured with them.
+    """The plan and the journal of a recording that was started on any machine.
 
     Raises:
-        InvalidValueError: There is no such file, or it does not say what was planned.
+        InvalidValueError: There is no such file, or it has no plan.
     """
     try:
         lines = path.read_bytes().splitlines()
@@ -95,18 +95,16 @@ def left_behind(path: Path) -> tuple[Plan, RecordingJournal]:
     try:
         plan = plan_from((first or {})["grid"])
     except (LookupError, TypeError, ValueError):
-        raise InvalidValueError(
-            f"{path} does not say what was planned; finish it with the command that began it."
-        ) from None
+        raise InvalidValueError(f"{path} has no plan; finish it with the command that started it.") from None
     return plan, RecordingJournal(path, plan, {})
 
 
 @contextmanager
 def opened(path: Path, plan: Plan, heading: dict[str, Any]) -> Iterator[RecordingJournal]:
-    """The journal, for this process alone: two that record at once would read each other's energy.
+    """A context with the journal locked: two recordings at once would measure each other's energy.
 
     Raises:
-        InvalidValueError: Another process records, or the file belongs to something else or cannot be written.
+        InvalidValueError: Another process is recording, or the file belongs to something else or cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

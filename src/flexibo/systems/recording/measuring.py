@@ -1,4 +1,4 @@
-"""Measure a plan, one network after the other; what was measured stays measured."""
+"""Measure a plan, one network after the other, and make the table; nothing is measured again after a restart."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from flexibo.systems.recording.plan import Options, Plan
 from flexibo.systems.recording.table import MEASURED, RecordedTable
 
 OnProgress = Callable[[int, int, str], object]
-"""Called with how many measurements are done, how many there are, and what was done last."""
+"""Called with the number of finished measurements, the number of all, and the last one as text."""
 
 
 class Recordable(Protocol):
-    """What measures: a system on a platform."""
+    """A system on a platform that can be recorded, such as a `NetworkRunner`."""
 
     def error(self, network: Options) -> Mapping[str, float | str]:
         """``error_percent`` and ``training_seconds`` of a network, and the machine that it was ``trained_on``."""
@@ -35,18 +35,18 @@ def record(
     is_over: Callable[[], bool] = lambda: False,
     progress: OnProgress = lambda done, total, what: None,
 ) -> bool:
-    """Measure what is missing; whether nothing is any more of these networks.
+    """Measure what is missing; returns whether these networks are complete.
 
-    A network that cannot be trained, or not run in some deployment, leaves empty cells: the rest goes on. A fault of
-    the machine (a meter that fails, a full disk) is raised: the same call goes on once it is mended.
+    A network that cannot be trained, or not run in a deployment, leaves empty cells, and the recording continues. A
+    fault of the machine (a meter that fails, a full disk) is raised: the same call resumes once it is fixed.
 
     Args:
-        plan: What is measured.
-        journal: What has been measured; every outcome goes there at once.
-        runner: What measures.
-        among: The places of the networks that are measured; None: all.
-        is_over: Asked before each measurement: whether to stop and let a later call go on.
-        progress: Hears of every measurement.
+        plan: What to measure.
+        journal: The outcomes so far; every new one is stored there at once.
+        runner: The system to measure.
+        among: The indices of the networks to measure; None: all.
+        is_over: Called before each measurement: whether to stop and leave the rest to a later call.
+        progress: Called after each measurement.
     """
     total = len(plan.networks) * (1 + len(plan.deployments))
     for n in range(len(plan.networks)) if among is None else sorted(among):
@@ -69,7 +69,7 @@ def record(
 
 
 def complete(plan: Plan, journal: RecordingJournal) -> list[int]:
-    """The places of the networks of which nothing is left to measure."""
+    """The indices of the networks that are completely measured."""
     every = range(len(plan.deployments))
     return [
         n for n in range(len(plan.networks)) if n in journal.errors and all((n, d) in journal.readings for d in every)
@@ -77,12 +77,12 @@ def complete(plan: Plan, journal: RecordingJournal) -> list[int]:
 
 
 def recorded(plan: Plan, journal: RecordingJournal, among: Sequence[int] | None = None) -> RecordedTable:
-    """The table of what was measured.
+    """The table of the measurements.
 
     Args:
-        plan: What was to be measured.
-        journal: What was.
-        among: The places of the networks that the table has; None: all.
+        plan: The plan.
+        journal: The outcomes.
+        among: The indices of the networks in the table; None: all.
     """
     among = range(len(plan.networks)) if among is None else among
     rows = []
@@ -110,10 +110,9 @@ def recorded(plan: Plan, journal: RecordingJournal, among: Sequence[int] | None 
 
 
 def trained_on(journal: RecordingJournal, among: Sequence[int]) -> dict[str, list[int]]:
-    """By machine, which networks were trained there, as their place in the table's order.
+    """The networks that each machine has trained, as indices in the order of the table.
 
-    A store of models may hand over what another machine has trained. Its time then is that machine's; the table says so
-    rather than mix them in silence.
+    A model store may have models that another machine has trained, with the training time of that machine.
     """
     found: dict[str, list[int]] = {}
     for place, n in enumerate(among):

@@ -1,4 +1,4 @@
-"""What a recording measures: every combination of some drawn networks with some drawn deployments."""
+"""What a recording measures: all combinations of some sampled networks and some sampled deployments."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Plan:
 
     Attributes:
         system: The name of the system.
-        networks: The drawn networks: values of the network's options.
-        deployments: The drawn deployments: values of the platform's options.
-        again: Combinations (network, deployment) that are read twice, which shows the noise.
-        settings: What else decides the values, for the table: data, training, platform, seed.
+        networks: The sampled networks: values of the network's options.
+        deployments: The sampled deployments: values of the platform's options.
+        again: Combinations (network, deployment) that are measured twice, to show the noise.
+        settings: What else decides the values: data, training, platform, seed.
     """
 
     system: str
@@ -37,29 +37,27 @@ class Plan:
 
     @property
     def fingerprint(self) -> str:
-        """Changes when anything does that decides what is measured."""
+        """Changes with everything that decides what is measured."""
         content = [self.system, self.networks, self.deployments, sorted(self.again), dict(self.settings)]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
 
     @property
     def plain(self) -> dict[str, Any]:
-        """The plan as plain values, for a file; `plan_from` makes it again."""
-        networks, deployments = list(self.networks), list(self.deployments)
-        again, settings = sorted(map(list, self.again)), dict(self.settings)
+        """The plan as plain values, for a file; the inverse of `plan_from`."""
         return {
             "system": self.system,
-            "networks": networks,
-            "deployments": deployments,
-            "again": again,
-            "settings": settings,
+            "networks": list(self.networks),
+            "deployments": list(self.deployments),
+            "again": sorted(map(list, self.again)),
+            "settings": dict(self.settings),
         }
 
 
 def plan_from(plain: Mapping[str, Any]) -> Plan:
-    """The plan that `Plan.plain` was made of.
+    """The plan from `Plan.plain`.
 
     Raises:
-        KeyError, TypeError, ValueError: It is none.
+        KeyError, TypeError, ValueError: It is not a plan.
     """
     again = frozenset((int(network), int(deployment)) for network, deployment in plain["again"])
     networks, deployments = (tuple(map(dict, plain[what])) for what in ("networks", "deployments"))
@@ -67,14 +65,14 @@ def plan_from(plain: Mapping[str, Any]) -> Plan:
 
 
 def drawn(options: Mapping[str, Values], count: int, rng: np.random.Generator) -> tuple[Options, ...]:
-    """At most `count` different combinations of option values, all of them where there are no more."""
+    """At most `count` different combinations of option values; all of them if there are no more."""
     space = Space({name: Ordinal(values) for name, values in options.items()})
     designs = space.enumerate() if space.size <= count else space.sample(count, rng)
     return tuple(dict(design) for design in designs)
 
 
 def capped(options: Mapping[str, tuple[float, ...]], at_most: Mapping[str, float]) -> dict[str, tuple[float, ...]]:
-    """The options without values above the largest that is wanted of them.
+    """The options without values above a maximum.
 
     >>> capped({"filters": (16, 32, 64), "size": (1, 3)}, {"filters": 32})
     {'filters': (16, 32), 'size': (1, 3)}
@@ -84,7 +82,7 @@ def capped(options: Mapping[str, tuple[float, ...]], at_most: Mapping[str, float
             raise unknown_name("option of the network", name, options)
         if not any(value <= most for value in options[name]):
             raise InvalidValueError(
-                f"Option {name!r} has no value of at most {most:g}; its least is {options[name][0]}."
+                f"Option {name!r} has no value of at most {most:g}; its smallest is {options[name][0]}."
             )
     return {
         name: tuple(value for value in values if name not in at_most or value <= at_most[name])
@@ -93,7 +91,7 @@ def capped(options: Mapping[str, tuple[float, ...]], at_most: Mapping[str, float
 
 
 def largest_values(given: Sequence[str]) -> dict[str, float]:
-    """From what a user types, ``OPTION=VALUE``, the largest value that is wanted of each option.
+    """The largest value of each option, from texts ``OPTION=VALUE``.
 
     >>> largest_values(["filters=64"])
     {'filters': 64.0}
@@ -109,7 +107,7 @@ def largest_values(given: Sequence[str]) -> dict[str, float]:
 
 
 def wanted_values(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """From what a user types, ``OPTION=VALUE,VALUE``, the values that are wanted of each option, as texts.
+    """The values of each option, as texts, from texts ``OPTION=VALUE,VALUE``.
 
     >>> wanted_values(["batch=16,256"])
     {'batch': ('16', '256')}
@@ -124,7 +122,7 @@ def wanted_values(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 
 def narrowed(options: Mapping[str, Values], only: Mapping[str, Sequence[str]]) -> dict[str, Values]:
-    """The options, with the wanted values alone where some are named; names of other options are not looked at.
+    """The options, restricted to the given values; names of other options are ignored.
 
     >>> narrowed({"batch": (1, 16, 256), "cuda_graphs": (False, True)}, {"batch": ["256"], "cuda_graphs": ["true"]})
     {'batch': (256,), 'cuda_graphs': (True,)}
@@ -151,17 +149,17 @@ def planned(
     settings: Mapping[str, Any],
     seed: int,
 ) -> Plan:
-    """A plan that depends on its arguments alone.
+    """A plan that depends on its arguments only.
 
     Args:
         system: The name of the system.
         network: The options of the network with their values.
         deployment: The options of the platform with their values.
-        networks: How many networks to draw.
-        deployments: How many deployments to draw.
-        again: How many combinations to read a second time.
+        networks: The number of networks.
+        deployments: The number of deployments.
+        again: The number of combinations that are measured twice.
         settings: What else decides the values.
-        seed: Of the draws.
+        seed: The seed of the samples.
     """
     for name, number, least in (("networks", networks, 1), ("deployments", deployments, 1), ("again", again, 0)):
         if number < least:

@@ -1,4 +1,4 @@
-"""One call of a recording: what is asked for, what has been done, and the table when nothing is missing."""
+"""One call of a recording: build the plan, measure what is missing, and write the table when it is complete."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from flexibo.systems.recording.table import write_table
 
 @dataclass(frozen=True, slots=True)
 class RecordingGrid:
-    """How much is recorded.
+    """The size of a recording.
 
     Attributes:
-        networks: How many networks are drawn.
-        deployments: How many deployments are drawn.
-        again: How many combinations are read twice.
-        window_seconds: How long a reading's window lasts, at least.
-        at_most: The largest value that is drawn of some options of the network; widths decide what a training takes.
-        only: The values, as texts, that are drawn of some options of the network or the platform.
+        networks: The number of sampled networks.
+        deployments: The number of sampled deployments.
+        again: The number of combinations that are measured twice.
+        window_seconds: The shortest length of a reading.
+        at_most: The largest values of some options of the network; widths decide the training time.
+        only: The allowed values, as texts, of some options of the network or the platform.
     """
 
     networks: int = 64
@@ -53,23 +53,23 @@ def recording(
     progress: OnProgress = lambda done, total, what: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> int:
-    """Record until nothing is left or the time is over; how many measurements are left.
+    """Record until nothing is left or the time is over; returns the number of measurements left.
 
-    Networks whose models the store has already are read first: what a stopped call has trained is of use at once.
+    Networks with models in the store are measured first, so that the trainings of a stopped call are used at once.
 
     Args:
         request: The system, its data, its platform.
-        grid: How much is recorded.
-        out: The table; while it is made there is a journal beside it.
-        seconds: No measurement begins after this time.
-        jobs: How many networks are trained at a time, before the first reading. More than one shortens a recording of
-            small networks, which leave most of a GPU idle; each training then takes longer, and the table says so.
-        progress: Hears of every measurement.
+        grid: The size of the recording.
+        out: The table; its journal is next to it until it is complete.
+        seconds: No measurement starts after this time.
+        jobs: The number of networks trained at a time, before the first reading. More than one shortens a recording of
+            small networks, which leave most of a GPU idle; each training then takes longer, which the table notes.
+        progress: Called after each measurement.
         clock: Seconds.
     """
     begin = clock()
     _check_name(out)
-    # A recording measures what it was asked to, however long that takes, unless a limit was named.
+    # A recording has no time limit per measurement unless one was requested.
     longest = math.inf if request.longest_seconds is None else request.longest_seconds
     request = replace(request, longest_seconds=longest)
     check_jobs(jobs, request)
@@ -91,12 +91,12 @@ def recording(
 
 
 def finished(out: Path) -> tuple[int, int]:
-    """Write the table of the networks that are complete; how many those are, and how many were planned.
+    """Write the table of the complete networks; returns their number and the number planned.
 
-    Needs nothing but the journal, and so works on any machine; what is left may still be measured afterwards.
+    Needs the journal only, so it works on any machine; the rest can still be measured afterwards.
 
     Raises:
-        InvalidValueError: Nothing was begun, or fewer than two networks are complete.
+        InvalidValueError: There is no journal, or fewer than two networks are complete.
     """
     _check_name(out)
     plan, journal = left_behind(_partial(out))
@@ -126,7 +126,7 @@ def _recorded(
     is_over: Callable[[], bool],
     progress: OnProgress,
 ) -> int:
-    """Go on with a recording; how many measurements are left."""
+    """Measure the rest and write the table if it is complete; returns the number of measurements left."""
     if len(journal.errors) < len(plan.networks):
         runner.warm_up(min(plan.networks, key=lambda network: tuple(network.values())))
     record(plan, journal, runner, is_over=is_over, progress=progress)
@@ -137,7 +137,7 @@ def _recorded(
 
 
 def plan_of(runner: NetworkRunner, grid: RecordingGrid, request: SystemRequest, made_with: Mapping[str, Any]) -> Plan:
-    """What is measured: decided by the request, the data, the settings of the training, and the machine."""
+    """The plan, from the request, the data, the settings of the training, and the machine."""
     data = runner.task.data
     settings = {
         "platform": runner.platform.name,
@@ -167,7 +167,7 @@ def plan_of(runner: NetworkRunner, grid: RecordingGrid, request: SystemRequest, 
 
 
 def described(runner: NetworkRunner) -> dict[str, Any]:
-    """The machine and the versions: values that were made with others do not belong into the same table."""
+    """The machine and the versions: values made with others do not belong in the same table."""
     import numpy
     import torch
 
@@ -186,5 +186,5 @@ def described(runner: NetworkRunner) -> dict[str, Any]:
 
 
 def package_version() -> str:
-    """The version of this package, installed or not: systems may not import what stands above them."""
+    """The version of this package, imported late: systems must not import the package above them."""
     return str(import_module(__name__.partition(".")[0]).__version__)

@@ -1,4 +1,4 @@
-"""The table of a recording: a compressed CSV whose first line, a comment, says how it was made."""
+"""The table of a recording: a compressed CSV whose first line, a comment, describes how it was made."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ MEASURED = (
 
 @dataclass(frozen=True, slots=True)
 class RecordedTable:
-    """A full grid of networks and deployments, measured.
+    """A measured grid of networks and deployments.
 
     Attributes:
         heading: How it was made: system, data, machine, versions, date, and the options of network and deployment.
-        rows: One per combination: option values, then `MEASURED`; None where a measurement failed or was not made.
+        rows: One per combination: option values, then `MEASURED`; None if a measurement failed or was not made.
     """
 
     heading: Mapping[str, Any]
@@ -47,12 +47,12 @@ class RecordedTable:
 
     @property
     def deployment_options(self) -> tuple[str, ...]:
-        """The options that decide energy and latency alone."""
+        """The options that decide only energy and latency."""
         return tuple(self.heading["deployment_options"])
 
 
 def write_table(path: Path, table: RecordedTable) -> None:
-    """Write a table so that there is either the old file or the whole new one; equal tables give equal bytes."""
+    """Write a table atomically; equal tables give equal bytes."""
     names = (*table.network_options, *table.deployment_options, *MEASURED)
     text = io.StringIO(newline="")
     text.write(f"# {json.dumps(dict(table.heading), sort_keys=True)}\n")
@@ -106,12 +106,12 @@ def _number(text: str, name: str, path: Path) -> float:
 
 
 def _refused(message: str) -> InvalidValueError:
-    """What is wrong with a table; its name and what it holds may be a stranger's."""
+    """An error about a table, with control characters of untrusted content escaped."""
     return InvalidValueError(printable_line(message))
 
 
 def _text(value: Any) -> str:
-    """A cell: numbers to seven digits, which no meter has; nothing for None."""
+    """A cell: numbers to seven digits, more than any meter has; empty for None."""
     if value is None:
         return ""
     return f"{value:.7g}" if isinstance(value, float) else str(value)

@@ -1,15 +1,13 @@
-"""Finding the answer to a question in a text, if there is one: SQuAD 2.0, the task of BERT with an answer head.
+"""Question answering on SQuAD 2.0: the task of BERT with a head that finds an answer in a text, if there is one.
 
-A network sees [CLS] question [SEP] a window of the text [SEP], `sequence_length` tokens in all; the question gets at
-most half of them. In an epoch each question is seen once, in a window drawn at random: one that holds the answer in
-half of the cases, any window otherwise. Where the window has no answer, both logits should point at [CLS].
+The input is [CLS] question [SEP] window of the text [SEP], `sequence_length` tokens in all; the question gets at most
+half of them. Each epoch uses each question once, in a random window: in half of the cases one that contains the answer,
+otherwise any window. If the window has no answer, both logits should point at [CLS].
 
-A held-out text is read in windows that overlap by half. The best span of all windows is the answer, unless [CLS] scores
-as high in every window. The error is 100 - F1 as SQuAD's authors define it (Rajpurkar et al. 2018): the words that
-prediction and answer share, in lower case and without punctuation and articles; the best over all right answers; no
-answer is the empty text.
-
-What BERT's tasks share, the factor of the learning rate among it, is in `flexibo.systems.tasks.reviews`.
+A held-out text is read in windows that overlap by half. The answer is the best span of all windows, unless [CLS] scores
+at least as high in every window. The error is 100 - F1 as defined by SQuAD's authors (Rajpurkar et al. 2018): the words
+that prediction and answer share, in lower case, without punctuation and articles; the best over all correct answers.
+"No answer" is the empty text.
 """
 
 from __future__ import annotations
@@ -28,25 +26,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from flexibo._internal.arrays import IntArray
-from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.errors import InvalidValueError
 from flexibo.systems.data.base import Dataset, Questions
 from flexibo.systems.data.tokens import PAD, SEPARATOR, START, WordPieces, tokens_of
-from flexibo.systems.tasks.base import (
-    Batch,
-    Design,
-    Device,
-    Optimiser,
-    autocast,
-    check_examples,
-    check_finite,
-    cycled,
-    device_of,
-    evaluating,
-    fingerprint_of,
-    place_of,
-    shuffled,
-)
-from flexibo.systems.tasks.reviews import TextTraining
+from flexibo.systems.tasks import base
+from flexibo.systems.tasks.base import Batch, Design, Device, Optimiser
+from flexibo.systems.tasks.text import TextTraining, padded
 
 MOST_QUESTION = 64
 MOST_ANSWER = 30
@@ -64,11 +49,11 @@ class _Encoded:
 
     Attributes:
         questions: The first pieces of each question, padded, (m, most).
-        n_asked: How many those are, (m,).
+        n_asked: Their numbers, (m,).
         pieces: The pieces of all texts, one after the other, (t,).
         begins: Where the text of each question begins among them, (m,).
-        counts: How many pieces it has, (m,).
-        first: The first piece of the answer, counted from the text's own beginning, (m,); -1 if there is no answer.
+        counts: The number of its pieces, (m,).
+        first: The first piece of the answer, counted from the beginning of the text, (m,); -1 if there is no answer.
         last: The last piece of the answer, likewise.
         offsets: Where each piece begins and ends in its text, in characters, (t, 2), as an array.
     """
@@ -85,7 +70,7 @@ class _Encoded:
 
 @dataclass(frozen=True, slots=True)
 class _Windows:
-    """What a network sees, (b, L); where the text begins in each window, (b,), and which tokens are text, (b, L)."""
+    """The network's inputs, (b, L); where the text begins in each window, (b,), and which tokens are text, (b, L)."""
 
     tokens: Tensor
     mask: Tensor
@@ -98,12 +83,12 @@ class _Windows:
 class AnswerTask:
     """Where in a text the answer to a question is.
 
-    It keeps the encoded texts on each device that it was asked for, as long as it lives.
+    Keeps the encoded texts on each device they were requested for.
 
     Args:
         network: "bert".
         data: Questions to learn from and held-out questions.
-        settings: How it is learned.
+        settings: How the network is trained.
     """
 
     network: str
@@ -112,31 +97,23 @@ class AnswerTask:
     _memory: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.network != "bert":
-            raise unknown_name("text network", self.network, ["bert"])
-        check_examples(f"Data {self.data.name!r}", len(self.data.train), len(self.data.test))
+        base.check_task("text", self.network, ["bert"], self.data)
 
     @property
     def fingerprint(self) -> str:
         """Changes with the data and the settings."""
-        return fingerprint_of("answers", self.data.fingerprint, self.settings.fingerprint)
-
-    @property
-    def chance_percent(self) -> float:
-        """The error of never giving an answer."""
-        questions = self.data.test.questions
-        return 100 * sum(f1_share("", [text for _, text in one.answers]) < 1 for one in questions) / len(questions)
+        return base.fingerprint_of("answers", self.data.fingerprint, self.settings.fingerprint)
 
     @property
     def words(self) -> WordPieces:
         """The vocabulary."""
-        key = ("words", "")
-        if key not in self._memory:
+
+        def made() -> WordPieces:
             questions = self.data.train.questions
             contexts = dict.fromkeys(one.context for one in questions)
-            self._memory[key] = self.settings.words([*contexts, *(one.question for one in questions)])
-        words: WordPieces = self._memory[key]
-        return words
+            return self.settings.words([*contexts, *(one.question for one in questions)])
+
+        return base.remembered(self._memory, "words", "cpu", made)
 
     def epochs(self, design: Design) -> int:
         """The same for every design."""
@@ -150,7 +127,7 @@ class AnswerTask:
         """One epoch of tokens, masks and segments (b, L), and the tokens where answers start and end (b,)."""
         encoded = self._kept("train", device)
         length = _length(design)
-        for chosen in shuffled(len(encoded.counts), int(design["batch_size"]), generator):
+        for chosen in base.shuffled(len(encoded.counts), int(design["batch_size"]), generator):
             drawn = torch.rand((2, len(chosen)), generator=generator).to(encoded.counts.device)
             chosen = chosen.to(encoded.counts.device)
             starts = _drawn_starts(encoded, chosen, length, drawn)
@@ -163,7 +140,7 @@ class AnswerTask:
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """The mean cross entropy of where the answer starts and where it ends."""
         tokens, mask, segments, first, last = batch
-        with autocast(tokens.device):
+        with base.autocast(tokens.device):
             logits = model(tokens, mask, segments)
         starts, ends = logits.float().unbind(dim=2)
         return (functional.cross_entropy(starts, first) + functional.cross_entropy(ends, last)) / 2
@@ -185,21 +162,21 @@ class AnswerTask:
     def inputs(self, design: Design, count: int, device: Device) -> tuple[Tensor, ...]:
         """Held-out tokens, masks and segments, (count, sequence_length): the first window of each question."""
         encoded = self._kept("test", device)
-        chosen = cycled(torch.arange(len(encoded.counts), device=encoded.counts.device), count)
+        chosen = base.cycled(torch.arange(len(encoded.counts), device=encoded.counts.device), count)
         windows = self._windows(encoded, chosen, torch.zeros_like(chosen), _length(design))
         return windows.tokens, windows.mask, windows.segments
 
     def predictions(self, model: nn.Module, design: Design, device: Device) -> list[str]:
-        """What a network answers to each held-out question; "" where it finds no answer."""
+        """The network's answer to each held-out question; "" if it finds none."""
         encoded = self._kept("test", device)
         length = _length(design)
         chosen, starts = _all_windows(encoded, length)
         parts = []
-        with evaluating(model), autocast(device_of(model)):
+        with base.evaluating(model):
             for some, begin in zip(chosen.split(N_AT_ONCE), starts.split(N_AT_ONCE), strict=True):
                 windows = self._windows(encoded, some, begin, length)
                 logits = model(windows.tokens, windows.mask, windows.segments).float()
-                check_finite(logits)
+                base.check_finite(logits)
                 score, first, last = _best_spans(logits, windows.is_text)
                 shift = encoded.begins[some] + begin - windows.begins
                 columns = (score, logits[:, 0].sum(dim=1), first + shift, last + shift)
@@ -218,7 +195,7 @@ class AnswerTask:
         return answers
 
     def _windows(self, encoded: _Encoded, chosen: Tensor, starts: Tensor, length: int) -> _Windows:
-        """What a network sees of some questions, their texts from the piece `starts` on."""
+        """The inputs for some questions, with their texts from the piece `starts` on."""
         numbers = self.words.numbers
         n_asked = _n_asked(encoded, chosen, length)
         begins = n_asked + 2
@@ -237,11 +214,9 @@ class AnswerTask:
         return _Windows(tokens, mask, segments, begins, is_text)
 
     def _kept(self, part: str, device: Device) -> _Encoded:
-        key = (part, place_of(device))
-        if key not in self._memory:
-            self._memory[key] = _encoded(self.words, self.data.train if part == "train" else self.data.test, device)
-        kept: _Encoded = self._memory[key]
-        return kept
+        return base.remembered(
+            self._memory, part, device, lambda: _encoded(self.words, getattr(self.data, part), device)
+        )
 
 
 def _encoded(words: WordPieces, part: Questions, device: Device) -> _Encoded:
@@ -257,16 +232,13 @@ def _encoded(words: WordPieces, part: Questions, device: Device) -> _Encoded:
             places += [(begin, end) for _, begin, end in located]
             offsets[one.context] = np.array([place for _, *place in located], dtype=np.int64).reshape(-1, 2)
     asked = [words.encode(one.question)[:MOST_QUESTION] for one in part.questions]
-    rows = np.full((len(asked), max(1, *map(len, asked))), words.numbers[PAD], dtype=np.int64)
-    for row, line in zip(rows, asked, strict=True):
-        row[: len(line)] = line
     spans = [
         (tokens_of(offsets[one.context], *one.answers[0]) if one.answers else None) or (-1, -1)
         for one in part.questions
     ]
     whole = partial(torch.tensor, dtype=torch.int64, device=device)
     return _Encoded(
-        questions=whole(rows),
+        questions=whole(padded(asked, words.numbers[PAD])),
         n_asked=whole([len(line) for line in asked]),
         pieces=whole(pieces or [words.numbers[PAD]]),
         begins=whole([begins[one.context] for one in part.questions]),
@@ -287,12 +259,12 @@ def _length(design: Design) -> int:
 
 
 def _n_asked(encoded: _Encoded, chosen: Tensor, length: int) -> Tensor:
-    """How many pieces of each question are seen."""
+    """The number of pieces of each question that fit."""
     return encoded.n_asked[chosen].clamp(max=(length - N_SPECIAL) // 2)
 
 
 def _room(encoded: _Encoded, chosen: Tensor, length: int) -> Tensor:
-    """How many pieces of the text a window has room for."""
+    """The number of pieces of the text that fit into a window."""
     return length - N_SPECIAL - _n_asked(encoded, chosen, length)
 
 
@@ -331,7 +303,7 @@ def _best_spans(logits: Tensor, is_text: Tensor) -> tuple[Tensor, Tensor, Tensor
 
 
 def normal_answer(text: str) -> str:
-    """A text without what does not matter: case, punctuation, articles, spaces.
+    """A text in lower case, without punctuation, articles and extra spaces.
 
     >>> normal_answer("The  Battle, of a Hill!")
     'battle of hill'
@@ -340,11 +312,11 @@ def normal_answer(text: str) -> str:
 
 
 def f1_share(prediction: str, answers: Sequence[str]) -> float:
-    """How well a prediction agrees with the right answer it is nearest to, from 0 to 1.
+    """The F1 of a prediction with the closest correct answer, from 0 to 1.
 
     Args:
-        prediction: "" says that there is no answer.
-        answers: The right answers; none if there is no answer.
+        prediction: "" means that there is no answer.
+        answers: The correct answers; none if there is no answer.
 
     >>> f1_share("the green hill", ["a hill", "hills"])
     0.6666666666666666

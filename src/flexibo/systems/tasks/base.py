@@ -1,37 +1,39 @@
-"""What a task is: what a network learns on some data, how, and how its error is measured."""
+"""The contract of a task: what a network learns on some data, how, and how its error is measured."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from flexibo.errors import DesignError, InvalidValueError
+from flexibo.errors import DesignError, InvalidValueError, unknown_name
+from flexibo.systems.data.base import AnyDataset
 
 Design: TypeAlias = Mapping[str, Any]
 Batch: TypeAlias = tuple[Tensor, ...]
 Device: TypeAlias = Any
 """A torch.device or its name, such as "cuda" or "cpu"."""
+Value = TypeVar("Value")
 
 
 class TrainingFailedError(DesignError, RuntimeError):
-    """A training led to numbers that are not finite; there is no error to report, and none is invented."""
+    """A training led to numbers that are not finite, so there is no error to report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Optimiser:
-    """What moves the weights after each batch.
+    """Updates the weights after each batch.
 
     Attributes:
         steps: The torch optimiser.
-        schedule: Its learning rate over the whole training; moved after each batch.
+        schedule: Its learning rate over the whole training; advanced after each batch.
     """
 
     steps: Any
@@ -41,8 +43,8 @@ class Optimiser:
 class LearningTask(Protocol):
     """What a network learns on some data.
 
-    A task is immutable and knows nothing of seeds: randomness comes from the generator it is given and, for initial
-    weights and dropout, from torch's own generator, which the caller seeds.
+    A task is immutable and has no seed: randomness comes from the generator it is given and, for initial weights and
+    dropout, from torch's own generator, which the caller seeds.
     """
 
     @property
@@ -55,13 +57,8 @@ class LearningTask(Protocol):
         """Changes with the data and with every setting that changes the result."""
         ...
 
-    @property
-    def chance_percent(self) -> float:
-        """The error of the best answer that does not look at its input."""
-        ...
-
     def epochs(self, design: Design) -> int:
-        """How often the training examples are seen."""
+        """The number of passes over the training examples."""
         ...
 
     def build(self, design: Design) -> nn.Module:
@@ -73,11 +70,11 @@ class LearningTask(Protocol):
         ...
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
-        """The loss of one batch, a number that gradients flow from."""
+        """The loss of one batch, to compute gradients from."""
         ...
 
     def optimiser(self, model: nn.Module, design: Design) -> Optimiser:
-        """The optimiser of one training, with its schedule."""
+        """The optimiser of one training, with its learning rate schedule."""
         ...
 
     def error_percent(self, model: nn.Module, design: Design, device: Device) -> float:
@@ -85,21 +82,21 @@ class LearningTask(Protocol):
         ...
 
     def inputs(self, design: Design, count: int, device: Device) -> tuple[Tensor, ...]:
-        """Held-out inputs to measure inference with, called as `model(*inputs)`; repeated where there are too few."""
+        """Held-out inputs to measure inference with, called as `model(*inputs)`; repeated if there are too few."""
         ...
 
 
 def shuffled(count: int, batch: int, generator: torch.Generator) -> tuple[Tensor, ...]:
     """The numbers below `count` in random order, in parts of nearly equal size, none larger than `batch`.
 
-    Equal parts, because batch normalisation fails on a last batch of one example.
+    The parts are equal because batch normalisation fails on a last batch of one example.
     """
     order = torch.randperm(count, generator=generator)
     return tuple(torch.tensor_split(order, n_steps(count, batch)))
 
 
 def n_steps(count: int, batch: int) -> int:
-    """How many batches an epoch has."""
+    """The number of batches in an epoch."""
     return math.ceil(count / batch)
 
 
@@ -114,46 +111,49 @@ def one_cycle(optimiser: Any, steps: int, *, warm_share: float) -> Optimiser:
 
 
 def adam(model: nn.Module, *, learning_rate: float, weight_decay: float) -> Any:
-    """AdamW; biases and the weights of normalisations are not drawn to zero."""
+    """AdamW, without weight decay on biases and normalisation weights."""
     matrices = [weights for weights in model.parameters() if weights.ndim > 1]
     vectors = [weights for weights in model.parameters() if weights.ndim <= 1]
     groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": vectors, "weight_decay": 0.0}]
-    # On a GPU one kernel for all weights: a small network's training is little else than starting kernels.
-    is_on_gpu = torch.device(device_of(model)).type == "cuda"
+    # One kernel for all weights on a GPU: the training of a small network spends most of its time starting kernels.
+    is_on_gpu = _device_of(model).type == "cuda"
     return torch.optim.AdamW([group for group in groups if group["params"]], lr=learning_rate, fused=is_on_gpu)
 
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """A context in which the model is in evaluation mode and keeps no gradients; its former mode is restored."""
+    """A context in which the model is in evaluation mode, without gradients and with `autocast`."""
     was_training = model.training
     model.eval()
     try:
-        with torch.no_grad():
+        with torch.no_grad(), autocast(_device_of(model)):
             yield
     finally:
         model.train(was_training)
 
 
 def autocast(device: Device) -> AbstractContextManager[Any]:
-    """A context in which a GPU multiplies in bfloat16; it changes nothing on a CPU."""
+    """A context in which a GPU multiplies in bfloat16; no effect on a CPU."""
     kind = torch.device(device).type
     context: AbstractContextManager[Any] = torch.autocast(kind, dtype=torch.bfloat16, enabled=kind == "cuda")
     return context
 
 
-def device_of(model: nn.Module) -> Device:
-    """Where the model's weights are."""
+def _device_of(model: nn.Module) -> torch.device:
     return next(model.parameters()).device
 
 
-def place_of(device: Device) -> str:
-    """A device's full name: "cuda" is the "cuda:0" that tensors made there say they are on."""
-    return str(torch.empty(0, device=device).device)
+def remembered(memory: dict[tuple[str, str], Any], what: str, device: Device, make: Callable[[], Value]) -> Value:
+    """What a task keeps on a device; made on the first request."""
+    key = what, str(torch.empty(0, device=device).device)  # "cuda" and "cuda:0" are the same device
+    if key not in memory:
+        memory[key] = make()
+    value: Value = memory[key]
+    return value
 
 
 def check_finite(outputs: Tensor) -> None:
-    """Raise an error if a trained network's output is not a number."""
+    """Raise an error if an output of a trained network is not finite."""
     if not bool(torch.isfinite(outputs).all()):
         raise TrainingFailedError(
             "The trained network's outputs on the held-out examples are not finite; lower the learning rate."
@@ -161,15 +161,18 @@ def check_finite(outputs: Tensor) -> None:
 
 
 def cycled(values: Tensor, count: int) -> Tensor:
-    """The first `count` rows, begun again from the first where there are too few."""
+    """The first `count` rows, starting over from the first if there are too few."""
     return values[torch.arange(count, device=values.device) % len(values)]
 
 
-def check_examples(what: str, n_train: int, n_test: int) -> None:
-    """Raise an error if there is nothing to learn from or nothing to be judged by."""
-    if not n_train or not n_test:
+def check_task(kind: str, network: str, known: Collection[str], data: AnyDataset) -> None:
+    """Raise an error if a task's network is not one of the known ones, or if a part of its data is empty."""
+    if network not in known:
+        raise unknown_name(f"{kind} network", network, known)
+    if not len(data.train) or not len(data.test):
         raise InvalidValueError(
-            f"{what} has {n_train} training and {n_test} held-out examples; both must have at least one."
+            f"Data {data.name!r} has {len(data.train)} training and {len(data.test)} held-out examples; "
+            "both must have at least one."
         )
 
 

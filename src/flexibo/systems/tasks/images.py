@@ -1,8 +1,8 @@
-"""Telling what an image shows: the task of LeNet, SqueezeNet, ResNet, MobileNet and Xception.
+"""Image classification: the task of LeNet, SqueezeNet, ResNet, MobileNet and Xception.
 
-The images lie on the device, as bytes, from the first batch on, and batches are gathered there: a training of seconds
-must not wait for Python. AdamW with one cycle of the learning rate reaches a good error in few epochs at every width of
-the option tables; plain gradient descent needs another learning rate for each.
+The images stay on the device, as bytes, from the first batch on, and batches are gathered there, so that a training of
+seconds does not wait for Python. AdamW with one cycle of the learning rate reaches a good error in few epochs at every
+width of the option tables; plain gradient descent would need a different learning rate for each.
 """
 
 from __future__ import annotations
@@ -16,28 +16,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.errors import InvalidValueError
 from flexibo.systems.data.base import Dataset, Images
 from flexibo.systems.networks import lenet, mobilenet, resnet, squeezenet, xception
-from flexibo.systems.tasks.base import (
-    Batch,
-    Design,
-    Device,
-    Optimiser,
-    adam,
-    autocast,
-    check_examples,
-    check_finite,
-    check_positive,
-    cycled,
-    device_of,
-    evaluating,
-    fingerprint_of,
-    n_steps,
-    one_cycle,
-    place_of,
-    shuffled,
-)
+from flexibo.systems.tasks import base
+from flexibo.systems.tasks.base import Batch, Design, Device, Optimiser
 
 N_LEVELS = 256
 LARGEST_SMALL_SIDE = 64
@@ -51,24 +34,24 @@ BUILDERS = {
     "mobilenet": mobilenet.build,
     "xception": xception.build,
 }
-"""What builds each network."""
+"""The function that builds each network."""
 
 SCALING = ("squeezenet", "resnet", "mobilenet", "xception")
-"""Networks that shrink large images earlier than small ones."""
+"""Networks that downsample large images earlier than small ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageTraining:
-    """How a network learns to tell images apart.
+    """How a network is trained on images.
 
     Attributes:
-        epochs: How often each image is seen.
-        batch: How many images are seen at once, at most.
-        side: Images are scaled to so many pixels each way; None leaves them as they are.
-        learning_rate: The highest, at a quarter of the training.
-        weight_decay: How strongly weights are drawn to zero.
-        shift: Training images are moved by at most so many pixels each way, at random.
-        flip: Whether every second training image is mirrored, at random: right for photographs, wrong for digits.
+        epochs: The number of passes over the training images.
+        batch: The largest number of images in a batch.
+        side: Images are scaled to this many pixels per side; None leaves them as they are.
+        learning_rate: The highest learning rate, reached after a quarter of the training.
+        weight_decay: The weight decay of AdamW.
+        shift: Training images are shifted at random by at most this many pixels in each direction.
+        flip: Whether half of the training images, at random, are mirrored: right for photographs, wrong for digits.
     """
 
     epochs: int = 6
@@ -80,7 +63,7 @@ class ImageTraining:
     flip: bool = False
 
     def __post_init__(self) -> None:
-        check_positive(self, "epochs", "batch", "learning_rate", *(() if self.side is None else ("side",)))
+        base.check_positive(self, "epochs", "batch", "learning_rate", *(() if self.side is None else ("side",)))
         if self.shift < 0 or self.weight_decay < 0:
             raise InvalidValueError(
                 f"ImageTraining has shift {self.shift!r} and weight_decay {self.weight_decay!r}; "
@@ -88,24 +71,16 @@ class ImageTraining:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class _Levels:
-    """The mean and deviation of each channel's bytes, shape (channels, 1, 1)."""
-
-    mean: Tensor
-    deviation: Tensor
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ImageTask:
-    """What images show.
+    """Which class an image belongs to.
 
-    It keeps the images on each device that it was asked for, as long as it lives.
+    Keeps the images on each device they were requested for.
 
     Args:
         network: A key of `BUILDERS`.
         data: Images to learn from and held-out images.
-        settings: How it is learned.
+        settings: How the network is trained.
     """
 
     network: str
@@ -114,20 +89,12 @@ class ImageTask:
     _memory: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.network not in BUILDERS:
-            raise unknown_name("image network", self.network, BUILDERS)
-        check_examples(f"Data {self.data.name!r}", len(self.data.train), len(self.data.test))
+        base.check_task("image", self.network, BUILDERS, self.data)
 
     @property
     def fingerprint(self) -> str:
         """Changes with the data and the settings."""
-        return fingerprint_of("images", self.data.fingerprint, asdict(self.settings))
-
-    @property
-    def chance_percent(self) -> float:
-        """The error of always giving the most frequent held-out label."""
-        labels = self.data.test.labels
-        return 100 * (1 - float(np.bincount(labels).max()) / len(labels))
+        return base.fingerprint_of("images", self.data.fingerprint, asdict(self.settings))
 
     def epochs(self, design: Design) -> int:
         """The same for every design."""
@@ -146,11 +113,11 @@ class ImageTask:
         """One epoch of images, shape (b, channels, height, width), and labels."""
         pixels, labels = self._kept("train", device)
         settings = self.settings
-        for chosen in shuffled(len(labels), settings.batch, generator):
+        for chosen in base.shuffled(len(labels), settings.batch, generator):
             chosen = chosen.to(labels.device)
             images = self._normal(pixels[chosen])
             if settings.shift:
-                images = _moved(images, settings.shift, generator)
+                images = _shifted(images, settings.shift, generator)
             if settings.flip:
                 mirrored = torch.rand(len(images), generator=generator).to(images.device) < 0.5
                 images = torch.where(mirrored[:, None, None, None], images.flip(3), images)
@@ -159,71 +126,65 @@ class ImageTask:
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """The cross entropy."""
         images, labels = batch
-        with autocast(images.device):
+        with base.autocast(images.device):
             logits = model(images)
         return functional.cross_entropy(logits.float(), labels)
 
     def optimiser(self, model: nn.Module, design: Design) -> Optimiser:
         """AdamW with one cycle of the learning rate."""
         settings = self.settings
-        steps = settings.epochs * n_steps(len(self.data.train), settings.batch)
-        optimiser = adam(model, learning_rate=settings.learning_rate, weight_decay=settings.weight_decay)
-        return one_cycle(optimiser, steps, warm_share=WARM_SHARE)
+        steps = settings.epochs * base.n_steps(len(self.data.train), settings.batch)
+        optimiser = base.adam(model, learning_rate=settings.learning_rate, weight_decay=settings.weight_decay)
+        return base.one_cycle(optimiser, steps, warm_share=WARM_SHARE)
 
     def error_percent(self, model: nn.Module, design: Design, device: Device) -> float:
-        """The share of held-out images that get a wrong label."""
+        """The percentage of held-out images that get a wrong label."""
         pixels, labels = self._kept("test", device)
         wrong = torch.zeros((), dtype=torch.int64, device=labels.device)
-        with evaluating(model), autocast(device_of(model)):
+        with base.evaluating(model):
             for some, right in zip(pixels.split(N_AT_ONCE), labels.split(N_AT_ONCE), strict=True):
                 logits = model(self._normal(some))
-                check_finite(logits)
+                base.check_finite(logits)
                 wrong += (logits.argmax(dim=1) != right).sum()
         return 100 * int(wrong) / len(labels)
 
     def inputs(self, design: Design, count: int, device: Device) -> tuple[Tensor, ...]:
         """Held-out images, shape (count, channels, height, width)."""
         pixels, _ = self._kept("test", device)
-        return (self._normal(cycled(pixels, count)).contiguous(),)
+        return (self._normal(base.cycled(pixels, count)).contiguous(),)
 
     def _normal(self, pixels: Tensor) -> Tensor:
-        levels = self._levels(pixels.device)
-        images = (pixels.float() - levels.mean) / levels.deviation
-        # The order in memory that a GPU's convolutions like best.
+        mean, deviation = base.remembered(self._memory, "levels", pixels.device, lambda: self._levels(pixels.device))
+        images = (pixels.float() - mean) / deviation
+        # The memory layout in which convolutions on a GPU are fastest.
         return images.contiguous(memory_format=torch.channels_last) if images.is_cuda else images
 
-    def _levels(self, device: Device) -> _Levels:
-        key = ("levels", place_of(device))
-        if key not in self._memory:
-            pixels, _ = self._kept("train", device)
-            # Counts are exact on every device, and so the mean and the deviation are the same on all.
-            counts = [torch.bincount(channel.reshape(-1), minlength=N_LEVELS) for channel in pixels.unbind(dim=1)]
-            shares = torch.stack(counts).cpu().numpy() / pixels[:, 0].numel()
-            levels = np.arange(N_LEVELS)
-            mean = shares @ levels
-            variance = (shares * (levels - mean[:, None]) ** 2).sum(axis=1)
-            deviation = np.where(variance > 0, np.sqrt(variance), 1.0)
-            mean, deviation = (
-                torch.tensor(value, dtype=torch.float32, device=pixels.device)[:, None, None]
-                for value in (mean, deviation)
-            )
-            self._memory[key] = _Levels(mean, deviation)
-        levels_kept: _Levels = self._memory[key]
-        return levels_kept
+    def _levels(self, device: Device) -> tuple[Tensor, Tensor]:
+        """The mean and the standard deviation of each channel's bytes, shape (channels, 1, 1)."""
+        pixels, _ = self._kept("train", device)
+        # Counts are exact on every device, so that the mean and the standard deviation are the same on all.
+        counts = [torch.bincount(channel.reshape(-1), minlength=N_LEVELS) for channel in pixels.unbind(dim=1)]
+        shares = torch.stack(counts).cpu().numpy() / pixels[:, 0].numel()
+        levels = np.arange(N_LEVELS)
+        mean = shares @ levels
+        variance = (shares * (levels - mean[:, None]) ** 2).sum(axis=1)
+        deviation = np.where(variance > 0, np.sqrt(variance), 1.0)
+        mean, deviation = (
+            torch.tensor(value, dtype=torch.float32, device=pixels.device)[:, None, None] for value in (mean, deviation)
+        )
+        return mean, deviation
 
     def _kept(self, part: str, device: Device) -> tuple[Tensor, Tensor]:
         """The images of a part, as bytes, and their labels, on the device."""
-        key = (part, place_of(device))
-        if key not in self._memory:
-            images = self.data.train if part == "train" else self.data.test
+
+        def moved() -> tuple[Tensor, Tensor]:
+            images: Images = getattr(self.data, part)
             # A copy: torch must not share memory with an array that may be read-only.
             pixels = torch.tensor(images.pixels, device=device)
-            self._memory[key] = (
-                _scaled(pixels, self.settings.side),
-                torch.tensor(images.labels, dtype=torch.int64, device=device),
-            )
-        kept: tuple[Tensor, Tensor] = self._memory[key]
-        return kept
+            labels = torch.tensor(images.labels, dtype=torch.int64, device=device)
+            return _scaled(pixels, self.settings.side), labels
+
+        return base.remembered(self._memory, part, device, moved)
 
 
 def _scaled(pixels: Tensor, side: int | None) -> Tensor:
@@ -236,12 +197,12 @@ def _scaled(pixels: Tensor, side: int | None) -> Tensor:
     return torch.cat([part.to(torch.uint8) for part in parts])
 
 
-def _moved(images: Tensor, most: int, generator: torch.Generator) -> Tensor:
-    """Each image moved by its own number of pixels each way; what comes in is grey, the mean."""
+def _shifted(images: Tensor, most: int, generator: torch.Generator) -> Tensor:
+    """Each image shifted by its own random number of pixels; the border is filled with the mean."""
     height, width = images.shape[2:]
     padded = functional.pad(images, (most,) * 4)
     windows = padded.unfold(2, height, 1).unfold(3, width, 1)  # (b, channels, down, right, height, width)
     down, right = torch.randint(2 * most + 1, (2, len(images)), generator=generator).to(images.device)
     at = torch.arange(len(images), device=images.device)
-    moved: Tensor = windows[at, :, down, right]
-    return moved
+    shifted: Tensor = windows[at, :, down, right]
+    return shifted

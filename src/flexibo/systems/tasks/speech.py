@@ -1,18 +1,18 @@
-"""Writing down what is said: the task of Deep Speech.
+"""Speech recognition: the task of Deep Speech.
 
-Spectrograms have a frame every 10 ms, taken over 20 ms; their frequencies are gathered into bands of equal width, then
-the logarithm is taken and each band normalised over the training frames. The network learns with CTC, and its most
-likely letters are read off frame by frame.
+Spectrograms have a frame every 10 ms, computed over 20 ms. Frequencies are grouped into bands of equal width, the
+logarithm is taken, and each band is normalised over the training frames. The network is trained with CTC, and its most
+likely letters are decoded frame by frame.
 
-Of a design, `sequence_length` is the most frames that an example keeps: speech beyond it is lost while its transcript
-stays, so that short sequences cost errors. Where too few frames are left for a transcript, CTC has no path and the
-example teaches nothing.
+The option `sequence_length` is the largest number of frames of an example. Speech beyond it is cut while the transcript
+stays, so that short sequences cost errors. If too few frames are left for a transcript, CTC has no path and the example
+contributes nothing.
 
-The table's learning rates (1e-5 to 5e-5) are those of fine-tuning. These networks learn from scratch, and a
-`learning_rate_factor` of 10 multiplies every design's rate by default.
+The table's learning rates (1e-5 to 5e-5) are those of fine-tuning. These networks start from scratch, so a
+`learning_rate_factor` multiplies every design's rate, by default by 10.
 
-The error is the number of words (or letters) to put in, leave out or change, per hundred that were said. It can exceed
-100, since a network can write more than was said, and is reported as it is.
+The error is the number of words (or letters) to insert, delete or replace, per hundred of the transcript. It can exceed
+100, because a network can write more than was said.
 """
 
 from __future__ import annotations
@@ -26,28 +26,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.errors import InvalidValueError
 from flexibo.systems.data.base import Dataset, Recordings
 from flexibo.systems.networks import deepspeech
-from flexibo.systems.tasks.base import (
-    Batch,
-    Design,
-    Device,
-    Optimiser,
-    adam,
-    autocast,
-    check_examples,
-    check_finite,
-    check_positive,
-    cycled,
-    device_of,
-    evaluating,
-    fingerprint_of,
-    n_steps,
-    one_cycle,
-    place_of,
-    shuffled,
-)
+from flexibo.systems.tasks import base
+from flexibo.systems.tasks.base import Batch, Design, Device, Optimiser
 
 FRAMES_PER_SECOND = 100
 WINDOW_FRAMES = 2
@@ -60,13 +43,13 @@ WARM_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SpeechTraining:
-    """How a network learns to write down speech; epochs, batch size and learning rate are the design's.
+    """How a network is trained on speech; epochs, batch size and learning rate are options of the design.
 
     Attributes:
-        size: How large the network is.
-        features: Bands of a spectrogram.
-        learning_rate_factor: What a design's learning rate is multiplied by.
-        weight_decay: How strongly weights are drawn to zero.
+        size: The size of the network.
+        features: The number of bands of a spectrogram.
+        learning_rate_factor: Multiplies the design's learning rate.
+        weight_decay: The weight decay of AdamW.
         unit: What the error counts.
     """
 
@@ -77,7 +60,7 @@ class SpeechTraining:
     unit: Literal["words", "letters"] = "words"
 
     def __post_init__(self) -> None:
-        check_positive(self, "features", "learning_rate_factor")
+        base.check_positive(self, "features", "learning_rate_factor")
         if self.unit not in ("words", "letters"):
             raise InvalidValueError(f"SpeechTraining.unit is {self.unit!r}; it must be 'words' or 'letters'.")
 
@@ -96,12 +79,12 @@ class _Part:
 class SpeechTask:
     """What is said in a recording.
 
-    It keeps the spectrograms on each device that it was asked for, as long as it lives.
+    Keeps the spectrograms on each device they were requested for.
 
     Args:
         network: "deepspeech".
         data: Recordings to learn from and held-out recordings.
-        settings: How it is learned.
+        settings: How the network is trained.
     """
 
     network: str
@@ -110,19 +93,12 @@ class SpeechTask:
     _memory: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.network != "deepspeech":
-            raise unknown_name("speech network", self.network, ["deepspeech"])
-        check_examples(f"Data {self.data.name!r}", len(self.data.train), len(self.data.test))
+        base.check_task("speech", self.network, ["deepspeech"], self.data)
 
     @property
     def fingerprint(self) -> str:
         """Changes with the data and the settings."""
-        return fingerprint_of("speech", self.data.fingerprint, asdict(self.settings))
-
-    @property
-    def chance_percent(self) -> float:
-        """The error of writing nothing, which leaves out everything that was said."""
-        return 100.0
+        return base.fingerprint_of("speech", self.data.fingerprint, asdict(self.settings))
 
     @property
     def alphabet(self) -> str:
@@ -130,7 +106,7 @@ class SpeechTask:
         return "".join(sorted(set("".join(self.data.train.transcripts))))
 
     def epochs(self, design: Design) -> int:
-        """The design's."""
+        """An option of the design."""
         return int(design["epochs"])
 
     def build(self, design: Design) -> nn.Module:
@@ -142,7 +118,7 @@ class SpeechTask:
         """One epoch of spectrograms (b, time, features), frames (b,), letters (b, most) and their number (b,)."""
         part = self._kept("train", device)
         length = int(design["sequence_length"])
-        for chosen in shuffled(len(part.frames), int(design["batch_size"]), generator):
+        for chosen in base.shuffled(len(part.frames), int(design["batch_size"]), generator):
             chosen = chosen.to(part.frames.device)
             yield (
                 part.spectrograms[chosen, :length],
@@ -152,9 +128,9 @@ class SpeechTask:
             )
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
-        """CTC's: how unlikely the transcripts are, per letter."""
+        """The CTC loss per letter."""
         spectrograms, frames, letters, n_letters = batch
-        with autocast(spectrograms.device):
+        with base.autocast(spectrograms.device):
             logs, lengths = model(spectrograms, frames)
         return functional.ctc_loss(
             logs.float().transpose(0, 1), letters, lengths, n_letters, blank=BLANK, zero_infinity=True
@@ -163,63 +139,58 @@ class SpeechTask:
     def optimiser(self, model: nn.Module, design: Design) -> Optimiser:
         """AdamW with linear warm-up."""
         rate = float(design["learning_rate"]) * self.settings.learning_rate_factor
-        steps = self.epochs(design) * n_steps(len(self.data.train), int(design["batch_size"]))
-        return one_cycle(
-            adam(model, learning_rate=rate, weight_decay=self.settings.weight_decay), steps, warm_share=WARM_SHARE
+        steps = self.epochs(design) * base.n_steps(len(self.data.train), int(design["batch_size"]))
+        return base.one_cycle(
+            base.adam(model, learning_rate=rate, weight_decay=self.settings.weight_decay), steps, warm_share=WARM_SHARE
         )
 
     def error_percent(self, model: nn.Module, design: Design, device: Device) -> float:
-        """The share of words, or letters, that are wrong in the held-out recordings."""
+        """Wrong words, or letters, per hundred of the held-out transcripts."""
         part = self._kept("test", device)
         length = int(design["sequence_length"])
         written: list[str] = []
-        with evaluating(model), autocast(device_of(model)):
+        with base.evaluating(model):
             for some, frames in zip(
                 part.spectrograms[:, :length].split(N_AT_ONCE), part.frames.split(N_AT_ONCE), strict=True
             ):
                 logs, lengths = model(some, frames.clamp(max=length))
-                check_finite(logs)
+                base.check_finite(logs)
                 written += decoded(logs.argmax(dim=2).cpu().numpy(), lengths.cpu().numpy(), self.alphabet)
         return error_rate_percent(written, self.data.test.transcripts, unit=self.settings.unit)
 
     def inputs(self, design: Design, count: int, device: Device) -> tuple[Tensor, ...]:
         """Held-out spectrograms (count, sequence_length, features) and frames (count,).
 
-        Speech shorter than the sequence length is filled up with padding, as in a batch with one long recording.
+        Shorter speech is padded to the sequence length, as in a batch with one long recording.
         """
         part = self._kept("test", device)
         length = int(design["sequence_length"])
         spectrograms = part.spectrograms[:, :length]
         spectrograms = functional.pad(spectrograms, (0, 0, 0, length - spectrograms.shape[1]))
-        return cycled(spectrograms, count), cycled(part.frames.clamp(max=length), count)
+        return base.cycled(spectrograms, count), base.cycled(part.frames.clamp(max=length), count)
 
     def _kept(self, part: str, device: Device) -> _Part:
-        key = (part, place_of(device))
-        if key not in self._memory:
-            mean, deviation = self._levels()
-            recordings = self.data.train if part == "train" else self.data.test
+        def encoded() -> _Part:
+            mean, deviation = base.remembered(self._memory, "levels", "cpu", self._levels)
+            recordings: Recordings = getattr(self.data, part)
             logs = [(one - mean) / deviation for one in self._logs(recordings)]
             place = {letter: number for number, letter in enumerate(self.alphabet, 1)}
-            # A held-out letter that no network can write is an error however it is written.
+            # A held-out letter that is not in the alphabet counts as an error whatever the network writes.
             letters = [[place.get(letter, BLANK) for letter in text] for text in recordings.transcripts]
-            self._memory[key] = _Part(
+            return _Part(
                 nn.utils.rnn.pad_sequence(logs, batch_first=True).to(device),
                 torch.tensor([len(one) for one in logs], device=device),
                 nn.utils.rnn.pad_sequence([torch.tensor(line, dtype=torch.int64) for line in letters], True).to(device),
                 torch.tensor([len(line) for line in letters], device=device),
             )
-        kept: _Part = self._memory[key]
-        return kept
+
+        return base.remembered(self._memory, part, device, encoded)
 
     def _levels(self) -> tuple[Tensor, Tensor]:
-        """The mean and deviation of each band over the training frames."""
-        key = ("levels", "")
-        if key not in self._memory:
-            frames = torch.cat(self._logs(self.data.train))
-            deviation = frames.std(dim=0, correction=0)
-            self._memory[key] = (frames.mean(dim=0), torch.where(deviation > 0, deviation, 1.0))
-        kept: tuple[Tensor, Tensor] = self._memory[key]
-        return kept
+        """The mean and the standard deviation of each band over the training frames."""
+        frames = torch.cat(self._logs(self.data.train))
+        deviation = frames.std(dim=0, correction=0)
+        return frames.mean(dim=0), torch.where(deviation > 0, deviation, 1.0)
 
     def _logs(self, recordings: Recordings) -> list[Tensor]:
         return [log_spectrogram(wave, recordings.rate, self.settings.features) for wave in recordings.waves]
@@ -231,13 +202,13 @@ def log_spectrogram(wave: Any, rate: int, features: int) -> Tensor:
     Args:
         wave: Samples, shape (samples,).
         rate: Samples per second.
-        features: How many bands of equal width there are.
+        features: The number of bands of equal width.
     """
     hop = rate // FRAMES_PER_SECOND
     window = WINDOW_FRAMES * hop
     if not 1 <= features <= window // 2 + 1:
         raise InvalidValueError(
-            f"A spectrogram of {features} features was asked for; at {rate} samples per second there are "
+            f"The spectrogram is to have {features} features; at {rate} samples per second it must have "
             f"1 to {window // 2 + 1}."
         )
     samples = torch.tensor(np.asarray(wave[: (MOST_FRAMES + WINDOW_FRAMES - 1) * hop], dtype=np.float32))
@@ -248,12 +219,12 @@ def log_spectrogram(wave: Any, rate: int, features: int) -> Tensor:
 
 
 def decoded(best: Any, lengths: Any, alphabet: str) -> list[str]:
-    """The texts of the most likely outputs: repetitions are one letter, blanks are none.
+    """The texts of the most likely outputs: repetitions are merged and blanks removed.
 
     Args:
         best: The most likely output in each frame, shape (b, time).
-        lengths: How many frames count, shape (b,).
-        alphabet: The letters of the outputs from 1.
+        lengths: The number of frames of each example, shape (b,).
+        alphabet: The letters; output 1 is the first.
 
     >>> decoded(np.array([[1, 1, 0, 1, 2, 2]]), np.array([5]), "ab")
     ['aab']
@@ -268,7 +239,7 @@ def decoded(best: Any, lengths: Any, alphabet: str) -> list[str]:
 
 
 def error_rate_percent(written: Sequence[str], said: Sequence[str], *, unit: Literal["words", "letters"]) -> float:
-    """Edits per hundred units that were said, over all texts together; more than 100 if too much was written.
+    """Edits per hundred units of the transcripts, over all texts together; can exceed 100.
 
     >>> error_rate_percent(["one two"], ["one three four"], unit="words")
     66.66666666666667
@@ -284,7 +255,7 @@ def error_rate_percent(written: Sequence[str], said: Sequence[str], *, unit: Lit
 
 
 def n_edits(first: Sequence[str], second: Sequence[str]) -> int:
-    """The least number of units to put in, leave out or change to make one sequence the other (Levenshtein).
+    """The smallest number of insertions, deletions and replacements between two sequences (Levenshtein).
 
     >>> n_edits("kitten", "sitting")
     3
@@ -296,6 +267,6 @@ def n_edits(first: Sequence[str], second: Sequence[str]) -> int:
         following = row + 1
         following[0] = n_done
         following[1:] = np.minimum(following[1:], row[:-1] + (others != unit))
-        # Units put in one after the other: the least over all places before, without a loop.
+        # Insertions in a row: the minimum over all earlier places, without a loop.
         row = np.minimum.accumulate(following - places) + places
     return int(row[-1])

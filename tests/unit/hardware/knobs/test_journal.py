@@ -105,11 +105,11 @@ def test_a_dead_process_asks_for_restore_even_if_its_number_is_used_again(journa
     for pid in (4194304 + 1, os.getpid()):
         die(journal, pid)
         with pytest.raises(
-            JournalError, match=rf"process {pid} were not put back; run: flexibo knobs restore --journal /"
+            JournalError, match=rf"process {pid} .*run: flexibo knobs restore --journal /"
         ):
             journal.begin([])
     journal.update([], is_left=True)
-    with pytest.raises(JournalError, match="Settings of an earlier session were not put back"):
+    with pytest.raises(JournalError, match="an earlier session .*run: flexibo knobs restore"):
         journal.begin([])
 
 
@@ -183,7 +183,7 @@ def test_a_journal_that_names_another_file_is_refused(journal: Journal, name: st
     content = json.loads(journal.path.read_text())
     content["writes"][0][name] = path.format(proc=journal.roots.proc)
     journal.path.write_text(json.dumps(content))
-    with pytest.raises(JournalError, match=r"which no knob sets; nothing was done\."):
+    with pytest.raises(JournalError, match=r"names .*; nothing was done\."):
         journal.load()
 
 

@@ -129,7 +129,7 @@ def test_what_was_there_before_is_read_only_when_the_machine_is_ours(users: User
 def test_settings_that_a_killed_session_left_are_not_taken_for_what_was_there_before(users: Users) -> None:
     pid = users.killed(users.ada)
     sentence = (
-        rf"^Settings of process {pid}, which began at '.* UTC', were not put back; "
+        rf"^Settings of process {pid}, which began at '.* UTC', were not restored; "
         rf"run: flexibo knobs restore --journal '{users.ada.path}'$"
     )
     for _ in range(2):
@@ -163,7 +163,7 @@ def test_a_journal_in_a_folder_that_may_not_be_looked_into_counts_as_there(
         return lstat(path)
 
     monkeypatch.setattr(os, "lstat", hidden)
-    users.refuses(users.bob, JournalError, "were not put back; run: flexibo knobs restore")
+    users.refuses(users.bob, JournalError, "run: flexibo knobs restore")
 
 
 def test_after_a_restart_nothing_is_left_to_put_back(users: Users) -> None:
@@ -177,7 +177,7 @@ def test_what_could_not_be_put_back_keeps_other_users_out_until_it_is(users: Use
     with pytest.raises(RestoreError), users.session(users.ada):
         users.kernel.refuse["swappiness"] = denied()
     users.kernel.refuse.clear()
-    users.refuses(users.bob, JournalError, f"process {os.getpid()}, .* were not put back")
+    users.refuses(users.bob, JournalError, f"process {os.getpid()}, .*run: flexibo knobs restore")
     restore(users.ada, machine=users.kernel)
     with users.session(users.bob, 30):
         pass

@@ -232,7 +232,7 @@ def test_a_refused_write_in_the_middle_is_one_sentence_and_all_is_put_back(
     )
     assert bench.is_as_it_was()
     bench.kernel.refuse[ending] = invalid("")
-    bench.fails(KnobError, r"\(Invalid argument\); choose a value that the kernel takes\. What had been changed was")
+    bench.fails(KnobError, r"\(Invalid argument\); choose a value .* restored")
     assert bench.is_as_it_was()
 
 
@@ -279,7 +279,7 @@ def test_a_frequency_may_be_rounded_a_little_but_not_much(bench: Bench) -> None:
 
 def test_what_cannot_be_put_back_is_named_and_kept_and_the_rest_is_put_back(bench: Bench) -> None:
     with (
-        pytest.raises(RestoreError, match=r"put back: .*/swappiness \(60\): Permission denied\. As root, run: "),
+        pytest.raises(RestoreError, match=r"restored: .*/swappiness \(60\): Permission denied\. As root, run: "),
         bench.session(),
     ):
         bench.kernel.refuse["swappiness"] = denied()
@@ -494,7 +494,7 @@ def test_restore_writes_nothing_of_a_hostile_journal(bench: Bench, tmp_path: Pat
     bench.journal.begin([good, good])
     text = bench.journal.path.read_text()
     bench.journal.path.write_text(text[::-1].replace(good.path[::-1], str(secret)[::-1], 1)[::-1])
-    with pytest.raises(JournalError, match="secret', which no knob sets; nothing was done"):
+    with pytest.raises(JournalError, match="secret', .*nothing was done"):
         restore(bench.journal, machine=bench.kernel, force=True)
     assert bench.kernel.written == []
     assert secret.read_text() == "kept\n"

@@ -71,7 +71,7 @@ FLOAT_WAVE = WHOLE[:20] + struct.pack("<H", 3) + WHOLE[22:]
         (b"", "it ends too early"),
         (b"ID3" + WHOLE, "no wave file"),
         (FLOAT_WAVE, "no wave file of whole-number samples"),
-        (wave_bytes([]), "says that it holds 0 samples"),
+        (wave_bytes([]), "0 samples"),
         (WHOLE[:24] + bytes(4) + WHOLE[28:], "0 samples per second"),
         (wave_bytes(rate=1), "has 1 samples per second; 1,000 to 400,000 are read"),
         (wave_bytes(rate=2**30), "1,073,741,824 samples per second"),

@@ -1,8 +1,8 @@
+"""None"""
+
 from __future__ import annotations
 
-import gc
-import weakref
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -18,50 +18,6 @@ IMAGES, TEXT, SPEECH = (
     NetworkTraits(images=False, own_batch=True),
     NetworkTraits(images=False, own_batch=True, graphs=False),
 )
-
-
-def test_a_processor_offers_powers_of_two_as_threads() -> None:
-    assert LinuxCpu(cores=6).options(IMAGES)["threads"] == (1, 2, 4)
-    assert LinuxCpu(cores=1).options(IMAGES)["threads"] == (1,)
-
-
-X86 = "processor\t: {n}\nvendor_id\t: GenuineIntel\nflags\t\t: fpu avx2 avx512f {more}\nbugs\t\t: spectre_v1 bf16\n\n"
-ARM = "processor\t: {n}\nBogoMIPS\t: 243.75\nFeatures\t: fp asimd fphp asimdhp {more}\nCPU part\t: 0xd0c\n\n"
-
-
-def processor(folder: Path, text: str | None) -> LinuxCpu:
-    if text is not None:
-        (folder / "cpuinfo").write_text(text)
-    return LinuxCpu(cores=2, machine=LinuxMachine(Roots(sys=folder, proc=folder)))
-
-
-@pytest.mark.parametrize(
-    ("text", "has_bf16"),
-    [
-        (X86.format(n=0, more="avx512_bf16"), True),
-        (X86.format(n=0, more="amx_bf16 amx_tile"), True),
-        (X86.format(n=0, more="avx512_fp16"), False),  # half precision is another format
-        (X86.format(n=0, more=""), False),
-        (ARM.format(n=0, more="bf16 i8mm"), True),
-        (ARM.format(n=0, more=""), False),
-        (ARM.format(n=0, more="bf16") + ARM.format(n=1, more="bf16"), True),
-        (ARM.format(n=0, more="bf16") + ARM.format(n=1, more=""), False),  # large and small cores
-        ("", False),
-        (None, False),
-    ],
-)
-def test_a_processor_offers_bf16_where_it_has_instructions_for_it(
-    tmp_path: Path, text: str | None, has_bf16: bool
-) -> None:
-    platform = processor(tmp_path, text)
-    for traits in (IMAGES, TEXT, SPEECH):
-        assert platform.options(traits)["precision"] == (("fp32", "bf16") if has_bf16 else ("fp32",))
-    assert [note[:24] for note in platform.notes()] == ([] if has_bf16 else ["precision is fp32 alone:"])
-
-
-def test_an_evaluation_is_limited_on_a_processor_alone() -> None:
-    assert LinuxCpu(cores=2).longest_seconds == 60.0
-    assert (NvidiaGpu().longest_seconds, Jetson().longest_seconds) == (None, None)
 
 
 @pytest.mark.parametrize("platform", [LinuxCpu(cores=4), NvidiaGpu(), Jetson()])
@@ -193,95 +149,3 @@ class TestServing:
                 assert torch.backends.cuda.matmul.allow_tf32 is allowed
                 assert torch.backends.cudnn.allow_tf32 is allowed
         assert (torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32) == before
-
-
-class FakeStream:
-    """Remembers what happens on it."""
-
-    def __init__(self, log: list[str]) -> None:
-        self.log = log
-
-    def wait_stream(self, other: object) -> None:
-        self.log.append("wait")
-
-    def synchronize(self) -> None:
-        self.log.append("synchronise")
-
-
-class FakeCuda:
-    """What of torch.cuda a lane uses."""
-
-    def __init__(self) -> None:
-        self.log: list[str] = []
-        self.made = 0
-
-    def Stream(self) -> FakeStream:  # noqa: N802  # torch's name
-        self.made += 1
-        return FakeStream(self.log)
-
-    def current_stream(self) -> FakeStream:
-        return FakeStream(self.log)
-
-    @contextmanager
-    def stream(self, stream: FakeStream) -> Any:
-        self.log.append("on")
-        yield
-        self.log.append("off")
-
-    @contextmanager
-    def graph(self, graph: Any, *, stream: FakeStream) -> Any:
-        self.log.append("capture")
-        yield
-        self.log.append("captured")
-
-    def CUDAGraph(self) -> Any:  # noqa: N802  # torch's name
-        log = self.log
-
-        class Graph:
-            def replay(self) -> None:
-                log.append("replay")
-
-        return Graph()
-
-
-class FakeTorch:
-    def __init__(self) -> None:
-        self.cuda = FakeCuda()
-
-
-def test_a_graph_is_warmed_up_recorded_once_and_replayed() -> None:
-    from flexibo.systems.platforms.nvidia_gpu import WARM_UP_CALLS, _lane
-
-    torch = FakeTorch()
-    lane = _lane(torch, lambda x: torch.cuda.log.append("model"), (1,), graphs=True, own_stream=False)
-    assert torch.cuda.log.count("model") == WARM_UP_CALLS + 1
-    assert torch.cuda.log[-3:] == ["capture", "model", "captured"]
-    lane()
-    assert torch.cuda.log[-3:] == ["on", "replay", "off"]
-
-
-def test_a_recorded_graphs_inputs_live_as_long_as_what_starts_it() -> None:
-    from flexibo.systems.platforms.nvidia_gpu import _lane
-
-    class Tensor:
-        """Something that can be watched."""
-
-    tensor = Tensor()
-    watched = weakref.ref(tensor)
-    lane = _lane(FakeTorch(), lambda x: None, (tensor,), graphs=True, own_stream=False)
-    del tensor
-    gc.collect()
-    assert watched() is not None
-    del lane
-    gc.collect()
-    assert watched() is None
-
-
-def test_without_graphs_the_model_runs_each_time_on_its_stream() -> None:
-    from flexibo.systems.platforms.nvidia_gpu import _lane
-
-    torch = FakeTorch()
-    lane = _lane(torch, lambda x: torch.cuda.log.append("model"), (1,), graphs=False, own_stream=True)
-    assert (torch.cuda.log, torch.cuda.made) == ([], 1)
-    lane()
-    assert torch.cuda.log == ["on", "model", "off"]

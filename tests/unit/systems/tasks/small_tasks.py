@@ -15,8 +15,9 @@ torch = pytest.importorskip("torch")
 from flexibo.systems.data.base import Dataset, Question, Questions, Recordings, Reviews  # noqa: E402
 from flexibo.systems.networks import bert, deepspeech  # noqa: E402
 from flexibo.systems.tasks.answers import AnswerTask  # noqa: E402
-from flexibo.systems.tasks.reviews import ReviewTask, TextTraining  # noqa: E402
+from flexibo.systems.tasks.reviews import ReviewTask  # noqa: E402
 from flexibo.systems.tasks.speech import SpeechTask, SpeechTraining  # noqa: E402
+from flexibo.systems.tasks.text import TextTraining  # noqa: E402
 
 RNG = np.random.default_rng
 SMALLEST = bert.EncoderSize(1, 16, 2, 32)

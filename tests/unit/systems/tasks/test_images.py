@@ -155,7 +155,6 @@ def test_the_error_is_the_share_of_wrong_labels_in_evaluation_mode() -> None:
     assert task.error_percent(model, {}, "cpu") == pytest.approx(100 * 6 / 9)
     assert model.modes == [False]
     assert model.training
-    assert task.chance_percent == pytest.approx(100 * 6 / 9)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])

@@ -74,7 +74,7 @@ def test_every_wave_has_a_frame_and_none_too_many(samples: int, frames: int) -> 
 @pytest.mark.parametrize("features", [0, 12])
 def test_more_bands_than_frequencies_are_refused(features: int) -> None:
     with pytest.raises(
-        InvalidValueError, match=rf"{features} features was asked for; at 1000 samples per second there are 1"
+        InvalidValueError, match=rf"{features} features; at 1000 samples per second .* 1 to 11"
     ):
         log_spectrogram(tone(100.0), RATE, features)
 
@@ -131,7 +131,6 @@ def test_the_error_counts_words_or_letters() -> None:
     assert words.error_percent(model, SPEECH, "cpu") == pytest.approx(100 * 2 / 3)
     assert letters.error_percent(model, SPEECH, "cpu") == pytest.approx(100 * 2 / 6)
     assert model.modes == [False, False]
-    assert words.chance_percent == 100.0
     assert words.error_percent(writes("-----", "-----", "-----"), SPEECH, "cpu") == 100.0
 
 

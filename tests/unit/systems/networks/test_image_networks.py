@@ -148,7 +148,7 @@ def test_parameters_are_as_many_as_by_hand_in_the_smallest_and_in_an_uneven_desi
 @IMAGE_NETWORKS
 def test_each_option_adds_as_many_parameters_as_by_hand(network: str) -> None:
     for name, every_value in NETWORKS[network].items():
-        values = sorted({every_value[0], every_value[len(every_value) // 2], every_value[-1]})
+        values = every_value[0], every_value[-1]
         counts = [n_parameters(network, smallest(network, **{name: value})) for value in values]
         assert counts == [COUNTS[network](smallest(network, **{name: value})) for value in values]
         assert counts == sorted(set(counts)), f"{name} must add parameters"
@@ -183,12 +183,14 @@ def test_the_narrowest_and_the_widest_designs_with_the_smallest_and_largest_filt
         assert fits(network, design, (28,))
 
 
-@pytest.mark.slow
 @IMAGE_NETWORKS
-def test_every_corner_of_the_option_table_fits_images(network: str) -> None:
+def test_corners_of_the_option_table_fit_images(network: str) -> None:
+    # An orthogonal array: every pair of options meets in all four combinations of their smallest and largest values.
     options = NETWORKS[network]
-    for corner in product(*((min(values), max(values)) for values in options.values())):
-        assert fits(network, dict(zip(options, corner, strict=True)), (28, 32))
+    for row in range(8 if len(options) < 8 else 16):
+        is_large = [(row & (place + 1)).bit_count() % 2 for place in range(len(options))]
+        design = {name: (min, max)[large](options[name]) for name, large in zip(options, is_large, strict=True)}
+        assert fits(network, design, (28, 32))
 
 
 @IMAGE_NETWORKS
@@ -197,7 +199,7 @@ def test_the_narrow_corners_of_the_filter_sizes_give_finite_logits(network: str)
     for corner in product(*({min(values), max(values)} for values in sizes.values())):
         model = BUILDERS[network](smallest(network, **dict(zip(sizes, corner, strict=True))), channels=3, classes=10)
         with torch.no_grad():
-            logits = model(images(2, 28))
+            logits = model(images(2, 12))
         assert logits.shape == (2, 10)
         assert torch.isfinite(logits).all()
 

@@ -1,0 +1,132 @@
+"""Images in folders: classes in natural order, squares cut from the middle, only the chosen ones read."""
+
+from __future__ import annotations
+
+import builtins
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.unit.systems.data.image_files import GREEN, RED, jpeg_bytes, npz
+
+from flexibo.errors import InvalidValueError, MissingExtraError
+from flexibo.systems.data import cifar, image_folder
+from flexibo.systems.data.base import (
+    DamagedDataError,
+    MissingDataError,
+)
+
+
+def without(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def refusing(name: str, *rest: Any) -> Any:
+        if name.split(".")[0] == package:
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", refusing)
+
+
+def test_without_pillow_the_extra_to_install_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    npz(tmp_path, [jpeg_bytes(RED), jpeg_bytes(GREEN)])
+    tree(tmp_path, {"train/a": 1, "train/b": 1, "val/a": 1, "val/b": 1})
+    without("PIL", monkeypatch)
+    for load in (cifar.load, image_folder.load):
+        with pytest.raises(MissingExtraError, match=r"Pillow.*flexibo\[dnn\]"):
+            load(tmp_path)
+
+
+def tree(root: Path, counts: dict[str, int]) -> Path:
+    for place, many in counts.items():
+        (root / place).mkdir(parents=True, exist_ok=True)
+        for number in range(many):
+            shade = sum(map(ord, place)) % 200
+            (root / place / f"image_{number}.JPEG").write_bytes(jpeg_bytes((shade, 20 * number, 0), (48, 32)))
+    return root
+
+
+def test_classes_are_in_natural_order_and_both_parts_are_read(tmp_path: Path) -> None:
+    tree(tmp_path, {"train/n10": 1, "train/n9": 2, "val/n10": 1, "val/n9": 1, "train/.hidden": 1})
+    data = image_folder.load(tmp_path, side=8)
+    assert data.train.classes == ("n9", "n10")
+    assert data.train.labels.tolist() == [0, 0, 1]
+    assert data.test.labels.tolist() == [0, 1]
+    assert data.train.pixels.shape == (3, 3, 8, 8)
+    assert (data.name, data.note) == ("imagenet", "")
+
+
+def test_the_middle_square_is_kept_and_brought_to_the_side(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    pixels = np.zeros((60, 100, 3), dtype=np.uint8)
+    pixels[:, :20], pixels[:, 20:80, 1], pixels[:, 80:] = (255, 0, 0), 255, (0, 0, 255)
+    for shape, path in ((pixels, tmp_path / "wide.png"), (pixels.transpose(1, 0, 2), tmp_path / "high.PNG")):
+        image.fromarray(np.ascontiguousarray(shape)).save(path)
+        cut = image_folder.read_image(path, 20)
+        assert cut.shape == (20, 20, 3)
+        assert np.all(cut[1:-1, 1:-1] == (0, 255, 0))
+        assert np.all(cut[..., 1] > 200)  # the outermost pixels blend with their neighbours beyond the cut
+
+
+def test_grey_images_get_three_channels(tmp_path: Path) -> None:
+    (tmp_path / "grey.jpg").write_bytes(jpeg_bytes((90, 90, 90), (40, 40), mode="L"))
+    assert np.all(np.abs(image_folder.read_image(tmp_path / "grey.jpg", 8).astype(int) - 90) < 3)
+
+
+def test_one_tree_is_divided_in_proportion_and_says_so(tmp_path: Path) -> None:
+    tree(tmp_path, {"cats": 10, "dogs": 5})
+    data = image_folder.load(tmp_path, side=4, share=0.2, seed=3)
+    assert np.bincount(data.train.labels).tolist() == [8, 4]
+    assert np.bincount(data.test.labels).tolist() == [2, 1]
+    assert "20% of each class" in data.note
+    together = np.concatenate([data.train.pixels, data.test.pixels]).reshape(15, -1)
+    assert len(np.unique(together, axis=0)) == 15
+    assert image_folder.load(tmp_path, side=4, share=0.2, seed=4).fingerprint != data.fingerprint
+
+
+def test_images_beyond_the_number_per_class_or_the_limit_are_not_read(tmp_path: Path) -> None:
+    tree(tmp_path, {"train/a": 3, "train/b": 3, "val/a": 2, "val/b": 2})
+    (tmp_path / "train/b/image_2.JPEG").write_bytes(b"none")
+    data = image_folder.load(tmp_path, side=4, per_class=2)
+    assert data.train.labels.tolist() == [0, 0, 1, 1]
+    assert data.test.labels.tolist() == [0, 0, 1, 1]
+    assert image_folder.load(tmp_path, side=4, per_class=2, limit=2).train.labels.tolist() == [0, 1]
+    with pytest.raises(DamagedDataError, match=r"image_2\.JPEG cannot be decoded"):
+        image_folder.load(tmp_path, side=4)
+
+
+def test_an_image_that_claims_to_be_enormous_is_refused(tmp_path: Path) -> None:
+    data = bytearray(jpeg_bytes(RED))
+    at = data.index(b"\xff\xc0") + 5
+    data[at : at + 4] = struct.pack(">HH", 12_000, 12_000)
+    (tmp_path / "large.jpg").write_bytes(data)
+    with pytest.raises(DamagedDataError, match="larger than any photograph"):
+        image_folder.read_image(tmp_path / "large.jpg", 8)
+
+
+@pytest.mark.parametrize(
+    ("counts", "error", "sentence"),
+    [
+        ({"train/a": 1, "train/b": 0, "val/a": 1, "val/b": 1}, DamagedDataError, "train/b has no image"),
+        ({"train/a": 1, "train/b": 1, "val/a": 1}, DamagedDataError, "do not have the same classes: b"),
+        ({"train/a": 1}, MissingDataError, "the folder val is missing"),
+        ({"train/a": 1, "val": 2}, MissingDataError, "the folder val has no folder per class"),
+        ({"a": 1, "b": 0}, MissingDataError, "train/CLASS"),
+        ({}, MissingDataError, "train/CLASS"),
+    ],
+)
+def test_folders_that_are_not_as_they_should_be_are_refused(
+    tmp_path: Path, counts: dict[str, int], error: type, sentence: str
+) -> None:
+    with pytest.raises(error, match=sentence):
+        image_folder.load(tree(tmp_path, counts), side=4)
+
+
+@pytest.mark.parametrize(
+    ("choice", "sentence"), [({"side": 0}, "side is 0"), ({"per_class": 0}, "per class is 0"), ({"share": 1}, "share")]
+)
+def test_choices_out_of_range_are_refused(tmp_path: Path, choice: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidValueError, match=sentence):
+        image_folder.load(tmp_path, **choice)

@@ -1,0 +1,109 @@
+"""What is requested is built, or what is missing is named before anything is measured."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.unit.hardware.fake_linux import linux
+
+from flexibo.errors import InvalidValueError, MissingExtraError, UnknownNameError
+from flexibo.hardware import MeterError
+from flexibo.hardware.knobs import Journal, JournalError, LinuxMachine, Roots, linux_knobs, settings
+from flexibo.systems import build
+from flexibo.systems.build import SystemRequest, build_runner, task_of
+from flexibo.systems.catalogue import find_system
+from flexibo.systems.data.base import Dataset, MissingDataError
+from flexibo.systems.platforms import LinuxCpu
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
+
+from tests.unit.systems.fake_runner import images  # noqa: E402
+
+
+def test_epochs_are_given_where_they_are_no_option() -> None:
+    assert task_of(find_system("lenet"), images(), epochs=2).settings.epochs == 2
+    with pytest.raises(InvalidValueError, match="an option of deepspeech"):
+        task_of(find_system("deepspeech"), _speech(), epochs=2)
+
+
+def _speech() -> Any:
+    from flexibo.systems.data.base import Recordings
+
+    waves = tuple(np.zeros(800, dtype=np.float32) for _ in range(4))
+    part = Recordings(waves, 8000, ("one", "two", "one", "two"))
+    return Dataset("words", part, part, "beef")
+
+
+class TestBuilding:
+    """Whatever is missing is a sentence, before anything is measured."""
+
+    def test_an_unknown_system(self, tmp_path: Path) -> None:
+        with pytest.raises(UnknownNameError, match="Unknown system 'alexnet'"):
+            build_runner(SystemRequest("alexnet", tmp_path))
+
+    def test_torch_is_missing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(build, "find_spec", lambda name: None)
+        with pytest.raises(MissingExtraError, match=r"flexibo\[dnn\]"):
+            build_runner(SystemRequest("lenet", tmp_path))
+
+    def test_a_gpu_is_missing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+        with pytest.raises(InvalidValueError, match="torch sees none here"):
+            build_runner(SystemRequest("lenet", tmp_path, platform="nvidia-gpu"))
+
+    def test_a_meter_is_missing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def nothing(self: object) -> None:
+            raise MeterError("There is no meter.")
+
+        monkeypatch.setattr(LinuxCpu, "meter", nothing)
+        with pytest.raises(MeterError, match=r"There is no meter\."):
+            build_runner(SystemRequest("lenet", tmp_path, platform="linux-cpu"))
+
+    def test_data_is_missing(self, tmp_path: Path) -> None:
+        with pytest.raises(MissingDataError, match="fashion-mnist"):
+            build_runner(SystemRequest("lenet", tmp_path, platform="linux-cpu", estimate_watts=10))
+
+    def test_data_of_another_system(self, tmp_path: Path) -> None:
+        with pytest.raises(UnknownNameError, match="dataset of lenet"):
+            build_runner(SystemRequest("lenet", tmp_path, platform="linux-cpu", estimate_watts=10, dataset="squad"))
+
+    def test_a_knob_that_is_unknown_or_cannot_be_set(self, tmp_path: Path) -> None:
+        platform = LinuxCpu(machine=LinuxMachine(Roots(sys=tmp_path, proc=tmp_path)))
+        with pytest.raises(UnknownNameError, match="did you mean 'swappiness'"):
+            build._knobs(platform, ["swapiness"])
+        with pytest.raises(InvalidValueError, match="'swappiness' cannot be set"):
+            build._knobs(platform, ["swappiness"])
+        assert build._knobs(platform, ["all"]) == ()
+
+    @pytest.mark.parametrize("longest", [0.0, -1.0, float("nan")])
+    def test_a_limit_that_is_no_time(self, tmp_path: Path, longest: float) -> None:
+        with pytest.raises(InvalidValueError, match=r"The longest evaluation is .* s; it must be a positive number"):
+            build._limit(longest)
+
+    def test_a_limit_is_the_platforms_own_unless_one_is_named(self) -> None:
+        assert [build._limit(longest) for longest in (None, 60.0, float("inf"))] == [None, 60.0, None]
+
+
+def test_a_run_with_knobs_is_refused_at_once_where_another_session_holds_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roots = linux(tmp_path)
+    machine = LinuxMachine(roots)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(build, "find_platform", lambda name: LinuxCpu(cores=2, machine=machine))
+    monkeypatch.setattr(build, "_dataset", lambda system, request: images())
+    request = SystemRequest("lenet", tmp_path, estimate_watts=10, models=tmp_path, knobs=("swappiness",))
+    assert [knob.name for knob in build_runner(request).knobs] == ["swappiness"]
+    other = Journal(tmp_path / "other.json", roots)
+    with (
+        settings(linux_knobs(machine), {"swappiness": 10}, machine=machine, journal=other),
+        pytest.raises(JournalError, match="has a session already"),
+    ):
+        build_runner(request)
+    assert build_runner(request).longest_seconds == 60.0
+    assert build_runner(replace(request, longest_seconds=float("inf"))).longest_seconds is None

@@ -1,0 +1,102 @@
+"""A network on a platform: trained, measured, and limited in time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flexibo import Study
+from flexibo.errors import DesignError
+from flexibo.systems.build import task_of
+from flexibo.systems.catalogue import find_system
+from flexibo.systems.dnn import dnn_system
+from flexibo.systems.options import NETWORKS
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
+
+from tests.unit.systems.fake_runner import FakeStore, images, lenet, runner_of  # noqa: E402
+
+
+def test_a_network_that_would_take_too_long_to_train_is_not_begun(tmp_path: Path) -> None:
+    task = task_of(find_system("lenet"), images(), epochs=1)
+    parts: dict[str, Any] = {"task": task, "longest_seconds": 1e-6}
+    for store in (None, FakeStore(is_empty=True)):
+        runner = runner_of(tmp_path, store=store, **parts)
+        with pytest.raises(DesignError, match=r"^Training this lenet would take about .* s on this processor, and an"):
+            runner.error_percent(lenet())
+        assert float(runner.error(lenet())["error_percent"]) >= 0  # a recording measures what it is asked to
+    # What is in the store need not be trained.
+    assert runner_of(tmp_path, **parts).error_percent(lenet()) == (7.5, 0.5)
+    assert runner_of(tmp_path, task=task, store=None, longest_seconds=3600.0).error_percent(lenet())[0] >= 0
+
+
+def test_a_batch_that_would_take_too_long_is_not_begun_and_a_reading_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+
+    task = task_of(find_system("lenet"), images(), epochs=1)
+    with pytest.raises(DesignError, match=r"^A batch of 16 of this lenet would take about .*smaller batch\.$"):
+        runner_of(tmp_path, task=task, longest_seconds=1e-9).inference(lenet(batch=16))
+    limits: list[float | None] = []
+    monkeypatch.setattr(
+        "flexibo.systems.network_runner.measure", lambda *work, limit_seconds, **rest: limits.append(limit_seconds)
+    )
+    runner_of(tmp_path, task=task, longest_seconds=60.0).inference(lenet())
+    runner_of(tmp_path, task=task).inference(lenet())
+    assert limits == [60.0, None]
+
+
+def test_a_design_that_needs_too_much_memory_fails_and_the_study_goes_on(tmp_path: Path) -> None:
+    system = dnn_system(runner_of(tmp_path))
+    with pytest.raises(MemoryError, match=r"not enough memory to run lenet .*'batch': 256"):
+        system.functions["energy_millijoules"](lenet(batch=256))
+    large, small = lenet(batch=256), lenet(batch=16)
+    study = Study(system.space, system.objectives, initial_designs=[large, small], n_initial=2, seed=0)
+    for _ in range(4):
+        evaluation = study.ask()
+        assert evaluation is not None
+        try:
+            found = system.functions[evaluation.objective](evaluation.design)
+            value, cost = found if isinstance(found, tuple) else (found, 1.0)
+            study.tell(evaluation, value, cost=cost)
+        except MemoryError as error:
+            study.fail(evaluation, str(error), cost=1.0)
+    assert study.history.count(1) == 1
+
+
+def test_a_recording_gets_plain_numbers(tmp_path: Path) -> None:
+    runner = runner_of(tmp_path)
+    network = {name: lenet()[name] for name in NETWORKS["lenet"]}
+    deployment = {name: value for name, value in lenet().items() if name not in network}
+    assert runner.error(network) == {
+        "error_percent": 7.5,
+        "training_seconds": 3.25,
+        "trained_on": "there, a GPU and here\\n, cpu",
+    }
+    reading = runner.reading(network, deployment)
+    assert set(reading) == {"energy_joules", "latency_ms", "power_watts", "reading_seconds"}
+    assert all(type(value) is float and value > 0 for value in reading.values())
+
+
+def test_without_a_store_each_request_trains(tmp_path: Path) -> None:
+    task = task_of(find_system("lenet"), images(), epochs=2)
+    runner = runner_of(tmp_path, task=task, store=None)
+    first, second = runner.error(lenet()), runner.error(lenet())
+    assert first["error_percent"] == second["error_percent"]
+    assert all(float(one["training_seconds"]) > 0 and one["trained_on"] for one in (first, second))
+    error, cost = runner.error_percent(lenet())
+    assert error == first["error_percent"] <= 50.0
+    assert cost > 0
+
+
+def test_a_warm_up_leaves_no_trace(tmp_path: Path) -> None:
+    task = task_of(find_system("lenet"), images(), epochs=1)
+    runner = runner_of(tmp_path, task=task, store=None)
+    before = torch.random.get_rng_state()
+    expected = runner.error(lenet())["error_percent"]
+    runner.warm_up(lenet())
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert runner.error(lenet())["error_percent"] == expected
