@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median, quantiles
 
+from flexibo._internal.checks import whole_number
 from flexibo.errors import InvalidValueError
 from flexibo.hardware.base import EnergyMeter, MeterError
 
@@ -118,7 +119,8 @@ def measure(
         MeterError: The meter cannot be read, or it fell.
     """
     most = repeats if most_repeats is None else most_repeats
-    _check(count=count, repeats=repeats, most_repeats=most)
+    for name, number in (("count", count), ("repeats", repeats), ("most_repeats", most)):
+        whole_number(name, number, least=1)
     _check_seconds(window_seconds, warm_up_seconds, idle_watts, limit_seconds)
     start = clock()
     run = _MeteredWork(work, meter, clock, synchronise)
@@ -380,12 +382,6 @@ def _spread(joules: list[float]) -> float | None:
         return None
     low, middle, high = quantiles(joules, n=4, method="inclusive")
     return (high - low) / middle
-
-
-def _check(**numbers: int) -> None:
-    for name, number in numbers.items():
-        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-            raise InvalidValueError(f"{name} is {number!r}; it must be a whole number of at least 1.")
 
 
 def _check_seconds(

@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from numbers import Integral
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from flexibo._internal.arrays import AnyArray, FloatArray, IntArray
+from flexibo._internal.checks import whole_number
 from flexibo.errors import InvalidValueError
 
 N_CLASSES = 10
@@ -64,11 +64,6 @@ PRECISIONS = {
 LAYOUTS: dict[str, Literal["C", "F"]] = {"row": "C", "column": "F"}
 
 
-def _check_whole(what: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise InvalidValueError(f"{what} is {value!r}; it must be a whole number of at least 1.")
-
-
 def _check_above_zero(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
         raise InvalidValueError(f"Option {name!r} is {value!r}; it must be a number above zero.")
@@ -88,8 +83,8 @@ class Architecture:
     activation: str
 
     def __post_init__(self) -> None:
-        _check_whole("Option 'layers'", self.layers)
-        _check_whole("Option 'width'", self.width)
+        whole_number("Option 'layers'", self.layers, least=1)
+        whole_number("Option 'width'", self.width, least=1)
         _check_known("activation", self.activation, ACTIVATIONS)
 
 
@@ -104,7 +99,7 @@ class Training:
     def __post_init__(self) -> None:
         _check_above_zero("learning_rate", self.learning_rate)
         _check_above_zero("l2", self.l2)
-        _check_whole("Option 'epochs'", self.epochs)
+        whole_number("Option 'epochs'", self.epochs, least=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +112,8 @@ class Deployment:
     layout: str
 
     def __post_init__(self) -> None:
-        _check_whole("Option 'batch'", self.batch)
-        _check_whole("Option 'threads'", self.threads)
+        whole_number("Option 'batch'", self.batch, least=1)
+        whole_number("Option 'threads'", self.threads, least=1)
         _check_known("precision", self.precision, PRECISIONS)
         _check_known("layout", self.layout, LAYOUTS)
 

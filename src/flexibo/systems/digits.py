@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from flexibo._internal.checks import whole_number
 from flexibo.errors import InvalidValueError
 from flexibo.hardware import POWERCAP, EnergyMeter, RaplMeter, find_meter
 from flexibo.objectives import Objective
@@ -39,7 +40,6 @@ from flexibo.systems._digits_network import (
     DigitPredictor,
     Training,
     Weights,
-    _check_whole,
     fresh_weights,
     group_of,
     load_images,
@@ -179,8 +179,7 @@ def digits_system(
 
 def digits_space(cores: int | None = None) -> Space:
     """The designs of the digits network on a machine with some number of cores, by default this one."""
-    most = _usable_cores() if cores is None else cores
-    _check_whole("The number of cores", most)
+    most = whole_number("The number of cores", _usable_cores() if cores is None else cores, least=1)
     return Space(
         {
             "layers": (1, 3),

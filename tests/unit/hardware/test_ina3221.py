@@ -130,7 +130,7 @@ def test_the_rails_can_be_chosen(tmp_path: Path) -> None:
 
 def test_rails_of_an_unknown_board_are_not_added_by_guess(tmp_path: Path) -> None:
     make_hwmon_chip(tmp_path, "1-0040", "hwmon3", {"VDD_GPU": (1, 1), "VDD_CPU_SOC_MSS": (1, 1), "VIN_SYS_5V0": (1, 1)})
-    with pytest.raises(Ina3221UnavailableError, match="VDD_CPU_SOC_MSS, VDD_GPU, VIN_SYS_5V0 .* rails="):
+    with pytest.raises(Ina3221UnavailableError, match=r"VDD_CPU_SOC_MSS, VDD_GPU, VIN_SYS_5V0 .* rails="):
         Ina3221Meter(tmp_path)
 
 

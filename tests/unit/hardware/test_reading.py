@@ -418,7 +418,7 @@ def test_an_error_of_the_work_is_passed_on() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"count": 0}, "count is 0; it must be a whole number of at least 1."),
+        ({"count": 0}, "count is 0; it must be a whole number, 1 or more"),
         ({"count": 1.5}, "count is 1.5; it must be"),
         ({"repeats": 0}, "repeats is 0; it must be"),
         ({"repeats": True}, "repeats is True; it must be"),

@@ -104,9 +104,9 @@ def test_the_thread_samples_by_itself_and_ends_with_a_meter_that_nobody_holds() 
     ("failure", "sentence"),
     [
         (OSError("No such device."), "a sensor: the power cannot be read: No such device.$"),
-        (math.nan, "a sensor: the power cannot be read: it says nan W.$"),
-        (-1.0, "it says -1.0 W.$"),
-        (math.inf, "it says inf W.$"),
+        (math.nan, "a sensor: the power cannot be read: it returned nan W.$"),
+        (-1.0, "-1.0 W.$"),
+        (math.inf, "inf W.$"),
         (RuntimeError("torn out"), "torn out"),
     ],
 )

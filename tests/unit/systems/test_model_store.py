@@ -330,9 +330,7 @@ def test_a_full_disk_is_a_sentence_and_the_entry_is_absent(tmp_path: Path, train
         write_atomically(path, content)
 
     store = ModelStore(tmp_path, write=write)
-    with pytest.raises(
-        UnwritableStoreError, match=rf"cannot be written to {tmp_path}: No space left on device"
-    ):
+    with pytest.raises(UnwritableStoreError, match=rf"cannot be written to {tmp_path}: No space left on device"):
         store.trained(TASK, DESIGN, seed=1, train=trainer)
     assert store.get(TASK, DESIGN, seed=1) is None
     assert not list(tmp_path.glob("*.lock"))

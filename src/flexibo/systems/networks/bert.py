@@ -20,8 +20,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from flexibo._internal.checks import whole_number
 from flexibo.errors import InvalidValueError
-from flexibo.systems.networks.layers import Design, dropout, whole
+from flexibo.systems.networks.layers import Design, dropout
 
 N_SEGMENTS = 2
 N_LOGITS = 2
@@ -49,7 +50,7 @@ class EncoderSize:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            whole(f"The encoder's {field.name}", getattr(self, field.name))
+            whole_number(f"The encoder's {field.name}", getattr(self, field.name), least=1)
         if self.width % self.heads:
             raise InvalidValueError(
                 f"The encoder's width is {self.width} and it has {self.heads} heads; the width must be a multiple."
@@ -147,8 +148,8 @@ def build(design: Design, *, vocabulary: int, head: Head, size: EncoderSize = BA
     return Bert(
         size,
         head,
-        vocabulary=whole("The vocabulary", vocabulary),
-        positions=whole("The number of positions", positions),
+        vocabulary=whole_number("The vocabulary", vocabulary, least=1),
+        positions=whole_number("The number of positions", positions, least=1),
         dropout=dropout(design),
     )
 

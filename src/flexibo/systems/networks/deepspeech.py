@@ -19,7 +19,8 @@ from dataclasses import dataclass, fields
 import torch
 from torch import nn
 
-from flexibo.systems.networks.layers import Design, dropout, whole
+from flexibo._internal.checks import whole_number
+from flexibo.systems.networks.layers import Design, dropout
 
 TIME_FILTER = 11
 FREQUENCY_FILTERS = (41, 21)
@@ -44,7 +45,7 @@ class DeepSpeechSize:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            whole(f"The network's {field.name}", getattr(self, field.name))
+            whole_number(f"The network's {field.name}", getattr(self, field.name), least=1)
 
 
 FULL = DeepSpeechSize(32, 880, 7)
@@ -154,8 +155,8 @@ def build(design: Design, *, features: int, letters: int, size: DeepSpeechSize =
     """
     return DeepSpeech(
         size,
-        features=whole("The number of features", features),
-        letters=whole("The number of letters", letters),
+        features=whole_number("The number of features", features, least=1),
+        letters=whole_number("The number of letters", letters, least=1),
         dropout=dropout(design),
     )
 

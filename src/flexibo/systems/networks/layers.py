@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, TypeAlias
 
 import torch
 from torch import nn
 
+from flexibo._internal.checks import whole_number
 from flexibo.errors import InvalidValueError
 
 Design: TypeAlias = Mapping[str, Any]
-
-
-def whole(what: str, value: object) -> int:
-    """A value that must be a whole number of at least 1; `what` names it in the error.
-
-    >>> whole("Option 'filters_1'", 16)
-    16
-    """
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise InvalidValueError(f"{what} is {value!r}; it must be a whole number of at least 1.")
-    return int(value)
 
 
 def option(design: Design, name: str) -> Any:
@@ -34,12 +24,12 @@ def option(design: Design, name: str) -> Any:
 
 def filters(design: Design, name: str) -> int:
     """The value of an option that is a number of filters."""
-    return whole(f"Option {name!r}", option(design, name))
+    return whole_number(f"Option {name!r}", option(design, name), least=1)
 
 
 def filter_size(design: Design, name: str) -> int:
     """The value of an option that is the side of a square filter: odd, so that padding keeps an image's size."""
-    size = whole(f"Option {name!r}", option(design, name))
+    size = whole_number(f"Option {name!r}", option(design, name), least=1)
     if size % 2 == 0:
         raise InvalidValueError(f"Option {name!r} is {size}; it must be odd, because an even filter has no centre.")
     return size
@@ -55,7 +45,8 @@ def dropout(design: Design) -> float:
 
 def image_ends(channels: int, classes: int) -> tuple[int, int]:
     """The channels and classes of a network for images, each checked to be a whole number of at least 1."""
-    return whole("The number of channels", channels), whole("The number of classes", classes)
+    channels = whole_number("The number of channels", channels, least=1)
+    return channels, whole_number("The number of classes", classes, least=1)
 
 
 def convolution(

@@ -1,11 +1,11 @@
-"""Pretrained encoders: fills a BERT from a folder as Hugging Face lays it out.
+"""Pretrained encoders: loads the weights of a BERT from a folder in Hugging Face's layout.
 
-    config.json                              how large the encoder is
+    config.json                              the size of the encoder
     model.safetensors or pytorch_model.bin   its weights
 
-Safetensors is read here, so that nothing but torch and numpy is needed: eight bytes with the length of a header, the
-header (JSON: for each tensor its type, shape and place), then the numbers, all little-endian. What a file claims is
-checked against how long it is before anything is allocated.
+Safetensors is read here, so that only torch and numpy are needed: eight bytes with the length of a header, the header
+(JSON: the type, shape and position of each tensor), then the numbers, all little-endian. The claims of a file are
+checked against its length before anything is allocated.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from flexibo._internal.arrays import AnyArray
 from flexibo.errors import InvalidValueError
 from flexibo.systems.data.base import DamagedDataError, MissingDataError
 from flexibo.systems.networks.bert import Bert, EncoderSize
@@ -33,7 +32,7 @@ PICKLE = "pytorch_model.bin"
 MOST_HEADER_BYTES = 100_000_000  # the limit of the format's own library
 MOST_CONFIG_BYTES = 1_000_000
 
-# What each of our weights is made of; "qkv" is one matrix here and three there.
+# The tensors of a file for each of our weights; "qkv" is one matrix here and three in the file.
 _EMBEDDINGS: dict[str, tuple[str, ...]] = {
     "words": ("embeddings.word_embeddings",),
     "positions": ("embeddings.position_embeddings",),
@@ -49,30 +48,15 @@ _LAYER: dict[str, tuple[str, ...]] = {
     "norm": ("output.LayerNorm",),
 }
 _POOLER: dict[str, tuple[str, ...]] = {"pooler": ("pooler.dense",)}
-# Checkpoints from before 2019 have these names.
+# Names in checkpoints from before 2019.
 _OLD_ENDINGS = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
-
-
-@dataclass(frozen=True, slots=True)
-class Encoder:
-    """What was loaded.
-
-    Attributes:
-        file: Where the weights came from.
-        loaded: Our weights that were filled.
-        fresh: Our weights that the file does not have and that stay as they were: the head, perhaps the pooler.
-        ignored: The file's tensors that were not needed.
-    """
-
-    file: Path
-    loaded: tuple[str, ...]
-    fresh: tuple[str, ...]
-    ignored: tuple[str, ...]
+# The numpy type of each type of safetensors; bfloat16 is read as integers.
+_TYPES = {"F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Tensor:
-    """A tensor of a file, whose shape is known before its numbers are read."""
+    """A tensor of a file, whose numbers are read later."""
 
     shape: tuple[int, ...]
     read: Callable[[], torch.Tensor]
@@ -92,7 +76,7 @@ class _Entry:
 
 
 def size_of(folder: str | Path) -> EncoderSize:
-    """How large the encoder in a folder is, from its config.json."""
+    """The size of the encoder in a folder, from its config.json."""
     file = Path(folder) / CONFIG
     if not file.is_file():
         raise MissingDataError(f"There is no {file}; give the folder of a BERT encoder in Hugging Face's layout.")
@@ -101,7 +85,7 @@ def size_of(folder: str | Path) -> EncoderSize:
     settings = _parsed(file, file.read_bytes())
     for name, expected in (("model_type", "bert"), ("hidden_act", "gelu"), ("position_embedding_type", "absolute")):
         if settings.get(name, expected) != expected:
-            raise DamagedDataError(f"{file} says {name} {settings[name]!r}; only {expected!r} can be loaded.")
+            raise DamagedDataError(f"{file} has {name} {settings[name]!r}; only {expected!r} can be loaded.")
     names = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size")
     missing = [name for name in names if name not in settings]
     if missing:
@@ -112,24 +96,23 @@ def size_of(folder: str | Path) -> EncoderSize:
         raise DamagedDataError(f"{file} describes no encoder: {error}") from error
 
 
-def load_encoder(model: Bert, folder: str | Path) -> Encoder:
-    """Fills a BERT with the weights in a folder; its head, and a pooler that is not there, stay as they are.
+def load_encoder(model: Bert, folder: str | Path) -> None:
+    """Load the weights in a folder into a BERT; its head, and its pooler if the folder has none, stay unchanged.
 
     Nothing is changed unless everything fits.
 
     Args:
-        model: What is filled; it must be as large as the folder's encoder (`size_of`), have its vocabulary and its
-            positions.
-        folder: Holds config.json and model.safetensors or pytorch_model.bin.
+        model: The model; it must have the size of the encoder (`size_of`), its vocabulary and its positions.
+        folder: Has config.json and model.safetensors or pytorch_model.bin.
 
     Raises:
-        MissingDataError: A file is not there.
+        MissingDataError: A file is missing.
         DamagedDataError: A file is damaged or lacks a tensor.
-        InvalidValueError: The encoder is of another size than the model.
+        InvalidValueError: The encoder and the model differ in size.
     """
     size = size_of(folder)
     if size != model.size:
-        raise InvalidValueError(f"The encoder in {folder} is {size} and the model is {model.size}; build it as large.")
+        raise InvalidValueError(f"The encoder in {folder} is {size} and the model is {model.size}; they must agree.")
     file, tensors = _open(Path(folder))
     parts = _parts(model, tensors)
     weights = dict(model.named_parameters())
@@ -137,17 +120,10 @@ def load_encoder(model: Bert, folder: str | Path) -> Encoder:
     with torch.no_grad():
         for name, value in values.items():
             weights[name].copy_(value)
-    used = {theirs for names in parts.values() for theirs in names}
-    return Encoder(
-        file,
-        loaded=tuple(values),
-        fresh=tuple(name for name in weights if name not in values),
-        ignored=tuple(sorted(set(tensors) - used)),
-    )
 
 
 def _parts(model: Bert, tensors: Tensors) -> dict[str, tuple[str, ...]]:
-    """The names of the file's tensors that each of our weights is made of."""
+    """The names of the tensors in the file for each of our weights."""
     modules = dict(_EMBEDDINGS)
     for layer in range(model.size.layers):
         for ours, theirs in _LAYER.items():
@@ -164,13 +140,13 @@ def _parts(model: Bert, tensors: Tensors) -> dict[str, tuple[str, ...]]:
 
 
 def _joined(file: Path, ours: str, theirs: tuple[str, ...], tensors: Tensors, weight: torch.Tensor) -> torch.Tensor:
-    """The value of one of our weights: the file's tensors below each other."""
+    """The value of one of our weights: the tensors of the file, concatenated."""
     rows, *columns = weight.shape
     expected = (rows // len(theirs), *columns)
     values = []
     for name in theirs:
         if name not in tensors:
-            raise DamagedDataError(f"{file} has no tensor {name!r}, which {ours!r} is filled from.")
+            raise DamagedDataError(f"{file} has no tensor {name!r}, which {ours!r} needs.")
         if tensors[name].shape != expected:
             raise DamagedDataError(
                 f"Tensor {name!r} of {file} has the shape {tensors[name].shape}; the model needs {expected}."
@@ -180,7 +156,7 @@ def _joined(file: Path, ours: str, theirs: tuple[str, ...], tensors: Tensors, we
 
 
 def _open(folder: Path) -> tuple[Path, Tensors]:
-    """The file with weights and its tensors by their usual names, each read when it is called for."""
+    """The file of the weights and its tensors, by their present names."""
     readers: dict[str, Callable[[Path], Tensors]] = {SAFETENSORS: _safetensors, PICKLE: _pickled}
     for name, read in readers.items():
         file = folder / name
@@ -202,20 +178,16 @@ def _usual_name(name: str) -> str:
 def _pickled(file: Path) -> Tensors:
     try:
         content = torch.load(file, map_location="cpu", weights_only=True)
-    except Exception as error:  # a damaged pickle fails in whatever way its bytes happen to lead to
+    except Exception as error:  # a damaged pickle can fail in any way
         reason = (str(error).splitlines() or [""])[0].rstrip(".")
         raise DamagedDataError(f"{file} cannot be read as weights: {type(error).__name__}: {reason}.") from error
     if not isinstance(content, dict) or not all(isinstance(name, str) for name in content):
-        raise DamagedDataError(f"{file} holds {type(content).__name__}; it must hold tensors by name.")
+        raise DamagedDataError(f"{file} contains {type(content).__name__}; it must contain tensors by name.")
     return {
-        name: _Tensor(tuple(value.shape), partial(_identity, value))
+        name: _Tensor(tuple(value.shape), partial(torch.Tensor.detach, value))
         for name, value in content.items()
         if isinstance(value, torch.Tensor)
     }
-
-
-def _identity(value: torch.Tensor) -> torch.Tensor:
-    return value
 
 
 def _safetensors(file: Path) -> Tensors:
@@ -224,7 +196,7 @@ def _safetensors(file: Path) -> Tensors:
 
 
 def _entries(file: Path) -> dict[str, _Entry]:
-    """The tensors of a safetensors file, each checked to lie within it and beside the others."""
+    """The tensors of a safetensors file, each checked to lie within the file and not to overlap others."""
     n_bytes = file.stat().st_size
     with file.open("rb") as stream:
         start = stream.read(8)
@@ -244,7 +216,7 @@ def _entries(file: Path) -> dict[str, _Entry]:
 
 
 def _entry(file: Path, name: str, given: object, data: int, n_bytes: int) -> _Entry:
-    """One tensor of a header; `data` is where the numbers begin in the file and `n_bytes` where it ends."""
+    """One tensor of a header; `data` is the position of the numbers in the file and `n_bytes` its length."""
     fields: dict[str, Any] = given if isinstance(given, dict) else {}
     dtype: Any = fields.get("dtype")
     shape, offsets = _counts(fields.get("shape")), _counts(fields.get("data_offsets"))
@@ -266,36 +238,19 @@ def _counts(values: object) -> tuple[int, ...] | None:
 
 def _read(file: Path, name: str, entry: _Entry) -> torch.Tensor:
     """The numbers of one tensor, in single precision."""
-    if entry.dtype not in _DECODERS:
-        raise DamagedDataError(f"Tensor {name!r} of {file} is {entry.dtype}; it must be {', '.join(_DECODERS)}.")
-    n_each, decoded = _DECODERS[entry.dtype]
-    n_bytes, n_expected = entry.end - entry.begin, n_each * math.prod(entry.shape)
+    if entry.dtype not in _TYPES:
+        raise DamagedDataError(f"Tensor {name!r} of {file} is {entry.dtype}; it must be {', '.join(_TYPES)}.")
+    kind = np.dtype(_TYPES[entry.dtype])
+    n_bytes, n_expected = entry.end - entry.begin, kind.itemsize * math.prod(entry.shape)
     if n_bytes != n_expected:
         raise DamagedDataError(f"Tensor {name!r} of {file} has {n_bytes} bytes; its shape needs {n_expected}.")
     with file.open("rb") as stream:
         stream.seek(entry.begin)
-        data = stream.read(n_bytes)
-    return torch.from_numpy(decoded(data).reshape(entry.shape))
-
-
-def _single(data: bytes) -> AnyArray:
-    return np.frombuffer(data, "<f4").astype(np.float32)
-
-
-def _half(data: bytes) -> AnyArray:
-    return np.frombuffer(data, "<f2").astype(np.float32)
-
-
-def _brain(data: bytes) -> AnyArray:
-    # bfloat16 is the upper half of a single-precision number.
-    return (np.frombuffer(data, "<u2").astype(np.uint32) << 16).view(np.float32)
-
-
-_DECODERS: dict[str, tuple[int, Callable[[bytes], AnyArray]]] = {
-    "F32": (4, _single),
-    "F16": (2, _half),
-    "BF16": (2, _brain),
-}
+        numbers = np.frombuffer(stream.read(n_bytes), kind)
+    if entry.dtype == "BF16":
+        # bfloat16 is the upper half of a single-precision number.
+        numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
+    return torch.from_numpy(numbers.astype(np.float32).reshape(entry.shape))
 
 
 def _parsed(file: Path, text: bytes) -> dict[str, Any]:
@@ -303,7 +258,7 @@ def _parsed(file: Path, text: bytes) -> dict[str, Any]:
         # RecursionError: a few kilobytes of brackets are enough for it.
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise DamagedDataError(f"{file} holds JSON that cannot be read: {type(error).__name__}.") from error
+        raise DamagedDataError(f"{file} has JSON that cannot be read: {type(error).__name__}.") from error
     if not isinstance(content, dict):
-        raise DamagedDataError(f"{file} holds a JSON {type(content).__name__}; it must be an object.")
+        raise DamagedDataError(f"{file} has a JSON {type(content).__name__}; it must be an object.")
     return content

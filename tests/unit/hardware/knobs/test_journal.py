@@ -104,12 +104,10 @@ def test_a_dead_process_asks_for_restore_even_if_its_number_is_used_again(journa
     journal.begin([])
     for pid in (4194304 + 1, os.getpid()):
         die(journal, pid)
-        with pytest.raises(
-            JournalError, match=rf"process {pid} .*run: flexibo knobs restore --journal /"
-        ):
+        with pytest.raises(JournalError, match=rf"process {pid} .*run: flexibo knobs restore --journal /"):
             journal.begin([])
     journal.update([], is_left=True)
-    with pytest.raises(JournalError, match="an earlier session .*run: flexibo knobs restore"):
+    with pytest.raises(JournalError, match=r"an earlier session .*run: flexibo knobs restore"):
         journal.begin([])
 
 

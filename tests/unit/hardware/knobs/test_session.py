@@ -494,7 +494,7 @@ def test_restore_writes_nothing_of_a_hostile_journal(bench: Bench, tmp_path: Pat
     bench.journal.begin([good, good])
     text = bench.journal.path.read_text()
     bench.journal.path.write_text(text[::-1].replace(good.path[::-1], str(secret)[::-1], 1)[::-1])
-    with pytest.raises(JournalError, match="secret', .*nothing was done"):
+    with pytest.raises(JournalError, match=r"secret', .*nothing was done"):
         restore(bench.journal, machine=bench.kernel, force=True)
     assert bench.kernel.written == []
     assert secret.read_text() == "kept\n"

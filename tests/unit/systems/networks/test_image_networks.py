@@ -397,9 +397,7 @@ def test_a_design_without_an_option_is_refused_by_that_option_s_name(network: st
 @pytest.mark.parametrize("value", [0, -16, 16.0, "16", True, None, float("nan")])
 def test_an_option_that_is_no_positive_whole_number_is_refused(network: str, value: object) -> None:
     for name in NETWORKS[network]:
-        with pytest.raises(
-            InvalidValueError, match=rf"^Option '{name}' is .*; it must be a whole number of at least 1.$"
-        ):
+        with pytest.raises(InvalidValueError, match=rf"^Option '{name}' is .*; it must be a whole number, 1 or more"):
             BUILDERS[network](smallest(network) | {name: value}, channels=CHANNELS, classes=CLASSES)
 
 

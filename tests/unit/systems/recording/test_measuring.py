@@ -89,7 +89,10 @@ def test_progress_is_told(tmp_path: Path) -> None:
     plan, progress = plan_of(networks=1, deployments=1, again=0), []
     plan = replace(plan, networks=({"filters": 16, "filter_size": 3},))
     record(
-        plan, RecordingJournal(tmp_path / "j", plan, HEADING), FakeSystem(), progress=lambda *what: progress.append(what)
+        plan,
+        RecordingJournal(tmp_path / "j", plan, HEADING),
+        FakeSystem(),
+        progress=lambda *what: progress.append(what),
     )
     assert [(done, total) for done, total, _ in progress] == [(1, 2), (2, 2)]
     assert progress[0][2] == "trained filters=16, filter_size=3: error_percent 6.25, training_seconds 2.5"

@@ -40,7 +40,7 @@ def test_a_plan_of_nothing_is_refused(wrong: dict[str, int]) -> None:
 def test_values_above_the_largest_that_is_wanted_are_not_drawn() -> None:
     assert capped(NETWORK, {"filters": 40}) == {"filters": (16, 32), "filter_size": (1, 3)}
     assert capped(NETWORK, {}) == NETWORK
-    with pytest.raises(InvalidValueError, match="at most 8; .* 16"):
+    with pytest.raises(InvalidValueError, match=r"at most 8; .* 16"):
         capped(NETWORK, {"filters": 8})
     with pytest.raises(InvalidValueError, match="Unknown option of the network 'filter'; did you mean 'filters'"):
         capped(NETWORK, {"filter": 8})

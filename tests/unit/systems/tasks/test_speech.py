@@ -73,9 +73,7 @@ def test_every_wave_has_a_frame_and_none_too_many(samples: int, frames: int) -> 
 
 @pytest.mark.parametrize("features", [0, 12])
 def test_more_bands_than_frequencies_are_refused(features: int) -> None:
-    with pytest.raises(
-        InvalidValueError, match=rf"{features} features; at 1000 samples per second .* 1 to 11"
-    ):
+    with pytest.raises(InvalidValueError, match=rf"{features} features; at 1000 samples per second .* 1 to 11"):
         log_spectrogram(tone(100.0), RATE, features)
 
 
