@@ -161,7 +161,7 @@ def test_a_counter_that_falls_is_one_sentence_never_a_negative_energy_and_then_t
     assert meter.read_joules() == pytest.approx(4.0)
     library.gpus[0].millijoules = [500]
     library.gpus[1].millijoules = [700]
-    with pytest.raises(NvmlUnavailableError, match=r"GPU 0 \(NVIDIA H200\) fell from 1004 J to 0.5 J.*measure once"):
+    with pytest.raises(NvmlUnavailableError, match=r"GPU 0 \(NVIDIA H200\) fell from 1004 J to 0.5 J.*measure again"):
         meter.read_joules()
     assert meter.read_joules() == pytest.approx(4.0)
     library.gpus[1].millijoules = [1_700]

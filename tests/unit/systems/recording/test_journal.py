@@ -31,7 +31,7 @@ def test_a_journal_of_another_plan_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_journal_is_refused(tmp_path: Path) -> None:
     (tmp_path / "j").write_text("hello\n")
-    with pytest.raises(InvalidValueError, match="no recording that is under way"):
+    with pytest.raises(InvalidValueError, match="not an unfinished recording"):
         RecordingJournal(tmp_path / "j", plan_of(), HEADING)
     assert (tmp_path / "j").read_text() == "hello\n"
 
