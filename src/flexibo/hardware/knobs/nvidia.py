@@ -70,7 +70,7 @@ class NvidiaGpus:
         try:
             return getattr(library, function)(library.nvmlDeviceGetHandleByIndex(index), *arguments)
         except library.NVMLError as error:
-            if "permission" in str(error).lower():
+            if error.value == library.NVML_ERROR_NO_PERMISSION:
                 raise PermissionError(errno.EPERM, str(error)) from error
             raise OSError(errno.EIO, str(error)) from error
 

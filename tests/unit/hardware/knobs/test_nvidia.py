@@ -24,8 +24,12 @@ from flexibo.hardware.knobs import (
 class FakeNvml:
     """A driver with one GPU of 100 to 700 W and clocks from 345 to 1980 MHz."""
 
+    NVML_ERROR_NO_PERMISSION = 4
+
     class NVMLError(Exception):
-        pass
+        def __init__(self, text: str, value: int = 2) -> None:
+            super().__init__(text)
+            self.value = value
 
     def __init__(self) -> None:
         self.limit_mw = 700000
@@ -70,7 +74,7 @@ class FakeNvml:
 
     def _check(self) -> None:
         if self.refuses:
-            raise self.NVMLError(self.refuses)
+            raise self.NVMLError(self.refuses, 4 if "Permissions" in self.refuses else 15)
 
 
 def make(tmp_path: Path, library: FakeNvml, *, allow: bool = True) -> tuple[LinuxMachine, NvidiaGpus]:
