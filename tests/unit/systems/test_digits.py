@@ -285,33 +285,31 @@ def test_fresh_weights_have_the_shapes_of_the_architecture() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"width": 0}, "Option 'width' is 0; it must be a whole number, 1 or more"),
-        ({"layers": 1.5}, "Option 'layers' is 1.5; it must be a whole number, 1 or more"),
-        ({"activation": "gelu"}, "Option 'activation' is 'gelu'; it must be one of relu, tanh, logistic."),
-        ({"learning_rate": 0.0}, "Option 'learning_rate' is 0.0; it must be a number above zero."),
-        ({"l2": "small"}, "Option 'l2' is 'small'; it must be a number above zero."),
-        ({"epochs": True}, "Option 'epochs' is True; it must be a whole number, 1 or more"),
+        ({"width": 0}, "Option 'width' is 0; .*1 or more"),
+        ({"layers": 1.5}, "Option 'layers' is 1.5; .*1 or more"),
+        ({"activation": "gelu"}, "Option 'activation' is 'gelu'; .*relu, tanh, logistic"),
+        ({"learning_rate": 0.0}, "Option 'learning_rate' is 0.0; .*above zero"),
+        ({"l2": "small"}, "Option 'l2' is 'small'; .*above zero"),
+        ({"epochs": True}, "Option 'epochs' is True; .*1 or more"),
     ],
 )
 def test_a_network_option_out_of_place_is_named(digits: Digits, change: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InvalidValueError) as caught:
+    with pytest.raises(InvalidValueError, match=sentence):
         digits.error_percent(SMALL | change)
-    assert str(caught.value) == sentence
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"precision": "int4"}, "Option 'precision' is 'int4'; it must be one of float64, float32, float16."),
-        ({"layout": "tiled"}, "Option 'layout' is 'tiled'; it must be one of row, column."),
-        ({"batch": -8}, "Option 'batch' is -8; it must be a whole number, 1 or more"),
-        ({"threads": 0}, "Option 'threads' is 0; it must be a whole number, 1 or more"),
+        ({"precision": "int4"}, "Option 'precision' is 'int4'; .*float64, float32, float16"),
+        ({"layout": "tiled"}, "Option 'layout' is 'tiled'; .*row, column"),
+        ({"batch": -8}, "Option 'batch' is -8; .*1 or more"),
+        ({"threads": 0}, "Option 'threads' is 0; .*1 or more"),
     ],
 )
 def test_a_deployment_option_out_of_place_is_named(digits: Digits, change: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InvalidValueError) as caught:
+    with pytest.raises(InvalidValueError, match=sentence):
         digits.inference_ms(SMALL | change)
-    assert str(caught.value) == sentence
 
 
 def test_a_missing_option_is_named(digits: Digits) -> None:
@@ -324,7 +322,7 @@ def test_a_missing_option_is_named(digits: Digits) -> None:
     ("build", "sentence"),
     [
         (lambda: digits_system("rapl"), "The meter is 'rapl'; it must be 'auto', None or an object"),  # type: ignore[arg-type]
-        (lambda: digits_space(cores=0), "The number of cores is 0; it must be a whole number, 1 or more"),
+        (lambda: digits_space(cores=0), "The number of cores is 0; .*1 or more"),
     ],
     ids=["meter", "cores"],
 )
