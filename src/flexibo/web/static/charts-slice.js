@@ -1,5 +1,5 @@
 "use strict";
-// A slice of what the surrogate believes: an objective over one option, or over two as a map of colours.
+// A slice of the prediction: an objective over one option, or over two as a colour map.
 (() => {
   const { parts } = window.flexiboCharts;
   const { short, number, digitsOf, amount, count } = parts.text;
@@ -7,8 +7,8 @@
   const { dots, line, shapes } = parts.looks;
   const { labelOf } = parts.fronts;
 
-  const UNKNOWN = "The surrogate knows nothing yet: this objective has not been measured.";
-  const MEASURED = "measured (fainter: other options differ)";
+  const UNKNOWN = "No prediction yet: this objective has not been measured.";
+  const MEASURED = "measured (fainter: other options differ more)";
   // From dark blue to yellow in steps of equal brightness: for colour-blind people, and in black and white.
   const RAMP = [
     [0, 34, 78],
@@ -32,7 +32,7 @@
       ? categorical({ label: short(name, 40), categories: values })
       : valued({ label: short(name, 40), values, log, margin });
 
-  /** Where the cell of each value begins and ends on its axis. */
+  /** The ends of the cell of each value on its axis. */
   const cells = (axis, values) => {
     const at = values.map((value) => axis.at(value));
     if (axis.categories || at.length < 2) return at.map((place) => [place - 0.5, place + 0.5]);
@@ -44,7 +44,7 @@
   };
   const aroundCells = (axis, edges) => (axis.categories ? axis : { ...axis, min: edges[0][0], max: edges.at(-1)[1] });
 
-  // What is far from the slice says less about it, and is fainter.
+  // Designs far from the slice are fainter.
   const nearness = (one) => 1 - 0.75 * Math.min(1, Math.max(0, one.distance ?? 0));
 
   const fixedOptions = (view) => {
@@ -68,10 +68,10 @@
     const ends = [Math.min(...known), Math.max(...known)].map((end) => number(end, digitsIn(view)));
     const range = `from ${ends.join(" to ")}`;
     const measured = count(many, "measured design");
-    return `What is predicted of ${labelOf(view.axis)} over ${over.join(" and ")}: ${range}; ${measured}.`;
+    return `Prediction of ${labelOf(view.axis)} over ${over.join(" and ")}: ${range}; ${measured}.`;
   };
 
-  /** Two standard deviations to both sides: a band, or a box for each category. */
+  /** Two standard deviations on both sides: a band, or a box for each category. */
   const bandSeries = (at, ends, isBoxed, colour) =>
     shapes(0, isBoxed ? at.length : 1, 1, (i, coord) => {
       if (isBoxed) {

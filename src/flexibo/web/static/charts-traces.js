@@ -1,5 +1,5 @@
 "use strict";
-// What a study reached and spent while its cost grew.
+// Charts against cost.
 (() => {
   const { parts } = window.flexiboCharts;
   const { short, number, MOST_DIGITS, count, unit } = parts.text;
@@ -17,7 +17,7 @@
   const column = (view, name) => own(view.rows, name) ?? [];
   const unitIn = (view) => (unit(view.cost_label) ? ` [${short(unit(view.cost_label), 12)}]` : "");
 
-  /** What was spent on the initial designs, as a band behind everything. */
+  /** The cost of the initial designs, as a band in the background. */
   const initialBand = (end, look) =>
     shapes(0, 1, 0, (_, coord, room) => {
       const [left, right] = [coord(0, 0)[0], coord(end, 0)[0]];
@@ -25,7 +25,7 @@
       return { type: "rect", shape, style: { fill: look.soft, opacity: 0.1 } };
     });
 
-  /** What every picture over cost has: the initial designs and the budget, as series and entries of the legend. */
+  /** The initial designs and the budget, which every chart against cost shows. */
   const surroundings = (view, { look, hidden }) => {
     const end = column(view, "spent")[column(view, "initial").lastIndexOf(true)];
     const found = [];
@@ -64,7 +64,7 @@
   };
 
   const tableOf = (view, lines) => ({
-    caption: "Evaluations, the last first",
+    caption: "Evaluations, latest first",
     head: ["number", "objective", view.cost_label, ...lines.map((one) => one.label)],
     rows: column(view, "number")
       .map((name, i) => [
@@ -74,7 +74,7 @@
         ...lines.map((one) => one.values[i]),
       ])
       .reverse(),
-    note: view.thinned ? "Some evaluations are left out; every figure is exact." : "",
+    note: view.thinned ? "Some evaluations are left out; the totals are exact." : "",
   });
 
   const numbered = (view, i) => ({
@@ -93,11 +93,11 @@
       },
     }));
 
-  /** Lines over cost: [{key, label, values, style}]. */
+  /** Lines against cost: [{key, label, values, style}]. */
   const overCost = (view, context, { label, lines, what, lack, whole = false }) => {
     const spent = column(view, "spent");
     if (!lines.some((one) => one.values.some(usable)))
-      return { empty: spent.length && lack ? lack : "Nothing was measured yet." };
+      return { empty: spent.length && lack ? lack : "There are no measurements yet." };
     const seen = lines.filter((one) => !context.hidden.has(one.key));
     const values = (seen.length ? seen : lines).flatMap((one) => one.values);
     const log = isWide(values) && !whole;
@@ -194,7 +194,7 @@
       legend: [...named, ...around.legend],
       summary: `Expected gain per cost of ${many} over ${short(view.cost_label, 40)}.`,
       table: () => tableOf(view, [{ label: "gain per cost", values: found }]),
-      notes: left ? [`${count(left, "choice")} without any expected gain not drawn.`] : [],
+      notes: left ? [`${count(left, "choice")} without an expected gain not drawn.`] : [],
     };
   };
 
@@ -206,8 +206,8 @@
       "Pareto region",
       "No evaluation was chosen by the Pareto region yet.",
     ),
-    evaluations: perObjective("evaluations", "Evaluations of each objective", () => "evaluations [count]", true),
-    spend: perObjective("costs", "Cost of each objective", (view) => `spent on each objective${unitIn(view)}`, false),
+    evaluations: perObjective("evaluations", "Evaluations of each objective", () => "number of evaluations", true),
+    spend: perObjective("costs", "Cost of each objective", (view) => `cost of each objective${unitIn(view)}`, false),
     gains,
   });
 })();
