@@ -1,4 +1,7 @@
-"""Space: options, designs, vectorised sampling and encoding (ConfigSpace in and out)."""
+"""Space: options, designs, vectorised sampling and encoding (ConfigSpace in and out).
+
+It imports only `flexibo._internal` and `flexibo.errors`. Every package that handles designs imports it.
+"""
 
 from flexibo.space._legal_designs import ENUMERATION_LIMIT, Rule
 from flexibo.space.design import Design

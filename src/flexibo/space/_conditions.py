@@ -22,7 +22,7 @@ Clause = tuple[int, FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Which options of a design are active; all choices are expressed in codes.
+    """Which options of a design are active, in codes.
 
     Attributes:
         order: The positions of all options, parents before their children.
@@ -33,7 +33,7 @@ class Activity:
     clauses: Mapping[int, tuple[Clause, ...]]
 
     def active(self, codes: FloatArray, position: int) -> BoolArray:
-        """Whether the option at a position is active in each row (m,) of codes (m, k) whose parents are settled."""
+        """Whether the option at a position is active in each row (m,) of codes (m, k), given its parents' codes."""
         active = np.ones(len(codes), dtype=np.bool_)
         for parent, allowed in self.clauses.get(position, ()):
             # An inactive parent is NaN, which is in no list, so its children are inactive too.
@@ -41,7 +41,7 @@ class Activity:
         return active
 
     def settle(self, codes: FloatArray, options: Sequence[Option], rng: np.random.Generator | None = None) -> None:
-        """Make inactive options NaN in codes (m, k), in place; options that became active get drawn values."""
+        """Make inactive options NaN in codes (m, k), in place; with an rng, newly active ones get random values."""
         for position in self.order:
             if position not in self.clauses:
                 continue
@@ -53,7 +53,7 @@ class Activity:
 
 
 def checked_conditions(given: object, options: Mapping[str, Option]) -> Conditions:
-    """The conditions a user gave, with every name and value checked.
+    """The conditions that a user gave, with every name and value checked.
 
     >>> from flexibo.space.options import Categorical, Real
     >>> options = {"optimiser": Categorical(["sgd", "adam"]), "momentum": Real(0, 1)}
@@ -79,7 +79,7 @@ def checked_conditions(given: object, options: Mapping[str, Option]) -> Conditio
 
 
 def activity_of(conditions: Conditions, options: Mapping[str, Option]) -> Activity:
-    """The conditions in codes, parents first; cycles are refused."""
+    """The conditions in codes, parents first; an error if they form a cycle."""
     try:
         ordered = list(
             TopologicalSorter({child: list(parents) for child, parents in conditions.items()}).static_order()
@@ -107,7 +107,7 @@ def _checked_values(child: str, parent: str, values: object, options: Mapping[st
     option = options[parent]
     if isinstance(option, Real):
         raise InvalidValueError(
-            f"The condition of option {child!r} depends on {parent!r}, a Real; a parent needs values one can list."
+            f"The condition of option {child!r} depends on {parent!r}, a Real; a parent needs a list of values."
         )
     listed = list(values) if isinstance(values, (list, tuple, set, frozenset, range, np.ndarray)) else [values]
     if not listed:
@@ -121,5 +121,5 @@ def _checked_values(child: str, parent: str, values: object, options: Mapping[st
                 f"it must be {expected(option, value)}."
             )
         codes.append(code)
-    # Sorted by code, so that equal conditions compare equal in whatever order they were written.
+    # Sorted by code, so that equal conditions compare equal in any order.
     return tuple(values_of(option, np.unique(codes)))

@@ -1,9 +1,9 @@
 """Spaces of the ConfigSpace package, in and out.
 
-Hyperparameters become options, and back. A condition becomes a condition wherever it says which values of its parents
+Hyperparameters become options, and back. A condition becomes a condition if it lists the values of its parents that
 keep a child active. Forbidden clauses become the rule of the space. Priors, defaults and meta data have no counterpart:
-a hyperparameter that is not uniform is refused, defaults and meta data are dropped. ConfigSpace decides on the order of
-its hyperparameters, so the order of the options may change.
+a hyperparameter that is not uniform is an error, defaults and meta data are dropped. ConfigSpace orders its
+hyperparameters itself, so the order of the options may change.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from flexibo.space.design import Design
 from flexibo.space.encoding import levels, value_of, values_of
 from flexibo.space.options import Categorical, Integer, Level, Option, Ordinal, Real, Value, named
 
-# A condition is translated by asking it about every value of its parent.
+# A condition is translated by evaluating it for every value of its parent.
 MOST_PARENT_VALUES = 10_000
 
 
@@ -33,7 +33,7 @@ class NotForbidden:
     """The rule that no forbidden clause of a ConfigSpace holds.
 
     Attributes:
-        clauses: The clauses; one about an inactive option does not hold.
+        clauses: The clauses; a clause about an inactive option does not hold.
     """
 
     clauses: tuple[Any, ...]
@@ -68,7 +68,7 @@ def to_configspace(legal: LegalDesigns) -> Any:
     if legal.rule is not None and not isinstance(legal.rule, NotForbidden):
         raise InvalidValueError("The space has a rule; ConfigSpace cannot express a Python function, so leave it out.")
     configspace = cs.ConfigurationSpace()
-    # ConfigSpace insists that the defaults are a legal design.
+    # ConfigSpace requires the defaults to be a legal design.
     default = sampled(legal, 1, np.random.default_rng(0), None)[0]
     configspace.add([_hyperparameter(name, option, default[name]) for name, option in legal.table.options.items()])
     for child, parents in legal.table.conditions.items():
@@ -103,7 +103,9 @@ def _option(hyperparameter: Any) -> Option:
     if isinstance(hyperparameter, cs.OrdinalHyperparameter):
         option = Ordinal([plain(value) for value in hyperparameter.sequence])
         if option.values != tuple(hyperparameter.sequence):
-            raise InvalidValueError(f"Hyperparameter {name!r} orders its numbers neither up nor down; sort them.")
+            raise InvalidValueError(
+                f"Hyperparameter {name!r} orders its numbers neither ascending nor descending; sort them."
+            )
         return option
     if isinstance(hyperparameter, cs.UniformIntegerHyperparameter):
         return Integer(hyperparameter.lower, hyperparameter.upper, log=hyperparameter.log)
@@ -129,7 +131,7 @@ def _hyperparameter(name: str, option: Option, default: Value) -> Any:
 
 
 def _kept_active(condition: Any, options: Mapping[str, Option]) -> dict[str, tuple[Level, ...]]:
-    """For each parent, the values under which a condition holds; all parents must agree."""
+    """For each parent, the values for which a condition holds; all parents must have one of them."""
     cs = _package()
     if isinstance(condition, cs.AndConjunction):
         kept: dict[str, tuple[Level, ...]] = {}
@@ -140,7 +142,7 @@ def _kept_active(condition: Any, options: Mapping[str, Option]) -> dict[str, tup
     names = {part.parent.name for part in getattr(condition, "dlcs", (condition,))}
     if len(names) > 1:
         raise InvalidValueError(
-            f"The condition {condition} holds if one of several parents agrees; join conditions by 'and' only."
+            f"The condition {condition} joins several parents by 'or'; join conditions by 'and' only."
         )
     parent = names.pop()
     if options[parent].size > MOST_PARENT_VALUES:
@@ -157,7 +159,7 @@ def _is_forbidden(clause: Any, active: dict[str, Any]) -> bool:
         return all(_is_forbidden(part, active) for part in clause.components)
     if isinstance(clause, cs.ForbiddenOrConjunction):
         return any(_is_forbidden(part, active) for part in clause.components)
-    # ConfigSpace takes >= and <= of an inactive ordinal for true; here nothing inactive is forbidden.
+    # In ConfigSpace, >= and <= hold for an inactive ordinal; here, nothing inactive is forbidden.
     name = clause.hyperparameter.name if hasattr(clause, "hyperparameter") else clause.left.name
     return name in active and bool(clause.is_forbidden_value(active))
 

@@ -1,4 +1,4 @@
-"""How many designs a space has, and all of them: both respect conditions, neither knows of rules."""
+"""The number of designs of a space, and all of them, under conditions but without rules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flexibo.space._conditions import Activity
 from flexibo.space.encoding import levels
 from flexibo.space.options import Option
 
-# Counting under conditions walks over combinations of parents; beyond this many, the count is an upper bound.
+# Counting under conditions goes through combinations of parents; beyond this many, the count is an upper bound.
 COUNTING_LIMIT = 100_000
 
 
@@ -39,17 +39,17 @@ def expanded(columns: Mapping[int, FloatArray], activity: Activity, k: int, limi
 
 def every_design(options: Sequence[Option], activity: Activity, limit: int) -> FloatArray | None:
     """The codes (m, k) of every design, in the order of the values; None if there are more than `limit`."""
-    # One value beyond the limit is enough to notice that there are too many, unless the option is never active.
+    # One value beyond the limit shows that there are too many, unless the option is never active.
     digits = [np.arange(min(option.size, limit + 1), dtype=np.float64) for option in options]
     columns = {i: levels(option, digits[i]) for i, option in enumerate(options)}
     return expanded(columns, activity, len(options), limit)
 
 
 def count(options: Sequence[Option], activity: Activity) -> int | float:
-    """How many designs there are; infinity if a `Real` varies.
+    """The number of designs; infinity if a `Real` varies.
 
-    Options that no condition links are counted apart and multiplied. The count is exact unless a linked group has more
-    than `COUNTING_LIMIT` combinations of parents that matter; then its options are counted as if always active.
+    Groups of options that no condition links are counted separately and multiplied. The count is exact unless a group
+    has more than `COUNTING_LIMIT` relevant combinations of parents; then its options count as always active.
     """
     if any(option.size == math.inf for option in options):
         return math.inf
@@ -77,7 +77,7 @@ def _count_group(group: Collection[int], options: Sequence[Option], activity: Ac
     codes = expanded(columns, activity, len(options), COUNTING_LIMIT)
     if codes is None:
         return math.prod(sizes.values())
-    # Python integers, because counts soon exceed 64 bits.
+    # Python integers, since counts can exceed 64 bits.
     number: AnyArray = np.ones(len(codes), dtype=object)
     for i in group:
         active = activity.active(codes, i)
@@ -89,7 +89,7 @@ def _count_group(group: Collection[int], options: Sequence[Option], activity: Ac
 
 
 def _classes(position: int, size: int, activity: Activity) -> dict[float, int]:
-    """One code for each class of a parent's values that conditions cannot tell apart, and the size of the class."""
+    """One code for each class of a parent's values that no condition distinguishes, and the size of the class."""
     lists = [set(codes.tolist()) for clauses in activity.clauses.values() for i, codes in clauses if i == position]
     mentioned = sorted(set().union(*lists))
     classes: dict[tuple[bool, ...], list[float]] = {}

@@ -30,7 +30,7 @@ def neighbours(legal: LegalDesigns, design: Designs, rng: np.random.Generator, *
         rows[:, position] = codes
         changed.append(rows)
     codes = np.concatenate(changed)
-    # A changed parent switches its children on, with drawn values, or off.
+    # A changed parent makes its children active, with random values, or inactive.
     legal.table.activity.settle(codes, options, rng)
     around = Designs(legal.table, codes)
     return around[legal.allows(around)]
@@ -58,7 +58,7 @@ def _log_uniform(low: float, high: float, count: int, rng: np.random.Generator) 
 
 
 def _nearest_members(pool: Designs, row: FloatArray, rng: np.random.Generator) -> Designs:
-    """The members that differ from `row` in the fewest options; chance decides between equals."""
+    """The members that differ from `row` in the fewest options; ties are broken at random."""
     differing = np.zeros(len(pool), dtype=np.int16)
     for column, value in zip(pool.codes.T, row, strict=True):  # numpy sums long columns faster than short rows
         differing += column != value

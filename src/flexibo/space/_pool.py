@@ -1,4 +1,4 @@
-"""A pool: a table that lists the only legal designs."""
+"""Pools: tables that list the only legal designs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read_pool(rows: object) -> tuple[dict[str, Option], FloatArray]:
 
 
 def _place(value: Level) -> tuple[int, Level]:
-    """Where a value comes in its column: booleans, then numbers, then strings."""
+    """The sort key of a value: booleans, then numbers, then strings."""
     return 2 * isinstance(value, str) + is_number(value), value
 
 
@@ -84,7 +84,7 @@ def _plain_column(column: Iterable[Any]) -> list[Any]:
 
 
 def _distinct(name: str, column: list[Any]) -> set[Level]:
-    """The values of a column, each once; the error says in which row an odd one is."""
+    """The distinct values of a column; an error names the row of an unusable one."""
     ordinary = all(issubclass(kind, (str, int, float)) for kind in set(map(type, column)))
     if not all(map(_is_usable, set(column) if ordinary else column)):
         number = next(number for number, value in enumerate(column) if not _is_usable(value))

@@ -15,9 +15,9 @@ from flexibo.space.options import Integer
 
 # A space of at most this many designs, or four times the number wanted, is listed and chosen from.
 SMALL = 1_000
-# Positions in a larger space do not fit into 64 bits.
+# The indices of a larger space do not fit into 64 bits.
 LARGEST_INDEXED = 2**62
-# Drawing gives up after this many draws, plus twenty per design wanted; sooner if the designs can be listed instead.
+# The most draws, plus twenty per design wanted; fewer if the designs can be listed instead.
 DRAWS = 1_000_000
 DRAWS_BEFORE_LISTING = 10_000
 BATCH = 100_000
@@ -45,13 +45,13 @@ def sampled(legal: LegalDesigns, m: int, rng: np.random.Generator, draws: int | 
 
 
 def _is_plain(legal: LegalDesigns) -> bool:
-    """Whether all combinations of values are legal, equally likely and few enough to be numbered."""
+    """Whether all combinations of values are legal, equally likely and few enough to index."""
     uneven = any(isinstance(option, Integer) and option.log for option in legal.table.options.values())
     return legal.rule is None and not legal.table.conditions and not uneven and legal.combinations < LARGEST_INDEXED
 
 
 def _indexed(legal: LegalDesigns, m: int, rng: np.random.Generator) -> FloatArray:
-    """The codes (m, k) of combinations chosen by their number, which makes them distinct from the start."""
+    """The codes (m, k) of combinations drawn by their index, without repetition."""
     size = int(legal.combinations)
     numbers = rng.choice(size, size=min(m, size), replace=False)
     codes = np.empty((len(numbers), len(legal.table.names)), order="F")
@@ -62,10 +62,10 @@ def _indexed(legal: LegalDesigns, m: int, rng: np.random.Generator) -> FloatArra
 
 
 def _chosen(legal: LegalDesigns, m: int, rng: np.random.Generator) -> Designs:
-    """Some of all legal designs, as if drawn one after the other and repetitions thrown away.
+    """M of all legal designs, as if drawn one after the other without repetition.
 
-    Adding Gumbel noise to the logarithms of the weights and keeping the largest is just that (Kool et al. 2019,
-    "Stochastic beams and where to find them").
+    The largest log weights plus Gumbel noise have this distribution (Kool et al. 2019, "Stochastic beams and where to
+    find them").
     """
     every = legal.enumerate()
     if not len(every):
@@ -79,7 +79,7 @@ def _chosen(legal: LegalDesigns, m: int, rng: np.random.Generator) -> Designs:
 
 
 def _accepted(legal: LegalDesigns, m: int, rng: np.random.Generator, most: int) -> Designs:
-    """Up to m distinct legal designs: draw, drop repetitions and forbidden designs, and draw again, `most` in all."""
+    """Up to m distinct legal designs among at most `most` draws."""
     found = Designs(legal.table, np.empty((0, len(legal.table.names))))
     drawn, share = 0, 1.0
     while len(found) < m and drawn < most:

@@ -11,8 +11,8 @@ from flexibo.space.options import Value
 class Design(Mapping[str, Value]):
     """One value per option, immutable; the value of an inactive option is None.
 
-    Designs are compared and hashed by value, and the order of the options does not matter. A `Space` makes them:
-    `space.design({...})` checks the values, this class does not.
+    Designs are compared and hashed by value; the order of the options does not matter. `Space.design` makes them and
+    checks the values, this class does not.
 
     Args:
         values: The value of each option.
@@ -64,5 +64,5 @@ class Design(Mapping[str, Value]):
         return f"Design({dict(self)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The shared table stays behind: a pickled design carries its own names and nothing of its space.
+        # The shared table is not pickled: a design carries its own names and nothing of its space.
         return Design, (dict(self),)

@@ -16,7 +16,7 @@ from flexibo.space.design import Design
 from flexibo.space.encoding import decode, encode, value_of, values_of, width
 from flexibo.space.options import Value
 
-# Designs are made a block at a time, so that iterating over many needs little memory.
+# Designs are made a block at a time, so that iterating needs little memory.
 BLOCK = 4096
 
 
@@ -85,7 +85,7 @@ class Designs(Sequence[Design]):
         return Designs, (self.table, self.codes)
 
     def encoded(self, options: Sequence[str] | None = None) -> FloatArray:
-        """What a surrogate sees: the designs as rows (m, d) of numbers in [0, 1], read-only.
+        """The input of a surrogate: the designs as rows (m, d) of numbers in [0, 1], read-only.
 
         Args:
             options: The options to encode, in this order; all of them by default.

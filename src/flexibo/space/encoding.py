@@ -1,4 +1,4 @@
-"""Codes: what one option's values look like in arrays, and what surrogates see of them.
+"""Codes: the values of an option in arrays, and their encoding for surrogates.
 
 Every value has a *code*, one float64: its position for `Categorical` and `Ordinal`, the number itself for `Integer` and
 `Real`, NaN where the option is inactive. The *encoding* of a code lies in [0, 1]: a column with the rank, or with the
@@ -16,9 +16,9 @@ import numpy as np
 from flexibo._internal.arrays import FloatArray, IntArray, plain
 from flexibo.space.options import Categorical, Integer, Option, Ordinal, Real, Value, is_number, is_whole
 
-# Two different categories are then at squared distance 1, like the two ends of an ordered option.
+# Two different categories then have squared distance 1, like the two ends of an ordered option.
 ONE_HOT = math.sqrt(0.5)
-# An interval with more values than this is also perturbed at random when neighbours are listed.
+# An interval with more values than this also has random neighbours.
 WIDE = 10
 PERTURBATION = 0.1
 SHOWN_VALUES = 8
@@ -42,7 +42,7 @@ def code_of(option: Option, value: Any) -> float | None:
 
 
 def expected(option: Option, value: object) -> str:
-    """What a value must be, to complete the sentence "it must be ...".
+    """A description of the legal values, to complete the sentence "it must be ...".
 
     >>> expected(Integer(1, 6), 9)
     'between 1 and 6'
@@ -100,14 +100,14 @@ def draw(option: Option, m: int, rng: np.random.Generator) -> FloatArray:
     if isinstance(option, Real):
         return _from_unit(option, rng.random(m))
     if isinstance(option, Integer) and option.log:
-        # Each whole number owns the stretch of the scale half a unit to either side.
+        # Each whole number has the part of the scale within half a unit.
         scale = _between(math.log(option.low - 0.5), math.log(option.high + 0.5), rng.random(m))
         return np.clip(np.rint(np.exp(scale)), option.low, option.high)
     return levels(option, rng.integers(option.size, size=m).astype(np.float64))
 
 
 def log_weight(option: Option, codes: FloatArray) -> FloatArray:
-    """The logarithm of the probability with which `draw` gives each code (m,) of a finite option; 0 where inactive."""
+    """The log probability of each code (m,) of a finite option under `draw`; 0 for inactive."""
     if isinstance(option, Integer) and option.log:
         total = math.log((option.high + 0.5) / (option.low - 0.5))
         weight = np.log(np.log1p(1.0 / (codes - 0.5)) / total)
@@ -118,14 +118,14 @@ def log_weight(option: Option, codes: FloatArray) -> FloatArray:
 
 
 def width(option: Option) -> int:
-    """How many columns the encoding of an option has."""
+    """The number of columns of the encoding of an option."""
     if option.size == 1:
         return 0
     return int(option.size) if isinstance(option, Categorical) else 1
 
 
 def encode(option: Option, codes: FloatArray) -> FloatArray:
-    """The columns (m, width) in [0, 1] of codes (m,); inactive is 0.5 on a scale and all zeros among categories."""
+    """The columns (m, width) in [0, 1] of codes (m,); inactive is 0.5, or all zeros for a `Categorical`."""
     if isinstance(option, Categorical):
         return np.where(codes[:, None] == np.arange(width(option)), ONE_HOT, 0.0)
     if option.size == 1:
@@ -148,8 +148,8 @@ def decode(option: Option, columns: FloatArray) -> FloatArray:
 def near(option: Option, code: float, rng: np.random.Generator, *, steps: int, draws: int) -> FloatArray:
     """The codes of the values next to one code.
 
-    These are every other value of a `Categorical`; the values at most `steps` away on an `Ordinal` or `Integer`; and,
-    where there are more than a few, `draws` normal perturbations of an `Integer` or `Real` on its own scale.
+    These are all other values of a `Categorical`; the values at most `steps` away on an `Ordinal` or `Integer`; and
+    `draws` normal perturbations on the scale of a `Real`, and of an `Integer` with more than `WIDE` values.
     """
     if isinstance(option, Categorical):
         others = np.arange(option.size, dtype=np.float64)
@@ -168,8 +168,8 @@ def near(option: Option, code: float, rng: np.random.Generator, *, steps: int, d
 def stepped(option: Option, codes: FloatArray, scales: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Codes a random step away from codes (m,), which may be inactive.
 
-    These are any other value of a `Categorical`, and normal steps of these deviations (m,) on the scale of another
-    option, at least to the next value of an `Ordinal` or `Integer`.
+    A step goes to any other value of a `Categorical`. On the scale of another option it is normal, with these standard
+    deviations (m,), and at least to the next value of an `Ordinal` or `Integer`.
     """
     if option.size == 1:
         return codes

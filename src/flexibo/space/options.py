@@ -16,9 +16,9 @@ Level: TypeAlias = str | int | float | bool
 """A value that an option can have."""
 
 Value: TypeAlias = Any
-"""A value in a design: a `Level`, or None where the option is inactive (`Any`, so that rules may compute with it)."""
+"""A value in a design: a `Level`, or None if the option is inactive (`Any`, so that rules can compute with it)."""
 
-# Beyond this, neighbouring whole numbers are too close in [0, 1] for the encoding to be undone exactly.
+# Beyond this, neighbouring whole numbers are too close in [0, 1] for an exact decoding.
 LARGEST_INTEGER = 10**12
 
 Number = TypeVar("Number", int, float)
@@ -46,7 +46,7 @@ class Categorical:
 
     @property
     def size(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return len(self.values)
 
 
@@ -78,7 +78,7 @@ class Ordinal:
 
     @property
     def size(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return len(self.values)
 
 
@@ -112,7 +112,7 @@ class Integer:
 
     @property
     def size(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return self.high - self.low + 1
 
 
@@ -154,7 +154,7 @@ class Real:
 
     @property
     def size(self) -> int | float:
-        """How many values there are: infinitely many, or one if the bounds are equal."""
+        """The number of values: infinity, or 1 if the bounds are equal."""
         return math.inf if self.low < self.high else 1
 
 
@@ -163,7 +163,7 @@ OPTIONS: dict[str, type[Option]] = {option.kind: option for option in (Categoric
 
 
 def as_option(name: str, given: object) -> Option:
-    """The option that a user's short form stands for; errors name the option.
+    """The option for what a user gave; errors name the option.
 
     >>> as_option("filters", [16, 32, 64])
     Ordinal(values=(16, 32, 64))
@@ -174,7 +174,7 @@ def as_option(name: str, given: object) -> Option:
 
 
 def named(name: str, make: Callable[[], Option]) -> Option:
-    """What `make` returns; if it raises, the error names the option."""
+    """The option that `make` returns; an error from it names the option."""
     try:
         return make()
     except FlexiBOError as error:

@@ -11,6 +11,7 @@ import pytest
 
 from flexibo import Evaluation, Objective, Space, Study
 from flexibo.errors import InvalidValueError
+from flexibo.optimizer import StopKind
 from flexibo.pareto import hypervolume
 from flexibo.results.certificate import percent
 
@@ -32,7 +33,7 @@ def run(study: Study, most: int = 10_000) -> Study:
 
 
 def pool_study(**settings: Any) -> Study:
-    return Study(POOL, ["a", "b"], **{"seed": 0, "n_initial": 4, **settings})
+    return Study(POOL, ["a", "b"], **{"seed": 0, "n_initial": 4, "surrogate": "gp-plain", **settings})
 
 
 def known_pool(values: Any, objectives: list[Any] | None = None, **settings: Any) -> Study:
@@ -46,7 +47,7 @@ def known_pool(values: Any, objectives: list[Any] | None = None, **settings: Any
 
 def test_before_every_objective_is_measured_nothing_is_certified() -> None:
     study = pool_study()
-    with pytest.raises(InvalidValueError, match="every objective needs at least one measurement"):
+    with pytest.raises(InvalidValueError, match="every objective"):
         study.certificate()
 
 
@@ -212,7 +213,7 @@ def test_a_delta_that_is_no_probability_is_refused(delta: Any) -> None:
 @pytest.mark.parametrize("candidates", [0, 1.5, "many", True])
 def test_a_number_of_candidates_that_is_none_is_refused(candidates: Any) -> None:
     study = known_pool([(1.0, 3.0), (3.0, 1.0)])
-    with pytest.raises(InvalidValueError, match=r"candidates is .* it must be a whole number, 1 or more"):
+    with pytest.raises(InvalidValueError, match=r"candidates is .* 1 "):
         study.certificate(candidates=candidates)
 
 
@@ -238,19 +239,21 @@ def test_a_bound_is_not_made_smaller_by_printing_it() -> None:
 class TestStopping:
     def test_a_study_stops_when_its_front_is_certified(self) -> None:
         study = run(pool_study(stop={"certified_error": 0.4}))
-        assert study.stopped.startswith("The front is certified to miss at most 40 %. With a probability of 95 %,")
+        assert study.stop_kind is StopKind.RULE
+        assert all(fact in study.stopped for fact in ("40 %", "95 %"))
         assert study.certificate().relative <= 0.4
         assert len(study.history.measurements) < 2 * POOL.size
 
     def test_it_goes_on_where_no_pareto_region_is_left_until_then(self) -> None:
-        plain, certified = run(pool_study()), run(pool_study(stop={"certified_error": 0.01}))
-        assert plain.stopped.startswith("No Pareto region is left")
+        plain = run(pool_study(surrogate="gp"))
+        certified = run(pool_study(surrogate="gp", stop={"certified_error": 0.01}))
+        assert plain.stop_kind is StopKind.NO_REGION
         assert plain.certificate().relative > 0.01
         alike = [e.design for e in plain.history.asked if "confirms" not in e.why]
         assert len(alike) > len(plain.history.asked) - 5, "it only confirms what it reports after the last region"
         assert [e.design for e in certified.history.asked[: len(alike)]] == alike
         assert len(certified.history.asked) > len(alike)
-        assert "is certified" in certified.stopped
+        assert certified.stop_kind is StopKind.RULE
 
     def test_it_goes_on_until_then(self) -> None:
         study = pool_study(stop={"certified_error": 0.4})
@@ -275,12 +278,12 @@ class TestStopping:
         run(pool_study(storage=url, stop={"certified_error": 0.4})).close()
         again = Study.load(url)
         assert again.ask() is None
-        assert "is certified" in again.stopped
+        assert again.stop_kind is StopKind.RULE
 
     def test_the_studys_own_delta_decides(self) -> None:
         loose = run(pool_study(delta=0.5, stop={"certified_error": 0.4}))
-        assert "With a probability of 50 %" in loose.stopped
+        assert "50 %" in loose.stopped
 
     def test_a_share_that_is_none_is_refused(self) -> None:
-        with pytest.raises(InvalidValueError, match="'certified_error' has the limit 5; it must be below 1"):
+        with pytest.raises(InvalidValueError, match=r"'certified_error'.* 5.* 1"):
             pool_study(stop={"certified_error": 5})

@@ -122,7 +122,7 @@ def test_more_is_listed_the_less_is_asked_for() -> None:
 
 
 def test_a_standing_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(InvalidValueError, match="did you mean 'probable'"):
+    with pytest.raises(InvalidValueError, match="'probable'"):
         study_of({0: {"a": 1.0, "b": 1.0}}).front(include="probably")
 
 

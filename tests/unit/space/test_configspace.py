@@ -174,22 +174,22 @@ def test_what_flexibo_cannot_express_is_refused(configspace: CS.ConfigurationSpa
             CS.EqualsCondition(cs["momentum"], cs["gpu"], True),
         )
     )
-    with pytest.raises(InvalidValueError, match="holds if one of several parents agrees"):
+    with pytest.raises(InvalidValueError, match="several parents"):
         Space.from_configspace(cs)
 
 
 def test_a_condition_on_a_real_parent_is_refused(configspace: CS.ConfigurationSpace) -> None:
     configspace.add(CS.GreaterThanCondition(configspace["warmup"], configspace["rate"], 1e-2))
-    with pytest.raises(InvalidValueError, match="depends on 'rate', which has too many values to list"):
+    with pytest.raises(InvalidValueError, match=r"'rate'.*too many values"):
         Space.from_configspace(configspace)
 
 
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: CS.NormalFloatHyperparameter("x", 0.5, 0.1, 0, 1), "'x' is a NormalFloatHyperparameter; it must be"),
+        (lambda: CS.NormalFloatHyperparameter("x", 0.5, 0.1, 0, 1), "'x'.*NormalFloatHyperparameter"),
         (lambda: CS.CategoricalHyperparameter("x", ["a", "b"], weights=[1, 2]), "'x' has weights"),
-        (lambda: CS.OrdinalHyperparameter("x", [1, 3, 2]), "'x' orders its numbers neither up nor down"),
+        (lambda: CS.OrdinalHyperparameter("x", [1, 3, 2]), "'x' orders its numbers"),
         (lambda: CS.CategoricalHyperparameter("x", [(1, 2), (3, 4)]), r"Option 'x' has the value \(1, 2\)"),
     ],
 )
@@ -201,14 +201,14 @@ def test_a_hyperparameter_without_counterpart_is_refused(make: object, sentence:
 
 
 def test_pools_and_rules_of_ones_own_are_refused() -> None:
-    with pytest.raises(InvalidValueError, match="The space is a pool"):
+    with pytest.raises(InvalidValueError, match="pool"):
         Space.from_designs([{"a": 1}]).to_configspace()
-    with pytest.raises(InvalidValueError, match="The space has a rule"):
+    with pytest.raises(InvalidValueError, match="rule"):
         Space({"a": [1, 2]}, valid=lambda design: True).to_configspace()
 
 
 def test_only_a_configuration_space_can_be_read() -> None:
-    with pytest.raises(InvalidTypeError, match=r"A dict was given; it must be a ConfigSpace.ConfigurationSpace"):
+    with pytest.raises(InvalidTypeError, match=r"dict.*ConfigSpace.ConfigurationSpace"):
         Space.from_configspace({"a": [1, 2]})
 
 

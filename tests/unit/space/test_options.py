@@ -67,62 +67,64 @@ def test_options_are_values_that_hash_and_pickle() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "sentence"),
+    ("given", "error", "facts"),
     [
-        ((6, 1), InvalidValueError, "Option 'cores' has bounds (6, 1); the lower bound must come first."),
-        ((2.5, 1.0), InvalidValueError, "Option 'cores' has bounds (2.5, 1.0); the lower bound must come first."),
-        ((0.0, math.nan), InvalidValueError, "Option 'cores' has the bound nan; bounds must be finite numbers."),
-        ((0, math.inf), InvalidValueError, "Option 'cores' has the bound inf; bounds must be finite numbers."),
-        ((-1e308, 1e308), InvalidValueError, "they are too far apart for a float."),
-        ((0, 10**13), InvalidValueError, "whole numbers reach 10**12 at most."),
-        ([], InvalidValueError, "Option 'cores' has no values; give at least one."),
-        ([1, 2, 1], InvalidValueError, "Option 'cores' has the value 1 twice; each value may be given once."),
-        (["a", "a"], InvalidValueError, "Option 'cores' has the value 'a' twice"),
-        ([1, True], InvalidValueError, "Option 'cores' has the value True twice"),
-        ([1.0, math.nan], InvalidValueError, "Option 'cores' has the value nan; numbers must be finite."),
+        ((6, 1), InvalidValueError, ("'cores'", "(6, 1)")),
+        ((2.5, 1.0), InvalidValueError, ("'cores'", "(2.5, 1.0)")),
+        ((0.0, math.nan), InvalidValueError, ("'cores'", "nan", "finite")),
+        ((0, math.inf), InvalidValueError, ("'cores'", "inf", "finite")),
+        ((-1e308, 1e308), InvalidValueError, ("'cores'", "(-1e+308, 1e+308)")),
+        ((0, 10**13), InvalidValueError, ("'cores'", "10**12")),
+        ([], InvalidValueError, ("'cores'", "no values")),
+        ([1, 2, 1], InvalidValueError, ("'cores'", "1 twice")),
+        (["a", "a"], InvalidValueError, ("'cores'", "'a' twice")),
+        ([1, True], InvalidValueError, ("'cores'", "True twice")),
+        ([1.0, math.nan], InvalidValueError, ("'cores'", "nan", "finite")),
         (
             [None, 1],
             InvalidTypeError,
-            "Option 'cores' has the value None; values must be strings, numbers or booleans.",
+            ("'cores'", "None"),
         ),
-        ([[1], [2]], InvalidTypeError, "Option 'cores' has the value [1]; values must be"),
-        ((1, 2, 3), InvalidTypeError, "Option 'cores' is the tuple (1, 2, 3); give a pair of numbers for an interval"),
-        (("a", "b"), InvalidTypeError, "Option 'cores' is the tuple ('a', 'b')"),
-        ((True, False), InvalidTypeError, "Option 'cores' is the tuple (True, False)"),
-        (5, InvalidTypeError, "Option 'cores' is 5; give a list of values, a pair of bounds, or a Categorical"),
-        ("abc", InvalidTypeError, "Option 'cores' is 'abc'; give a list of values"),
-        ({1, 2}, InvalidTypeError, "Option 'cores' is {1, 2}; give a list of values"),
+        ([[1], [2]], InvalidTypeError, ("'cores'", "[1]")),
+        ((1, 2, 3), InvalidTypeError, ("'cores'", "(1, 2, 3)")),
+        (("a", "b"), InvalidTypeError, ("'cores'", "('a', 'b')")),
+        ((True, False), InvalidTypeError, ("'cores'", "(True, False)")),
+        (5, InvalidTypeError, ("'cores'", "5", "Categorical")),
+        ("abc", InvalidTypeError, ("'cores'", "'abc'")),
+        ({1, 2}, InvalidTypeError, ("'cores'", "{1, 2}")),
     ],
 )
-def test_an_option_that_cannot_be_used_is_refused_by_name(given: object, error: type[Exception], sentence: str) -> None:
-    with pytest.raises(error, match=re.escape(sentence)):
+def test_an_option_that_cannot_be_used_is_refused_by_name(
+    given: object, error: type[Exception], facts: tuple[str, ...]
+) -> None:
+    with pytest.raises(error, match=".*".join(map(re.escape, facts))):
         Space({"cores": given})
 
 
 @pytest.mark.parametrize("kind", [Integer, Real])
 @pytest.mark.parametrize("low", [0, -1])
 def test_a_log_scale_needs_a_positive_lower_bound(kind: type[Integer] | type[Real], low: int) -> None:
-    with pytest.raises(InvalidValueError, match="a log scale needs a lower bound above 0"):
+    with pytest.raises(InvalidValueError, match="log scale"):
         kind(low, 10, log=True)
 
 
 def test_a_log_scale_needs_bounds_it_can_tell_apart() -> None:
-    with pytest.raises(InvalidValueError, match="too close for a log scale"):
+    with pytest.raises(InvalidValueError, match="log scale"):
         Real(1e10, math.nextafter(1e10, math.inf), log=True)
 
 
 @pytest.mark.parametrize("bound", ["1", None, True, 1.5, math.nan, math.inf])
 def test_an_integer_refuses_bounds_that_are_not_whole_numbers(bound: object) -> None:
-    with pytest.raises(InvalidTypeError, match="an Integer needs whole numbers"):
+    with pytest.raises(InvalidTypeError, match="Integer"):
         Integer(0, bound)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("bound", ["1", None, True])
 def test_a_real_refuses_bounds_that_are_not_numbers(bound: object) -> None:
-    with pytest.raises(InvalidTypeError, match="a Real needs numbers"):
+    with pytest.raises(InvalidTypeError, match="Real"):
         Real(0, bound)  # type: ignore[arg-type]
 
 
 def test_values_must_come_in_a_list() -> None:
-    with pytest.raises(InvalidTypeError, match="An option has the values 'abc'; give a list of values"):
+    with pytest.raises(InvalidTypeError, match="'abc'"):
         Categorical("abc")

@@ -66,8 +66,7 @@ def test_values_of_a_pool_are_plain() -> None:
 def test_only_members_are_legal(pool: Space) -> None:
     assert ROWS[0] in pool
     assert {"cores": 1, "kernel": "b", "gpu": True} not in pool
-    sentence = "Design(cores=1, kernel='b', gpu=True) is not in the pool; it must be one of its 3 designs."
-    with pytest.raises(InvalidValueError, match=re.escape(sentence)):
+    with pytest.raises(InvalidValueError, match=r"Design\(cores=1, kernel='b', gpu=True\).*3 designs"):
         pool.design({"cores": 1, "kernel": "b", "gpu": True})
     with pytest.raises(InvalidValueError, match="is not in the pool"):
         pool.designs([ROWS[0], {"cores": 1, "kernel": "b", "gpu": True}])
@@ -113,25 +112,25 @@ def test_a_pool_shows_how_many_designs_it_has(pool: Space) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "error", "sentence"),
+    ("rows", "error", "facts"),
     [
-        ([], InvalidValueError, "The pool has no designs; give at least one."),
-        ({}, InvalidValueError, "The pool has no designs; give at least one."),
-        ({"a": []}, InvalidValueError, "The pool has no designs; give at least one."),
-        (3, InvalidTypeError, "The pool is 3; give a list of designs, a mapping of columns or a data frame."),
-        ("abc", InvalidTypeError, "The pool is 'abc'; give a list of designs"),
-        ([{"a": 1}, 2], InvalidTypeError, "Row 1 of the pool is 2; it must be a mapping of options to values."),
-        ([{"a": 1, "b": 1}, {"a": 1}], InvalidValueError, "Row 1 of the pool and row 0 do not both have 'b'"),
-        ({"a": [1, 2], "b": [1]}, InvalidValueError, "The columns of the pool have lengths {'a': 2, 'b': 1}"),
-        ({"a": "xy"}, InvalidTypeError, "Column 'a' of the pool is 'xy'; it must be a list of values."),
-        ([{"a": 1}, {"a": None}], InvalidValueError, "Row 1 of the pool has None for option 'a'; it must be a string"),
-        ([{"a": 1.0}, {"a": np.nan}], InvalidValueError, "Row 1 of the pool has nan for option 'a'"),
-        ([{"a": [1]}], InvalidValueError, "Row 0 of the pool has [1] for option 'a'"),
-        ([{1: 1}], InvalidTypeError, "An option is named 1; names must be strings"),
+        ([], InvalidValueError, ("no designs",)),
+        ({}, InvalidValueError, ("no designs",)),
+        ({"a": []}, InvalidValueError, ("no designs",)),
+        (3, InvalidTypeError, ("3",)),
+        ("abc", InvalidTypeError, ("'abc'",)),
+        ([{"a": 1}, 2], InvalidTypeError, ("Row 1", "2")),
+        ([{"a": 1, "b": 1}, {"a": 1}], InvalidValueError, ("Row 1", "row 0", "'b'")),
+        ({"a": [1, 2], "b": [1]}, InvalidValueError, ("{'a': 2, 'b': 1}",)),
+        ({"a": "xy"}, InvalidTypeError, ("'a'", "'xy'")),
+        ([{"a": 1}, {"a": None}], InvalidValueError, ("Row 1", "None", "'a'")),
+        ([{"a": 1.0}, {"a": np.nan}], InvalidValueError, ("Row 1", "nan", "'a'")),
+        ([{"a": [1]}], InvalidValueError, ("Row 0", "[1]", "'a'")),
+        ([{1: 1}], InvalidTypeError, ("named 1",)),
     ],
 )
-def test_a_table_that_cannot_be_used_is_refused(rows: object, error: type[Exception], sentence: str) -> None:
-    with pytest.raises(error, match=re.escape(sentence)):
+def test_a_table_that_cannot_be_used_is_refused(rows: object, error: type[Exception], facts: tuple[str, ...]) -> None:
+    with pytest.raises(error, match=".*".join(map(re.escape, facts))):
         Space.from_designs(rows)
 
 

@@ -54,7 +54,7 @@ def test_no_designs_are_no_trouble() -> None:
 
 @pytest.mark.parametrize("m", [-1, 2.5, True, "3", None])
 def test_the_number_of_designs_must_be_a_whole_number(m: object) -> None:
-    with pytest.raises(InvalidValueError, match="it must be a whole number of at least 0"):
+    with pytest.raises(InvalidValueError, match="whole number"):
         mixed().sample(m, np.random.default_rng(0))  # type: ignore[arg-type]
 
 
@@ -143,13 +143,13 @@ def test_an_infinite_space_is_sampled_by_rejection() -> None:
 
 
 def test_a_rule_that_forbids_everything_is_reported() -> None:
-    with pytest.raises(InvalidValueError, match="The rule of the space forbids all of its 6 designs"):
+    with pytest.raises(InvalidValueError, match="all of its 6 designs"):
         Space({"a": (1, 6)}, valid=lambda design: False).sample(2, np.random.default_rng(0))
 
 
 def test_a_rule_that_seems_to_forbid_everything_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("flexibo.space._sampling.DRAWS", 1000)
-    with pytest.raises(InvalidValueError, match="No legal design was found in 1040 draws; loosen the rule"):
+    with pytest.raises(InvalidValueError, match="1040 draws"):
         mixed(lambda design: False).sample(2, np.random.default_rng(0))
 
 

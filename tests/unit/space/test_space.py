@@ -54,35 +54,35 @@ def test_values_are_made_plain(space: Space) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "facts"),
     [
-        ({"cores": 9}, "Option 'cores' is 9; it must be between 1 and 6."),
-        ({"cores": 2.5}, "Option 'cores' is 2.5; it must be a whole number between 1 and 6."),
-        ({"cores": "4"}, "Option 'cores' is '4'; it must be a whole number between 1 and 6."),
-        ({"cores": True}, "Option 'cores' is True; it must be a whole number between 1 and 6."),
-        ({"cores": None}, "Option 'cores' is None; it must be a whole number between 1 and 6."),
-        ({"ghz": 3.0}, "Option 'ghz' is 3.0; it must be between 0.5 and 2.0."),
-        ({"ghz": math.nan}, "Option 'ghz' is nan; it must be between 0.5 and 2.0."),
-        ({"ghz": "fast"}, "Option 'ghz' is 'fast'; it must be a number between 0.5 and 2.0."),
-        ({"filters": 20}, "Option 'filters' is 20; it must be one of 16, 32."),
-        ({"kernel": ["3x3"]}, "Option 'kernel' is ['3x3']; it must be one of '1x1', '3x3'."),
-        ({"kernal": "3x3"}, "Unknown option 'kernal'; did you mean 'kernel'?"),
+        ({"cores": 9}, ("'cores' is 9", "1", "6")),
+        ({"cores": 2.5}, ("'cores' is 2.5", "whole", "1", "6")),
+        ({"cores": "4"}, ("'cores' is '4'", "whole", "1", "6")),
+        ({"cores": True}, ("'cores' is True", "whole", "1", "6")),
+        ({"cores": None}, ("'cores' is None", "whole", "1", "6")),
+        ({"ghz": 3.0}, ("'ghz' is 3.0", "0.5", "2.0")),
+        ({"ghz": math.nan}, ("'ghz' is nan", "0.5", "2.0")),
+        ({"ghz": "fast"}, ("'ghz' is 'fast'", "0.5", "2.0")),
+        ({"filters": 20}, ("'filters' is 20", "16, 32")),
+        ({"kernel": ["3x3"]}, ("'kernel' is ['3x3']", "'1x1', '3x3'")),
+        ({"kernal": "3x3"}, ("'kernal'", "'kernel'")),
     ],
 )
-def test_a_wrong_value_is_refused_in_one_sentence(space: Space, change: dict[str, object], sentence: str) -> None:
-    with pytest.raises(InvalidValueError, match=re.escape(sentence)):
+def test_a_wrong_value_is_refused(space: Space, change: dict[str, object], facts: tuple[str, ...]) -> None:
+    with pytest.raises(InvalidValueError, match=".*".join(map(re.escape, facts))):
         space.design(GOOD | change)
     assert GOOD | change not in space
 
 
 def test_a_boolean_is_no_number() -> None:
-    with pytest.raises(InvalidValueError, match="Option 'x' is True; it must be one of 1, 2"):
+    with pytest.raises(InvalidValueError, match=r"'x' is True.*1, 2"):
         Space({"x": [1, 2]}).design({"x": True})
 
 
 def test_a_missing_option_is_refused(space: Space) -> None:
     values = {name: value for name, value in GOOD.items() if name != "cores"}
-    with pytest.raises(InvalidValueError, match="Option 'cores' is missing; it must be between 1 and 6"):
+    with pytest.raises(InvalidValueError, match=r"'cores' is missing.*1.*6"):
         space.design(values)
 
 
@@ -92,7 +92,7 @@ def test_many_values_are_not_all_listed() -> None:
 
 
 def test_a_design_must_be_a_mapping(space: Space) -> None:
-    with pytest.raises(InvalidTypeError, match="A design is 3; it must be a mapping"):
+    with pytest.raises(InvalidTypeError, match=r"3.*mapping"):
         space.design(3)  # type: ignore[arg-type]
     assert 3 not in space
 
@@ -121,42 +121,46 @@ def test_one_mapping_is_no_list_of_rows(space: Space) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "sentence"),
+    ("options", "error", "facts"),
     [
-        ({}, InvalidValueError, "The space has no options; give at least one."),
-        ([1], InvalidTypeError, "The options are [1]; give a mapping of names to values."),
-        ({1: [1, 2]}, InvalidTypeError, "An option is named 1; names must be strings"),
-        ({"": [1, 2]}, InvalidTypeError, "An option is named ''; names must be strings that are not empty."),
+        ({}, InvalidValueError, ("no options",)),
+        ([1], InvalidTypeError, ("[1]", "mapping")),
+        ({1: [1, 2]}, InvalidTypeError, ("named 1",)),
+        ({"": [1, 2]}, InvalidTypeError, ("named ''",)),
     ],
 )
-def test_a_space_that_cannot_be_used_is_refused(options: object, error: type[Exception], sentence: str) -> None:
-    with pytest.raises(error, match=re.escape(sentence)):
+def test_a_space_that_cannot_be_used_is_refused(
+    options: object, error: type[Exception], facts: tuple[str, ...]
+) -> None:
+    with pytest.raises(error, match=".*".join(map(re.escape, facts))):
         Space(options)  # type: ignore[arg-type]
 
 
 def test_a_rule_must_be_a_function() -> None:
-    with pytest.raises(InvalidTypeError, match="The rule is 3; it must be a function of a design"):
+    with pytest.raises(InvalidTypeError, match="rule is 3"):
         Space({"a": [1]}, valid=3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("conditions", "sentence"),
+    ("conditions", "facts"),
     [
-        ({"momentun": {"optimiser": "sgd"}}, "Unknown option 'momentun'; did you mean 'momentum'?"),
-        ({"momentum": {"optimizer": "sgd"}}, "Unknown option 'optimizer'; did you mean 'optimiser'?"),
+        ({"momentun": {"optimiser": "sgd"}}, ("'momentun'", "'momentum'")),
+        ({"momentum": {"optimizer": "sgd"}}, ("'optimizer'", "'optimiser'")),
         (
             {"momentum": {"optimiser": ["sdg"]}},
-            "The condition of option 'momentum' asks for 'sdg' of 'optimiser'; it must be one of 'sgd', 'adam'.",
+            ("'momentum'", "'sdg'", "'optimiser'", "'sgd', 'adam'"),
         ),
-        ({"momentum": {"optimiser": []}}, "The condition of option 'momentum' lists no values of 'optimiser'"),
-        ({"momentum": {"rate": [0.5]}}, "The condition of option 'momentum' depends on 'rate', a Real"),
-        ({"momentum": {"momentum": 1}}, "The conditions form a cycle, momentum -> momentum"),
-        ({"momentum": {"optimiser": "sgd"}, "optimiser": {"momentum": 1}}, "The conditions form a cycle, "),
+        ({"momentum": {"optimiser": []}}, ("'momentum'", "no values", "'optimiser'")),
+        ({"momentum": {"rate": [0.5]}}, ("'momentum'", "'rate'", "Real")),
+        ({"momentum": {"momentum": 1}}, ("cycle", "momentum -> momentum")),
+        ({"momentum": {"optimiser": "sgd"}, "optimiser": {"momentum": 1}}, ("cycle",)),
     ],
 )
-def test_conditions_that_make_no_sense_are_refused(conditions: dict[str, dict[str, object]], sentence: str) -> None:
+def test_conditions_that_make_no_sense_are_refused(
+    conditions: dict[str, dict[str, object]], facts: tuple[str, ...]
+) -> None:
     options = {"momentum": [1, 2], "optimiser": ["sgd", "adam"], "rate": (0.0, 1.0)}
-    with pytest.raises(InvalidValueError, match=re.escape(sentence)):
+    with pytest.raises(InvalidValueError, match=".*".join(map(re.escape, facts))):
         Space(options, conditions=conditions)
 
 
@@ -187,7 +191,7 @@ def test_inactive_options_are_none_and_may_be_left_out(training: Space) -> None:
 
 
 def test_an_inactive_option_must_not_have_a_value(training: Space) -> None:
-    with pytest.raises(InvalidValueError, match=r"Option 'momentum' is 0\.9; it is inactive here"):
+    with pytest.raises(InvalidValueError, match=r"'momentum' is 0\.9.*inactive"):
         training.design({"optimiser": "adam", "schedule": "flat", "momentum": 0.9})
 
 
@@ -282,7 +286,7 @@ def test_enumeration_follows_the_order_of_the_values() -> None:
 def test_what_cannot_be_enumerated_is_refused(space: Space) -> None:
     with pytest.raises(InvalidValueError, match="Option 'ghz' has infinitely many values"):
         space.enumerate()
-    with pytest.raises(InvalidValueError, match="The space has 4000000 designs; at most 1000000 can be enumerated"):
+    with pytest.raises(InvalidValueError, match=r"4000000 designs.*1000000"):
         Space({"a": (1, 2000), "b": (1, 2000)}).enumerate()
 
 
@@ -351,15 +355,15 @@ def test_a_stored_rule_must_be_given_again() -> None:
     space = Space({"a": [1, 2]}, valid=rule)
     data = json.loads(json.dumps(space.to_dict()))
     assert data["has_rule"] is True
-    with pytest.raises(InvalidValueError, match="The space was stored without its rule; give it as"):
+    with pytest.raises(InvalidValueError, match="valid="):
         Space.from_dict(data)
     assert Space.from_dict(data, valid=rule) == space
 
 
 def test_what_is_no_stored_space_is_refused() -> None:
-    with pytest.raises(InvalidValueError, match="give what Space"):
+    with pytest.raises(InvalidValueError, match="to_dict"):
         Space.from_dict({})
-    with pytest.raises(UnknownNameError, match="Unknown kind of option 'reel'; did you mean 'real'"):
+    with pytest.raises(UnknownNameError, match=r"'reel'.*'real'"):
         Space.from_dict({"options": [{"name": "x", "kind": "reel"}]})
 
 
