@@ -16,8 +16,8 @@ import numpy as np
 from flexibo import Objective, Space, Study
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
 from flexibo.compare.contestants import OwnContestant, enter
-from flexibo.compare.ledger import Ledger
-from flexibo.compare.problems import find_problem
+from flexibo.compare.metered_problem import Ledger
+from flexibo.compare.problems.table import find_problem
 from flexibo.compare.terms import Terms
 from flexibo.objectives import purchases
 from flexibo.pareto import hypervolume, non_dominated

@@ -13,8 +13,8 @@ import warnings
 from importlib.util import find_spec
 
 from benchmarks.baseline import Snapshot
+from flexibo.compare.rivals._botorch_models import fitted, tensor, tutorial_model
 from flexibo.compare.rivals.botorch_hvkg import Effort, best_purchase
-from flexibo.compare.rivals.botorch_models import fitted, tensor, tutorial_model
 
 MISSING = "BoTorch is not installed: pip install flexibo[bench]"
 

@@ -12,10 +12,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from flexibo.compare.journal import FRONTS, RESULTS, SETTINGS
+from flexibo.compare.results_folder import FRONTS, RESULTS, SETTINGS
 from flexibo.compare.rivals import RIVALS
 from flexibo.compare.runs import read_runs
-from flexibo.compare.stored import Stored, describe, store, stored_runs
+from flexibo.compare.stored_results import Stored, describe, store, stored_runs
 from flexibo.compare.terms import Terms
 
 

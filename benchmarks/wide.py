@@ -20,9 +20,9 @@ from threadpoolctl import threadpool_limits
 
 from flexibo import Evaluation, GaussianProcess, Study
 from flexibo._internal.arrays import FloatArray
-from flexibo.compare.problem import Problem, constant_costs, true_front
-from flexibo.compare.problems import find_problem
-from flexibo.compare.synthetic import functions
+from flexibo.compare.problems.base import Problem, constant_costs, true_front
+from flexibo.compare.problems.synthetic import functions
+from flexibo.compare.problems.table import find_problem
 from flexibo.objectives import Objective
 from flexibo.pareto import hypervolume
 from flexibo.space import Categorical, Designs, Integer, Ordinal, Space

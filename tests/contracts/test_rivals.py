@@ -16,8 +16,8 @@ from flexibo import Design, Space
 from flexibo._internal.arrays import plain
 from flexibo.compare.rivals import RIVALS, optuna_study, pymoo_nsga2
 from flexibo.compare.rivals.base import Rival, RivalEntry, Setting, Suggestion
-from flexibo.compare.rivals.careful import Careful
-from flexibo.compare.rivals.nearest import nearest_new
+from flexibo.compare.rivals.library_rival import Careful
+from flexibo.compare.rivals.nearest_design import nearest_new
 from flexibo.errors import InvalidValueError, MissingExtraError
 from flexibo.pareto import hypervolume
 from flexibo.space import Categorical, Integer, Ordinal, Real

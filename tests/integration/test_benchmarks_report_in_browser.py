@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from flexibo.compare.report import ProblemFacts, Sheet, write_report
+from flexibo.compare.report.page import ProblemFacts, Sheet, write_report
 from flexibo.compare.runs import SHARES, Moment, Run
 
 CHROMIUM = shutil.which("chromium")

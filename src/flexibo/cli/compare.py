@@ -90,7 +90,7 @@ def _chosen(
     from dataclasses import replace
 
     from flexibo.compare.contestants import checked_method, checked_rival
-    from flexibo.compare.problems import full_name
+    from flexibo.compare.problems.table import full_name
     from flexibo.compare.suites import SUITES, Suite
     from flexibo.compare.terms import Terms
     from flexibo.errors import InvalidValueError, unknown_name

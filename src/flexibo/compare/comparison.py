@@ -9,13 +9,13 @@ from functools import cache, partial
 from pathlib import Path
 
 import flexibo
-from flexibo.compare.contest import run
 from flexibo.compare.contestants import check_contestant
-from flexibo.compare.journal import FRONTS, RESULTS, Journal, locked
-from flexibo.compare.problems import find_problem
+from flexibo.compare.problems.table import find_problem
+from flexibo.compare.results_folder import FRONTS, RESULTS, Journal, locked
 from flexibo.compare.rivals import RIVALS
 from flexibo.compare.runs import Run, read_runs
-from flexibo.compare.stored import stored_runs
+from flexibo.compare.single_run import run
+from flexibo.compare.stored_results import stored_runs
 from flexibo.compare.suites import Suite
 from flexibo.compare.terms import Terms
 from flexibo.compare.workers import finished as finished_tasks

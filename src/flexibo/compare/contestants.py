@@ -8,10 +8,10 @@ from typing import Protocol
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
-from flexibo.compare.problem import Problem
+from flexibo.compare.problems.base import Problem
 from flexibo.compare.rivals import RIVALS
 from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
-from flexibo.compare.rivals.nearest import nearest_new
+from flexibo.compare.rivals.nearest_design import nearest_new
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.history.events import Evaluation
 from flexibo.history.measurements import Measurement

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from flexibo.compare.goals import STANDARD_GOALS, Goal
+from flexibo.compare.statistics.goals import STANDARD_GOALS, Goal
 from flexibo.compare.terms import Terms
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flexibo.compare.problem import Problem
+from flexibo.compare.problems.base import Problem
 from flexibo.errors import InvalidValueError
 
 

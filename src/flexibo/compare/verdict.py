@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from flexibo.compare.goals import Reached, goals_grid, reached
-from flexibo.compare.grids import Grid
 from flexibo.compare.page.facts import ProblemFacts, Sheet, facts_of
-from flexibo.compare.problems import find_problem
-from flexibo.compare.report import write_report
+from flexibo.compare.problems.table import find_problem
+from flexibo.compare.report.page import write_report
+from flexibo.compare.report.tables import against_best_grid, error_table, ranking_grid
+from flexibo.compare.report.text_table import Grid
 from flexibo.compare.rivals import RIVALS
 from flexibo.compare.runs import Run
-from flexibo.compare.scores import Thinking
-from flexibo.compare.statistics import AgainstBest, Ranking, against_best, ranking
-from flexibo.compare.stored import describe, stored_runs
+from flexibo.compare.statistics.errors import Thinking
+from flexibo.compare.statistics.goals import Reached, goals_grid, reached
+from flexibo.compare.statistics.ranking import AgainstBest, Ranking, against_best, ranking
+from flexibo.compare.stored_results import describe, stored_runs
 from flexibo.compare.suites import Suite
-from flexibo.compare.tables import against_best_grid, error_table, ranking_grid
 from flexibo.compare.terms import Terms
 
 SHARES_SHOWN = (0.25, 0.5, 1.0)

@@ -9,12 +9,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
-from flexibo.compare.problem import Problem
-from flexibo.experiments.base import Repeat, methods_of, of_problem, problems_of
+from flexibo.compare.problems.base import Problem
+from flexibo.experiments._figure_style import (
+    FAINT,
+    INK,
+    STYLES,
+    TARGET,
+    caption,
+    label,
+    legend_below,
+    log_scale,
+    panels,
+    plain,
+)
 from flexibo.experiments.landscape import logarithmic
 from flexibo.experiments.measures import AXES, REAL_COST, Axis, equal_limit, standing
-from flexibo.experiments.repeating import target_region
-from flexibo.experiments.style import FAINT, INK, STYLES, TARGET, caption, label, legend_below, log_scale, panels, plain
+from flexibo.experiments.repeats import Repeat, methods_of, of_problem, problems_of
+from flexibo.experiments.single_repeat import target_region
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from flexibo._internal.records import write_csv
-from flexibo.compare.problem import Problem
-from flexibo.compare.problems import find_problem
+from flexibo.compare.problems.base import Problem
+from flexibo.compare.problems.table import find_problem
 from flexibo.errors import InvalidValueError, MissingExtraError
-from flexibo.experiments.base import ITERATION, PROBLEMS, Progress, Repeat, Terms
-from flexibo.experiments.findings import Findings
-from flexibo.experiments.sweep import repeats_of
+from flexibo.experiments.claims import Findings
+from flexibo.experiments.parallel_repeats import repeats_of
+from flexibo.experiments.repeats import ITERATION, PROBLEMS, Progress, Repeat, Terms
 
 MOMENTS = 41
 """How many moments of each repeat are written to the CSV; the figures and tables use all iterations."""

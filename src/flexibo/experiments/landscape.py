@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
-from flexibo.compare.problem import Problem
+from flexibo.compare.problems.base import Problem
 from flexibo.space import Integer, Ordinal, Real, Space
 
 N_RANDOM = 500

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from flexibo.experiments.base import Iteration, Repeat, methods_of, of_problem, problems_of
+from flexibo.experiments.repeats import Iteration, Repeat, methods_of, of_problem, problems_of
 
 LEAST = 1e-6
 """Smaller numbers are not written out."""

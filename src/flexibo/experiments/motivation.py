@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from flexibo._internal.arrays import BoolArray, FloatArray
-from flexibo.compare.problem import Problem
-from flexibo.experiments import motivation_figures
-from flexibo.experiments.base import Repeat, methods_of, of_problem, problems_of
+from flexibo.compare.problems.base import Problem
+from flexibo.experiments import _motivation_figures as motivation_figures
+from flexibo.experiments.claim_tests import claim_best
+from flexibo.experiments.claims import Claim, Findings, Judgement, Table
 from flexibo.experiments.experiment import Experiment, Figures
-from flexibo.experiments.findings import Claim, Findings, Judgement, Table
-from flexibo.experiments.judging import claim_best
 from flexibo.experiments.landscape import contour_grid, random_values, unexplained
 from flexibo.experiments.measures import mean, number, percent, shown, values_of
+from flexibo.experiments.repeats import Repeat, methods_of, of_problem, problems_of
 from flexibo.experiments.rq2 import cost_per_iteration
-from flexibo.experiments.standings import DEFINITIONS, OURS, error_claims, standings_tables
+from flexibo.experiments.standard_tables import DEFINITIONS, OURS, error_claims, standings_tables
 
 CATEGORIES: dict[str, str] = {
     "pal": "coupled, cost-unaware",

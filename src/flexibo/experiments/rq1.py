@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from flexibo.compare.problem import Problem
+from flexibo.compare.problems.base import Problem
 from flexibo.experiments import drawing
-from flexibo.experiments.base import Repeat, methods_of, of_problem, problems_of
+from flexibo.experiments.claim_tests import claim_best
+from flexibo.experiments.claims import Findings, Table
 from flexibo.experiments.experiment import Experiment, Figures
-from flexibo.experiments.findings import Findings, Table
-from flexibo.experiments.judging import claim_best
 from flexibo.experiments.measures import LOG_COST, Measure, iterations_at, limits, shown, targets_at, values_of
-from flexibo.experiments.standings import DEFINITIONS, error_claims, standings_tables
+from flexibo.experiments.repeats import Repeat, methods_of, of_problem, problems_of
+from flexibo.experiments.standard_tables import DEFINITIONS, error_claims, standings_tables
 
 LOG, RATIO, CONSTANT = "flexibo-gp-log", "flexibo-gp-ratio", "flexibo-gp-constant"
 VOLUME = (

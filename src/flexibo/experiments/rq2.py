@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from flexibo.compare.problem import Problem
+from flexibo.compare.problems.base import Problem
 from flexibo.experiments import drawing
-from flexibo.experiments.base import Repeat, methods_of, of_problem, problems_of
+from flexibo.experiments.claim_tests import claim_best, doubt, lower
+from flexibo.experiments.claims import Claim, Findings, Judgement, Table
 from flexibo.experiments.experiment import Experiment, Figures
-from flexibo.experiments.findings import Claim, Findings, Judgement, Table
-from flexibo.experiments.judging import claim_best, doubt, lower
 from flexibo.experiments.measures import (
     LOG_COST,
     REAL_COST,
@@ -23,7 +22,8 @@ from flexibo.experiments.measures import (
     targets_at,
     values_of,
 )
-from flexibo.experiments.standings import DEFINITIONS, OURS, error_claims, extra_note, marked, standings_tables
+from flexibo.experiments.repeats import Repeat, methods_of, of_problem, problems_of
+from flexibo.experiments.standard_tables import DEFINITIONS, OURS, error_claims, extra_note, marked, standings_tables
 
 BASELINES = ("pesmo", "pesmo-dec", "pal", "parego", "smsego", "ca-mobo")
 EXTRA = ("flexibo",)

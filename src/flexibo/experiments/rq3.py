@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from flexibo.compare.problem import Problem
+from flexibo.compare.problems.base import Problem
 from flexibo.experiments import drawing
-from flexibo.experiments.base import Repeat
+from flexibo.experiments.claim_tests import claim_best
+from flexibo.experiments.claims import Findings
 from flexibo.experiments.experiment import Experiment, Figures
-from flexibo.experiments.findings import Findings
-from flexibo.experiments.judging import claim_best
 from flexibo.experiments.measures import LOG_COST, iterations_at, limits, targets_at
-from flexibo.experiments.standings import DEFINITIONS, OURS, error_claims, standings_tables
+from flexibo.experiments.repeats import Repeat
+from flexibo.experiments.standard_tables import DEFINITIONS, OURS, error_claims, standings_tables
 
 FOREST = "flexibo-rf-log"
 

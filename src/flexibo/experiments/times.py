@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from flexibo.compare.problem import Problem
+from flexibo.compare.problems.base import Problem
 from flexibo.experiments import drawing
-from flexibo.experiments.base import Repeat, methods_of, of_problem, problems_of
+from flexibo.experiments.claim_tests import lower
+from flexibo.experiments.claims import Claim, Findings, Judgement, Table
 from flexibo.experiments.experiment import Experiment, Figures
-from flexibo.experiments.findings import Claim, Findings, Judgement, Table
-from flexibo.experiments.judging import lower
 from flexibo.experiments.measures import mean, number, shown
-from flexibo.experiments.standings import OURS
+from flexibo.experiments.repeats import Repeat, methods_of, of_problem, problems_of
+from flexibo.experiments.standard_tables import OURS
 
 PAPER: dict[str, tuple[float, float]] = {
     OURS: (79.9, 1417.2),

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from flexibo.compare import stored
-from flexibo.compare.journal import FRONTS, RESULTS, SETTINGS, Journal, locked
+from flexibo.compare import stored_results as stored
+from flexibo.compare.results_folder import FRONTS, RESULTS, SETTINGS, Journal, locked
 from flexibo.compare.rivals.base import RivalEntry
 from flexibo.compare.runs import SHARES, Moment, Run, read_runs, write_fronts, write_runs
-from flexibo.compare.stored import Stored, add, describe, store, stored_runs
+from flexibo.compare.stored_results import Stored, add, describe, store, stored_runs
 from flexibo.compare.terms import Terms
 from flexibo.errors import InvalidValueError
 
@@ -146,7 +146,7 @@ def test_a_full_disk_is_one_sentence_and_nothing_is_lost(tmp_path: Path, monkeyp
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("flexibo.compare.journal.os.fsync", full)
+    monkeypatch.setattr("flexibo.compare.results_folder.os.fsync", full)
     with pytest.raises(InvalidValueError, match=r"cannot be written to .*: No space left on device"):
         one.add(made(seed=1))
     monkeypatch.undo()

@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 
 from flexibo.compare import verdict as judging
-from flexibo.compare.goals import STANDARD_GOALS
-from flexibo.compare.problems import find_problem
+from flexibo.compare.problems.table import find_problem
 from flexibo.compare.runs import SHARES, Moment, Run, read_runs
-from flexibo.compare.stored import FOLDER, Stored, describe, store
+from flexibo.compare.statistics.goals import STANDARD_GOALS
+from flexibo.compare.stored_results import FOLDER, Stored, describe, store
 from flexibo.compare.suites import SUITES, Limit, Suite
 from flexibo.compare.terms import Terms
 from flexibo.compare.verdict import prices_of_thinking, verdict
@@ -150,7 +150,7 @@ def test_every_run_of_a_rival_in_the_standard_suite_comes_with_the_package() -> 
 
 def test_the_suites_name_problems_and_methods_that_exist() -> None:
     from flexibo.compare.contestants import checked_method, checked_rival
-    from flexibo.compare.problems import full_name
+    from flexibo.compare.problems.table import full_name
 
     for one in SUITES.values():
         assert tuple(map(full_name, one.problems)) == one.problems

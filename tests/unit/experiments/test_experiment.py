@@ -14,16 +14,16 @@ from rich.console import Console
 
 from flexibo import Objective, Space
 from flexibo._internal.arrays import FloatArray
-from flexibo.compare import problems as table_of_problems
-from flexibo.compare.ledger import Ledger
-from flexibo.compare.problem import Family, Problem, nadir_reference, true_front
+from flexibo.compare.metered_problem import Ledger
+from flexibo.compare.problems import table as table_of_problems
+from flexibo.compare.problems.base import Family, Problem, nadir_reference, true_front
 from flexibo.errors import InvalidValueError
 from flexibo.experiments import EXPERIMENTS, Experiment, Findings, Repeat, Terms
-from flexibo.experiments import sweep as sweep_module
+from flexibo.experiments import parallel_repeats as sweep_module
+from flexibo.experiments._repeats_file import FILE
 from flexibo.experiments.drawing import errors
-from flexibo.experiments.keeping import FILE
-from flexibo.experiments.repeating import in_target, repeat, target_region
-from flexibo.experiments.sweep import repeats_of
+from flexibo.experiments.parallel_repeats import repeats_of
+from flexibo.experiments.single_repeat import in_target, repeat, target_region
 from flexibo.pareto import hypervolume
 from flexibo.space import Designs
 
@@ -203,7 +203,7 @@ def test_what_was_made_under_other_terms_is_not_used(
     if change == "version":
         monkeypatch.setattr("flexibo.__version__", "0.0.0")
     if change == "code":
-        monkeypatch.setattr("flexibo.experiments.keeping.method_fingerprint", lambda method: "changed")
+        monkeypatch.setattr("flexibo.experiments._repeats_file.method_fingerprint", lambda method: "changed")
     families["toy"] = Family("toy", "made up", lambda: toy(dear=60.0 if change == "problem" else 50.0))
     table_of_problems.find_problem.cache_clear()
     problem = table_of_problems.find_problem("toy")

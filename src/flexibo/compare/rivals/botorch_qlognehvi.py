@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
-from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
-from flexibo.compare.rivals.botorch_memory import Memory
-from flexibo.compare.rivals.botorch_models import (
+from flexibo.compare.rivals._botorch_memory import Memory
+from flexibo.compare.rivals._botorch_models import (
     Columns,
     fresh_design,
     import_quietly,
@@ -27,6 +26,7 @@ from flexibo.compare.rivals.botorch_models import (
     tensor,
     unit_bounds,
 )
+from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
 from flexibo.space import Categorical, Design, Designs, Real, Space
 from flexibo.space.encoding import encode, levels
 

@@ -8,7 +8,7 @@ take the place of its random ones.
 from __future__ import annotations
 
 from flexibo.compare.rivals.base import RivalEntry, Setting
-from flexibo.compare.rivals.careful import Careful
+from flexibo.compare.rivals.library_rival import Careful
 from flexibo.compare.rivals.optuna_study import OptunaStudy
 
 

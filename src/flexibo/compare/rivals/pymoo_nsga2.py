@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from flexibo.compare.rivals.base import RivalEntry, Setting
-from flexibo.compare.rivals.careful import Careful
+from flexibo.compare.rivals.library_rival import Careful
 from flexibo.space import Categorical, Design, Integer, Option, Ordinal, Real, Space
 from flexibo.space.encoding import code_of, value_of
 

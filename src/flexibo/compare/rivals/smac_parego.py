@@ -21,7 +21,7 @@ from typing import Any
 
 from flexibo._internal.arrays import plain
 from flexibo.compare.rivals.base import RivalEntry, Setting
-from flexibo.compare.rivals.careful import Careful
+from flexibo.compare.rivals.library_rival import Careful
 from flexibo.space import Design, Space
 
 UNLIMITED = 1_000_000
