@@ -16,9 +16,9 @@ import numpy as np
 from flexibo import Objective, Space, Study
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
 from flexibo.compare.contestants import OwnContestant, enter
-from flexibo.compare.metered_problem import Ledger
+from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.table import find_problem
-from flexibo.compare.terms import Terms
+from flexibo.compare.runs import Allowance
 from flexibo.objectives import purchases
 from flexibo.pareto import hypervolume, non_dominated
 from flexibo.results.confidence import confidence
@@ -185,21 +185,21 @@ def _draw(space: Space, hyperparameters: Hyperparameters, n: int, rng: np.random
 
 
 def problem_looks(name: str, seed: int, *, delta: float, shares: Sequence[float] = SHARES) -> list[Look]:
-    """The certificates of one run of the default method on a known problem, on the terms of the comparisons."""
-    problem, terms = find_problem(name), Terms()
-    ledger = Ledger(problem, seed=seed)
+    """The certificates of one run of the default method on a known problem, on the allowance of the comparisons."""
+    problem, allowance = find_problem(name), Allowance()
+    metered = MeteredProblem(problem, seed=seed)
     leads = [purchase.objective for purchase in purchases(problem.objectives)]
     initial = [
-        ledger.measure(design, lead) for design in problem.initial_designs(terms.n_initial, seed) for lead in leads
+        metered.measure(design, lead) for design in problem.initial_designs(allowance.n_initial, seed) for lead in leads
     ]
-    opening, money = ledger.spent, terms.money(problem)
+    opening, money = metered.spent, allowance.amount(problem)
     contestant = enter(problem, "flexibo", initial, seed=seed, budget=money)
     assert isinstance(contestant, OwnContestant)
     contestant.begin(initial)
     found: list[Look] = []
-    while len(found) < len(shares) and (suggestion := contestant.ask(money - (ledger.spent - opening))) is not None:
-        measurement = ledger.measure(problem.space.design(suggestion.design), suggestion.objectives[0])
-        spent = ledger.spent - opening - ROUNDING * money
+    while len(found) < len(shares) and (suggestion := contestant.ask(money - (metered.spent - opening))) is not None:
+        measurement = metered.measure(problem.space.design(suggestion.design), suggestion.objectives[0])
+        spent = metered.spent - opening - ROUNDING * money
         while len(found) < len(shares) and shares[len(found)] * money < spent:
             found.append(look(contestant.study, problem.losses, shares[len(found)], delta))
         contestant.tell([measurement])

@@ -254,7 +254,7 @@ def _open_bare(folder: Path, mode: str) -> Work:
 
 
 def _pragmas(folder: Path) -> dict[str, str]:
-    """How each file keeps its journal."""
+    """How each file keeps its results."""
     found = {}
     for name in ("flexibo", "optuna"):
         with closing(sqlite3.connect(folder / f"{name}.db")) as connection:

@@ -61,9 +61,15 @@ def made(folder: Path) -> None:
         for method, level in (("ours", 0.1), ("rival", 0.5), (HOSTILE, 0.9))
         for seed in range(3)
     ]
-    terms = {"budget": "20 mean full evaluations"}
+    allowance = {"budget": "20 mean full evaluations"}
     table = Sheet("Ranking", ["method", "ratio"], [["ours", "0.5"], [HOSTILE, "1.0"]])
-    given = {"ours": "ours", "title": "A comparison", "command": "flexibo compare", "terms": terms, "tables": [table]}
+    given = {
+        "ours": "ours",
+        "title": "A comparison",
+        "command": "flexibo compare",
+        "terms": allowance,
+        "tables": [table],
+    }
     write_report(folder / "report.html", runs, {"first": told, "second": told}, **given)  # type: ignore[arg-type]
 
 

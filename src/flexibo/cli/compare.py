@@ -91,8 +91,8 @@ def _chosen(
 
     from flexibo.compare.contestants import checked_method, checked_rival
     from flexibo.compare.problems.table import full_name
+    from flexibo.compare.runs import Allowance
     from flexibo.compare.suites import SUITES, Suite
-    from flexibo.compare.terms import Terms
     from flexibo.errors import InvalidValueError, unknown_name
 
     if name is not None and name not in SUITES:
@@ -104,8 +104,9 @@ def _chosen(
         methods=base.methods if methods is None else tuple(map(checked_method, names(methods))),
         rivals=base.rivals if rivals is None else tuple(map(checked_rival, names(rivals))),
         seeds=base.seeds if seeds is None else seeds,
-        terms=Terms(
-            base.terms.n_initial if initial is None else initial, base.terms.budget if budget is None else budget
+        allowance=Allowance(
+            base.allowance.n_initial if initial is None else initial,
+            base.allowance.budget if budget is None else budget,
         ),
     )
     if problems is not None:  # who is too slow for a whole suite may still be wanted here

@@ -11,13 +11,12 @@ from pathlib import Path
 import flexibo
 from flexibo.compare.contestants import check_contestant
 from flexibo.compare.problems.table import find_problem
-from flexibo.compare.results_folder import FRONTS, RESULTS, Journal, locked
+from flexibo.compare.results_folder import FRONTS, RESULTS, ResultsFolder, locked
 from flexibo.compare.rivals import RIVALS
-from flexibo.compare.runs import Run, read_runs
+from flexibo.compare.runs import Allowance, Run, read_runs
 from flexibo.compare.single_run import run
 from flexibo.compare.stored_results import stored_runs
 from flexibo.compare.suites import Suite
-from flexibo.compare.terms import Terms
 from flexibo.compare.workers import finished as finished_tasks
 from flexibo.errors import FlexiBOError
 
@@ -55,24 +54,24 @@ def compare(
         problems = {name: find_problem(name).fingerprint() for name in dict.fromkeys(task[0] for task in tasks)}
         names = dict.fromkeys(task[1] for task in tasks)
         methods = {name: mark for name in names if (mark := method_fingerprint(name))}
-        journal = Journal(folder, suite.terms, problems=problems, methods=methods)
-        if journal.forgotten:
-            told(f"{journal.forgotten} runs in {folder} are not used: their problem or their method has changed since.")
-        ready = {run.key: run for run in stored_runs(tasks, suite.terms, problems)}
+        results = ResultsFolder(folder, suite.allowance, problems=problems, methods=methods)
+        if results.forgotten:
+            told(f"{results.forgotten} runs in {folder} are not used: their problem or their method has changed since.")
+        ready = {run.key: run for run in stored_runs(tasks, suite.allowance, problems)}
         if stored:
-            known = ready | journal.runs
+            known = ready | results.runs
         else:  # what lies in the folder may have come with the package at an earlier call
-            known = {key: run for key, run in journal.runs.items() if ready.get(key) != run}
+            known = {key: run for key, run in results.runs.items() if ready.get(key) != run}
         missing = [task for task in tasks if task not in known]
         for method in dict.fromkeys(task[1] for task in missing):
             check_contestant(method)
         finished(len(tasks) - len(missing), len(tasks), None)
-        for _, made in finished_tasks(partial(_run, terms=suite.terms), missing, jobs):
-            journal.add(made)
+        for _, made in finished_tasks(partial(_run, allowance=suite.allowance), missing, jobs):
+            results.add(made)
             known[made.key] = made
             finished(sum(task in known for task in tasks), len(tasks), made)
-        journal.runs = {task: known[task] for task in tasks} | journal.runs
-        journal.tidy()
+        results.runs = {task: known[task] for task in tasks} | results.runs
+        results.tidy()
         written = {run.key: run for run in read_runs(folder / RESULTS, folder / FRONTS)}
         return [written[task] for task in tasks]
 
@@ -94,12 +93,12 @@ def method_fingerprint(name: str) -> str:
     return f"flexibo {flexibo.__version__} {digest.hexdigest()[:12]}"
 
 
-def _run(task: Task, terms: Terms) -> Run:
+def _run(task: Task, allowance: Allowance) -> Run:
     """Make one run; only the first seed keeps its front."""
     problem, method, seed = task
     try:
         _warm_up(method)
-        made = run(find_problem(problem), method, seed, terms)
+        made = run(find_problem(problem), method, seed, allowance)
     except FlexiBOError as error:
         raise FlexiBOError(f"{method} on {problem} with seed {seed}: {error}") from None
     return replace(made, front=made.front if seed == 0 else ())
@@ -108,4 +107,4 @@ def _run(task: Task, terms: Terms) -> Run:
 @cache
 def _warm_up(method: str) -> None:
     """Let a contestant ask once before its time is taken: the first question of a process imports libraries."""
-    run(find_problem("branin-currin"), method, 0, Terms(n_initial=4, budget=0.5))
+    run(find_problem("branin-currin"), method, 0, Allowance(n_initial=4, budget=0.5))

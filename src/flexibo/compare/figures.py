@@ -62,10 +62,10 @@ def thinking_figure(runs: Sequence[Run], problem: str, facts: ProblemFacts, *, o
     """How long every method thought, in all and per evaluation, mean over the seeds."""
     outcomes, looks = _read_one(runs, problem, facts, ours)
     columns = [
-        ("in all (s)", [outcome.thinking_s for outcome in outcomes]),
-        ("per evaluation (s)", [outcome.thinking_per_evaluation_s for outcome in outcomes]),
+        ("in all (s)", [outcome.overhead_s for outcome in outcomes]),
+        ("per evaluation (s)", [outcome.overhead_per_evaluation_s for outcome in outcomes]),
     ]
-    label = f"Thinking time on {problem}"
+    label = f"OverheadPrices time on {problem}"
     panel = bar_panel(outcomes, looks, columns, width=640, label=label, counts=False)
     return _composed(label, [(label, panel)], looks, 1, named=True)
 

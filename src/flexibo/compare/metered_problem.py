@@ -1,4 +1,4 @@
-"""Ledger: the only way to a value. It hands out what is paid for, and counts what everybody pays alike."""
+"""MeteredProblem: the only way to a value. It hands out what is paid for, and counts what everybody pays alike."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flexibo.objectives import purchases
 from flexibo.space import Design
 
 
-class Ledger:
+class MeteredProblem:
     """Measures a problem's designs for one contestant, and counts.
 
     Nothing exact is paid twice: what a design shares with an earlier one (a network that was trained already) is known.

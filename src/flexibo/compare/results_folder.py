@@ -1,4 +1,4 @@
-"""Journal: the folder of a comparison. What was finished is kept, whatever happens to the process."""
+"""ResultsFolder: the folder of a comparison. What was finished is kept, whatever happens to the process."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from flexibo.compare.runs import Run, front_rows_of, read_runs, rows_of, write_fronts, write_runs
-from flexibo.compare.terms import Terms
+from flexibo.compare.runs import Allowance, Run, front_rows_of, read_runs, rows_of, write_fronts, write_runs
 from flexibo.errors import InvalidValueError
 
 RESULTS, FRONTS, SETTINGS, LOCK = "results.csv", "fronts.csv", "settings.json", ".lock"
 
 
-class Journal:
+class ResultsFolder:
     """The runs of a comparison in a folder: ``results.csv``, ``fronts.csv`` and ``settings.json``.
 
     Args:
         folder: Where they lie; made if it is not there.
-        terms: What everybody gets; a folder holds runs under one set of terms.
+        allowance: What everybody gets; a folder holds runs under one set of allowance.
         problems: A fingerprint of each problem. A run on a problem that has changed is forgotten.
         methods: A fingerprint of each contestant, likewise.
 
@@ -31,10 +30,12 @@ class Journal:
         forgotten: How many runs were left behind because their problem or their method has changed.
     """
 
-    def __init__(self, folder: Path, terms: Terms, *, problems: Mapping[str, str], methods: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: Path, allowance: Allowance, *, problems: Mapping[str, str], methods: Mapping[str, str]
+    ) -> None:
         self.folder = folder
         stored = self._settings()
-        own = {"n_initial": terms.n_initial, "budget": terms.budget}
+        own = {"n_initial": allowance.n_initial, "budget": allowance.budget}
         for name, value in own.items():
             if name in stored and stored[name] != value:
                 raise InvalidValueError(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from flexibo.compare.problems.base import Problem
 from flexibo.errors import InvalidValueError
 
 SHARES = tuple(i / 20 for i in range(21))
@@ -28,6 +29,29 @@ FRONT_COLUMNS = ("problem", "method", "seed", *(f"value_{j + 1}" for j in range(
 
 
 @dataclass(frozen=True, slots=True)
+class Allowance:
+    """What every method gets in a comparison.
+
+    Attributes:
+        n_initial: The number of initial designs. They are measured in every objective, free of charge.
+        budget: What may be spent after them, in mean full evaluations (all objectives of one design).
+    """
+
+    n_initial: int = 10
+    budget: float = 20.0
+
+    def __post_init__(self) -> None:
+        if self.n_initial < 2:
+            raise InvalidValueError(f"The number of initial designs is {self.n_initial}; it must be at least 2.")
+        if not 0 < self.budget < float("inf"):
+            raise InvalidValueError(f"budget is {self.budget}; it must be a number of full evaluations above zero.")
+
+    def amount(self, problem: Problem) -> float:
+        """The budget on a problem, in the unit of its costs."""
+        return self.budget * float(problem.mean_costs().sum())
+
+
+@dataclass(frozen=True, slots=True)
 class Moment:
     """Where a run stands when a share of its budget may be spent.
 
@@ -35,7 +59,7 @@ class Moment:
         share: The share of the budget, from 0 (the initial designs alone) to 1.
         spent: What was really spent after the initial designs, in the problem's unit.
         error: The hypervolume error of the front that it reports, judged by true values.
-        thinking_s: Seconds of processor time that it has thought for.
+        overhead_s: Seconds of processor time that it has thought for.
         evaluations: How many evaluations of each objective it has paid for after the initial designs, in the order of
             the problem's objectives.
     """
@@ -43,7 +67,7 @@ class Moment:
     share: float
     spent: float
     error: float
-    thinking_s: float
+    overhead_s: float
     evaluations: tuple[int, ...]
 
 
@@ -80,7 +104,7 @@ def rows_of(run: Run) -> str:
             f"{moment.share:g}",
             f"{moment.spent:.8g}",
             f"{moment.error:.6g}",
-            f"{moment.thinking_s:.4g}",
+            f"{moment.overhead_s:.4g}",
             *_padded(moment.evaluations),
         ]
         for moment in run.moments

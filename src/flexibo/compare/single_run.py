@@ -10,11 +10,10 @@ from functools import partial
 from typing import TypeVar
 
 from flexibo.compare.contestants import Contestant, enter
-from flexibo.compare.metered_problem import Ledger
+from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.base import Problem
-from flexibo.compare.runs import SHARES, Moment, Run
-from flexibo.compare.terms import Terms
-from flexibo.history.measurements import Measurement
+from flexibo.compare.runs import SHARES, Allowance, Moment, Run
+from flexibo.history.entries import Measurement
 from flexibo.objectives import purchases
 from flexibo.space import Design
 
@@ -30,30 +29,30 @@ def run(
     problem: Problem,
     method: str,
     seed: int,
-    terms: Terms,
+    allowance: Allowance,
     *,
     clock: Callable[[], float] = time.process_time,
-    ledger: Ledger | None = None,
+    metered: MeteredProblem | None = None,
 ) -> Run:
     """Let one contestant spend its budget.
 
-    An evaluation that would end beyond the budget does not count. Thinking is what the contestant does between two
+    An evaluation that would end beyond the budget does not count. OverheadPrices is what the contestant does between two
     measurements: learn, ask, and work out its front.
 
     Args:
         problem: What to optimise.
         method: The contestant.
         seed: Decides the initial designs, the noise and every draw.
-        terms: What everybody gets.
+        allowance: What everybody gets.
         clock: Seconds, for the thinking time.
-        ledger: Where to buy; a new one by default.
+        metered: Where to buy; a new one by default.
     """
-    ledger = Ledger(problem, seed=seed) if ledger is None else ledger
+    metered = MeteredProblem(problem, seed=seed) if metered is None else metered
     leads = [purchase.objective for purchase in purchases(problem.objectives)]
-    designs = problem.initial_designs(terms.n_initial, seed)
-    initial = [ledger.measure(design, lead) for design in designs for lead in leads]
-    money = terms.money(problem)
-    course = _Course(problem, ledger, enter(problem, method, initial, seed=seed, budget=money), money, clock)
+    designs = problem.initial_designs(allowance.n_initial, seed)
+    initial = [metered.measure(design, lead) for design in designs for lead in leads]
+    money = allowance.amount(problem)
+    course = _RunProgress(problem, metered, enter(problem, method, initial, seed=seed, budget=money), money, clock)
     course.timed(partial(course.contestant.begin, initial))
     free = 0
     while free < MOST_FREE:
@@ -79,21 +78,26 @@ class _Account:
     evaluations: tuple[int, ...]
 
 
-class _Course:
+class _RunProgress:
     """The progress of a run: its moments so far, its clock, its front."""
 
     def __init__(
-        self, problem: Problem, ledger: Ledger, contestant: Contestant, money: float, clock: Callable[[], float]
+        self,
+        problem: Problem,
+        metered: MeteredProblem,
+        contestant: Contestant,
+        money: float,
+        clock: Callable[[], float],
     ) -> None:
         self.contestant = contestant
         self._problem = problem
-        self._ledger = ledger
+        self._metered = metered
         self._money = money
         self._clock = clock
         self._thinking = 0.0
         self._moments: list[Moment] = []
         self._front: Sequence[Design] | None = None
-        self._opening = _Account(ledger.spent, self._counts())
+        self._opening = _Account(metered.spent, self._counts())
 
     def timed(self, work: Callable[[], Answer]) -> Answer:
         """What the contestant answers; the time it took is counted, and its front may have changed."""
@@ -107,14 +111,14 @@ class _Course:
         """Where the money stands."""
         earlier = self._opening.evaluations
         counts = tuple(now - then for now, then in zip(self._counts(), earlier, strict=True))
-        return _Account(self._ledger.spent - self._opening.spent, counts)
+        return _Account(self._metered.spent - self._opening.spent, counts)
 
     def bought(self, design: Design, objectives: Sequence[str]) -> list[Measurement]:
         """What was measured of a design, one purchase after the other, as far as the budget goes."""
         measured: list[Measurement] = []
         for objective in objectives:
             before = self.account()
-            measurement = self._ledger.measure(design, objective)
+            measurement = self._metered.measure(design, objective)
             if not self.judge(before, until=before.spent + (measurement.cost or 0.0)):
                 break
             measured.append(measurement)
@@ -148,4 +152,4 @@ class _Course:
         return self._front
 
     def _counts(self) -> tuple[int, ...]:
-        return tuple(self._ledger.counts[name] for name in self._problem.names)
+        return tuple(self._metered.counts[name] for name in self._problem.names)

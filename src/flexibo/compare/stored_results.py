@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flexibo.compare.rivals import RIVALS
-from flexibo.compare.runs import Run, read_runs, write_fronts, write_runs
-from flexibo.compare.terms import Terms
+from flexibo.compare.runs import Allowance, Run, read_runs, write_fronts, write_runs
 from flexibo.errors import InvalidValueError
 
 FOLDER = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredResults:
     """How the stored results of a rival were made.
 
     Attributes:
@@ -24,7 +23,7 @@ class Stored:
         versions: The versions of its packages.
         command: What made them.
         machine: Where they were made, for the thinking times.
-        terms: What everybody got.
+        allowance: What everybody got.
         problems: The fingerprint of each problem.
     """
 
@@ -32,34 +31,34 @@ class Stored:
     versions: str
     command: str
     machine: str
-    terms: Terms
+    allowance: Allowance
     problems: Mapping[str, str]
 
 
-def describe(rival: str, folder: Path = FOLDER) -> Stored | None:
+def describe(rival: str, folder: Path = FOLDER) -> StoredResults | None:
     """How the stored results of a rival were made; None if there are none."""
     path = folder / f"{rival}.json"
     if not path.exists():
         return None
     content = json.loads(path.read_text(encoding="utf-8"))
-    return Stored(**(content | {"terms": Terms(**content["terms"])}))
+    return StoredResults(**(content | {"terms": Allowance(**content["terms"])}))
 
 
 def stored_runs(
-    tasks: Sequence[tuple[str, str, int]], terms: Terms, problems: Mapping[str, str], folder: Path = FOLDER
+    tasks: Sequence[tuple[str, str, int]], allowance: Allowance, problems: Mapping[str, str], folder: Path = FOLDER
 ) -> list[Run]:
     """Those of the tasks (problem, rival, seed) whose results come with the package.
 
     Args:
         tasks: What is wanted.
-        terms: Results made under other terms are of no use.
+        allowance: Results made under other allowance are of no use.
         problems: The fingerprint of each problem; results on a problem that has changed are of no use.
         folder: Where they lie.
     """
     found: list[Run] = []
     for rival in dict.fromkeys(task[1] for task in tasks):
         made = describe(rival, folder)
-        if made is None or made.terms != terms or not _is_current(rival, made.versions):
+        if made is None or made.allowance != allowance or not _is_current(rival, made.versions):
             continue
         same = {name for name, mark in problems.items() if made.problems.get(name) == mark}
         wanted = {task for task in tasks if task[1] == rival and task[0] in same}
@@ -77,7 +76,7 @@ def _is_current(rival: str, versions: str) -> bool:
     return entry is None or not entry.is_installed() or entry.versions().split(", ")[0] == versions.split(", ")[0]
 
 
-def store(runs: Iterable[Run], made: Stored, folder: Path = FOLDER) -> None:
+def store(runs: Iterable[Run], made: StoredResults, folder: Path = FOLDER) -> None:
     """Keep the results of a rival: a table, its fronts, and how they were made."""
     folder.mkdir(parents=True, exist_ok=True)
     kept = [run for run in runs if run.method == made.rival]
@@ -88,13 +87,13 @@ def store(runs: Iterable[Run], made: Stored, folder: Path = FOLDER) -> None:
         "versions": made.versions,
         "command": made.command,
         "machine": made.machine,
-        "terms": {"n_initial": made.terms.n_initial, "budget": made.terms.budget},
+        "terms": {"n_initial": made.allowance.n_initial, "budget": made.allowance.budget},
         "problems": dict(made.problems),
     }
     (folder / f"{made.rival}.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
-def add(runs: Iterable[Run], made: Stored, folder: Path = FOLDER) -> None:
+def add(runs: Iterable[Run], made: StoredResults, folder: Path = FOLDER) -> None:
     """Keep further results of a rival beside those that are stored; where both have a run, the new one counts.
 
     Args:
@@ -106,9 +105,9 @@ def add(runs: Iterable[Run], made: Stored, folder: Path = FOLDER) -> None:
     if before is None:
         store(runs, made, folder)
         return
-    if before.terms != made.terms:
+    if before.allowance != made.allowance:
         raise InvalidValueError(
-            f"The stored runs of {made.rival} were made with {before.terms}; {made.terms} given. Make them alike."
+            f"The stored runs of {made.rival} were made with {before.allowance}; {made.allowance} given. Make them alike."
         )
     kept = {run.key: run for run in read_runs(folder / f"{made.rival}.csv", folder / f"{made.rival}-fronts.csv")}
     changed = {name for name, mark in made.problems.items() if before.problems.get(name, mark) != mark}

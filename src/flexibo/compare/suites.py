@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from flexibo.compare.runs import Allowance
 from flexibo.compare.statistics.goals import STANDARD_GOALS, Goal
-from flexibo.compare.terms import Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Suite:
         methods: Methods of ours, the one to be judged first.
         rivals: Optimisers of others.
         seeds: Seeds 0, 1, ... up to this number.
-        terms: What everybody gets.
+        allowance: What everybody gets.
         limits: Contestants that take part in less.
         goals: What the first method is held to.
     """
@@ -55,7 +55,7 @@ class Suite:
     methods: tuple[str, ...]
     rivals: tuple[str, ...]
     seeds: int
-    terms: Terms = field(default_factory=Terms)
+    allowance: Allowance = field(default_factory=Allowance)
     limits: Mapping[str, Limit] = field(default_factory=dict)
     goals: tuple[Goal, ...] = ()
 

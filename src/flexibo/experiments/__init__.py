@@ -7,10 +7,10 @@ finished, and shared between experiments), writes CSVs, figures and a report, an
 
 from __future__ import annotations
 
-from flexibo.experiments.claims import Claim, Findings, Judgement, Table
+from flexibo.experiments.claims import Claim, ExperimentResult, Judgement, ResultTable
 from flexibo.experiments.experiment import Experiment
 from flexibo.experiments.motivation import MOTIVATION
-from flexibo.experiments.repeats import Iteration, Progress, Repeat, Terms
+from flexibo.experiments.repeats import ExperimentSize, Iteration, Progress, Repeat
 from flexibo.experiments.rq1 import RQ1
 from flexibo.experiments.rq2 import RQ2
 from flexibo.experiments.rq3 import RQ3
@@ -21,11 +21,11 @@ __all__ = [
     "EXPERIMENTS",
     "Claim",
     "Experiment",
-    "Findings",
+    "ExperimentResult",
+    "ExperimentSize",
     "Iteration",
     "Judgement",
     "Progress",
     "Repeat",
-    "Table",
-    "Terms",
+    "ResultTable",
 ]

@@ -1,4 +1,4 @@
-"""Findings: what an experiment shows: tables, the paper's claims beside our numbers, and what was written."""
+"""ExperimentResult: what an experiment shows: tables, the paper's claims beside our numbers, and what was written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TALLEST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ResultTable:
     """A table of texts.
 
     Attributes:
@@ -120,7 +120,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class ExperimentResult:
     """What an experiment shows.
 
     Attributes:
@@ -134,7 +134,7 @@ class Findings:
 
     name: str
     title: str
-    tables: tuple[Table, ...]
+    tables: tuple[ResultTable, ...]
     claims: tuple[Claim, ...]
     notes: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()

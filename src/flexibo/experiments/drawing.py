@@ -23,7 +23,7 @@ from flexibo.experiments._figure_style import (
     plain,
 )
 from flexibo.experiments.landscape import logarithmic
-from flexibo.experiments.measures import AXES, REAL_COST, Axis, equal_limit, standing
+from flexibo.experiments.measures import AXES, REAL_COST, CostAxis, equal_limit, standing
 from flexibo.experiments.repeats import Repeat, methods_of, of_problem, problems_of
 from flexibo.experiments.single_repeat import target_region
 
@@ -79,7 +79,7 @@ def _bands(repeats: Sequence[Repeat]) -> str:
     return "; bands: ± their standard error" if len({repeat.seed for repeat in repeats}) > 1 else ""
 
 
-def _error_line(ax: Axes, repeats: Sequence[Repeat], axis: Axis, *, dashed: bool, banded: bool) -> None:
+def _error_line(ax: Axes, repeats: Sequence[Repeat], axis: CostAxis, *, dashed: bool, banded: bool) -> None:
     method = repeats[0].method
     colour, marker = STYLES.get(method, (FAINT, "."))
     end = equal_limit(repeats, axis)  # beyond the first to end, the mean would be over fewer
@@ -114,7 +114,7 @@ def _cheapest(repeats: Sequence[Repeat]) -> float:
     )
 
 
-def _end(repeats: Sequence[Repeat], axis: Axis) -> float:
+def _end(repeats: Sequence[Repeat], axis: CostAxis) -> float:
     return max(axis.of(repeat.iterations[-1]) for repeat in repeats)
 
 

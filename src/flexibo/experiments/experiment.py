@@ -13,9 +13,9 @@ from flexibo._internal.records import write_csv
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.problems.table import find_problem
 from flexibo.errors import InvalidValueError, MissingExtraError
-from flexibo.experiments.claims import Findings
+from flexibo.experiments.claims import ExperimentResult
 from flexibo.experiments.parallel_repeats import repeats_of
-from flexibo.experiments.repeats import ITERATION, PROBLEMS, Progress, Repeat, Terms
+from flexibo.experiments.repeats import ITERATION, PROBLEMS, ExperimentSize, Progress, Repeat
 
 MOMENTS = 41
 """How many moments of each repeat are written to the CSV; the figures and tables use all iterations."""
@@ -42,35 +42,35 @@ class Experiment:
     name: str
     summary: str
     methods: tuple[str, ...]
-    findings: Callable[[Sequence[Repeat], Mapping[str, Problem]], Findings] = field(repr=False)
+    findings: Callable[[Sequence[Repeat], Mapping[str, Problem]], ExperimentResult] = field(repr=False)
     figures: Callable[[Sequence[Repeat], Mapping[str, Problem]], Figures] = field(repr=False)
     problems: tuple[str, ...] = PROBLEMS
 
     def run(
         self,
-        terms: Terms | None = None,
+        size: ExperimentSize | None = None,
         problems: Sequence[str] = (),
         out: Path | str = "results",
         jobs: int = 1,
         progress: Progress | None = None,
-    ) -> Findings:
+    ) -> ExperimentResult:
         """Make what is missing, judge it, draw it and write it to a folder.
 
         Args:
-            terms: What everybody gets; the paper's by default.
+            size: What everybody gets; the paper's by default.
             problems: Names of problems; the experiment's own by default.
             out: The folder. Repeats that it holds, of this or another experiment, are used and not made again.
             jobs: How many processes.
             progress: Told whenever a repeat is finished.
         """
-        terms = terms or Terms()
+        size = size or ExperimentSize()
         found = {problem.name: problem for problem in map(find_problem, problems or self.problems)}
         if not found:
             raise InvalidValueError("No problem is given; name at least one.")
         out = Path(out)
-        repeats = repeats_of(terms, list(found.values()), self.methods, out, jobs=jobs, progress=progress)
+        repeats = repeats_of(size, list(found.values()), self.methods, out, jobs=jobs, progress=progress)
         findings = self.findings(repeats, found)
-        findings = replace(findings, notes=(f"{terms}. {ITERATION}", *findings.notes))
+        findings = replace(findings, notes=(f"{size}. {ITERATION}", *findings.notes))
         tables = write_tables(out, self.name, repeats)
         try:
             figures = [saved(out, name, figure) for name, figure in self.figures(repeats, found).items()]
@@ -100,7 +100,7 @@ def saved(out: Path, name: str, figure: Any) -> Path:
 def _moments(repeat: Repeat) -> list[dict[str, Any]]:
     last = len(repeat.iterations) - 1
     chosen = sorted({round(number) for number in np.linspace(0, last, MOMENTS)})
-    thinking = np.cumsum([iteration.thinking_s for iteration in repeat.iterations])
+    thinking = np.cumsum([iteration.overhead_s for iteration in repeat.iterations])
     return [
         {
             "problem": repeat.problem,

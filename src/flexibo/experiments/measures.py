@@ -17,7 +17,7 @@ LEAST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class CostAxis:
     """What is counted along a run.
 
     Attributes:
@@ -31,19 +31,19 @@ class Axis:
     of: Callable[[Iteration], float] = field(repr=False)
 
 
-ITERATIONS = Axis("iterations", "iterations", lambda i: float(i.number))
-LOG_COST = Axis("log cost", "cumulative cost (log {unit})", lambda i: i.log_spent)
-REAL_COST = Axis("real cost", "cumulative cost ({unit})", lambda i: i.spent)
+ITERATIONS = CostAxis("iterations", "iterations", lambda i: float(i.number))
+LOG_COST = CostAxis("log cost", "cumulative cost (log {unit})", lambda i: i.log_spent)
+REAL_COST = CostAxis("real cost", "cumulative cost ({unit})", lambda i: i.spent)
 AXES = (ITERATIONS, LOG_COST, REAL_COST)
 
 
-def standing(repeat: Repeat, axis: Axis, limit: float) -> Iteration:
+def standing(repeat: Repeat, axis: CostAxis, limit: float) -> Iteration:
     """The last iteration of a repeat that does not go beyond a limit."""
     places = [axis.of(iteration) for iteration in repeat.iterations]
     return repeat.iterations[max(0, bisect_right(places, limit * (1 + 1e-9)) - 1)]
 
 
-def equal_limit(repeats: Sequence[Repeat], axis: Axis) -> float:
+def equal_limit(repeats: Sequence[Repeat], axis: CostAxis) -> float:
     """How far every repeat came, those left out that stopped by themselves because they had nothing more to ask."""
     ends = [axis.of(repeat.iterations[-1]) for repeat in repeats if not repeat.stopped]
     return min(ends) if ends else max(axis.of(repeat.iterations[-1]) for repeat in repeats)
@@ -52,17 +52,17 @@ def equal_limit(repeats: Sequence[Repeat], axis: Axis) -> float:
 Measure: TypeAlias = Callable[[Repeat], float]
 
 
-def error_at(axis: Axis, limit: float) -> Measure:
+def error_at(axis: CostAxis, limit: float) -> Measure:
     """The hypervolume error at a limit."""
     return lambda repeat: standing(repeat, axis, limit).error
 
 
-def targets_at(axis: Axis, limit: float) -> Measure:
+def targets_at(axis: CostAxis, limit: float) -> Measure:
     """How many designs of the reported front lie in the target region at a limit."""
     return lambda repeat: float(standing(repeat, axis, limit).in_target)
 
 
-def iterations_at(axis: Axis, limit: float) -> Measure:
+def iterations_at(axis: CostAxis, limit: float) -> Measure:
     """How many iterations were made by a limit."""
     return lambda repeat: float(standing(repeat, axis, limit).number)
 
@@ -131,7 +131,7 @@ def compared_methods(repeats: Sequence[Repeat], *, ours: str, extra: Sequence[st
     return [method for method in methods_of(repeats) if method != ours and method not in extra]
 
 
-def limits(repeats: Sequence[Repeat], axis: Axis, *, extra: Sequence[str] = ()) -> dict[str, float]:
+def limits(repeats: Sequence[Repeat], axis: CostAxis, *, extra: Sequence[str] = ()) -> dict[str, float]:
     """The equal limit of each problem; methods that take no part in a comparison do not decide it."""
     judged = [repeat for repeat in repeats if repeat.method not in extra]
     return {problem: equal_limit(of_problem(judged, problem), axis) for problem in problems_of(judged)}

@@ -11,7 +11,7 @@ from flexibo._internal.arrays import BoolArray, FloatArray
 from flexibo.compare.problems.base import Problem
 from flexibo.experiments import _motivation_figures as motivation_figures
 from flexibo.experiments.claim_tests import claim_best
-from flexibo.experiments.claims import Claim, Findings, Judgement, Table
+from flexibo.experiments.claims import Claim, ExperimentResult, Judgement, ResultTable
 from flexibo.experiments.experiment import Experiment, Figures
 from flexibo.experiments.landscape import contour_grid, random_values, unexplained
 from flexibo.experiments.measures import mean, number, percent, shown, values_of
@@ -73,7 +73,7 @@ def wasted(problem: Problem, repeat: Repeat) -> float:
     return 100.0 * float(low_quality(problem, values).mean()) if values else math.nan
 
 
-def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Findings:
+def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> ExperimentResult:
     """What the four categories do, and how the problem looks."""
     others = [method for method in CATEGORIES if method != OURS]
     claims = (
@@ -108,10 +108,10 @@ def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Find
     categories = (_categories(of_problem(repeats, name), problems[name]) for name in problems_of(repeats))
     tables = (*standings_tables(repeats), *categories)
     title = "Motivation: coupled or decoupled, cost-aware or not"
-    return Findings("motivation", title, tables, claims, (DEFINITIONS, *NOTES))
+    return ExperimentResult("motivation", title, tables, claims, (DEFINITIONS, *NOTES))
 
 
-def _categories(repeats: Sequence[Repeat], problem: Problem) -> Table:
+def _categories(repeats: Sequence[Repeat], problem: Problem) -> ResultTable:
     """What iterations cost on one problem, what they found and what they wasted."""
     measures = (
         cost_per_iteration,
@@ -129,7 +129,7 @@ def _categories(repeats: Sequence[Repeat], problem: Problem) -> Table:
         "designs on the front",
         "low quality (%)",
     )
-    return Table(f"{problem.name}: the four categories", headings, tuple(rows), labels=2)
+    return ResultTable(f"{problem.name}: the four categories", headings, tuple(rows), labels=2)
 
 
 def _variation(problems: Mapping[str, Problem]) -> Claim:

@@ -9,8 +9,8 @@ from flexibo.compare.problems.base import Problem
 from flexibo.compare.problems.table import find_problem
 from flexibo.compare.workers import finished
 from flexibo.errors import InvalidValueError
-from flexibo.experiments._repeats_file import Keeper, Task, tasks_of
-from flexibo.experiments.repeats import Progress, Repeat, Terms
+from flexibo.experiments._repeats_file import RepeatKey, RepeatsFile, tasks_of
+from flexibo.experiments.repeats import ExperimentSize, Progress, Repeat
 from flexibo.experiments.single_repeat import repeat
 
 SLOW = ("pesmo", "pesmo-dec")
@@ -18,7 +18,7 @@ SLOW = ("pesmo", "pesmo-dec")
 
 
 def repeats_of(
-    terms: Terms,
+    size: ExperimentSize,
     problems: Sequence[Problem],
     methods: Sequence[str],
     out: Path,
@@ -29,7 +29,7 @@ def repeats_of(
     """Every method on every problem, with every seed; what is kept in `out` already is not made again.
 
     Args:
-        terms: What everybody gets.
+        size: What everybody gets.
         problems: What to optimise; processes find them by their names.
         methods: The methods.
         out: The folder that keeps what is finished.
@@ -38,8 +38,8 @@ def repeats_of(
     """
     if jobs < 1:
         raise InvalidValueError(f"jobs is {jobs}; it must be at least 1.")
-    keeper = Keeper(out)
-    tasks = tasks_of(terms, problems, methods)
+    keeper = RepeatsFile(out)
+    tasks = tasks_of(size, problems, methods)
     made = keeper.kept(tasks)
     missing = sorted((task for task in tasks if task.key not in made), key=lambda task: task.method not in SLOW)
     if progress is not None:
@@ -51,5 +51,5 @@ def repeats_of(
     return [made[task.key] for task in tasks]
 
 
-def _made(task: Task) -> Repeat:
-    return repeat(find_problem(task.problem), task.method, task.seed, task.terms)
+def _made(task: RepeatKey) -> Repeat:
+    return repeat(find_problem(task.problem), task.method, task.seed, task.size)

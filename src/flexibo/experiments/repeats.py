@@ -24,7 +24,7 @@ DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ExperimentSize:
     """What everybody gets; the defaults are the paper's.
 
     Attributes:
@@ -56,7 +56,7 @@ class Iteration:
         costs: What each cost.
         spent: All costs since the initial designs.
         log_spent: The paper's cost: the sum of log(max(cost, e)).
-        thinking_s: Processor time of asking and telling.
+        overhead_s: Processor time of asking and telling.
         volume: The volume of the Pareto region when it was asked; None where the method does not use it.
         gain: The volume that it was expected to remove, or the method's own score; None for number 0.
         values: The true values of the design, in the users' directions; empty for number 0.
@@ -69,7 +69,7 @@ class Iteration:
     costs: tuple[float, ...]
     spent: float
     log_spent: float
-    thinking_s: float
+    overhead_s: float
     volume: float | None
     gain: float | None
     values: tuple[float, ...]
@@ -88,7 +88,7 @@ class Repeat:
         leads: The objectives that can be bought.
         lead_costs: What each costs on average.
         unit: The unit of the costs.
-        iterations: From number 0 on; fewer than the terms allow where the method stopped by itself.
+        iterations: From number 0 on; fewer than the size allow where the method stopped by itself.
         front: The true values of the designs that it reports at the end, in the users' directions.
         stopped: Why it stopped by itself, or an empty string.
     """

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from flexibo.compare.problems.base import Problem
 from flexibo.experiments import drawing
 from flexibo.experiments.claim_tests import claim_best
-from flexibo.experiments.claims import Findings, Table
+from flexibo.experiments.claims import ExperimentResult, ResultTable
 from flexibo.experiments.experiment import Experiment, Figures
 from flexibo.experiments.measures import LOG_COST, Measure, iterations_at, limits, shown, targets_at, values_of
 from flexibo.experiments.repeats import Repeat, methods_of, of_problem, problems_of
@@ -48,7 +48,7 @@ def cheap_share(repeat: Repeat) -> float:
     return repeat.count(repeat.cheap) / total if total and len(repeat.leads) > 1 else math.nan
 
 
-def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Findings:
+def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> ExperimentResult:
     """What three cost functions do."""
     others = (RATIO, CONSTANT)
     log_limits = limits(repeats, LOG_COST)
@@ -92,10 +92,10 @@ def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Find
     behaviour = (table for name in problems_of(repeats) for table in _behaviour(of_problem(repeats, name)))
     tables = (*standings_tables(repeats), *behaviour)
     title = "RQ1: log, ratio and constant costs in FlexiBO"
-    return Findings("rq1", title, tables, claims, (DEFINITIONS, VOLUME))
+    return ExperimentResult("rq1", title, tables, claims, (DEFINITIONS, VOLUME))
 
 
-def _behaviour(repeats: Sequence[Repeat]) -> list[Table]:
+def _behaviour(repeats: Sequence[Repeat]) -> list[ResultTable]:
     """Evaluations per objective on one problem, and the change of volume."""
     problem, leads = repeats[0].problem, repeats[0].leads
     # Ignored: mypy cannot infer a lambda whose default binds the value of a loop.
@@ -111,14 +111,14 @@ def _behaviour(repeats: Sequence[Repeat]) -> list[Table]:
     ]
 
 
-def _measured(repeats: Sequence[Repeat], title: str, measures: Mapping[str, Measure]) -> Table:
+def _measured(repeats: Sequence[Repeat], title: str, measures: Mapping[str, Measure]) -> ResultTable:
     """A table with a column for each measure of the repeats on one problem."""
     problem = repeats[0].problem
     rows = [
         (method, *(shown(values_of(repeats, problem, method, measure)) for measure in measures.values()))
         for method in methods_of(repeats)
     ]
-    return Table(title, ("method", *measures), tuple(rows))
+    return ResultTable(title, ("method", *measures), tuple(rows))
 
 
 def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figures:

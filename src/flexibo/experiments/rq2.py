@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from flexibo.compare.problems.base import Problem
 from flexibo.experiments import drawing
 from flexibo.experiments.claim_tests import claim_best, doubt, lower
-from flexibo.experiments.claims import Claim, Findings, Judgement, Table
+from flexibo.experiments.claims import Claim, ExperimentResult, Judgement, ResultTable
 from flexibo.experiments.experiment import Experiment, Figures
 from flexibo.experiments.measures import (
     LOG_COST,
@@ -55,7 +55,7 @@ def dear_shares(repeat: Repeat) -> tuple[float, float]:
     return shares[0], shares[1]
 
 
-def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Findings:
+def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> ExperimentResult:
     """How FlexiBO fares against the methods of others."""
     others = compared_methods(repeats, ours=OURS, extra=EXTRA)
     log_limits = limits(repeats, LOG_COST, extra=EXTRA)
@@ -83,7 +83,7 @@ def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Find
     title = "RQ2: FlexiBO against the methods of others"
     resources = (_resources(of_problem(repeats, problem)) for problem in problems_of(repeats))
     tables = (*standings_tables(repeats, extra=EXTRA), *resources)
-    return Findings("rq2", title, tables, claims, (DEFINITIONS, *NOTES))
+    return ExperimentResult("rq2", title, tables, claims, (DEFINITIONS, *NOTES))
 
 
 def _cheap_first(repeats: Sequence[Repeat]) -> Claim:
@@ -98,7 +98,7 @@ def _cheap_first(repeats: Sequence[Repeat]) -> Claim:
     return Claim("FlexiBO measures the cheap objective early and the dear one later.", tuple(judgements))
 
 
-def _resources(repeats: Sequence[Repeat]) -> Table:
+def _resources(repeats: Sequence[Repeat]) -> ResultTable:
     """What an iteration cost on one problem, and how many of the evaluations were dear."""
     problem, unit, rows = repeats[0].problem, repeats[0].unit, []
     for method in methods_of(repeats):
@@ -108,7 +108,7 @@ def _resources(repeats: Sequence[Repeat]) -> Table:
         rows.append((marked(method, EXTRA), cost, *halves))
     headings = ("method", f"cost per iteration ({unit})", "dear, first half (%)", "dear, second half (%)")
     title = f"{problem}: cost, and share of the dearest objective, {repeats[0].dear}"
-    return Table(title, headings, tuple(rows), note=extra_note(repeats, EXTRA))
+    return ResultTable(title, headings, tuple(rows), note=extra_note(repeats, EXTRA))
 
 
 def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figures:

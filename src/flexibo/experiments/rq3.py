@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from flexibo.compare.problems.base import Problem
 from flexibo.experiments import drawing
 from flexibo.experiments.claim_tests import claim_best
-from flexibo.experiments.claims import Findings
+from flexibo.experiments.claims import ExperimentResult
 from flexibo.experiments.experiment import Experiment, Figures
 from flexibo.experiments.measures import LOG_COST, iterations_at, limits, targets_at
 from flexibo.experiments.repeats import Repeat
@@ -16,7 +16,7 @@ from flexibo.experiments.standard_tables import DEFINITIONS, OURS, error_claims,
 FOREST = "flexibo-rf-log"
 
 
-def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Findings:
+def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> ExperimentResult:
     """What the two kinds of model do."""
     log_limits = limits(repeats, LOG_COST)
     claims = (
@@ -32,7 +32,7 @@ def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Find
         ),
     )
     title = "RQ3: Gaussian processes and random forests in FlexiBO"
-    return Findings("rq3", title, standings_tables(repeats), claims, (DEFINITIONS,))
+    return ExperimentResult("rq3", title, standings_tables(repeats), claims, (DEFINITIONS,))
 
 
 def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figures:

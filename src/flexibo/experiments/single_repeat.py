@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
-from flexibo.compare.metered_problem import Ledger
+from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.base import Problem
-from flexibo.experiments.repeats import Iteration, Repeat, Terms
+from flexibo.experiments.repeats import ExperimentSize, Iteration, Repeat
 from flexibo.history.events import Evaluation
 from flexibo.objectives import purchases
 from flexibo.pareto import non_dominated
@@ -54,10 +54,10 @@ def repeat(
     problem: Problem,
     method: str,
     seed: int,
-    terms: Terms,
+    size: ExperimentSize,
     *,
     clock: Clock = time.process_time,
-    ledger: Ledger | None = None,
+    metered: MeteredProblem | None = None,
 ) -> Repeat:
     """Let one method run.
 
@@ -65,22 +65,22 @@ def repeat(
         problem: What to optimise.
         method: One of our methods.
         seed: Decides the initial designs, the noise and every draw.
-        terms: How many initial designs and iterations.
+        size: How many initial designs and iterations.
         clock: Seconds, for the thinking time.
-        ledger: Where to buy; a new one by default.
+        metered: Where to buy; a new one by default.
     """
-    ledger = Ledger(problem, seed=seed) if ledger is None else ledger
-    course = _Course(problem, _study(problem, method, seed, terms), ledger, clock)
+    metered = MeteredProblem(problem, seed=seed) if metered is None else metered
+    course = _RepeatProgress(problem, _study(problem, method, seed, size), metered, clock)
     question = course.begin()
-    opening = ledger.spent
+    opening = metered.spent
     iterations = [course.judged(_Bought((), (), 0.0, None, ()), number=0, spent=0.0, log_spent=0.0)]
     log_spent = 0.0
-    while question is not None and len(iterations) <= terms.iterations:
+    while question is not None and len(iterations) <= size.iterations:
         bought = course.buy(question)
         log_spent += sum(math.log(max(cost, math.e)) for cost in bought.costs)
         # The front is judged after the next question: its models are then at hand, and thinking is timed as it is.
-        question = course.ask() if len(iterations) < terms.iterations else None
-        spent = ledger.spent - opening
+        question = course.ask() if len(iterations) < size.iterations else None
+        spent = metered.spent - opening
         iterations.append(course.judged(bought, number=len(iterations), spent=spent, log_spent=log_spent))
     leads = purchases(problem.objectives)
     means = problem.mean_costs()
@@ -97,14 +97,14 @@ def repeat(
     )
 
 
-def _study(problem: Problem, method: str, seed: int, terms: Terms) -> Study:
+def _study(problem: Problem, method: str, seed: int, size: ExperimentSize) -> Study:
     pairs = zip(problem.objectives, problem.reference, strict=True)
     return Study(
         problem.space,
         problem.objectives,
         method=method,
-        initial_designs=problem.initial_designs(terms.n_initial, seed),
-        n_initial=terms.n_initial,
+        initial_designs=problem.initial_designs(size.n_initial, seed),
+        n_initial=size.n_initial,
         seed=seed,
         reference={objective.name: objective.value(float(loss)) for objective, loss in pairs},
     )
@@ -116,18 +116,18 @@ class _Bought:
 
     objectives: tuple[str, ...]
     costs: tuple[float, ...]
-    thinking_s: float
+    overhead_s: float
     question: Evaluation | None
     values: tuple[float, ...]
 
 
-class _Course:
-    """A study whose questions a ledger answers."""
+class _RepeatProgress:
+    """A study whose questions a metered answers."""
 
-    def __init__(self, problem: Problem, study: Study, ledger: Ledger, clock: Clock) -> None:
+    def __init__(self, problem: Problem, study: Study, metered: MeteredProblem, clock: Clock) -> None:
         self.study = study
         self._problem = problem
-        self._ledger = ledger
+        self._metered = metered
         self._clock = clock
         self._target = target_region(problem)
         self._thinking = 0.0
@@ -170,7 +170,7 @@ class _Course:
             costs=bought.costs,
             spent=spent,
             log_spent=log_spent,
-            thinking_s=bought.thinking_s,
+            overhead_s=bought.overhead_s,
             volume=None if bought.question is None else bought.question.volume,
             gain=None if bought.question is None else bought.question.gain,
             values=bought.values,
@@ -183,7 +183,7 @@ class _Course:
         return tuple(self._true_values([row.design for row in self.study.front()]))
 
     def _answer(self, question: Evaluation) -> float:
-        measurement = self._ledger.measure(question.design, question.objective)
+        measurement = self._metered.measure(question.design, question.objective)
         cost = measurement.cost or 0.0
         begin = self._clock()
         self.study.tell(question, measurement.values, cost=cost)

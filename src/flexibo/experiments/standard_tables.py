@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from flexibo.experiments.claim_tests import claim_best
-from flexibo.experiments.claims import Claim, Table
+from flexibo.experiments.claims import Claim, ResultTable
 from flexibo.experiments.measures import (
     AXES,
     ITERATIONS,
     LOG_COST,
     REAL_COST,
-    Axis,
+    CostAxis,
     compared_methods,
     error_at,
     iterations_at,
@@ -42,7 +42,7 @@ IDLE_NOTE = (
 EXTRA_NOTE = "* Not one of the paper's methods."
 
 
-def standings_tables(repeats: Sequence[Repeat], *, extra: Sequence[str] = ()) -> tuple[Table, ...]:
+def standings_tables(repeats: Sequence[Repeat], *, extra: Sequence[str] = ()) -> tuple[ResultTable, ...]:
     """Two tables per problem: errors at equal cost, and designs in the target region.
 
     Args:
@@ -58,7 +58,7 @@ def standings_tables(repeats: Sequence[Repeat], *, extra: Sequence[str] = ()) ->
     return tuple(tables)
 
 
-def _errors(repeats: Sequence[Repeat], places: Mapping[Axis, float], extra: Sequence[str]) -> Table:
+def _errors(repeats: Sequence[Repeat], places: Mapping[CostAxis, float], extra: Sequence[str]) -> ResultTable:
     """Errors after all iterations and at equal cost, with a mark where that cost is too small for an iteration."""
     problem, rows = repeats[0].problem, []
     for method in methods_of(repeats):
@@ -71,10 +71,10 @@ def _errors(repeats: Sequence[Repeat], places: Mapping[Axis, float], extra: Sequ
     headings = ("method", "after all iterations", "at equal log cost", "at equal real cost")
     title = f"{problem}: hypervolume error (the share of the true front's that is missed)"
     note = IDLE_NOTE if any(IDLE in cell for row in rows for cell in row) else ""
-    return Table(title, headings, tuple(rows), note=" ".join(filter(None, (extra_note(repeats, extra), note))))
+    return ResultTable(title, headings, tuple(rows), note=" ".join(filter(None, (extra_note(repeats, extra), note))))
 
 
-def _targets(repeats: Sequence[Repeat], places: Mapping[Axis, float], extra: Sequence[str]) -> Table:
+def _targets(repeats: Sequence[Repeat], places: Mapping[CostAxis, float], extra: Sequence[str]) -> ResultTable:
     problem, rows = repeats[0].problem, []
     for method in methods_of(repeats):
         measures = [targets_at(axis, places[axis]) for axis in (ITERATIONS, LOG_COST)]
@@ -89,7 +89,7 @@ def _targets(repeats: Sequence[Repeat], places: Mapping[Axis, float], extra: Seq
         f"spent in all ({repeats[0].unit})",
     )
     title = f"{problem}: designs in the target region, iterations and cost"
-    return Table(title, headings, tuple(rows), note=extra_note(repeats, extra))
+    return ResultTable(title, headings, tuple(rows), note=extra_note(repeats, extra))
 
 
 def marked(method: str, extra: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from flexibo.compare.problems.base import Problem
 from flexibo.experiments import drawing
 from flexibo.experiments.claim_tests import lower
-from flexibo.experiments.claims import Claim, Findings, Judgement, Table
+from flexibo.experiments.claims import Claim, ExperimentResult, Judgement, ResultTable
 from flexibo.experiments.experiment import Experiment, Figures
 from flexibo.experiments.measures import mean, number, shown
 from flexibo.experiments.repeats import Repeat, methods_of, of_problem, problems_of
@@ -37,7 +37,7 @@ NOTES = (
 
 def thinking(repeat: Repeat) -> float:
     """Seconds per iteration without evaluation."""
-    times = [iteration.thinking_s for iteration in repeat.iterations[1:]]
+    times = [iteration.overhead_s for iteration in repeat.iterations[1:]]
     return mean(times)
 
 
@@ -48,14 +48,14 @@ def with_evaluation(repeat: Repeat) -> float:
     return thinking(repeat) + seconds * repeat.iterations[-1].spent / n if n else math.nan
 
 
-def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Findings:
+def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> ExperimentResult:
     """How long an iteration takes."""
     without, full = ({m: mean(_all(repeats, m, measure)) for m in methods_of(repeats)} for measure in _MEASURES)
     claims = (_slower_thinking(without), _pal_slowest(without), *_quickest(full))
     names = problems_of(repeats)
     each = [_on_problem(of_problem(repeats, name)) for name in names] if len(names) > 1 else []
     tables = (_beside_paper(repeats), *each)
-    return Findings("times", "Seconds per iteration, without and with evaluation", tables, claims, NOTES)
+    return ExperimentResult("times", "Seconds per iteration, without and with evaluation", tables, claims, NOTES)
 
 
 _MEASURES = (thinking, with_evaluation)
@@ -110,7 +110,7 @@ def _quickest(seconds: Mapping[str, float]) -> list[Claim]:
     ]
 
 
-def _beside_paper(repeats: Sequence[Repeat]) -> Table:
+def _beside_paper(repeats: Sequence[Repeat]) -> ResultTable:
     rows = []
     for method in methods_of(repeats):
         paper = PAPER.get(method, (math.nan, math.nan))
@@ -119,15 +119,15 @@ def _beside_paper(repeats: Sequence[Repeat]) -> Table:
             cells += [shown(_all(repeats, method, measure)), "-" if math.isnan(paper[k]) else number(paper[k], 5)]
         rows.append((method, *cells))
     headings = ("method", "without evaluation (s)", "the paper's (s)", "with evaluation (s)", "the paper's (s)")
-    return Table("Seconds per iteration, over all problems", headings, tuple(rows))
+    return ResultTable("Seconds per iteration, over all problems", headings, tuple(rows))
 
 
-def _on_problem(repeats: Sequence[Repeat]) -> Table:
+def _on_problem(repeats: Sequence[Repeat]) -> ResultTable:
     rows = [
         (method, *(shown(_all(repeats, method, measure)) for measure in _MEASURES)) for method in methods_of(repeats)
     ]
     headings = ("method", "without evaluation (s)", "with evaluation (s)")
-    return Table(f"{repeats[0].problem}: seconds per iteration", headings, tuple(rows))
+    return ResultTable(f"{repeats[0].problem}: seconds per iteration", headings, tuple(rows))
 
 
 def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figures:

@@ -9,12 +9,11 @@ import pytest
 
 from flexibo import Design, Objective, Space
 from flexibo.compare import contestants
-from flexibo.compare.metered_problem import Ledger
+from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.base import Problem, nadir_reference, true_front
 from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
-from flexibo.compare.runs import SHARES
+from flexibo.compare.runs import SHARES, Allowance
 from flexibo.compare.single_run import run
-from flexibo.compare.terms import Terms
 from flexibo.errors import InvalidValueError
 from flexibo.history.measurements import Measurement
 from flexibo.pareto import hypervolume
@@ -46,8 +45,8 @@ class Spy:
         return self.ticks
 
 
-class Recorder(Ledger):
-    """A ledger that keeps every purchase."""
+class Recorder(MeteredProblem):
+    """A metered that keeps every purchase."""
 
     def __init__(self, problem: Problem, seed: int) -> None:
         super().__init__(problem, seed=seed)
@@ -113,13 +112,13 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> list[FakeRival]:
 
 @pytest.mark.parametrize("method", [*OWN, *THEIRS])
 def test_what_is_counted_is_what_was_bought(problem: Problem, spy: Spy, method: str) -> None:
-    ledger = Recorder(problem, seed=2)
-    made = run(problem, method, 2, Terms(n_initial=5, budget=6.0), clock=spy.clock, ledger=ledger)
-    initial, later = ledger.bought[:10], ledger.bought[10:]
+    metered = Recorder(problem, seed=2)
+    made = run(problem, method, 2, Allowance(n_initial=5, budget=6.0), clock=spy.clock, metered=metered)
+    initial, later = metered.bought[:10], metered.bought[10:]
     assert {(design, objective) for design, objective, _ in initial} == {
         (design, name) for design in problem.initial_designs(5, 2) for name in problem.names
     }
-    money = Terms(n_initial=5, budget=6.0).money(problem)
+    money = Allowance(n_initial=5, budget=6.0).amount(problem)
     spent = 0.0
     counted = 0
     for design, objective, measurement in later:
@@ -143,11 +142,11 @@ def spy_costs(problem: Problem, design: Design) -> np.ndarray:
 def test_nobody_buys_the_same_thing_twice_and_everybody_stays_in_the_pool(
     problem: Problem, spy: Spy, method: str
 ) -> None:
-    ledger = Recorder(problem, seed=0)
-    run(problem, method, 0, Terms(n_initial=4, budget=5.0), clock=spy.clock, ledger=ledger)
-    bought = [(design, objective) for design, objective, _ in ledger.bought]
+    metered = Recorder(problem, seed=0)
+    run(problem, method, 0, Allowance(n_initial=4, budget=5.0), clock=spy.clock, metered=metered)
+    bought = [(design, objective) for design, objective, _ in metered.bought]
     assert len(bought) > 8
-    free = [measurement for _, _, measurement in ledger.bought if not measurement.cost]
+    free = [measurement for _, _, measurement in metered.bought if not measurement.cost]
     if method != "fake-decoupled":
         assert len(set(bought)) == len(bought)
         assert not free
@@ -163,18 +162,18 @@ def test_a_contestant_that_peeks_is_caught(problem: Problem, spy: Spy, fakes: li
     entry = RivalEntry("fake-coupled", "", (), (), lambda setting: Cheat(setting, decoupled=False), "")
     contestants.RIVALS["fake-coupled"] = entry
     with pytest.raises(AssertionError, match="did not buy"):
-        run(problem, "fake-coupled", 0, Terms(n_initial=3, budget=2.0), clock=spy.clock)
+        run(problem, "fake-coupled", 0, Allowance(n_initial=3, budget=2.0), clock=spy.clock)
 
 
 @pytest.mark.parametrize("method", THEIRS)
 def test_a_rival_is_told_exactly_what_was_bought(
     problem: Problem, spy: Spy, method: str, fakes: list[FakeRival]
 ) -> None:
-    ledger = Recorder(problem, seed=1)
-    run(problem, method, 1, Terms(n_initial=3, budget=4.0), clock=spy.clock, ledger=ledger)
+    metered = Recorder(problem, seed=1)
+    run(problem, method, 1, Allowance(n_initial=3, budget=4.0), clock=spy.clock, metered=metered)
     [rival] = fakes
     told = [(design, name, loss) for design, losses in rival.told for name, loss in losses.items()]
-    bought = [(d, name, value) for d, _, m in ledger.bought for name, value in m.values.items()]
+    bought = [(d, name, value) for d, _, m in metered.bought for name, value in m.values.items()]
     assert told == bought[: len(told)]
     assert len(bought) - len(told) <= 2  # what ends beyond the budget is not told
     assert all(set(losses) == set(problem.names) for _, losses in rival.told[:3])
@@ -184,7 +183,7 @@ def test_a_rival_sees_losses_of_what_is_maximised(problem: Problem, spy: Spy, fa
     objectives = (Objective("error"), Objective("speed", "max"))
     front = np.array([[1.0, -1.0]])
     other = Problem("max", "", SPACE, objectives, spy.values, spy.costs, np.array([99.0, 99.0]), front, 1.0)
-    run(other, "fake-coupled", 0, Terms(n_initial=3, budget=1.0), clock=spy.clock)
+    run(other, "fake-coupled", 0, Allowance(n_initial=3, budget=1.0), clock=spy.clock)
     assert all(losses["speed"] < 0 < losses["error"] for _, losses in fakes[0].told)
 
 
@@ -192,7 +191,7 @@ def test_the_same_seed_gives_everybody_the_same_initial_designs_and_the_same_fir
     problem: Problem, spy: Spy
 ) -> None:
     errors = {
-        run(problem, method, 7, Terms(n_initial=6, budget=1.0), clock=spy.clock).moments[0].error
+        run(problem, method, 7, Allowance(n_initial=6, budget=1.0), clock=spy.clock).moments[0].error
         for method in ("ehvi", "random-coupled", "fake-coupled", "fake-decoupled")
     }
     assert len(errors) == 1
@@ -200,18 +199,18 @@ def test_the_same_seed_gives_everybody_the_same_initial_designs_and_the_same_fir
 
 
 def test_a_run_has_a_moment_for_each_share_and_never_spends_more_than_it(problem: Problem, spy: Spy) -> None:
-    terms = Terms(n_initial=4, budget=8.0)
-    made = run(problem, "flexibo", 0, terms, clock=spy.clock)
+    allowance = Allowance(n_initial=4, budget=8.0)
+    made = run(problem, "flexibo", 0, allowance, clock=spy.clock)
     assert tuple(moment.share for moment in made.moments) == SHARES
-    money = terms.money(problem)
+    money = allowance.amount(problem)
     assert all(moment.spent <= moment.share * money * (1 + 1e-9) for moment in made.moments)
     assert all(0.0 <= moment.error <= 1.0 for moment in made.moments)
-    thinking = [moment.thinking_s for moment in made.moments]
+    thinking = [moment.overhead_s for moment in made.moments]
     assert thinking == sorted(thinking)
 
 
 def test_the_front_is_judged_by_true_values_of_the_designs_it_names(problem: Problem, spy: Spy) -> None:
-    made = run(problem, "flexibo", 0, Terms(n_initial=4, budget=8.0), clock=spy.clock)
+    made = run(problem, "flexibo", 0, Allowance(n_initial=4, budget=8.0), clock=spy.clock)
     losses = np.array(made.front)
     assert made.moments[-1].error == pytest.approx(1.0 - hypervolume(losses, problem.reference) / problem.best)
 
@@ -227,7 +226,7 @@ def test_the_error_of_the_true_front_is_zero_and_no_front_has_less(problem: Prob
 
 
 def test_a_contestant_with_nothing_more_to_ask_keeps_its_last_moment(problem: Problem, spy: Spy) -> None:
-    made = run(problem, "random-coupled", 0, Terms(n_initial=60, budget=1000.0), clock=spy.clock)
+    made = run(problem, "random-coupled", 0, Allowance(n_initial=60, budget=1000.0), clock=spy.clock)
     assert made.moments[-1].error == pytest.approx(0.0, abs=1e-12)
     assert made.moments[-1].evaluations == (len(SPACE.enumerate()) - 60,) * 2
 
@@ -253,14 +252,18 @@ def test_all_that_a_contestant_does_is_timed(problem: Problem, spy: Spy) -> None
 
     entry = RivalEntry("fake-coupled", "", (), (), lambda setting: Watched(setting, decoupled=False), "")
     contestants.RIVALS["fake-coupled"] = entry
-    made = run(problem, "fake-coupled", 0, Terms(n_initial=3, budget=2.0), clock=spy.clock)
+    made = run(problem, "fake-coupled", 0, Allowance(n_initial=3, budget=2.0), clock=spy.clock)
     assert {"tell", "ask", "front"} <= set(seen)
     told, asked, fronts = (seen.count(what) for what in ("tell", "ask", "front"))
-    assert made.moments[-1].thinking_s == 1 + (told - 3) + asked + fronts  # the initial designs are one step
+    assert made.moments[-1].overhead_s == 1 + (told - 3) + asked + fronts  # the initial designs are one step
 
 
 def test_only_who_looks_at_costs_is_told_the_budget(problem: Problem) -> None:
-    bought = [Ledger(problem, seed=0).measure(d, name) for d in problem.initial_designs(3, 0) for name in problem.names]
+    bought = [
+        MeteredProblem(problem, seed=0).measure(d, name)
+        for d in problem.initial_designs(3, 0)
+        for name in problem.names
+    ]
     opening = sum(measurement.cost or 0.0 for measurement in bought)
     budgets = {
         name: contestants.enter(problem, name, bought, seed=0, budget=50.0).study.budget  # type: ignore[attr-defined]
@@ -272,7 +275,7 @@ def test_only_who_looks_at_costs_is_told_the_budget(problem: Problem) -> None:
 
 
 def test_a_rival_is_told_what_the_initial_designs_cost(problem: Problem, spy: Spy, fakes: list[FakeRival]) -> None:
-    run(problem, "fake-coupled", 5, Terms(n_initial=4, budget=1.0), clock=spy.clock)
+    run(problem, "fake-coupled", 5, Allowance(n_initial=4, budget=1.0), clock=spy.clock)
     expected = spy.costs(problem.initial_designs(4, 5)).mean(axis=0)
     assert fakes[0].setting.costs.tolist() == pytest.approx(expected.tolist())
     assert fakes[0].setting.leads == problem.names
@@ -285,16 +288,16 @@ def test_a_decoupled_rival_that_cannot_pay_gets_what_it_can_pay(problem: Problem
 
     entry = RivalEntry("fake-decoupled", "", (), (), lambda setting: Greedy(setting, decoupled=True), "", True)
     contestants.RIVALS["fake-decoupled"] = entry
-    terms = Terms(n_initial=4, budget=2.0)
-    made = run(problem, "fake-decoupled", 0, terms, clock=spy.clock)
+    allowance = Allowance(n_initial=4, budget=2.0)
+    made = run(problem, "fake-decoupled", 0, allowance, clock=spy.clock)
     errors, joules = made.moments[-1].evaluations
     assert errors >= 1
     assert joules >= 5
-    assert made.moments[-1].spent == pytest.approx(terms.money(problem), abs=1.0)
+    assert made.moments[-1].spent == pytest.approx(allowance.amount(problem), abs=1.0)
 
 
 def test_terms_without_a_budget_are_refused() -> None:
     with pytest.raises(InvalidValueError, match="budget is 0"):
-        Terms(budget=0)
+        Allowance(budget=0)
     with pytest.raises(InvalidValueError, match="initial designs is 1"):
-        Terms(n_initial=1)
+        Allowance(n_initial=1)

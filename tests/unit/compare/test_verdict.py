@@ -11,19 +11,18 @@ from rich.console import Console
 
 from flexibo.compare import verdict as judging
 from flexibo.compare.problems.table import find_problem
-from flexibo.compare.runs import SHARES, Moment, Run, read_runs
+from flexibo.compare.runs import SHARES, Allowance, Moment, Run, read_runs
 from flexibo.compare.statistics.goals import STANDARD_GOALS
-from flexibo.compare.stored_results import FOLDER, Stored, describe, store
+from flexibo.compare.stored_results import FOLDER, StoredResults, describe, store
 from flexibo.compare.suites import SUITES, Limit, Suite
-from flexibo.compare.terms import Terms
-from flexibo.compare.verdict import prices_of_thinking, verdict
+from flexibo.compare.verdict import overhead_prices, verdict
 
 PROBLEM = "branin-currin:ratio=10"
 
 
-def made(method: str, seed: int, error: float, *, thinking_s: float = 0.0) -> Run:
+def made(method: str, seed: int, error: float, *, overhead_s: float = 0.0) -> Run:
     moments = tuple(
-        Moment(s, round(200 * s, 3), round(error * (2 - s) / 2, 5), round(thinking_s * s, 3), (2, 3)) for s in SHARES
+        Moment(s, round(200 * s, 3), round(error * (2 - s) / 2, 5), round(overhead_s * s, 3), (2, 3)) for s in SHARES
     )
     return Run(PROBLEM, method, seed, moments)
 
@@ -33,19 +32,19 @@ def suite(methods: tuple[str, ...], rivals: tuple[str, ...] = (), n: int = 6) ->
 
 
 def test_a_second_of_thinking_costs_what_the_cheapest_evaluation_does() -> None:
-    budget, price = prices_of_thinking(suite(("flexibo",)))[PROBLEM]
+    budget, price = overhead_prices(suite(("flexibo",)))[PROBLEM]
     assert find_problem(PROBLEM).mean_costs().tolist() == [10.0, 1.0]
     assert (budget, price) == (220.0, 1.0)
 
 
 def test_a_slow_method_falls_behind_when_its_thinking_counts() -> None:
-    runs = [made("flexibo", seed, 0.2, thinking_s=1.0) for seed in range(6)]
-    runs += [made("ehvi", seed, 0.1, thinking_s=2_000.0) for seed in range(6)]
+    runs = [made("flexibo", seed, 0.2, overhead_s=1.0) for seed in range(6)]
+    runs += [made("ehvi", seed, 0.1, overhead_s=2_000.0) for seed in range(6)]
     usual, counted = (verdict(suite(("flexibo", "ehvi")), runs, count_thinking=count) for count in (False, True))
     assert usual.rankings[-1].complete[0].method == "ehvi"
     assert usual.against["contestant"][-1].ratio.value == pytest.approx(2.0)
     assert counted.against["contestant"][-1].ratio.value < 2.0
-    assert any("Thinking counts" in note for note in counted.notes())
+    assert any("OverheadPrices counts" in note for note in counted.notes())
 
 
 def test_rivals_and_all_contestants_are_judged_apart() -> None:
@@ -62,7 +61,9 @@ def test_only_runs_that_are_stored_are_called_so(tmp_path: Path, monkeypatch: py
     fingerprint = find_problem(PROBLEM).fingerprint()
     made_with = judging.RIVALS["pymoo-nsga2"].versions()
     store(
-        runs[6:10], Stored("pymoo-nsga2", made_with, "", "a large machine", Terms(), {PROBLEM: fingerprint}), tmp_path
+        runs[6:10],
+        StoredResults("pymoo-nsga2", made_with, "", "a large machine", Allowance(), {PROBLEM: fingerprint}),
+        tmp_path,
     )
     monkeypatch.setattr(judging, "describe", lambda rival: _describe(rival, tmp_path))
     monkeypatch.setattr(judging, "stored_runs", lambda *given: _stored_runs(*given, tmp_path))
@@ -104,8 +105,8 @@ def test_a_limit_is_told() -> None:
 
 
 def test_a_suite_with_goals_has_a_verdict_on_them(tmp_path: Path) -> None:
-    runs = [made("flexibo", seed, 0.2, thinking_s=1.0) for seed in range(6)]
-    runs += [made("ehvi", seed, 0.3, thinking_s=2_000.0) for seed in range(6)]
+    runs = [made("flexibo", seed, 0.2, overhead_s=1.0) for seed in range(6)]
+    runs += [made("ehvi", seed, 0.3, overhead_s=2_000.0) for seed in range(6)]
     asked = replace(suite(("flexibo", "ehvi")), goals=STANDARD_GOALS)
     found = verdict(asked, runs)
     assert [one.must_met for one in found.goals] == [True, True, True, False]

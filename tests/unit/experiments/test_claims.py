@@ -12,11 +12,11 @@ from flexibo.compare.problems.base import Problem, constant_costs
 from flexibo.experiments import (
     EXPERIMENTS,
     Claim,
-    Findings,
+    ExperimentResult,
     Iteration,
     Judgement,
     Repeat,
-    Table,
+    ResultTable,
     measures,
     motivation,
     rq1,
@@ -64,7 +64,7 @@ def twice(method: str, errors: Sequence[float], **fields: object) -> list[Repeat
     return [made_up(method, errors, seed=seed, **fields) for seed in (0, 1)]  # type: ignore[arg-type]
 
 
-def line_about(findings: Findings, words: str) -> Claim:
+def line_about(findings: ExperimentResult, words: str) -> Claim:
     [claim] = [claim for claim in findings.claims if words in claim.paper]
     return claim
 
@@ -249,7 +249,7 @@ def test_times_add_the_cost_to_the_thinking() -> None:
 
 
 def test_the_verdicts_on_times_follow_the_numbers() -> None:
-    def findings(thinking: float, bought: list[list[str]]) -> Findings:
+    def findings(thinking: float, bought: list[list[str]]) -> ExperimentResult:
         ours = made_up(times.OURS, [1, 1, 1], bought=bought, thinking=thinking)
         pal = made_up("pal", [1, 1, 1], bought=[["dear", "cheap"]] * 2, thinking=5.0)
         half = made_up("pesmo-dec", [1, 1, 1], bought=[["dear"], ["cheap"]], thinking=2.0)
@@ -302,7 +302,7 @@ def test_a_claim_that_nothing_speaks_to_is_not_judged() -> None:
 
 
 def test_a_table_in_markdown_has_a_line_per_row() -> None:
-    table = Table("Title", ("method", "error"), (("a|b", "1"),))
+    table = ResultTable("Title", ("method", "error"), (("a|b", "1"),))
     assert table.markdown() == "**Title**\n\n| method | error |\n| --- | ---: |\n| a/b | 1 |"
 
 

@@ -14,11 +14,11 @@ from rich.console import Console
 
 from flexibo import Objective, Space
 from flexibo._internal.arrays import FloatArray
-from flexibo.compare.metered_problem import Ledger
+from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems import table as table_of_problems
 from flexibo.compare.problems.base import Family, Problem, nadir_reference, true_front
 from flexibo.errors import InvalidValueError
-from flexibo.experiments import EXPERIMENTS, Experiment, Findings, Repeat, Terms
+from flexibo.experiments import EXPERIMENTS, Experiment, ExperimentResult, ExperimentSize, Repeat
 from flexibo.experiments import parallel_repeats as sweep_module
 from flexibo.experiments._repeats_file import FILE
 from flexibo.experiments.drawing import errors
@@ -27,10 +27,14 @@ from flexibo.experiments.single_repeat import in_target, repeat, target_region
 from flexibo.pareto import hypervolume
 from flexibo.space import Designs
 
-TINY = Terms(repeats=2, n_initial=4, iterations=3)
+TINY = ExperimentSize(repeats=2, n_initial=4, iterations=3)
 COUPLED = ("pesmo", "pal", "parego", "smsego", "ca-mobo")
 PLAIN = Experiment(
-    "plain", "made up", ("random", "flexibo-gp-log"), lambda *_: Findings("plain", "Plain", (), ()), lambda *_: {}
+    "plain",
+    "made up",
+    ("random", "flexibo-gp-log"),
+    lambda *_: ExperimentResult("plain", "Plain", (), ()),
+    lambda *_: {},
 )
 
 
@@ -90,18 +94,18 @@ def test_an_iteration_of_a_decoupled_method_is_one_objective() -> None:
 @pytest.mark.parametrize("method", ["flexibo-gp-log", "pal"])
 def test_costs_are_the_ledgers_after_the_initial_designs(method: str) -> None:
     problem = toy()
-    ledger, opening = Ledger(problem, seed=1), Ledger(problem, seed=1)
-    made = repeat(problem, method, 1, TINY, ledger=ledger)
+    metered, opening = MeteredProblem(problem, seed=1), MeteredProblem(problem, seed=1)
+    made = repeat(problem, method, 1, TINY, metered=metered)
     for design in problem.initial_designs(TINY.n_initial, 1):
         for name in problem.names:
             opening.measure(design, name)
     last = made.iterations[-1]
     assert opening.spent > 0
-    assert last.spent == pytest.approx(ledger.spent - opening.spent)
+    assert last.spent == pytest.approx(metered.spent - opening.spent)
     assert last.spent == pytest.approx(sum(sum(i.costs) for i in made.iterations))
     assert last.log_spent == pytest.approx(sum(np.log(max(c, np.e)) for i in made.iterations for c in i.costs))
     for name in problem.names:
-        assert made.count(name) == ledger.counts[name] - opening.counts[name]
+        assert made.count(name) == metered.counts[name] - opening.counts[name]
     assert made.cost("error") + made.cost("energy") == pytest.approx(last.spent)
 
 
@@ -123,11 +127,11 @@ def test_only_what_a_method_does_is_timed() -> None:
     moments = iter(range(10**6))
     made = repeat(toy(), "parego", 0, TINY, clock=lambda: float(next(moments)))
     # Asking is a tick and telling is a tick, for each objective; the first question was asked before the iteration.
-    assert [i.thinking_s for i in made.iterations] == [2.0 * len(i.objectives) for i in made.iterations]
+    assert [i.overhead_s for i in made.iterations] == [2.0 * len(i.objectives) for i in made.iterations]
 
 
 def test_a_method_that_runs_out_of_questions_says_why() -> None:
-    made = repeat(toy(), "random-coupled", 0, Terms(1, 4, 100))
+    made = repeat(toy(), "random-coupled", 0, ExperimentSize(1, 4, 100))
     assert made.stopped
     assert len(made.iterations) == 1 + 48 - 4
 
@@ -169,9 +173,9 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pyte
     (killed / FILE).write_bytes(lines[0] + lines[1][: len(lines[1]) // 2])
     made: list[str] = []
 
-    def spy(problem: Problem, method: str, seed: int, terms: Terms) -> Repeat:
+    def spy(problem: Problem, method: str, seed: int, size: ExperimentSize) -> Repeat:
         made.append(f"{method} {seed}")
-        return repeat(problem, method, seed, terms)
+        return repeat(problem, method, seed, size)
 
     monkeypatch.setattr(sweep_module, "repeat", spy)
     PLAIN.run(TINY, ["toy"], killed)
@@ -199,7 +203,7 @@ def test_what_was_made_under_other_terms_is_not_used(
 ) -> None:
     repeats_of(TINY, [toy()], ["random"], tmp_path)
     seen: list[int] = []
-    terms = replace(TINY, **{change: 5}) if change in ("iterations", "n_initial") else TINY
+    size = replace(TINY, **{change: 5}) if change in ("iterations", "n_initial") else TINY
     if change == "version":
         monkeypatch.setattr("flexibo.__version__", "0.0.0")
     if change == "code":
@@ -207,17 +211,17 @@ def test_what_was_made_under_other_terms_is_not_used(
     families["toy"] = Family("toy", "made up", lambda: toy(dear=60.0 if change == "problem" else 50.0))
     table_of_problems.find_problem.cache_clear()
     problem = table_of_problems.find_problem("toy")
-    made = repeats_of(terms, [problem], ["random"], tmp_path, progress=lambda done, total, what: seen.append(done))
+    made = repeats_of(size, [problem], ["random"], tmp_path, progress=lambda done, total, what: seen.append(done))
     assert seen == [0, 1, 2]
-    assert len(made[0].iterations) == 1 + terms.iterations
+    assert len(made[0].iterations) == 1 + size.iterations
 
 
 @pytest.mark.usefixtures("families")
 def test_more_repeats_keep_those_that_are_made(tmp_path: Path) -> None:
     repeats_of(TINY, [toy()], ["random"], tmp_path)
     seen: list[int] = []
-    terms = replace(TINY, repeats=3)
-    made = repeats_of(terms, [toy()], ["random"], tmp_path, progress=lambda done, total, what: seen.append(done))
+    size = replace(TINY, repeats=3)
+    made = repeats_of(size, [toy()], ["random"], tmp_path, progress=lambda done, total, what: seen.append(done))
     assert seen == [2, 3]
     assert [repeat.seed for repeat in made] == [0, 1, 2]
 
@@ -230,7 +234,7 @@ def test_processes_make_what_one_makes(tmp_path: Path) -> None:
     together = repeats_of(TINY, [problem], ["flexibo-gp-log"], tmp_path / "two", jobs=2)
     assert os.environ.get("OMP_NUM_THREADS") == before
     untimed = [
-        [replace(made, iterations=tuple(replace(i, thinking_s=0.0) for i in made.iterations)) for made in side]
+        [replace(made, iterations=tuple(replace(i, overhead_s=0.0) for i in made.iterations)) for made in side]
         for side in (alone, together)
     ]
     assert untimed[0] == untimed[1]
@@ -245,8 +249,8 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.usefixtures("families")
 @pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda experiment: experiment.name)
 def test_every_experiment_writes_its_tables_figures_and_verdicts(experiment: Experiment, shared_folder: Path) -> None:
-    terms = Terms(repeats=1, n_initial=4, iterations=2)
-    findings = experiment.run(terms, ["toy"], shared_folder)
+    size = ExperimentSize(repeats=1, n_initial=4, iterations=2)
+    findings = experiment.run(size, ["toy"], shared_folder)
     rows = rows_of(shared_folder / f"{experiment.name}.csv")
     assert [(row["method"], int(row["iteration"])) for row in rows] == [
         (method, number) for method in experiment.methods for number in range(3)
@@ -282,7 +286,7 @@ def test_without_matplotlib_the_report_says_so_and_has_no_figures(
 
 
 def test_the_defaults_are_the_papers() -> None:
-    assert Terms() == Terms(repeats=5, n_initial=20, iterations=200)
+    assert ExperimentSize() == ExperimentSize(repeats=5, n_initial=20, iterations=200)
     assert EXPERIMENTS["rq2"].methods == ("flexibo-gp-log", "pesmo", "pesmo-dec", *COUPLED[1:], "flexibo")
     assert all(
         e.problems == ("dnn-stack", "nb201-tx2", "accel-a100") for e in EXPERIMENTS.values() if e.name[0] in "rt"
@@ -293,7 +297,7 @@ def test_the_defaults_are_the_papers() -> None:
 @pytest.mark.parametrize("wrong", [{"repeats": 0}, {"n_initial": 1}, {"iterations": 0}])
 def test_terms_that_make_no_sense_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(InvalidValueError, match=next(iter(wrong))):
-        Terms(**wrong)
+        ExperimentSize(**wrong)
 
 
 def test_no_jobs_are_refused(tmp_path: Path) -> None:

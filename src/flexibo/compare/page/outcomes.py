@@ -30,7 +30,7 @@ class Outcome:
         high: The upper end (k,).
         spent: The mean of what was spent after the initial designs.
         evaluations: The mean number of evaluations of each objective (n,).
-        thinking_s: The mean seconds of thinking.
+        overhead_s: The mean seconds of thinking.
         front: The values (p, n) of the designs that it reports with the problem's first seed; None without that run.
     """
 
@@ -42,7 +42,7 @@ class Outcome:
     high: FloatArray = field(repr=False)
     spent: float
     evaluations: FloatArray = field(repr=False)
-    thinking_s: float
+    overhead_s: float
     front: FloatArray | None = field(repr=False)
 
     @property
@@ -51,10 +51,10 @@ class Outcome:
         return float(self.mean[-1])
 
     @property
-    def thinking_per_evaluation_s(self) -> float:
+    def overhead_per_evaluation_s(self) -> float:
         """Seconds of thinking per evaluation; 0 where nothing was evaluated."""
         total = float(self.evaluations.sum())
-        return self.thinking_s / total if total else 0.0
+        return self.overhead_s / total if total else 0.0
 
     def error_at(self, share: float) -> float:
         """The mean error at the judged share that is nearest."""
@@ -98,7 +98,7 @@ def _outcome(runs: Sequence[Run], first: int) -> Outcome:
         high=high,
         spent=float(np.mean([moment.spent for moment in last])),
         evaluations=np.mean([moment.evaluations for moment in last], axis=0),
-        thinking_s=float(np.mean([moment.thinking_s for moment in last])),
+        overhead_s=float(np.mean([moment.overhead_s for moment in last])),
         front=next((np.array(run.front, dtype=float) for run in runs if run.seed == first), None),
     )
 

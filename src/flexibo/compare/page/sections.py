@@ -20,15 +20,15 @@ LONG = 28
 NUMBER = re.compile("[-+<±≤≥\N{MINUS SIGN}]? ?[0-9]")
 
 
-def head(title: str, command: str, terms: Mapping[str, str], notes: Sequence[str], found: Outcomes) -> str:
-    """What was compared, under which terms, and by which command."""
+def head(title: str, command: str, allowance: Mapping[str, str], notes: Sequence[str], found: Outcomes) -> str:
+    """What was compared, under which allowance, and by which command."""
     runs = [outcome for outcomes in found.values() for outcome in outcomes]
     methods = {outcome.method for outcome in runs}
     seeds = {seed for outcome in runs for seed in outcome.seeds}
     n_runs = sum(len(outcome.seeds) for outcome in runs)
     counts = [(len(found), "problem"), (len(methods), "method"), (len(seeds), "seed"), (n_runs, "run")]
     lede = " · ".join(f"{shown(n, 6)} {word}{'' if n == 1 else 's'}" for n, word in counts)
-    rows = "".join(f"<dt>{escaped(name)}</dt><dd>{escaped(text)}</dd>" for name, text in terms.items())
+    rows = "".join(f"<dt>{escaped(name)}</dt><dd>{escaped(text)}</dd>" for name, text in allowance.items())
     lines = "\n".join(escaped(line) for line in command.splitlines())
     rows += f"<dt>command</dt><dd><pre>{lines}</pre></dd>"
     said = "".join(f"<p>{escaped(note)}</p>" for note in notes)
@@ -187,8 +187,8 @@ def _inside(k: int, facts: ProblemFacts, outcomes: Sequence[Outcome], looks: Loo
     curves = error_panel(outcomes, looks, width=560, height=400, budget=facts.budget, unit=facts.unit, problem=k)
     counts = [(axis, [o.evaluations[j] for o in outcomes]) for j, axis in enumerate(facts.names)]
     times = [
-        ("in all (s)", [o.thinking_s for o in outcomes]),
-        ("per evaluation (s)", [o.thinking_per_evaluation_s for o in outcomes]),
+        ("in all (s)", [o.overhead_s for o in outcomes]),
+        ("per evaluation (s)", [o.overhead_per_evaluation_s for o in outcomes]),
     ]
     bars = [
         _figure(
@@ -197,9 +197,9 @@ def _inside(k: int, facts: ProblemFacts, outcomes: Sequence[Outcome], looks: Loo
             bar_panel(outcomes, looks, counts, width=560, label="Evaluations per objective.", counts=True).svg(),
         ),
         _figure(
-            "Thinking time",
+            "OverheadPrices time",
             "Mean processor time of a run; an evaluation is one objective of one design.",
-            bar_panel(outcomes, looks, times, width=560, label="Thinking time.", counts=False).svg(),
+            bar_panel(outcomes, looks, times, width=560, label="OverheadPrices time.", counts=False).svg(),
         ),
     ]
     error = _figure("Error against cost", "Mean over the seeds with 90 % bootstrap bands.", curves.svg())
@@ -254,5 +254,5 @@ def _numbers_row(outcome: Outcome) -> list[str]:
     )
     errors = [shown_error(outcome.error_at(share)) for share in (0.25, 0.5, 1.0)]
     counts = [shown(count) for count in outcome.evaluations]
-    times = [shown(outcome.thinking_s), shown(outcome.thinking_per_evaluation_s, 2)]
+    times = [shown(outcome.overhead_s), shown(outcome.overhead_per_evaluation_s, 2)]
     return [outcome.method, str(len(outcome.seeds)), *errors, band, shown(outcome.spent, 4), *counts, *times]

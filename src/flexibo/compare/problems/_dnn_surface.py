@@ -71,7 +71,7 @@ class Factor:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layer:
+class NetworkLayer:
     """One layer of a network.
 
     Attributes:
@@ -108,7 +108,7 @@ class NetworkResponse:
     """
 
     values: tuple[FloatArray, ...]
-    layers: tuple[Layer, ...]
+    layers: tuple[NetworkLayer, ...]
     factor: Factor
 
     @classmethod
@@ -118,7 +118,7 @@ class NetworkResponse:
         columns = _layers_of(list(NETWORKS[network]))
         shares = rng.uniform(0.5, 1.5, len(columns))
         layers = tuple(
-            Layer(
+            NetworkLayer(
                 width,
                 size,
                 share / shares.sum(),

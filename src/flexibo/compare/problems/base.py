@@ -156,7 +156,7 @@ def constant_costs(costs: Sequence[float]) -> Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class ProblemParameter:
     """What can be varied in a family of problems.
 
     Attributes:
@@ -186,7 +186,7 @@ class Family:
     name: str
     summary: str
     make: Callable[..., Problem] = field(repr=False)
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    parameters: Mapping[str, ProblemParameter] = field(default_factory=dict)
 
     def parsed(self, text: str) -> dict[str, bool | int | float]:
         """The parameters that a text such as ``ratio=10:finite`` gives."""
@@ -196,7 +196,7 @@ class Family:
             if name not in self.parameters:
                 raise unknown_name(f"parameter of {self.name!r}:", name[:40], self.parameters)
             if name in given:
-                raise InvalidValueError(f"Parameter {name!r} of {self.name!r} is given twice; give it once.")
+                raise InvalidValueError(f"ProblemParameter {name!r} of {self.name!r} is given twice; give it once.")
             given[name] = _parsed(self.name, name, value, self.parameters[name])
         return given
 
@@ -221,8 +221,8 @@ def _written(value: bool | int | float) -> str:
     return repr(value).removesuffix(".0")
 
 
-def _parsed(family: str, name: str, text: str, parameter: Parameter) -> bool | int | float:
-    what = f"Parameter {name!r} of {family!r} is {text[:40]!r}; it must be"
+def _parsed(family: str, name: str, text: str, parameter: ProblemParameter) -> bool | int | float:
+    what = f"ProblemParameter {name!r} of {family!r} is {text[:40]!r}; it must be"
     if isinstance(parameter.default, bool):
         if text.lower() not in ("", "yes", "true", "no", "false"):
             raise InvalidValueError(f"{what} left without a value, or be yes or no.")

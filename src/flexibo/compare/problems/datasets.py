@@ -35,14 +35,14 @@ TX2_NETWORKS = tuple(f"{network}-{size}" for network in ("inceptionv3", "xceptio
 
 
 @dataclass(frozen=True, slots=True)
-class Dataset:
+class RecordedDataset:
     """A table that benchmarks replay.
 
     Attributes:
         name: What users type.
         file: Where it lies below `FOLDER`.
         summary: What it is.
-        licence: On what terms its original may be used.
+        licence: On what allowance its original may be used.
         url: Where the original can be had.
         original: Which file of the original is needed, and what to do with it.
         n_rows: How many rows it has when it is complete.
@@ -83,7 +83,7 @@ class Status:
         fault: What is wrong with it; empty for nothing.
     """
 
-    dataset: Dataset
+    dataset: RecordedDataset
     present: bool
     n_rows: int = 0
     empty: Mapping[str, int] = field(default_factory=dict)
@@ -98,9 +98,9 @@ class Status:
 FLEXIBO = "https://github.com/softsys4ai/FlexiBO"
 
 
-def _nb201() -> Dataset:
+def _nb201() -> RecordedDataset:
     training = ("val_error_cifar10valid_pct", "test_error_cifar10_pct", "train_time_cifar10valid_s")
-    return Dataset(
+    return RecordedDataset(
         name="nb201",
         file="nb201_cifar10_hw.csv",
         summary="NAS-Bench-201's cells on CIFAR-10, with device readings of HW-NAS-Bench",
@@ -117,11 +117,11 @@ def _nb201() -> Dataset:
     )
 
 
-def _accel() -> Dataset:
+def _accel() -> RecordedDataset:
     latencies = tuple(f"latency_{device}" for device in ("zcu102", "vck190"))
     throughputs = tuple(f"throughput_{device}" for device in ("a100", "3090", "tpuv2", "tpuv3", "zcu102", "vck190"))
     trained = ("val_top1", "val_top5", "train_time", "macs_M", "params_M")
-    return Dataset(
+    return RecordedDataset(
         name="accel",
         file="accel_nasbench.csv",
         summary="Accel-NASBench: MnasNet-like networks trained on ImageNet, read on six accelerators",
@@ -136,12 +136,12 @@ def _accel() -> Dataset:
     )
 
 
-def _tx2(network: str) -> Dataset:
+def _tx2(network: str) -> RecordedDataset:
     model, _, size = network.partition("-")
     file = f"tx2_sampled_output_{model}_{size}x{size}.csv"
     named = ("", "model_name", "sample", "size", "system_name", "config_name")
     frequencies = ("core_freq", "gpu_status", "gpu_freq", "emc_status", "emc_freq")
-    return Dataset(
+    return RecordedDataset(
         name=f"tx2-{network}",
         file=f"tx2/{file}",
         summary=f"{model} on images of {size} x {size} on a Jetson TX2 under 768 hardware settings",
@@ -157,10 +157,10 @@ def _tx2(network: str) -> Dataset:
     )
 
 
-def _tx2_objectives() -> Dataset:
+def _tx2_objectives() -> RecordedDataset:
     file = "it_ec_te_obj.csv"
     objectives = ("inference_time", "energy_consumption", "temperature")
-    return Dataset(
+    return RecordedDataset(
         name="tx2-objectives",
         file=f"tx2/{file}",
         summary="Inference time, energy and temperature of a Jetson TX2 under 783 hardware settings",
@@ -175,7 +175,7 @@ def _tx2_objectives() -> Dataset:
     )
 
 
-DATASETS: dict[str, Dataset] = {
+DATASETS: dict[str, RecordedDataset] = {
     dataset.name: dataset for dataset in (_nb201(), _accel(), *map(_tx2, TX2_NETWORKS), _tx2_objectives())
 }
 
@@ -211,7 +211,7 @@ def status(folder: Path | None) -> list[Status]:
     return [_status(dataset, folder) for dataset in DATASETS.values()]
 
 
-def _status(dataset: Dataset, folder: Path | None) -> Status:
+def _status(dataset: RecordedDataset, folder: Path | None) -> Status:
     path = None if folder is None else folder / FOLDER / dataset.file
     if path is None or not path.exists():
         return Status(dataset, present=False)
@@ -266,7 +266,7 @@ def rebuild(name: str, originals: Path, out: Path, *, replace: bool = False) -> 
     return _status(dataset, out)
 
 
-def _find(name: str) -> Dataset:
+def _find(name: str) -> RecordedDataset:
     if name not in DATASETS:
         raise unknown_name("table", name, DATASETS)
     return DATASETS[name]

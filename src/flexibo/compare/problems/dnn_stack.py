@@ -20,8 +20,8 @@ from flexibo.compare.problems._dnn_options import NETWORKS, network_of, stack_sp
 from flexibo.compare.problems._dnn_surface import DEPLOYMENT_SIZES, Columns, DeploymentResponse, NetworkResponse
 from flexibo.compare.problems.base import (
     Family,
-    Parameter,
     Problem,
+    ProblemParameter,
     nadir_reference,
     typical_designs,
     worst_of_interest,
@@ -208,10 +208,10 @@ FAMILIES: tuple[Family, ...] = (
         "a synthetic DNN system with the paper's options: network, operating system, hardware",
         dnn_stack,
         {
-            "surface": Parameter(0, "seed of the response surface; decides the network too", 0, 2**32 - 1),
-            "n": Parameter(2, "number of objectives: error, energy, latency, size", 2, 4),
-            "ratio": Parameter(100.0, "mean cost of training over that of a reading of energy", 1, 1e6),
-            "noise": Parameter(0.0, "standard deviation of a reading, as a share of the front's range", 0, 1),
+            "surface": ProblemParameter(0, "seed of the response surface; decides the network too", 0, 2**32 - 1),
+            "n": ProblemParameter(2, "number of objectives: error, energy, latency, size", 2, 4),
+            "ratio": ProblemParameter(100.0, "mean cost of training over that of a reading of energy", 1, 1e6),
+            "noise": ProblemParameter(0.0, "standard deviation of a reading, as a share of the front's range", 0, 1),
         },
     ),
 )

@@ -108,7 +108,7 @@ class Lookup:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class RecordedColumns:
     """The columns of a table that a problem needs.
 
     Attributes:
@@ -124,7 +124,9 @@ class Table:
     numbers: FloatArray = field(repr=False)
 
 
-def read_table(path: Path, options: Sequence[str], numbers: Sequence[str], *, costs: Sequence[str] = ()) -> Table:
+def read_table(
+    path: Path, options: Sequence[str], numbers: Sequence[str], *, costs: Sequence[str] = ()
+) -> RecordedColumns:
     """The named columns of a CSV file: options, then numbers, then costs, which must be zero or more.
 
     Options are whole numbers where every cell of the column is one, and text otherwise.
@@ -139,7 +141,7 @@ def read_table(path: Path, options: Sequence[str], numbers: Sequence[str], *, co
     for j, (name, place) in enumerate(zip(names, places[len(options) :], strict=True)):
         least = 0.0 if j >= len(numbers) else -LARGEST
         table[:, j] = [_number(path, name, line, row[place], least) for line, row in zip(lines, rows, strict=True)]
-    return Table(path, lines, columns, table)
+    return RecordedColumns(path, lines, columns, table)
 
 
 def _read_cells(path: Path, names: Sequence[str]) -> tuple[list[int], list[list[str]], list[int]]:
@@ -232,7 +234,7 @@ def recorded_problem(recipe: Recipe, *, folder: Path | None = None) -> Problem:
     )
 
 
-def _pooled(table: Table, chosen: IntArray) -> tuple[Space, FloatArray]:
+def _pooled(table: RecordedColumns, chosen: IntArray) -> tuple[Space, FloatArray]:
     """The pool of the chosen rows, and the median of each number for each of its designs."""
     columns = {name: [column[row] for row in chosen] for name, column in table.options.items()}
     varying = {name: column for name, column in columns.items() if len(set(column)) > 1}

@@ -30,12 +30,14 @@ def write_report(
     ours: str,
     title: str,
     command: str,
-    terms: Mapping[str, str],
+    allowance: Mapping[str, str],
     tables: Sequence[Sheet] = (),
     notes: Sequence[str] = (),
 ) -> None:
     """Write `report` as a file; the folders above it are made."""
-    page = report(runs, problems, ours=ours, title=title, command=command, terms=terms, tables=tables, notes=notes)
+    page = report(
+        runs, problems, ours=ours, title=title, command=command, allowance=allowance, tables=tables, notes=notes
+    )
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).write_text(page, encoding="utf-8", newline="\n")
 
@@ -47,7 +49,7 @@ def report(
     ours: str,
     title: str,
     command: str,
-    terms: Mapping[str, str],
+    allowance: Mapping[str, str],
     tables: Sequence[Sheet] = (),
     notes: Sequence[str] = (),
 ) -> str:
@@ -59,9 +61,9 @@ def report(
         ours: The method that stands out.
         title: The heading.
         command: What to type to get the same.
-        terms: What else the head says: methods, rivals, budget, versions.
+        allowance: What else the head says: methods, rivals, budget, versions.
         tables: Tables to show first.
-        notes: Sentences below the terms.
+        notes: Sentences below the allowance.
     """
     found = outcomes_by_problem(runs, problems)
     looks = looks_of({outcome.method for outcomes in found.values() for outcome in outcomes}, ours)
@@ -72,7 +74,7 @@ def report(
         sections.problem_section(k, name, facts, found[name], looks) for k, (name, facts) in enumerate(problems.items())
     )
     body = (
-        f"{sections.head(title, command, terms, notes, found)}<main>{ranking}{sections.legend(looks)}"
+        f"{sections.head(title, command, allowance, notes, found)}<main>{ranking}{sections.legend(looks)}"
         f'{sections.overview(found, looks)}<section class="wide"><h2 id="problems">Problem by problem '
         f'<button type="button" id="open">Open all</button></h2>{details}</section></main>'
         '<footer class="wide">Drawn by flexibo. The colours are told apart by colour-blind readers '

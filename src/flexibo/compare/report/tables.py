@@ -10,16 +10,16 @@ from rich.table import Table
 from rich.text import Text
 
 from flexibo._internal.text import printable_line
-from flexibo.compare.report.text_table import Blocks, Grid
+from flexibo.compare.report.text_table import MethodsByProblem, TextTable
 from flexibo.compare.runs import Run
 from flexibo.compare.statistics.errors import (
     FLOOR,
-    Summary,
-    Thinking,
+    MeanError,
+    OverheadPrices,
     errors,
+    mean_errors,
     mean_evaluations,
-    summaries,
-    thinking_per_evaluation,
+    overhead_per_evaluation,
 )
 from flexibo.compare.statistics.ranking import AgainstBest, Ranking, Standing
 from flexibo.compare.statistics.ratios import MARGIN, Ratio
@@ -39,11 +39,11 @@ def error_table(
     ours: Sequence[str] = (),
     *,
     shares: Sequence[float] = (0.25, 0.5, 1.0),
-    thinking: Thinking | None = None,
-) -> Blocks:
+    thinking: OverheadPrices | None = None,
+) -> MethodsByProblem:
     """Mean floored errors in percent at shares of the budget, a method per row and a problem per column, ours first."""
     runs = list(runs)
-    found = [summaries(errors(runs, share, thinking=thinking)) for share in shares]
+    found = [mean_errors(errors(runs, share, thinking=thinking)) for share in shares]
     methods = _ordered(runs, ours)
     usual = max((s.seeds for by_method in found[-1].values() for s in by_method.values()), default=0)
     columns = tuple(
@@ -57,7 +57,7 @@ def error_table(
     shown = " / ".join(f"{share:.0%}".rstrip("%") for share in shares)
     counted = ", thinking time counted" if thinking is not None else ""
     seeds = "1 seed" if usual == 1 else f"{usual} seeds"
-    return Blocks(
+    return MethodsByProblem(
         f"Hypervolume error in % at {shown} % of the budget{counted}: mean of {seeds}, errors floored at {FLOOR:.1%}",
         labels,
         columns,
@@ -66,7 +66,7 @@ def error_table(
     )
 
 
-def _error_cell(at_shares: Sequence[Mapping[str, Summary]], method: str) -> Text:
+def _error_cell(at_shares: Sequence[Mapping[str, MeanError]], method: str) -> Text:
     """The errors of a method on a problem, one for each share; the best carry a star."""
     cell = Text()
     for position, by_method in enumerate(at_shares):
@@ -82,7 +82,7 @@ def _error_cell(at_shares: Sequence[Mapping[str, Summary]], method: str) -> Text
     return cell
 
 
-def _with_seeds(method: str, found: Mapping[str, Mapping[str, Summary]], usual: int) -> str:
+def _with_seeds(method: str, found: Mapping[str, Mapping[str, MeanError]], usual: int) -> str:
     """The name of a method, with its number of seeds where it has fewer than others."""
     seeds = sorted({by_method[method].seeds for by_method in found.values() if method in by_method})
     if not seeds or seeds == [usual]:
@@ -90,10 +90,10 @@ def _with_seeds(method: str, found: Mapping[str, Mapping[str, Summary]], usual: 
     return f"{printable_line(method)} ({seeds[0]})" if len(seeds) == 1 else f"{printable_line(method)} ({seeds[0]} to {seeds[-1]})"
 
 
-def thinking_table(runs: Iterable[Run], ours: Sequence[str] = ()) -> Blocks:
+def overhead_table(runs: Iterable[Run], ours: Sequence[str] = ()) -> MethodsByProblem:
     """Seconds of thinking per evaluation that was paid for, a method per row and a problem per column."""
     runs = list(runs)
-    found = thinking_per_evaluation(runs)
+    found = overhead_per_evaluation(runs)
     return _blocks("Seconds of thinking per evaluation", runs, ours, found, lambda value, _: _number(value), ())
 
 
@@ -103,7 +103,7 @@ def evaluations_table(
     *,
     share: float = 1.0,
     objectives: Mapping[str, Sequence[str]] | None = None,
-) -> Blocks:
+) -> MethodsByProblem:
     """Mean evaluations of each objective after the initial designs, a method per row and a problem per column.
 
     Args:
@@ -137,32 +137,32 @@ def _blocks(
     found: Mapping[str, Mapping[str, T]],
     shown: Callable[[T, str], str],
     notes: tuple[str, ...],
-) -> Blocks:
+) -> MethodsByProblem:
     """A table of what was found by problem and method."""
     methods = _ordered(runs, ours)
     columns = tuple(
         (problem, tuple(Text(shown(by_method[m], problem) if m in by_method else NOTHING) for m in methods))
         for problem, by_method in found.items()
     )
-    return Blocks(title, tuple(map(printable_line, methods)), columns, notes, len(set(ours) & set(methods)))
+    return MethodsByProblem(title, tuple(map(printable_line, methods)), columns, notes, len(set(ours) & set(methods)))
 
 
 def ranking_table(ranking: Ranking) -> Table:
     """The methods, best first; below them those that ran on some problems only."""
-    return ranking_grid(ranking).table()
+    return ranking_table(ranking).table()
 
 
 def against_best_table(results: AgainstBest | Sequence[AgainstBest]) -> Table:
     """Our error over the best other's, a problem per row and a share of the budget per column."""
-    return against_best_grid(results).table()
+    return against_best_table(results).table()
 
 
 def markdown(results: Ranking | AgainstBest | Sequence[AgainstBest]) -> str:
     """The same tables as Markdown."""
-    return (ranking_grid(results) if isinstance(results, Ranking) else against_best_grid(results)).markdown()
+    return (ranking_table(results) if isinstance(results, Ranking) else against_best_table(results)).markdown()
 
 
-def ranking_grid(ranking: Ranking) -> Grid:
+def ranking_table(ranking: Ranking) -> TextTable:
     """The cells of a ranking: a method per row."""
     ours, total = printable_line(ranking.ours), len(ranking.problems)
     standings = (*ranking.complete, *ranking.partial)
@@ -178,7 +178,7 @@ def ranking_grid(ranking: Ranking) -> Grid:
         notes.append("Methods that ran on fewer problems stand last; their figures are over these problems alone.")
     if ranking.unmatched:
         notes.append(f"No problem and seed in common with {ours}: {', '.join(map(printable_line, ranking.unmatched))}.")
-    return Grid(
+    return TextTable(
         f"Ranking at {ranking.share:.0%} of the budget",
         ("method", "problems", "seeds", "error %", "rank", f"ratio ({ranking.level:.0%})", "won", "lost", "behind"),
         rows,
@@ -198,7 +198,7 @@ def _standing_row(standing: Standing, ours: str, total: int) -> tuple[str, ...]:
     return (*row, _interval(standing.ratio), *map(str, counts))
 
 
-def against_best_grid(results: AgainstBest | Sequence[AgainstBest], whom: str = "other") -> Grid:
+def against_best_table(results: AgainstBest | Sequence[AgainstBest], whom: str = "other") -> TextTable:
     """The cells of a comparison with the best others: a problem per row, a share of the budget per column.
 
     Args:
@@ -220,7 +220,7 @@ def against_best_grid(results: AgainstBest | Sequence[AgainstBest], whom: str = 
         rows.append((printable_line(name), *cells, best))
     styles |= {(len(rows), j): "bold" for j in range(len(results) + 1)}
     rows.append(("geometric mean", *(_interval(result.ratio) for result in results), ""))
-    return Grid(
+    return TextTable(
         f"{printable_line(last.ours)} against the best {whom} of each problem: its error over the {whom}'s",
         ("problem", *(f"at {result.share:.0%}" for result in results), f"best at {last.share:.0%}"),
         tuple(rows),

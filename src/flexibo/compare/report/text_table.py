@@ -19,7 +19,7 @@ WIDEST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class TextTable:
     """A table of plain texts, whatever it is shown as.
 
     Attributes:
@@ -72,7 +72,7 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
-class Blocks:
+class MethodsByProblem:
     """Methods as rows and problems as columns, in as many blocks as the terminal's width asks for.
 
     Attributes:

@@ -126,7 +126,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class Standardisation:
     """Makes the negated losses of one objective standard: mean 0, deviation 1.
 
     Attributes:
@@ -138,7 +138,7 @@ class Scale:
     deviation: float
 
     @classmethod
-    def of(cls, losses: FloatArray) -> Scale:
+    def of(cls, losses: FloatArray) -> Standardisation:
         """The scale on which these losses (s,) are standard."""
         deviation = float(losses.std(ddof=1))
         flat = not deviation > 1e-12 * max(1.0, float(np.abs(losses).max()))
@@ -287,7 +287,7 @@ class Fit:
 
     count: int
     model: Any
-    scales: tuple[Scale, ...]
+    scales: tuple[Standardisation, ...]
 
     def reference(self, setting: Setting) -> Any:
         """The reference point (n,) as the models see it."""
@@ -316,7 +316,7 @@ def fit_to(setting: Setting, readings: Readings, columns: Columns, build: Callab
     scales, models = [], []
     for name in setting.names:
         at, losses = readings.of(name)
-        scales.append(Scale.of(losses))
+        scales.append(Standardisation.of(losses))
         models.append(build(tensor(X[at]).cpu(), tensor(scales[-1].gains(losses)).cpu()))
     with quietly(setting.seed, 2, readings.count):
         model = fitted(models)

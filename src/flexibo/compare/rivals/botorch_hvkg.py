@@ -37,7 +37,7 @@ N_LEGAL = 4_096
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class HvkgEffort:
     """How hard to search; the defaults are the tutorial's.
 
     Attributes:
@@ -80,10 +80,10 @@ class HypervolumeKnowledgeGradient:
         fallbacks: How many questions were drawn at random because the numbers failed.
     """
 
-    def __init__(self, setting: Setting, *, effort: Effort | None = None) -> None:
+    def __init__(self, setting: Setting, *, effort: HvkgEffort | None = None) -> None:
         self.fallbacks = 0
         self._setting = setting
-        self._effort = effort or Effort()
+        self._effort = effort or HvkgEffort()
         self._columns = Columns(setting.space)
         self._memory = Memory(setting, self._columns, partial(tutorial_model, noisy=setting.noisy))
         self._readings = self._memory.readings
@@ -133,7 +133,7 @@ class HypervolumeKnowledgeGradient:
 
 
 def best_purchase(
-    model: Any, reference: Any, members: Sequence[Sequence[int]], costs: FloatArray, effort: Effort
+    model: Any, reference: Any, members: Sequence[Sequence[int]], costs: FloatArray, effort: HvkgEffort
 ) -> tuple[FloatArray, int]:
     """The row (d,) of the unit cube to measure and the position of the purchase, worth most per cost.
 
@@ -191,7 +191,7 @@ def purchase_costs(costs: FloatArray, members: Sequence[Sequence[int]]) -> Float
     return shared
 
 
-def _current_value(model: Any, reference: Any, bounds: Any, effort: Effort) -> Any:
+def _current_value(model: Any, reference: Any, bounds: Any, effort: HvkgEffort) -> Any:
     """The hypervolume of the best set of designs under the posterior mean."""
     from botorch.acquisition.multi_objective.hypervolume_knowledge_gradient import _get_hv_value_function
     from botorch.optim.optimize import optimize_acqf

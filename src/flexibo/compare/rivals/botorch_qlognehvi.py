@@ -41,7 +41,7 @@ BATCH_BYTES = 2**26
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class NehviEffort:
     """How hard to search; the defaults are BoTorch's.
 
     Attributes:
@@ -79,10 +79,10 @@ class QLogNEHVI:
         fallbacks: How many questions were drawn at random because the numbers failed.
     """
 
-    def __init__(self, setting: Setting, *, effort: Effort | None = None) -> None:
+    def __init__(self, setting: Setting, *, effort: NehviEffort | None = None) -> None:
         self.fallbacks = 0
         self._setting = setting
-        self._effort = effort or Effort()
+        self._effort = effort or NehviEffort()
         self._way = way_to_search(setting.space)
         self._columns = Columns(setting.space, coded=self._way in ("lattice", "mixed"))
         categories = self._columns.categories() if self._columns.coded else {}
@@ -169,7 +169,7 @@ class Search:
     acquisition: Any
     columns: Columns
     measured: Designs
-    effort: Effort
+    effort: NehviEffort
     rng: np.random.Generator
 
     @property

@@ -30,7 +30,7 @@ class Library(Protocol):
         """The design to measure next, legal or not."""
 
 
-class Careful:
+class LibraryRival:
     """A rival that measures all objectives of the designs that a library suggests.
 
     Args:

@@ -7,7 +7,7 @@ own default. The initial designs take the place of its random ones.
 from __future__ import annotations
 
 from flexibo.compare.rivals.base import RivalEntry, Setting
-from flexibo.compare.rivals.library_rival import Careful
+from flexibo.compare.rivals.library_rival import LibraryRival
 from flexibo.compare.rivals.optuna_study import OptunaStudy
 
 
@@ -25,6 +25,6 @@ ENTRY = RivalEntry(
     summary="Optuna's Gaussian processes, expected hypervolume improvement",
     packages=("optuna", "torch"),
     modules=("optuna", "torch"),
-    make=lambda setting: Careful(setting, _study),
+    make=lambda setting: LibraryRival(setting, _study),
     documentation="https://optuna.readthedocs.io/en/stable/reference/samplers/generated/optuna.samplers.GPSampler.html",
 )

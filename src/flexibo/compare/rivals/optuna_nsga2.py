@@ -9,7 +9,7 @@ own default.
 from __future__ import annotations
 
 from flexibo.compare.rivals.base import RivalEntry, Setting
-from flexibo.compare.rivals.library_rival import Careful
+from flexibo.compare.rivals.library_rival import LibraryRival
 from flexibo.compare.rivals.optuna_study import OptunaStudy
 
 LEAST = 4
@@ -28,7 +28,7 @@ ENTRY = RivalEntry(
     summary="Optuna's NSGA-II",
     packages=("optuna",),
     modules=("optuna",),
-    make=lambda setting: Careful(setting, _study),
+    make=lambda setting: LibraryRival(setting, _study),
     documentation="https://optuna.readthedocs.io/en/stable/reference/samplers/generated/optuna.samplers.NSGAIISampler.html",
     caveat="Its population is half the number of initial designs, not 50 as by default.",
 )

@@ -8,7 +8,7 @@ take the place of its random ones.
 from __future__ import annotations
 
 from flexibo.compare.rivals.base import RivalEntry, Setting
-from flexibo.compare.rivals.library_rival import Careful
+from flexibo.compare.rivals.library_rival import LibraryRival
 from flexibo.compare.rivals.optuna_study import OptunaStudy
 
 
@@ -23,6 +23,6 @@ ENTRY = RivalEntry(
     summary="Optuna's TPE for several objectives",
     packages=("optuna",),
     modules=("optuna",),
-    make=lambda setting: Careful(setting, _study),
+    make=lambda setting: LibraryRival(setting, _study),
     documentation="https://optuna.readthedocs.io/en/stable/reference/samplers/generated/optuna.samplers.TPESampler.html",
 )

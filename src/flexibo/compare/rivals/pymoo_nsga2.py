@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from flexibo.compare.rivals.base import RivalEntry, Setting
-from flexibo.compare.rivals.library_rival import Careful
+from flexibo.compare.rivals.library_rival import LibraryRival
 from flexibo.space import Categorical, Design, Integer, Option, Ordinal, Real, Space
 from flexibo.space.encoding import code_of, value_of
 
@@ -160,7 +160,7 @@ ENTRY = RivalEntry(
     summary="pymoo's NSGA-II",
     packages=("pymoo",),
     modules=("pymoo",),
-    make=lambda setting: Careful(setting, PymooNsga2),
+    make=lambda setting: LibraryRival(setting, PymooNsga2),
     documentation="https://pymoo.org/customization/mixed.html",
     caveat="Its population is half the number of initial designs, not 100 as by default.",
 )

@@ -21,7 +21,7 @@ from typing import Any
 
 from flexibo._internal.arrays import plain
 from flexibo.compare.rivals.base import RivalEntry, Setting
-from flexibo.compare.rivals.library_rival import Careful
+from flexibo.compare.rivals.library_rival import LibraryRival
 from flexibo.space import Design, Space
 
 UNLIMITED = 1_000_000
@@ -85,7 +85,7 @@ ENTRY = RivalEntry(
     summary="SMAC3's random forest with ParEGO",
     packages=("smac", "ConfigSpace"),
     modules=("smac", "ConfigSpace"),
-    make=lambda setting: Careful(setting, SmacParego),
+    make=lambda setting: LibraryRival(setting, SmacParego),
     documentation="https://automl.github.io/SMAC3/v2.1.0/examples/3_multi_objective/2_parego.html",
     caveat="It refits before every question, not after every eighth as by default, and measures a design once.",
 )

@@ -21,12 +21,12 @@ ROUNDING = 1e-9
 Errors: TypeAlias = dict[str, dict[str, dict[int, float]]]
 """Error by problem, method and seed, each in order."""
 
-Thinking: TypeAlias = Mapping[str, tuple[float, float]]
+OverheadPrices: TypeAlias = Mapping[str, tuple[float, float]]
 """By problem: the budget, and what a second of thinking costs, both in the problem's unit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class MeanError:
     """What a method reached on a problem: mean floored error, its standard error (NaN for one seed), how many seeds."""
 
     mean: float
@@ -34,7 +34,7 @@ class Summary:
     seeds: int
 
 
-def errors(runs: Iterable[Run], share: float, *, thinking: Thinking | None = None) -> Errors:
+def errors(runs: Iterable[Run], share: float, *, thinking: OverheadPrices | None = None) -> Errors:
     """The error of every run when a share of the budget may be spent, not floored, by problem, method and seed.
 
     Args:
@@ -69,7 +69,7 @@ def _moment(run: Run, share: float, paid: tuple[float, float] | None) -> Moment:
     if paid is not None:
         budget, price = paid
         most = share * budget * (1.0 + ROUNDING)
-        reached = [moment for moment in reached if moment.spent + moment.thinking_s * price <= most]
+        reached = [moment for moment in reached if moment.spent + moment.overhead_s * price <= most]
     return reached[-1] if reached else run.moments[0]
 
 
@@ -78,7 +78,7 @@ def floored(by_seed: Mapping[int, float], seeds: Iterable[int] | None = None) ->
     return np.maximum([by_seed[seed] for seed in (sorted(by_seed) if seeds is None else seeds)], FLOOR)
 
 
-def summaries(found: Errors) -> dict[str, dict[str, Summary]]:
+def mean_errors(found: Errors) -> dict[str, dict[str, MeanError]]:
     """Mean, standard error and number of seeds, by problem and method."""
     return {
         problem: {method: _summary(floored(by_seed)) for method, by_seed in by_method.items()}
@@ -86,12 +86,12 @@ def summaries(found: Errors) -> dict[str, dict[str, Summary]]:
     }
 
 
-def _summary(values: FloatArray) -> Summary:
+def _summary(values: FloatArray) -> MeanError:
     n = len(values)
-    return Summary(float(values.mean()), float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan"), n)
+    return MeanError(float(values.mean()), float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan"), n)
 
 
-def thinking_per_evaluation(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
+def overhead_per_evaluation(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
     """Seconds of thinking per evaluation that was paid for, over whole runs, by problem and method; NaN if none was."""
     return {
         problem: {method: _thinking(group) for method, group in by_method.items()}
@@ -101,7 +101,7 @@ def thinking_per_evaluation(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
 
 def _thinking(group: Sequence[Run]) -> float:
     evaluations = sum(sum(run.moments[-1].evaluations) for run in group)
-    return sum(run.moments[-1].thinking_s for run in group) / evaluations if evaluations else float("nan")
+    return sum(run.moments[-1].overhead_s for run in group) / evaluations if evaluations else float("nan")
 
 
 def mean_evaluations(runs: Iterable[Run], share: float = 1.0) -> dict[str, dict[str, tuple[float, ...]]]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexibo._internal.text import printable_line
-from flexibo.compare.report.text_table import Grid
+from flexibo.compare.report.text_table import TextTable
 from flexibo.compare.runs import Run
-from flexibo.compare.statistics.errors import ROUNDING, Thinking
+from flexibo.compare.statistics.errors import ROUNDING
 from flexibo.compare.statistics.ranking import AgainstBest, against_best
 from flexibo.compare.statistics.ratios import MARGIN, Ratio
 
@@ -29,27 +29,27 @@ class Goal:
         other: The one that our method is compared with; None for the best other of each problem.
         counts_losses: Whether the measure is the number of problems that are lost clearly, or else the geometric mean
             over problems of our error over the other's.
-        counts_thinking: Whether thinking time counts as cost.
+        counts_overhead: Whether thinking time counts as cost.
     """
 
     must: float
     aim: float
     other: str | None = None
     counts_losses: bool = False
-    counts_thinking: bool = False
+    counts_overhead: bool = False
 
     @property
     def measure(self) -> str:
         """What is measured, for people."""
         whom = "the best other" if self.other is None else printable_line(self.other)
         what = f"problems lost to {whom}" if self.counts_losses else f"error over {whom}'s"
-        return f"{what}, with thinking" if self.counts_thinking else what
+        return f"{what}, with thinking" if self.counts_overhead else what
 
 
 STANDARD_GOALS = (
     Goal(0.8, 0.5),
     Goal(1, 0, counts_losses=True),
-    Goal(0.8, 0.5, counts_thinking=True),
+    Goal(0.8, 0.5, counts_overhead=True),
     Goal(0.8, 0.6, other="flexibo-gp-log"),
 )
 """What the default method is held to on the standard suite."""
@@ -88,7 +88,7 @@ class Reached:
         return float(len(result.lost_clearly)) if self.goal.counts_losses else result.ratio.value
 
 
-def reached(goals: Sequence[Goal], runs: Sequence[Run], ours: str, prices: Thinking) -> tuple[Reached, ...]:
+def reached(goals: Sequence[Goal], runs: Sequence[Run], ours: str, prices: OverheadPrices) -> tuple[Reached, ...]:
     """What the runs say about each goal.
 
     Args:
@@ -100,22 +100,22 @@ def reached(goals: Sequence[Goal], runs: Sequence[Run], ours: str, prices: Think
     present = {run.method for run in runs}
     found: dict[tuple[str | None, bool], tuple[AgainstBest, ...]] = {}
     for goal in goals:
-        key = goal.other, goal.counts_thinking
+        key = goal.other, goal.counts_overhead
         comparable = len(present) > 1 if goal.other is None else goal.other in present - {ours}
         if key not in found:
             found[key] = _compared(runs, ours, goal, prices) if comparable and ours in present else ()
-    return tuple(Reached(goal, found[goal.other, goal.counts_thinking]) for goal in goals)
+    return tuple(Reached(goal, found[goal.other, goal.counts_overhead]) for goal in goals)
 
 
-def _compared(runs: Sequence[Run], ours: str, goal: Goal, prices: Thinking) -> tuple[AgainstBest, ...]:
+def _compared(runs: Sequence[Run], ours: str, goal: Goal, prices: OverheadPrices) -> tuple[AgainstBest, ...]:
     others = None if goal.other is None else [goal.other]
-    thinking = prices if goal.counts_thinking else None
+    thinking = prices if goal.counts_overhead else None
     return tuple(
         against_best(runs, ours, others, share, np.random.default_rng(0), thinking=thinking) for share in SHARES_TOLD
     )
 
 
-def goals_grid(found: Sequence[Reached], ours: str) -> Grid:
+def goals_table(found: Sequence[Reached], ours: str) -> TextTable:
     """The cells of a verdict: a goal per row."""
     rows = tuple(_row(one) for one in found)
     styles = {
@@ -124,7 +124,7 @@ def goals_grid(found: Sequence[Reached], ours: str) -> Grid:
         if one.results
         for j, met in ((4, one.must_met), (5, one.aim_met))
     }
-    return Grid(
+    return TextTable(
         f"Goals of {printable_line(ours)}",
         ("measure", *(f"at {share:.0%}" for share in SHARES_TOLD), "must", "aim"),
         rows,

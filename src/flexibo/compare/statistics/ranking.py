@@ -9,7 +9,7 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.compare.runs import Run
-from flexibo.compare.statistics.errors import ROUNDING, Errors, Thinking, errors, floored
+from flexibo.compare.statistics.errors import ROUNDING, Errors, OverheadPrices, errors, floored
 from flexibo.compare.statistics.ratios import (
     Ratio,
     check_bootstrap,
@@ -123,7 +123,7 @@ def ranking(
     rng: np.random.Generator,
     *,
     ours: str | None = None,
-    thinking: Thinking | None = None,
+    thinking: OverheadPrices | None = None,
     level: float = 0.9,
     draws: int = 2000,
 ) -> Ranking:
@@ -181,7 +181,7 @@ def against_best(
     share: float,
     rng: np.random.Generator,
     *,
-    thinking: Thinking | None = None,
+    thinking: OverheadPrices | None = None,
     fewest: int = FEWEST_SEEDS,
     level: float = 0.9,
     draws: int = 2000,

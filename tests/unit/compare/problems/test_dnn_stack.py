@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flexibo.compare.metered_problem import Ledger
+from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems import dnn_stack
 from flexibo.compare.problems._dnn_options import HARDWARE, NETWORKS, network_of, stack_space
 from flexibo.compare.problems._dnn_surface import DEPLOYMENT_SIZES
@@ -129,11 +129,11 @@ def test_latency_and_size_come_with_a_reading_of_energy() -> None:
     assert latency.measured_with == size.measured_with == energy.name
     assert size.options == error.options
     design = problem.initial_designs(1, 0)[0]
-    ledger = Ledger(problem, seed=0)
-    reading = ledger.measure(design, energy.name)
+    metered = MeteredProblem(problem, seed=0)
+    reading = metered.measure(design, energy.name)
     assert set(reading.values) == {energy.name, latency.name, size.name}
     assert reading.cost == 20.0
-    assert ledger.measure(design, error.name).cost > 500.0
+    assert metered.measure(design, error.name).cost > 500.0
     assert (problem.costs(problem.typical_designs())[:, 2:] == 0).all()
 
 
@@ -250,10 +250,10 @@ def test_only_energy_is_noisy() -> None:
     problem = made(noise=0.1)
     assert [objective.noisy for objective in problem.objectives] == [False, True]
     design = problem.initial_designs(1, 0)[0]
-    ledger = Ledger(problem, seed=3)
-    readings = [ledger.measure(design, "energy_millijoules").values["energy_millijoules"] for _ in range(300)]
+    metered = MeteredProblem(problem, seed=3)
+    readings = [metered.measure(design, "energy_millijoules").values["energy_millijoules"] for _ in range(300)]
     assert np.std(readings) == pytest.approx(0.1 * np.ptp(problem.front[:, 1]), rel=0.15)
-    errors = {ledger.measure(design, "error_percent").values["error_percent"] for _ in range(3)}
+    errors = {metered.measure(design, "error_percent").values["error_percent"] for _ in range(3)}
     assert errors == {problem.values(problem.space.designs([design]))[0, 0]}
     assert made().noise is None
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from flexibo import Study
-from flexibo.compare.metered_problem import Ledger
+from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.problems.recorded_systems import recorded_system, system_problem
 from flexibo.errors import InvalidValueError, UnknownNameError
@@ -74,18 +74,18 @@ def test_values_and_costs_are_those_of_the_table(tmp_path: Path) -> None:
 
 
 def test_a_training_is_paid_for_once_per_network(tmp_path: Path) -> None:
-    ledger = Ledger(problem(tmp_path), seed=0)
+    metered = MeteredProblem(problem(tmp_path), seed=0)
     design = {"batch_size": 6, "dropout": 0.1, "precision": "bf16", "cuda_graphs": "no"}
-    assert ledger.measure(design, "error_percent").cost == 600.0
-    assert ledger.measure({**design, "precision": "fp32"}, "error_percent").cost == 0.0
-    assert ledger.measure({**design, "dropout": 0.5}, "error_percent").cost == 600.0
+    assert metered.measure(design, "error_percent").cost == 600.0
+    assert metered.measure({**design, "precision": "fp32"}, "error_percent").cost == 0.0
+    assert metered.measure({**design, "dropout": 0.5}, "error_percent").cost == 600.0
 
 
 def test_what_changes_the_training_alone_is_read_once(tmp_path: Path) -> None:
-    ledger = Ledger(problem(tmp_path), seed=0)
+    metered = MeteredProblem(problem(tmp_path), seed=0)
     design = {"batch_size": 6, "dropout": 0.1, "precision": "bf16", "cuda_graphs": "no"}
-    assert ledger.measure(design, "energy_millijoules").cost == 2.0
-    assert ledger.measure({**design, "dropout": 0.5}, "energy_millijoules").cost == 0.0
+    assert metered.measure(design, "energy_millijoules").cost == 2.0
+    assert metered.measure({**design, "dropout": 0.5}, "energy_millijoules").cost == 0.0
 
 
 def test_readings_of_the_same_thing_have_one_value(tmp_path: Path) -> None:

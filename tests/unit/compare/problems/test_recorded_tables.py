@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flexibo.compare.metered_problem import Ledger
+from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.problems.datasets import DATASETS
 from flexibo.compare.problems.recorded_tables import FAMILIES, RECIPES, read_table, recorded_problem
@@ -104,9 +104,9 @@ def test_three_objectives_are_three_evaluations(problem: Make) -> None:
     made = problem("accel-3", ACCEL, [*rows, accel_row(4, 61.0, 2000, 8000, 4)])
     assert made.names == ("error_percent", "throughput_a100", "latency_zcu102")
     assert made.costs(made.space.enumerate()).tolist() == [[1500.0, 20.0, 20.0], [2000.0, 20.0, 20.0]]
-    ledger = Ledger(made, seed=0)
-    assert set(ledger.measure(made.space.enumerate()[0], "latency_zcu102").values) == {"latency_zcu102"}
-    assert ledger.spent == 20.0
+    metered = MeteredProblem(made, seed=0)
+    assert set(metered.measure(made.space.enumerate()[0], "latency_zcu102").values) == {"latency_zcu102"}
+    assert metered.spent == 20.0
 
 
 def test_tx2_readings_are_bought_together_for_the_price_of_one(problem: Make) -> None:
@@ -115,12 +115,12 @@ def test_tx2_readings_are_bought_together_for_the_price_of_one(problem: Make) ->
     made = problem("tx2-xception-200", header, rows)  # type: ignore[arg-type]
     assert made.space.names == ("core_freq",)
     assert made.costs(made.space.enumerate()).tolist() == [[20.0, 0.0]] * 2
-    ledger = Ledger(made, seed=0)
-    assert ledger.measure(made.space.enumerate()[1], "power_consumption").values == {
+    metered = MeteredProblem(made, seed=0)
+    assert metered.measure(made.space.enumerate()[1], "power_consumption").values == {
         "inference_time": 0.5,
         "power_consumption": 200.0,
     }
-    assert ledger.spent == 20.0
+    assert metered.spent == 20.0
 
 
 def test_a_design_outside_the_table_is_refused(problem: Make) -> None:

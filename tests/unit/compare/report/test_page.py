@@ -116,7 +116,7 @@ def series(text: str, number: int, kind: str) -> list[str]:
 
 def test_a_page_is_balanced_and_shows_every_problem_and_table() -> None:
     runs, problems = many()
-    text = page(runs, problems, tables=[TABLE], terms={"budget": "20"}, notes=["A note."], title="All of it")
+    text = page(runs, problems, tables=[TABLE], allowance={"budget": "20"}, notes=["A note."], title="All of it")
     read = Reader(text)
     assert read.count("details", "problem") == 17
     assert read.count("figure") >= 17 * 5
@@ -291,7 +291,7 @@ def test_outcomes_are_means_over_seeds_the_least_error_first() -> None:
     assert second.final == pytest.approx(0.3)
     assert second.seeds == (0, 1)
     assert second.evaluations.tolist() == [20.0, 20.0]
-    assert second.thinking_per_evaluation_s == pytest.approx(3 / 40)
+    assert second.overhead_per_evaluation_s == pytest.approx(3 / 40)
 
 
 def test_a_run_given_twice_and_a_run_of_an_unknown_problem_are_refused() -> None:

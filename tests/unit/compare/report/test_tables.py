@@ -11,8 +11,8 @@ from flexibo.compare.report.tables import (
     error_table,
     evaluations_table,
     markdown,
+    overhead_table,
     ranking_table,
-    thinking_table,
 )
 from flexibo.compare.runs import Moment, Run
 from flexibo.compare.statistics.ranking import AgainstBest, against_best, ranking
@@ -21,12 +21,12 @@ from flexibo.errors import InvalidValueError
 SHARES = (0.0, 0.25, 0.5, 1.0)
 
 
-def run(problem: str, method: str, seed: int, error: float, *, thinking_s: float = 0.0, n: int = 2) -> Run:
+def run(problem: str, method: str, seed: int, error: float, *, overhead_s: float = 0.0, n: int = 2) -> Run:
     """A run whose error at 25, 50 and 100 % of the budget is 4, 2 and 1 times this one."""
     factors = dict(zip(SHARES, (5, 4, 2, 1), strict=True))
     moments = [
         Moment(
-            share, 100 * share, error * factor, thinking_s * share, tuple(round(10 * (j + 1) * share) for j in range(n))
+            share, 100 * share, error * factor, overhead_s * share, tuple(round(10 * (j + 1) * share) for j in range(n))
         )
         for share, factor in factors.items()
     ]
@@ -87,7 +87,7 @@ def test_ties_are_all_marked() -> None:
 
 
 def test_thinking_that_counts_is_told_and_counted() -> None:
-    runs = [run("p", "slow", 0, 0.1, thinking_s=100.0), run("p", "fast", 0, 0.1)]
+    runs = [run("p", "slow", 0, 0.1, overhead_s=100.0), run("p", "fast", 0, 0.1)]
     text = shown(error_table(runs, shares=(1.0,), thinking={"p": (100.0, 1.0)}))
     assert "thinking time counted" in text
     assert line(text, "fast").split() == ["fast", "10*"]
@@ -168,7 +168,7 @@ def test_long_names_of_problems_are_broken_after_colons(width: int) -> None:
 
 
 def test_thinking_is_shown_per_evaluation() -> None:
-    text = shown(thinking_table([run("p", "a", 0, 0.1, thinking_s=15.0), run("p", "b", 0, 0.1), run("q", "b", 0, 0.1)]))
+    text = shown(overhead_table([run("p", "a", 0, 0.1, overhead_s=15.0), run("p", "b", 0, 0.1), run("q", "b", 0, 0.1)]))
     assert line(text, "a").split() == ["a", "0.5", "-"]  # 15 s for 10 + 20 evaluations
     assert line(text, "b").split() == ["b", "0", "0"]
 
@@ -189,7 +189,7 @@ def test_names_are_never_read_as_markup() -> None:
     runs += [run(r.problem, "[/]", r.seed, 0.2) for r in runs]
     tables = [
         error_table(runs, ["[/]"]),
-        thinking_table(runs),
+        overhead_table(runs),
         evaluations_table(runs, objectives={"[bold]a|b*c_d[/]": ["[i]o[/i]"]}),
         ranking_table(ranking(runs, 1.0, np.random.default_rng(0), ours="[/]")),
         against_best_table(against(runs, "[/]")),

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import pytest
 
 from flexibo.compare.runs import SHARES, Moment, Run
-from flexibo.compare.statistics.goals import STANDARD_GOALS, Goal, Reached, goals_grid, reached
+from flexibo.compare.statistics.goals import STANDARD_GOALS, Goal, Reached, goals_table, reached
 
 PRICES = {"p": (20.0, 1.0), "q": (20.0, 1.0)}
 FREE = Goal(0.8, 0.5)
 
 
-def made(method: str, at: Sequence[float], *, problem: str = "p", thinking_s: float = 0.0) -> list[Run]:
+def made(method: str, at: Sequence[float], *, problem: str = "p", overhead_s: float = 0.0) -> list[Run]:
     """Runs with these errors from a quarter, from half and at the end of the budget."""
     quarter, half, end = at
 
@@ -23,7 +23,7 @@ def made(method: str, at: Sequence[float], *, problem: str = "p", thinking_s: fl
             problem,
             method,
             seed,
-            tuple(Moment(s, 20 * s, error(s) * (1 + seed / 1000), thinking_s * s, (1, 1)) for s in SHARES),
+            tuple(Moment(s, 20 * s, error(s) * (1 + seed / 1000), overhead_s * s, (1, 1)) for s in SHARES),
         )
         for seed in range(6)
     ]
@@ -56,21 +56,21 @@ def test_lost_problems_are_counted_and_named() -> None:
     other = made("ehvi", [0.1, 0.4, 0.1]) + made("ehvi", [0.4, 0.4, 0.4], problem="q")
     found = judged(goal, ours, other)
     assert (found.value, found.must_met, found.aim_met) == (1.0, True, False)
-    grid = goals_grid([found], "flexibo")
+    grid = goals_table([found], "flexibo")
     assert grid.rows[0][1:] == ("1 of 2", "0 of 2", "1 of 2", "1: met", "0: missed by 1")
     assert grid.notes[-1] == "Lost: p at 25%; p at 100%."
 
 
 def test_a_slow_other_is_worse_where_thinking_counts() -> None:
-    ours = made("flexibo", [0.4, 0.4, 0.3], thinking_s=0.0)
-    slow = made("ehvi", [0.2, 0.2, 0.2], thinking_s=100.0)
-    free, counted = (judged(Goal(0.8, 0.5, counts_thinking=thinking), ours, slow) for thinking in (False, True))
+    ours = made("flexibo", [0.4, 0.4, 0.3], overhead_s=0.0)
+    slow = made("ehvi", [0.2, 0.2, 0.2], overhead_s=100.0)
+    free, counted = (judged(Goal(0.8, 0.5, counts_overhead=thinking), ours, slow) for thinking in (False, True))
     assert free.value == pytest.approx(2.0)
     assert counted.value == pytest.approx(0.4)
 
 
 def test_misses_and_intervals_are_told() -> None:
-    grid = goals_grid([judged(FREE, made("flexibo", [0.3, 0.3, 0.25]), made("ehvi", [0.5, 0.5, 0.5]))], "flexibo")
+    grid = goals_table([judged(FREE, made("flexibo", [0.3, 0.3, 0.25]), made("ehvi", [0.5, 0.5, 0.5]))], "flexibo")
     measure, quarter, _, end, must, aim = grid.rows[0]
     assert measure == "error over the best other's"
     assert quarter == "0.60 (0.60-0.60)"
@@ -87,14 +87,14 @@ def test_what_was_not_compared_is_neither_met_nor_missed(goal: Goal) -> None:
     assert not found.results
     assert not found.must_met
     assert not found.aim_met
-    grid = goals_grid([found], "flexibo")
+    grid = goals_table([found], "flexibo")
     assert grid.rows[0][1:] == ("-", "-", "-", f"{goal.must:g}: not compared", f"{goal.aim:g}")
     assert not grid.styles
 
 
 def test_a_single_seed_has_no_interval() -> None:
     one = judged(FREE, made("flexibo", [0.2, 0.2, 0.2])[:1], made("ehvi", [0.4, 0.4, 0.4])[:1])
-    assert goals_grid([one], "flexibo").rows[0][3] == "0.50"
+    assert goals_table([one], "flexibo").rows[0][3] == "0.50"
 
 
 def test_the_standard_goals_say_what_they_measure() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from flexibo.compare.runs import SHARES, Moment, Run
-from flexibo.compare.statistics.errors import FLOOR, errors, mean_evaluations, summaries, thinking_per_evaluation
+from flexibo.compare.statistics.errors import FLOOR, errors, mean_errors, mean_evaluations, overhead_per_evaluation
 from flexibo.compare.statistics.ranking import against_best, ranking
 from flexibo.compare.statistics.ratios import Ratio, paired_ratio
 from flexibo.errors import InvalidValueError, UnknownNameError
@@ -107,7 +107,7 @@ def test_runs_that_cannot_be_judged_are_refused() -> None:
 
 
 def test_means_and_standard_errors_are_of_floored_errors() -> None:
-    found = summaries(errors(table({"p": {"a": [0.0, 0.003], "b": [0.5]}}), 1.0))["p"]
+    found = mean_errors(errors(table({"p": {"a": [0.0, 0.003], "b": [0.5]}}), 1.0))["p"]
     assert found["a"].mean == pytest.approx(0.002)
     assert found["a"].standard_error == pytest.approx(0.001)  # deviation 0.001 sqrt(2), over sqrt(2)
     assert (found["a"].seeds, found["b"].seeds) == (2, 1)
@@ -395,15 +395,15 @@ def test_names_that_nobody_has_are_refused() -> None:
 
 
 def test_thinking_and_evaluations_are_of_whole_runs() -> None:
-    def counted(seed: int, thinking_s: float, counts: tuple[int, int]) -> Run:
+    def counted(seed: int, overhead_s: float, counts: tuple[int, int]) -> Run:
         half = tuple(count // 2 for count in counts)
-        return Run("p", "m", seed, (Moment(0.5, 0, 0.1, 1.0, half), Moment(1.0, 0, 0.1, thinking_s, counts)))
+        return Run("p", "m", seed, (Moment(0.5, 0, 0.1, 1.0, half), Moment(1.0, 0, 0.1, overhead_s, counts)))
 
     runs = [counted(0, 8.0, (2, 6)), counted(1, 4.0, (4, 12))]
-    assert thinking_per_evaluation(runs) == {"p": {"m": pytest.approx(12 / 24)}}
+    assert overhead_per_evaluation(runs) == {"p": {"m": pytest.approx(12 / 24)}}
     assert mean_evaluations(runs) == {"p": {"m": (3.0, 9.0)}}
     assert mean_evaluations(runs, 0.5) == {"p": {"m": (1.5, 4.5)}}
-    idle = thinking_per_evaluation([counted(0, 1.0, (0, 0))])
+    idle = overhead_per_evaluation([counted(0, 1.0, (0, 0))])
     assert np.isnan(idle["p"]["m"])
 
 

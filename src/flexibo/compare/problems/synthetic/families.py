@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
-from flexibo.compare.problems.base import Family, Parameter, Problem, constant_costs, true_front
+from flexibo.compare.problems.base import Family, Problem, ProblemParameter, constant_costs, true_front
 from flexibo.compare.problems.synthetic import functions, volumes
 from flexibo.compare.problems.synthetic.branin_currin import branin_currin, front_and_volume
 from flexibo.compare.problems.synthetic.domains import N_DISTANCE, Domain, branin_currin_grid, mixed_grid, unit_cube
@@ -52,11 +52,11 @@ class Definition:
     @property
     def family(self) -> Family:
         """What users name."""
-        count = {"n": Parameter(2, "number of objectives", 2, 5)} if self.varies else {}
+        count = {"n": ProblemParameter(2, "number of objectives", 2, 5)} if self.varies else {}
         parameters = {
-            "ratio": Parameter(1.0, "cost of the first objective, the dearest, over that of the last", 1, 1e6),
-            "noise": Parameter(0.0, "standard deviation of a reading, as a share of the front's range", 0, 1),
-            "finite": Parameter(False, "a finite space of ordered, whole and unordered options"),
+            "ratio": ProblemParameter(1.0, "cost of the first objective, the dearest, over that of the last", 1, 1e6),
+            "noise": ProblemParameter(0.0, "standard deviation of a reading, as a share of the front's range", 0, 1),
+            "finite": ProblemParameter(False, "a finite space of ordered, whole and unordered options"),
         }
         return Family(self.name, self.summary, partial(_problem, self), count | parameters)
 

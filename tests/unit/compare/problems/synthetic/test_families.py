@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from flexibo.compare.metered_problem import Ledger
+from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems import synthetic
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.problems.synthetic import branin_currin, functions, volumes
@@ -198,8 +198,8 @@ def test_noise_is_a_share_of_the_front_s_range_and_shows_in_readings() -> None:
     assert problem.noise == pytest.approx(0.1 * np.array([0.8594, 4.0 - 2.3071]), rel=1e-3)
     assert all(objective.noisy for objective in problem.objectives)
     design = problem.initial_designs(1, 0)[0]
-    ledger = Ledger(problem, seed=0)
-    readings = [ledger.measure(design, "f2").values["f2"] for _ in range(400)]
+    metered = MeteredProblem(problem, seed=0)
+    readings = [metered.measure(design, "f2").values["f2"] for _ in range(400)]
     assert np.std(readings) == pytest.approx(problem.noise[1], rel=0.15)
     exact = made("dtlz7")
     assert exact.noise is None
