@@ -67,7 +67,7 @@ def compare(
     chosen = _chosen(suite, problems, methods, rivals, seeds, budget, initial)
     console = Console()
     runs = _runs(chosen, out, jobs or os.cpu_count() or 1, not fresh, console)
-    found = verdict(chosen, runs, count_thinking=count_thinking)
+    found = verdict(chosen, runs, count_overhead=count_thinking)
     for table in found.tables():
         console.print(table)
         console.print()
@@ -126,7 +126,7 @@ def _runs(suite: Suite, out: Path, jobs: int, stored: bool, console: Console) ->
         def finished(done: int, total: int, run: Run | None) -> None:
             update(done, total, "" if run is None else f"{run.method} on {run.problem}")
 
-        return compare(suite, out, jobs=jobs, stored=stored, finished=finished, told=_tell(console))
+        return compare(suite, out, jobs=jobs, stored=stored, finished=finished, warned=_tell(console))
 
 
 def _tell(console: Console) -> Callable[[str], None]:

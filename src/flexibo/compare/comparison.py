@@ -1,4 +1,4 @@
-"""Compare: every contestant on every problem, in parallel, resumable."""
+"""Compare every method on every problem, in parallel processes; an interrupted comparison can be resumed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from flexibo.compare.suites import Suite
 from flexibo.compare.workers import finished as finished_tasks
 from flexibo.errors import FlexiBOError
 
-Task = tuple[str, str, int]
-"""Problem, method, seed."""
-
-WORLD = ("cli", "compare", "executors", "experiments", "hardware", "plots", "storage", "systems")
+NOT_DECIDING = (
+    *("cli", "compare", "dashboard", "executors", "experiments", "hardware"),
+    *("plots", "storage", "systems", "views", "web"),
+)
 """Parts of the package that do not decide what a method asks."""
 
 
@@ -34,20 +34,20 @@ def compare(
     jobs: int,
     stored: bool = True,
     finished: Callable[[int, int, Run | None], None] = lambda done, total, run: None,
-    told: Callable[[str], None] = lambda text: None,
+    warned: Callable[[str], None] = lambda text: None,
 ) -> list[Run]:
-    """The runs of a comparison: those that the folder or the package has already, and the others, made now.
+    """The runs of a comparison. Runs that the folder or the package contains are reused, the others are made.
 
     Args:
         suite: What to compare.
-        folder: Where every finished run is kept. Called again after a kill, this goes on where it was.
-        jobs: How many processes work at once, each with one thread.
-        stored: Whether to use the results of rivals that come with the package, where they fit.
-        finished: Called with the number of runs done, of all runs, and the run that was just made.
-        told: Called with what a user should know, a sentence.
+        folder: Where every finished run is kept. After an interruption, the next call resumes.
+        jobs: The number of parallel processes, each with one thread.
+        stored: Whether to use the matching results of rivals that come with the package.
+        finished: Called with the number of finished runs, the number of all runs, and the latest run.
+        warned: Called with a sentence that the user should read.
 
     Raises:
-        FlexiBOError: If a run cannot be made; the others are kept.
+        FlexiBOError: If a run fails; the finished ones are kept.
     """
     with locked(folder):
         tasks = suite.tasks()
@@ -56,11 +56,11 @@ def compare(
         methods = {name: mark for name in names if (mark := method_fingerprint(name))}
         results = ResultsFolder(folder, suite.allowance, problems=problems, methods=methods)
         if results.forgotten:
-            told(f"{results.forgotten} runs in {folder} are not used: their problem or their method has changed since.")
+            warned(f"{results.forgotten} runs in {folder} are not used: their problem or their method has changed.")
         ready = {run.key: run for run in stored_runs(tasks, suite.allowance, problems)}
         if stored:
             known = ready | results.runs
-        else:  # what lies in the folder may have come with the package at an earlier call
+        else:  # runs in the folder may have come with the package at an earlier call
             known = {key: run for key, run in results.runs.items() if ready.get(key) != run}
         missing = [task for task in tasks if task not in known]
         for method in dict.fromkeys(task[1] for task in missing):
@@ -77,15 +77,15 @@ def compare(
 
 
 def method_fingerprint(name: str) -> str:
-    """What decides the questions of a contestant beside the problem: versions of libraries, or our own code.
+    """What decides the questions of a method besides the problem: versions of libraries, or the code of flexibo.
 
-    Empty for a rival that is not installed: what was made elsewhere is then taken as it is.
+    Empty for a rival that is not installed: its existing runs are then accepted as they are.
     """
     if name in RIVALS:
         return RIVALS[name].versions() if RIVALS[name].is_installed() else ""
     root = Path(flexibo.__file__).parent
     files = sorted(
-        path for path in root.rglob("*.py") if path.relative_to(root).parts[0].removesuffix(".py") not in WORLD
+        path for path in root.rglob("*.py") if path.relative_to(root).parts[0].removesuffix(".py") not in NOT_DECIDING
     )
     digest = hashlib.sha256()
     for path in files:
@@ -93,8 +93,8 @@ def method_fingerprint(name: str) -> str:
     return f"flexibo {flexibo.__version__} {digest.hexdigest()[:12]}"
 
 
-def _run(task: Task, allowance: Allowance) -> Run:
-    """Make one run; only the first seed keeps its front."""
+def _run(task: tuple[str, str, int], allowance: Allowance) -> Run:
+    """Make the run of a (problem, method, seed); only the first seed keeps its front."""
     problem, method, seed = task
     try:
         _warm_up(method)
@@ -106,5 +106,5 @@ def _run(task: Task, allowance: Allowance) -> Run:
 
 @cache
 def _warm_up(method: str) -> None:
-    """Let a contestant ask once before its time is taken: the first question of a process imports libraries."""
+    """Let a method ask once before its overhead is measured: the first question of a process imports libraries."""
     run(find_problem("branin-currin"), method, 0, Allowance(n_initial=4, budget=0.5))

@@ -1,4 +1,4 @@
-"""MeteredProblem: the only way to a value. It hands out what is paid for, and counts what everybody pays alike."""
+"""A problem whose measurements are paid for: the only access that a method has to its values."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from flexibo.space import Design
 
 
 class MeteredProblem:
-    """Measures a problem's designs for one contestant, and counts.
+    """Measures a problem's designs for one method, and counts the cost.
 
-    Nothing exact is paid twice: what a design shares with an earlier one (a network that was trained already) is known.
-    A reading of a noisy objective is paid each time. The so-manieth reading of a design is the same for every
-    contestant with the same seed.
+    An exact value is paid for once: what a design shares with an earlier one (a network that was trained already) is
+    known. Every reading of a noisy objective is paid for. The k-th reading of a design is the same for all methods with
+    the same seed.
 
     Args:
         problem: What is measured.
-        seed: Decides the noise.
+        seed: Seeds the noise.
 
     Attributes:
-        spent: All costs so far.
-        counts: Evaluations that were paid for, by objective; objectives measured together count together.
+        spent: All costs.
+        counts: Paid evaluations by objective; objectives that are measured together count together.
     """
 
     def __init__(self, problem: Problem, *, seed: int) -> None:
@@ -42,7 +42,7 @@ class MeteredProblem:
         self._bought: set[tuple[str, int]] = set()
 
     def measure(self, design: Design, objective: str) -> Measurement:
-        """Buy one objective of a design, and what is measured with it; the cost is 0 for what is known already."""
+        """Measure one objective of a design, and what is measured with it; the cost of a known value is 0."""
         if objective not in self._purchases:
             raise unknown_name("objective", objective, self._purchases)
         purchase = self._purchases[objective]
@@ -62,7 +62,7 @@ class MeteredProblem:
         return Measurement(design, values, cost, None)
 
     def _noise(self, j: int, key: int) -> float:
-        """How far the next reading of an objective of a design is off."""
+        """The noise of the next reading of an objective of a design."""
         noise = self.problem.noise
         if noise is None or not noise[j]:
             return 0.0

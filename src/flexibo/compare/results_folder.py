@@ -1,4 +1,4 @@
-"""ResultsFolder: the folder of a comparison. What was finished is kept, whatever happens to the process."""
+"""The folder of a comparison: finished runs survive an interruption of the process."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class ResultsFolder:
     """The runs of a comparison in a folder: ``results.csv``, ``fronts.csv`` and ``settings.json``.
 
     Args:
-        folder: Where they lie; made if it is not there.
-        allowance: What everybody gets; a folder holds runs under one set of allowance.
-        problems: A fingerprint of each problem. A run on a problem that has changed is forgotten.
-        methods: A fingerprint of each contestant, likewise.
+        folder: The folder; it must exist.
+        allowance: What every method gets; all runs in a folder have the same allowance.
+        problems: A fingerprint of each problem. Runs on a problem that has changed are removed.
+        methods: A fingerprint of each method, likewise.
 
     Attributes:
-        runs: What is finished, by problem, method and seed.
-        forgotten: How many runs were left behind because their problem or their method has changed.
+        runs: The finished runs, by problem, method and seed.
+        forgotten: How many runs were removed because their problem or their method has changed.
     """
 
     def __init__(
@@ -52,12 +52,12 @@ class ResultsFolder:
         self.forgotten = len(kept) - len(current)
         self.runs: dict[tuple[str, str, int], Run] = {run.key: run for run in current}
         own |= {"problems": before["problems"] | dict(problems), "methods": before["methods"] | dict(methods)}
-        self.tidy()  # first, so that what is forgotten is gone before the folder claims to be up to date
+        self.tidy()  # first: removed runs must be gone before the settings say that the folder is up to date
         with _writing(folder):
             _write_json(folder / SETTINGS, own)
 
     def add(self, run: Run) -> None:
-        """Keep a finished run; when this returns it is on the disk."""
+        """Add a finished run; it is on the disk when this returns."""
         for name, text in ((FRONTS, front_rows_of(run)), (RESULTS, rows_of(run))):
             with _writing(self.folder), open(self.folder / name, "a", encoding="utf-8", newline="") as file:
                 file.write(text)
@@ -66,7 +66,7 @@ class ResultsFolder:
         self.runs[run.key] = run
 
     def tidy(self) -> None:
-        """Write the tables anew, in order."""
+        """Write the tables again, in order."""
         with _writing(self.folder):
             write_fronts(self.folder / FRONTS, self.runs.values())
             write_runs(self.folder / RESULTS, self.runs.values())
@@ -88,7 +88,7 @@ class ResultsFolder:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """The folder, made if necessary, for this process alone."""
+    """Lock the folder for this process; it is created if necessary."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = open(folder / LOCK, "w")  # noqa: SIM115  # closed below, which also unlocks
@@ -108,12 +108,12 @@ def locked(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _writing(folder: Path) -> Iterator[None]:
-    """Say in one sentence why results cannot be written."""
+    """Turn an error of the operating system into one for the user."""
     try:
         yield
     except OSError as error:
         raise InvalidValueError(
-            f"Results cannot be written to {folder}: {error.strerror}. What was finished before is kept."
+            f"Results cannot be written to {folder}: {error.strerror}. Runs that were finished before are kept."
         ) from None
 
 

@@ -1,15 +1,14 @@
-"""One contestant on one problem: the same initial designs, the same money and the same loop for everybody."""
+"""One method on one problem: the same initial designs, the same budget and the same loop for every method."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from flexibo.compare.contestants import Contestant, enter
+from flexibo.compare.contestants import Contestant, RivalContestant, enter
 from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.runs import SHARES, Allowance, Moment, Run
@@ -20,9 +19,9 @@ from flexibo.space import Design
 logger = logging.getLogger(__name__)
 
 MOST_FREE = 100
-"""A contestant that asks for so many things in a row that are known already has no more questions."""
+"""A method that asks for this many known values in a row has no more questions."""
 
-Answer = TypeVar("Answer")
+T = TypeVar("T")
 
 
 def run(
@@ -34,109 +33,90 @@ def run(
     clock: Callable[[], float] = time.process_time,
     metered: MeteredProblem | None = None,
 ) -> Run:
-    """Let one contestant spend its budget.
+    """Let one method spend its budget.
 
-    An evaluation that would end beyond the budget does not count. OverheadPrices is what the contestant does between two
-    measurements: learn, ask, and work out its front.
+    An evaluation that would end beyond the budget does not count. The overhead of a method is the time that it takes
+    between two measurements: to learn, to ask, and to compute its front.
 
     Args:
         problem: What to optimise.
-        method: The contestant.
-        seed: Decides the initial designs, the noise and every draw.
-        allowance: What everybody gets.
-        clock: Seconds, for the thinking time.
-        metered: Where to buy; a new one by default.
+        method: The name of the method.
+        seed: Seeds the initial designs, the noise and every draw.
+        allowance: What every method gets.
+        clock: Seconds, for the overhead.
+        metered: The problem to measure; a new one by default.
     """
     metered = MeteredProblem(problem, seed=seed) if metered is None else metered
     leads = [purchase.objective for purchase in purchases(problem.objectives)]
     designs = problem.initial_designs(allowance.n_initial, seed)
     initial = [metered.measure(design, lead) for design in designs for lead in leads]
-    money = allowance.amount(problem)
-    course = _RunProgress(problem, metered, enter(problem, method, initial, seed=seed, budget=money), money, clock)
-    course.timed(partial(course.contestant.begin, initial))
+    budget = allowance.amount(problem)
+    contestant = enter(problem, method, initial, seed=seed, budget=budget)
+    progress = _RunProgress(metered, contestant, budget, clock)
+    progress.timed(partial(contestant.begin, initial))
     free = 0
     while free < MOST_FREE:
-        suggestion = course.timed(partial(course.contestant.ask, money - course.account().spent))
+        suggestion = progress.timed(partial(contestant.ask, budget - progress.spent()))
         if suggestion is None:
             break
-        measured = course.bought(problem.space.design(suggestion.design), suggestion.objectives)
+        measured = progress.bought(problem.space.design(suggestion.design), suggestion.objectives)
         if len(measured) < len(suggestion.objectives):
             break
         free = 0 if any(measurement.cost for measurement in measured) else free + 1
-        course.timed(partial(course.contestant.tell, measured))
-    moments = tuple(course.finished())
-    if lost := getattr(getattr(course.contestant, "rival", None), "fallbacks", 0):
-        logger.warning("%s failed %d times on %s, and asked for random designs instead.", method, lost, problem.name)
-    return Run(problem.name, method, seed, moments, course.true_front())
-
-
-@dataclass(frozen=True, slots=True)
-class _Account:
-    """What was spent after the initial designs, and for how many evaluations of each objective."""
-
-    spent: float
-    evaluations: tuple[int, ...]
+        progress.timed(partial(contestant.tell, measured))
+    moments = progress.finished()
+    failures = getattr(contestant.rival, "fallbacks", 0) if isinstance(contestant, RivalContestant) else 0
+    if failures:
+        logger.warning(
+            "%s failed %d times on %s, and asked for random designs instead.", method, failures, problem.name
+        )
+    return Run(problem.name, method, seed, tuple(moments), progress.true_front())
 
 
 class _RunProgress:
-    """The progress of a run: its moments so far, its clock, its front."""
+    """The moments of a run, the overhead of its method, and the front that the method reports."""
 
     def __init__(
-        self,
-        problem: Problem,
-        metered: MeteredProblem,
-        contestant: Contestant,
-        money: float,
-        clock: Callable[[], float],
+        self, metered: MeteredProblem, contestant: Contestant, budget: float, clock: Callable[[], float]
     ) -> None:
-        self.contestant = contestant
-        self._problem = problem
+        self._problem = metered.problem
         self._metered = metered
-        self._money = money
+        self._contestant = contestant
+        self._budget = budget
         self._clock = clock
-        self._thinking = 0.0
+        self._overhead = 0.0
         self._moments: list[Moment] = []
         self._front: Sequence[Design] | None = None
-        self._opening = _Account(metered.spent, self._counts())
+        self._initial_cost = metered.spent
+        self._initial_counts = self._counts()
 
-    def timed(self, work: Callable[[], Answer]) -> Answer:
-        """What the contestant answers; the time it took is counted, and its front may have changed."""
+    def timed(self, work: Callable[[], T]) -> T:
+        """The result of the method's work; its time is overhead, and the front may have changed."""
         begin = self._clock()
-        answer = work()
-        self._thinking += self._clock() - begin
+        result = work()
+        self._overhead += self._clock() - begin
         self._front = None
-        return answer
+        return result
 
-    def account(self) -> _Account:
-        """Where the money stands."""
-        earlier = self._opening.evaluations
-        counts = tuple(now - then for now, then in zip(self._counts(), earlier, strict=True))
-        return _Account(self._metered.spent - self._opening.spent, counts)
+    def spent(self) -> float:
+        """The cost after the initial designs."""
+        return self._metered.spent - self._initial_cost
 
     def bought(self, design: Design, objectives: Sequence[str]) -> list[Measurement]:
-        """What was measured of a design, one purchase after the other, as far as the budget goes."""
+        """The measurements of a design, one purchase after the other, as far as the budget allows."""
         measured: list[Measurement] = []
         for objective in objectives:
-            before = self.account()
+            spent, evaluations = self.spent(), self._evaluations()
             measurement = self._metered.measure(design, objective)
-            if not self.judge(before, until=before.spent + (measurement.cost or 0.0)):
+            if not self._record(spent, evaluations, until=spent + (measurement.cost or 0.0)):
                 break
             measured.append(measurement)
         return measured
 
-    def judge(self, account: _Account, until: float) -> bool:
-        """Judge the front at every share that is used up before `until` is spent; whether that is within the budget."""
-        until -= 1e-9 * self._money  # sums of costs are rounded
-        while len(self._moments) < len(SHARES) and SHARES[len(self._moments)] * self._money < until:
-            share = SHARES[len(self._moments)]
-            error = self._problem.error(self._reported())
-            self._moments.append(Moment(share, account.spent, error, self._thinking, account.evaluations))
-        return len(self._moments) < len(SHARES)
-
     def finished(self) -> list[Moment]:
         """All moments, when there is nothing more to ask."""
         if len(self._moments) < len(SHARES):
-            self.judge(self.account(), until=float("inf"))
+            self._record(self.spent(), self._evaluations(), until=float("inf"))
         return self._moments
 
     def true_front(self) -> tuple[tuple[float, ...], ...]:
@@ -145,11 +125,23 @@ class _RunProgress:
         values = self._problem.values(self._problem.space.designs(designs)) if len(designs) else ()
         return tuple(tuple(float(value) for value in row) for row in values)
 
+    def _record(self, spent: float, evaluations: tuple[int, ...], *, until: float) -> bool:
+        """Record the moments at every share of the budget before `until` is spent; whether `until` is affordable."""
+        until -= 1e-9 * self._budget  # sums of costs are rounded
+        while len(self._moments) < len(SHARES) and SHARES[len(self._moments)] * self._budget < until:
+            share = SHARES[len(self._moments)]
+            error = self._problem.error(self._reported())
+            self._moments.append(Moment(share, spent, error, self._overhead, evaluations))
+        return len(self._moments) < len(SHARES)
+
     def _reported(self) -> Sequence[Design]:
         if self._front is None:
-            front = self.timed(self.contestant.front)
+            front = self.timed(self._contestant.front)
             self._front = front
         return self._front
+
+    def _evaluations(self) -> tuple[int, ...]:
+        return tuple(now - then for now, then in zip(self._counts(), self._initial_counts, strict=True))
 
     def _counts(self) -> tuple[int, ...]:
         return tuple(self._metered.counts[name] for name in self._problem.names)

@@ -1,4 +1,4 @@
-"""Results of rivals that come with the package: they are slow, and do not change while their library does not."""
+"""Results of rivals that come with the package. Rivals are slow, and change only with their library."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class StoredResults:
         rival: Its name.
         versions: The versions of its packages.
         command: What made them.
-        machine: Where they were made, for the thinking times.
-        allowance: What everybody got.
+        machine: The machine, for the overhead.
+        allowance: What every method got.
         problems: The fingerprint of each problem.
     """
 
@@ -41,19 +41,20 @@ def describe(rival: str, folder: Path = FOLDER) -> StoredResults | None:
     if not path.exists():
         return None
     content = json.loads(path.read_text(encoding="utf-8"))
-    return StoredResults(**(content | {"terms": Allowance(**content["terms"])}))
+    allowance = Allowance(**content.pop("terms"))
+    return StoredResults(**content, allowance=allowance)
 
 
 def stored_runs(
     tasks: Sequence[tuple[str, str, int]], allowance: Allowance, problems: Mapping[str, str], folder: Path = FOLDER
 ) -> list[Run]:
-    """Those of the tasks (problem, rival, seed) whose results come with the package.
+    """The runs of these tasks (problem, rival, seed) that come with the package.
 
     Args:
-        tasks: What is wanted.
-        allowance: Results made under other allowance are of no use.
-        problems: The fingerprint of each problem; results on a problem that has changed are of no use.
-        folder: Where they lie.
+        tasks: The wanted runs.
+        allowance: Results with another allowance are ignored.
+        problems: The fingerprint of each problem; results on a problem that has changed are ignored.
+        folder: The folder of the stored results.
     """
     found: list[Run] = []
     for rival in dict.fromkeys(task[1] for task in tasks):
@@ -68,16 +69,16 @@ def stored_runs(
 
 
 def _is_current(rival: str, versions: str) -> bool:
-    """Whether results were made with the version of the rival's own package that is installed, if one is.
+    """Whether results were made with the installed version of the rival's own package, or none is installed.
 
-    The others, such as torch, differ between machines and builds.
+    Other packages, such as torch, differ between machines and builds.
     """
     entry = RIVALS.get(rival)
     return entry is None or not entry.is_installed() or entry.versions().split(", ")[0] == versions.split(", ")[0]
 
 
 def store(runs: Iterable[Run], made: StoredResults, folder: Path = FOLDER) -> None:
-    """Keep the results of a rival: a table, its fronts, and how they were made."""
+    """Write the results of a rival: a table, its fronts, and how they were made."""
     folder.mkdir(parents=True, exist_ok=True)
     kept = [run for run in runs if run.method == made.rival]
     write_runs(folder / f"{made.rival}.csv", kept)
@@ -94,12 +95,12 @@ def store(runs: Iterable[Run], made: StoredResults, folder: Path = FOLDER) -> No
 
 
 def add(runs: Iterable[Run], made: StoredResults, folder: Path = FOLDER) -> None:
-    """Keep further results of a rival beside those that are stored; where both have a run, the new one counts.
+    """Add results of a rival to the stored ones; a new run replaces a stored one.
 
     Args:
-        runs: The further ones.
-        made: How all of them were made: its texts replace what was said, its problems come to those there were.
-        folder: Where they lie.
+        runs: The new runs.
+        made: How they were made: its texts replace the stored ones, its problems are added.
+        folder: The folder of the stored results.
     """
     before = describe(made.rival, folder)
     if before is None:
@@ -107,7 +108,8 @@ def add(runs: Iterable[Run], made: StoredResults, folder: Path = FOLDER) -> None
         return
     if before.allowance != made.allowance:
         raise InvalidValueError(
-            f"The stored runs of {made.rival} were made with {before.allowance}; {made.allowance} given. Make them alike."
+            f"The stored runs of {made.rival} were made with {before.allowance}, the new ones with {made.allowance}; "
+            "all runs of a rival need the same allowance."
         )
     kept = {run.key: run for run in read_runs(folder / f"{made.rival}.csv", folder / f"{made.rival}-fronts.csv")}
     changed = {name for name, mark in made.problems.items() if before.problems.get(name, mark) != mark}

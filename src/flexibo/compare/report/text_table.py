@@ -1,9 +1,9 @@
-"""Grids: cells of text as tables for a terminal and for documents."""
+"""Tables of text: `TextTable` for terminals and pages, `MethodsByProblem` for a terminal of any width."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rich import box
@@ -15,19 +15,19 @@ from rich.text import Text
 from flexibo._internal.text import printable_line
 
 WIDEST = 20
-"""Headings that are wider are broken; names of methods may have twice as much."""
+"""Wider headings are broken; names of methods may be twice as wide."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """A table of plain texts, whatever it is shown as.
+    """A table of plain texts.
 
     Attributes:
         title: One line.
         headings: One for each column.
         rows: The cells.
-        notes: Lines below.
-        styles: How a terminal shows some cells, by row and column.
+        notes: Lines below the table.
+        styles: The styles of some cells in a terminal, by row and column.
         words: The columns that hold words, not numbers.
     """
 
@@ -38,8 +38,8 @@ class TextTable:
     styles: Mapping[tuple[int, int], str]
     words: tuple[int, ...] = (0,)
 
-    def table(self) -> Table:
-        """The grid for a terminal."""
+    def rich_table(self) -> Table:
+        """The table for a terminal."""
         table = Table(
             title=Text(self.title),
             title_justify="left",
@@ -54,7 +54,7 @@ class TextTable:
         for j, heading in enumerate(self.headings):
             side: JustifyMethod = "left" if j in self.words else "right"
             parts = [part for row in self.rows for part in row[j].split()] if j not in self.words else []
-            narrowest = max(map(cell_len, parts), default=1)  # a number is never broken, what follows it may be
+            narrowest = max(map(cell_len, parts), default=1)  # a number is never broken; what follows it may be
             whole = j == 0 and names <= 2 * WIDEST
             table.add_column(Text(heading), justify=side, overflow="fold", no_wrap=whole, min_width=narrowest)
         for i, row in enumerate(self.rows):
@@ -62,18 +62,10 @@ class TextTable:
             table.add_row(*(Text(cell, style=self.styles.get((i, j), "")) for j, cell in enumerate(cells)))
         return table
 
-    def markdown(self) -> str:
-        """The grid for a document."""
-        sides = ["---" if j in self.words else "---:" for j in range(len(self.headings))]
-        lines = [f"**{_escaped(self.title)}**", "", _line(map(_escaped, self.headings)), _line(sides)]
-        lines += [_line(map(_escaped, row)) for row in self.rows]
-        lines += [line for note in self.notes for line in ("", _escaped(note))]
-        return "\n".join(lines) + "\n"
-
 
 @dataclass(frozen=True, slots=True)
 class MethodsByProblem:
-    """Methods as rows and problems as columns, in as many blocks as the terminal's width asks for.
+    """A table with a method per row and a problem per column, split into blocks that fit the width of the terminal.
 
     Attributes:
         title: One line.
@@ -115,7 +107,7 @@ class MethodsByProblem:
 
 
 def _broken(text: str, width: int) -> str:
-    r"""The text, broken after colons so that its lines are no wider than this, where that suffices.
+    r"""The text, broken after colons into lines of at most this width, where that suffices.
 
     >>> _broken("dtlz2:objectives=3:ratio=100", 20)
     'dtlz2:objectives=3:\nratio=100'
@@ -130,12 +122,3 @@ def _broken(text: str, width: int) -> str:
 
 def _width(text: str) -> int:
     return max(map(cell_len, text.split("\n")))
-
-
-def _escaped(text: str) -> str:
-    """The text as Markdown shows it, markup and all."""
-    return re.sub(r"([\\`*_\[\]<>|~&$#!])", r"\\\1", printable_line(text))
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"

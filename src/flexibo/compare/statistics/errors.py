@@ -1,8 +1,8 @@
-"""Scores: what runs reached when a share of the budget may be spent, and what they did for it."""
+"""The errors of runs when a share of the budget may be spent."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -13,45 +13,45 @@ from flexibo.compare.runs import Moment, Run
 from flexibo.errors import InvalidValueError
 
 FLOOR = 1e-3
-"""Errors below are taken for this, so that luck near zero does not rule a ratio."""
+"""Smaller errors are replaced by this, so that a lucky run near zero does not dominate a ratio."""
 
 ROUNDING = 1e-9
-"""What arithmetic may be off by, relatively, before anything is called different."""
+"""Relative differences up to this are rounding errors."""
 
 Errors: TypeAlias = dict[str, dict[str, dict[int, float]]]
-"""Error by problem, method and seed, each in order."""
+"""Errors by problem, method and seed, each in order."""
 
 OverheadPrices: TypeAlias = Mapping[str, tuple[float, float]]
-"""By problem: the budget, and what a second of thinking costs, both in the problem's unit."""
+"""By problem: the budget, and the price of a second of overhead, both in the unit of the problem's costs."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeanError:
-    """What a method reached on a problem: mean floored error, its standard error (NaN for one seed), how many seeds."""
+    """The mean floored error of a method on a problem, with the standard error (NaN for one seed)."""
 
     mean: float
     standard_error: float
     seeds: int
 
 
-def errors(runs: Iterable[Run], share: float, *, thinking: OverheadPrices | None = None) -> Errors:
+def errors(runs: Iterable[Run], share: float, *, prices: OverheadPrices | None = None) -> Errors:
     """The error of every run when a share of the budget may be spent, not floored, by problem, method and seed.
 
     Args:
         runs: In any order.
-        share: From 0 to 1; between recorded moments the earlier one is taken.
-        thinking: If given, thinking costs too: the last moment is taken whose costs and thinking that share of the
-            budget pays for, or else the first one, which everybody can afford.
+        share: From 0 to 1; between two recorded moments the earlier one counts.
+        prices: If given, the overhead counts as cost: the last moment counts whose costs and overhead the share of the
+            budget covers, or the first moment, which is free.
     """
     if not 0.0 <= share <= 1.0:
         raise InvalidValueError(f"The share of the budget is {share!r}; it must be between 0 and 1.")
     found: Errors = {}
     for run in sorted(runs, key=lambda run: run.key):
-        if thinking is not None and run.problem not in thinking:
+        if prices is not None and run.problem not in prices:
             raise InvalidValueError(
-                f"Problem {run.problem!r} has no price of thinking; give its budget and that price."
+                f"Problem {run.problem!r} has no price of overhead; give its budget and the price of a second."
             )
-        moment = _moment(run, share, None if thinking is None else thinking[run.problem])
+        moment = _moment(run, share, None if prices is None else prices[run.problem])
         if not np.isfinite(moment.error):
             raise InvalidValueError(f"The run {run.key!r} has the error {moment.error!r}; it must be a finite number.")
         by_seed = found.setdefault(run.problem, {}).setdefault(run.method, {})
@@ -61,15 +61,15 @@ def errors(runs: Iterable[Run], share: float, *, thinking: OverheadPrices | None
     return found
 
 
-def _moment(run: Run, share: float, paid: tuple[float, float] | None) -> Moment:
-    """Where a run stands at a share of the budget; `paid` is the budget and the price of a second of thinking."""
+def _moment(run: Run, share: float, price: tuple[float, float] | None) -> Moment:
+    """The last moment of a run within a share of the budget; `price` is the budget and the price of overhead."""
     if not run.moments:
         raise InvalidValueError(f"The run {run.key!r} has no moments; it must have one for each share of the budget.")
     reached = [moment for moment in run.moments if moment.share <= share + ROUNDING]
-    if paid is not None:
-        budget, price = paid
-        most = share * budget * (1.0 + ROUNDING)
-        reached = [moment for moment in reached if moment.spent + moment.overhead_s * price <= most]
+    if price is not None:
+        budget, per_second = price
+        limit = share * budget * (1.0 + ROUNDING)
+        reached = [moment for moment in reached if moment.spent + moment.overhead_s * per_second <= limit]
     return reached[-1] if reached else run.moments[0]
 
 
@@ -81,43 +81,11 @@ def floored(by_seed: Mapping[int, float], seeds: Iterable[int] | None = None) ->
 def mean_errors(found: Errors) -> dict[str, dict[str, MeanError]]:
     """Mean, standard error and number of seeds, by problem and method."""
     return {
-        problem: {method: _summary(floored(by_seed)) for method, by_seed in by_method.items()}
+        problem: {method: _mean_error(floored(by_seed)) for method, by_seed in by_method.items()}
         for problem, by_method in found.items()
     }
 
 
-def _summary(values: FloatArray) -> MeanError:
+def _mean_error(values: FloatArray) -> MeanError:
     n = len(values)
     return MeanError(float(values.mean()), float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan"), n)
-
-
-def overhead_per_evaluation(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
-    """Seconds of thinking per evaluation that was paid for, over whole runs, by problem and method; NaN if none was."""
-    return {
-        problem: {method: _thinking(group) for method, group in by_method.items()}
-        for problem, by_method in _grouped(runs).items()
-    }
-
-
-def _thinking(group: Sequence[Run]) -> float:
-    evaluations = sum(sum(run.moments[-1].evaluations) for run in group)
-    return sum(run.moments[-1].overhead_s for run in group) / evaluations if evaluations else float("nan")
-
-
-def mean_evaluations(runs: Iterable[Run], share: float = 1.0) -> dict[str, dict[str, tuple[float, ...]]]:
-    """How many evaluations of each objective were paid for on average, by problem and method."""
-    return {
-        problem: {
-            method: tuple(np.mean([_moment(run, share, None).evaluations for run in group], axis=0).tolist())
-            for method, group in by_method.items()
-        }
-        for problem, by_method in _grouped(runs).items()
-    }
-
-
-def _grouped(runs: Iterable[Run]) -> dict[str, dict[str, list[Run]]]:
-    """Runs by problem and method, in order."""
-    found: dict[str, dict[str, list[Run]]] = {}
-    for run in sorted(runs, key=lambda run: run.key):
-        found.setdefault(run.problem, {}).setdefault(run.method, []).append(run)
-    return found

@@ -1,10 +1,9 @@
-"""Ratio: our mean error over another's, with a paired bootstrap interval.
+"""Ratio: the mean error of our method over another's, with a paired bootstrap interval.
 
-Below 1, we are better. Intervals resample seeds, the same for both sides.
-Of n seeds n - 1 are drawn, because the spread of n drawn ones is too narrow by that share. The logarithms of the draws
-are moved by twice the bias that they show: the logarithm of the mean of a few skewed errors is biased, and a geometric
-mean over many problems keeps that bias while its interval shrinks. On simulated log-normal errors a 90 % interval from
-10 seeds covers 80 to 86 %, one from 3 seeds 65 to 75 %: few seeds promise too much.
+Below 1, our method is better. Each draw resamples n - 1 of the n seeds, the same ones for both methods: the spread of n
+drawn seeds would be too small by that factor. The logarithms of the draws are shifted by twice their bias, because the
+logarithm of the mean of a few skewed errors is biased, and a geometric mean over many problems keeps the bias while its
+interval shrinks. On simulated log-normal errors a 90 % interval covers 80 to 86 % with 10 seeds and 65 to 75 % with 3.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ from flexibo.compare.statistics.errors import ROUNDING, floored
 from flexibo.errors import InvalidValueError
 
 MARGIN = 1.05
-"""A ratio above is a loss that matters."""
+"""A loss by more than this factor matters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """Our mean floored error over another's, with an interval.
+    """The mean floored error of our method over another's, with a confidence interval.
 
     Attributes:
-        value: Below 1, we are better.
-        low: The lower end of the interval; 0 where a single seed tells nothing about it.
-        high: The upper end; infinite where a single seed tells nothing about it.
-        seeds: How many seeds both have; the fewest on any problem where it is a mean over problems.
+        value: Below 1, our method is better.
+        low: The lower end of the interval; 0 for a single seed.
+        high: The upper end; infinite for a single seed.
+        seeds: The number of seeds that both have; for a mean over problems, the smallest.
     """
 
     value: float
@@ -40,46 +39,24 @@ class Ratio:
     seeds: int
 
     @property
-    def won(self) -> bool:
+    def significantly_better(self) -> bool:
         """Whether the whole interval is below 1."""
         return self.high < 1.0 - ROUNDING
 
     @property
-    def lost(self) -> bool:
+    def significantly_worse(self) -> bool:
         """Whether the whole interval is above 1."""
         return self.low > 1.0 + ROUNDING
 
     @property
-    def behind(self) -> bool:
-        """Whether the ratio itself is above `MARGIN`, surely or not."""
+    def worse_by_margin(self) -> bool:
+        """Whether the ratio itself, not its interval, is above `MARGIN`."""
         return self.value > MARGIN + ROUNDING
 
     @property
-    def lost_clearly(self) -> bool:
+    def significantly_worse_by_margin(self) -> bool:
         """Whether the whole interval is above `MARGIN`."""
         return self.low > MARGIN + ROUNDING
-
-
-def paired_ratio(
-    ours: Mapping[int, float],
-    other: Mapping[int, float],
-    rng: np.random.Generator,
-    *,
-    level: float = 0.9,
-    draws: int = 2000,
-) -> Ratio:
-    """Our mean floored error over another's on one problem, over the seeds that both have.
-
-    >>> paired_ratio({0: 0.1, 1: 0.2}, {0: 0.2, 1: 0.4}, np.random.default_rng(0)).value
-    0.5
-    """
-    seeds = sorted(ours.keys() & other.keys())
-    if not seeds:
-        raise InvalidValueError("The two methods have no seed in common; compare runs with the same seeds.")
-    check_bootstrap(level, draws)
-    picks = drawn_positions(rng, len(seeds), draws)
-    value, drawn = _paired(floored(ours, seeds), floored(other, seeds), picks)
-    return mean_ratio([value], [drawn], [len(seeds)], level)
 
 
 def paired_ratios(
