@@ -13,7 +13,7 @@ import warnings
 from importlib.util import find_spec
 
 from benchmarks.baseline import Snapshot
-from flexibo.compare.rivals._botorch_models import fitted, tensor, tutorial_model
+from flexibo.compare.rivals._botorch import fitted, tensor, tutorial_model
 from flexibo.compare.rivals.botorch_hvkg import HvkgEffort, best_purchase
 
 MISSING = "BoTorch is not installed: pip install flexibo[bench]"

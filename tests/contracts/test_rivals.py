@@ -14,7 +14,7 @@ import pytest
 
 from flexibo import Design, Space
 from flexibo._internal.arrays import plain
-from flexibo.compare.rivals import RIVALS, optuna_study, pymoo_nsga2
+from flexibo.compare.rivals import RIVALS, optuna_samplers, pymoo_nsga2
 from flexibo.compare.rivals.base import Rival, RivalEntry, Setting, Suggestion
 from flexibo.compare.rivals.library_rival import LibraryRival
 from flexibo.compare.rivals.nearest_design import nearest_new
@@ -295,8 +295,8 @@ def test_genes_and_parameters_stand_for_one_value_each() -> None:
         for design in MIXED.sample(20, np.random.default_rng(1)):
             value = value_of(option, pymoo_nsga2._code(option, pymoo_nsga2._gene(option, design[name])))
             assert value == (pytest.approx(design[name]) if isinstance(option, Real) else design[name])
-            held = optuna_study.distribution(option)
-            assert held._contains(held.to_internal_repr(optuna_study.parameter(option, design[name])))
+            held = optuna_samplers.distribution(option)
+            assert held._contains(held.to_internal_repr(optuna_samplers.parameter(option, design[name])))
 
 
 @pytest.mark.parametrize("name", CAREFUL)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from flexibo.compare.rivals import botorch_hvkg, botorch_qlognehvi
-from flexibo.compare.rivals._botorch_models import Columns, Fit, Standardisation
+from flexibo.compare.rivals._botorch import Columns, Fit, Standardisation
 from flexibo.compare.rivals.base import Setting
 from flexibo.compare.rivals.botorch_hvkg import HypervolumeKnowledgeGradient, purchase_costs
 from flexibo.compare.rivals.botorch_qlognehvi import QLogNEHVI, way_to_search

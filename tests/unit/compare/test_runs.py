@@ -53,7 +53,7 @@ def test_a_run_that_was_torn_by_a_kill_is_left_out(tmp_path: Path, cut: int) -> 
 
 def test_a_file_that_is_no_comparison_is_refused(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(InvalidValueError, match="no table of a comparison"):
+    with pytest.raises(InvalidValueError, match="a,b"):
         read_runs(tmp_path / "r.csv")
 
 
@@ -214,7 +214,7 @@ def test_further_results_come_to_the_stored_ones_and_replace_those_of_a_changed_
     assert describe("m", tmp_path) == StoredResults("m", "m 1.0", "two", "two machines", Allowance(), everything)
     found = stored_runs(tasks, Allowance(), everything, tmp_path)
     assert [run.key for run in found] == [("p", "m", 0), ("p", "m", 1), ("q", "m", 1), ("r", "m", 0)]
-    with pytest.raises(InvalidValueError, match="Make them alike"):
+    with pytest.raises(InvalidValueError, match="allowance"):
         add([], StoredResults("m", "m 1.0", "", "", Allowance(budget=3.0), {}), tmp_path)
 
 

@@ -31,20 +31,20 @@ def suite(methods: tuple[str, ...], rivals: tuple[str, ...] = (), n: int = 6) ->
     return Suite("", (PROBLEM,), methods, rivals, n)
 
 
-def test_a_second_of_thinking_costs_what_the_cheapest_evaluation_does() -> None:
+def test_a_second_of_overhead_costs_what_the_cheapest_evaluation_does() -> None:
     budget, price = overhead_prices(suite(("flexibo",)))[PROBLEM]
     assert find_problem(PROBLEM).mean_costs().tolist() == [10.0, 1.0]
     assert (budget, price) == (220.0, 1.0)
 
 
-def test_a_slow_method_falls_behind_when_its_thinking_counts() -> None:
+def test_a_slow_method_falls_behind_when_its_overhead_counts() -> None:
     runs = [made("flexibo", seed, 0.2, overhead_s=1.0) for seed in range(6)]
     runs += [made("ehvi", seed, 0.1, overhead_s=2_000.0) for seed in range(6)]
-    usual, counted = (verdict(suite(("flexibo", "ehvi")), runs, count_thinking=count) for count in (False, True))
+    usual, counted = (verdict(suite(("flexibo", "ehvi")), runs, count_overhead=count) for count in (False, True))
     assert usual.rankings[-1].complete[0].method == "ehvi"
     assert usual.against["contestant"][-1].ratio.value == pytest.approx(2.0)
     assert counted.against["contestant"][-1].ratio.value < 2.0
-    assert any("OverheadPrices counts" in note for note in counted.notes())
+    assert any("overhead" in note for note in counted.notes())
 
 
 def test_rivals_and_all_contestants_are_judged_apart() -> None:
@@ -97,11 +97,11 @@ def test_a_limit_may_leave_the_other_problems_alone() -> None:
     assert [task[::2] for task in limited.tasks()] == [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)]
 
 
-def test_a_limit_is_told() -> None:
-    assert Limit({"a": 3, "b": 3}).told(10) == "takes part with 3 seeds in a, b alone"
-    assert Limit({"a": 3, "b": 3}).told(1) == "takes part with 1 seed in a, b alone"
+def test_a_limit_is_described() -> None:
+    assert Limit({"a": 3, "b": 3}).description(10) == "runs with 3 seeds on a, b only"
+    assert Limit({"a": 3, "b": 3}).description(1) == "runs with 1 seed on a, b only"
     both = Limit({"a": 0, "b": 4, "c": 0}, elsewhere=True)
-    assert both.told(10) == "takes part with 4 seeds in b; takes no part in a, c"
+    assert both.description(10) == "runs with 4 seeds on b; does not run on a, c"
 
 
 def test_a_suite_with_goals_has_a_verdict_on_them(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_suite_with_goals_has_a_verdict_on_them(tmp_path: Path) -> None:
     free, counted = (found.goals[i].results[-1] for i in (0, 2))
     assert free == found.against["contestant"][-1]
     assert counted.ratio.value < free.ratio.value == pytest.approx(2 / 3)
-    assert any("In the goals that say so, thinking counts as cost" in note for note in found.notes())
+    assert any("goals" in note and "overhead" in note for note in found.notes())
     console = Console(width=120, record=True, file=StringIO())
     for table in found.tables():
         console.print(table)

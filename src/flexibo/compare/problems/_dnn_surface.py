@@ -1,31 +1,57 @@
-"""The responses of `dnn-stack`: how a network errs and what it has to do, and what a deployment makes of that.
+"""The options of ``dnn-stack`` and their effects on error, size, energy and latency.
 
-Error falls with capacity, ever less; narrow layers are bottlenecks; each filter size has a best value that shifts with
-the width of its layer. Energy is power times time. A network counts by two features only, its compute in GFLOP and its
-memory traffic in MB, and energy is linear in them:
+The options are those of the tables in Iqbal et al. 2023, "FlexiBO" (JAIR), see `flexibo.systems.options`. Differences:
+frequencies, ranges in the paper, have a few evenly spread steps, so that the true front can be computed; only the five
+networks that classify images are used, because the options of BERT and DeepSpeech are mostly those of training.
+
+The error decreases with capacity, with diminishing returns; narrow layers are bottlenecks; each filter size has an
+optimum that shifts with the width of its layer. Energy is power times time. Of a network only two features matter, its
+compute in GFLOP and its memory traffic in MB, and energy is linear in them:
 
     energy = compute * A + traffic * B + C
 
 where A, B and C depend on the deployment (the options of operating system and hardware) alone. So does the power; the
-latency is the same sum with A, B and C over the power. How many MB the weights of a network take is counted. Error and
-energy are made rugged by small random factors for pairs of options. Orders of magnitude are those of a Jetson Xavier,
-no more.
+latency is the same sum with A, B and C over the power. The size counts the weights. Small random factors for pairs of
+options make error and energy rugged. The orders of magnitude are those of a Jetson Xavier.
 
-Everywhere a *column* holds the codes of one option, the positions of its values. The columns that a function takes need
-only broadcast together, so that all combinations of values cost little more than the last sum or product.
+A *column* holds the codes of one option, the positions of its values. The columns that a function takes only need to
+broadcast together, so that all combinations of values cost little more than the last sum or product.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
-from flexibo.compare.problems._dnn_options import HARDWARE, NETWORKS
+from flexibo.space import Ordinal, Space
+from flexibo.systems import options
 from flexibo.systems.options import OPERATING_SYSTEM
+
+NETWORKS: Mapping[str, Mapping[str, tuple[float, ...]]] = MappingProxyType(
+    {
+        "SqueezeNet": options.SQUEEZENET_AS_PRINTED,
+        "Xception": options.NETWORKS["xception"],
+        "MobileNet": options.NETWORKS["mobilenet"],
+        "LeNet": options.NETWORKS["lenet"],
+        "ResNet": options.NETWORKS["resnet"],
+    }
+)
+"""The options of each network with their values."""
+
+HARDWARE: Mapping[str, tuple[float, ...]] = MappingProxyType(
+    {
+        "cpus": (1, 2, 3, 4, 5, 6),
+        "cpu_ghz": (0.3, 0.5, 0.7, 0.9, 1.1, 1.3, 1.5, 1.7, 1.9, 2.1, 2.3),
+        "gpu_ghz": (0.3, 0.45, 0.6, 0.75, 0.9, 1.05, 1.2, 1.35, 1.5, 1.65, 1.8),
+        "emc_ghz": (0.3, 0.55, 0.8, 1.05, 1.3, 1.55, 1.8, 2.0),
+    }
+)
+"""The options of a Jetson Xavier."""
 
 Columns: TypeAlias = Sequence[IntArray]
 """One array of codes per option; all of them broadcast together."""
@@ -42,13 +68,33 @@ DEPLOYMENT_SIZES = tuple(len(values) for values in (*OPERATING_SYSTEM.values(), 
 """How many values each option of a deployment has."""
 
 
+def network_of(surface: int) -> str:
+    """The network whose options a surface has; the five networks take turns.
+
+    >>> [network_of(surface) for surface in (0, 1, 5)]
+    ['SqueezeNet', 'Xception', 'SqueezeNet']
+    """
+    return list(NETWORKS)[surface % len(NETWORKS)]
+
+
+def stack_space(network: str) -> Space:
+    """All designs of a network's stack: its own options, then the operating system's, then the hardware's.
+
+    Every option but the scheduler is ordered, so a code is the position of a value in these tables.
+    """
+    ordered = {name: Ordinal(values) for name, values in (*NETWORKS[network].items(), *HARDWARE.items())}
+    own = {name: ordered[name] for name in NETWORKS[network]}
+    system = {name: list(values) for name, values in options.OPERATING_SYSTEM.items()}
+    return Space({**own, **system, **{name: ordered[name] for name in HARDWARE}})
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Factor:
-    """A factor about 1 with a random part for every pair of values of some pairs of options.
+    """A factor near 1 with a random part for every pair of values of some pairs of options.
 
     Attributes:
         pairs: The columns of the options.
-        tables: For each pair the logarithm of its part, by the positions of both values.
+        tables: The logarithm of the part of each pair, by the positions of both values.
     """
 
     pairs: tuple[tuple[int, int], ...]
@@ -58,7 +104,7 @@ class Factor:
     def drawn(
         cls, pairs: Sequence[tuple[int, int]], sizes: Sequence[int], deviation: float, rng: np.random.Generator
     ) -> Factor:
-        """A random factor whose logarithm has about this deviation, for options with so many values."""
+        """A random factor whose logarithm has about this standard deviation, for options with `sizes` values."""
         each = deviation / len(pairs) ** 0.5
         return cls(tuple(pairs), tuple(each * rng.standard_normal((sizes[i], sizes[j])) for i, j in pairs))
 
@@ -78,10 +124,10 @@ class NetworkLayer:
         width: The column of its number of filters.
         size: The column of its filter size; None if that is fixed at 3.
         share: Its share of the network's capacity.
-        saturation: How soon more filters bring no more.
-        centre: The best filter size of a layer of middling width, on the scale of its options from 0 to 1.
-        shift: By how much the best filter size rises with the width.
-        strictness: What a wrong filter size costs at most, in percent of error or so.
+        saturation: How soon additional filters have no effect.
+        centre: The best filter size of a layer of medium width, on a scale from 0 to 1.
+        shift: How much the best filter size increases with the width.
+        strictness: What a wrong filter size costs at most, roughly in percent of error.
         compute: Its compute with 128 filters of size 3, in GFLOP.
         traffic: Its memory traffic then, in MB.
     """
@@ -99,12 +145,12 @@ class NetworkLayer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NetworkResponse:
-    """What the options of a network do.
+    """The effects of the options of a network.
 
     Attributes:
         values: The values of each option.
         layers: The layers, in order.
-        factor: What makes the error rugged.
+        factor: Makes the error rugged.
     """
 
     values: tuple[FloatArray, ...]
@@ -161,14 +207,14 @@ class NetworkResponse:
         for layer in self.layers:
             width = self.values[layer.width][columns[layer.width]] / 128.0
             size = np.ones(()) if layer.size is None else self.values[layer.size][columns[layer.size]] / 3.0
-            # Less than the product of widths and areas that one would count: large layers use a device better.
+            # Less than the product of widths and areas: large layers use a device better.
             compute = compute + layer.compute * width**0.5 * before**0.1 * size**0.7
             traffic = traffic + layer.traffic * (0.3 + width**0.4 * size**0.3)
             before = width
         return compute, traffic
 
     def size_megabytes(self, columns: Columns) -> FloatArray:
-        """What the weights of networks with these columns take: filters times those of the layer before times areas."""
+        """The size of the weights: filters times those of the previous layer times areas."""
         weights, before = np.zeros(()), np.full((), float(IMAGE_CHANNELS))
         for layer in self.layers:
             width = self.values[layer.width][columns[layer.width]]
@@ -182,9 +228,9 @@ class NetworkResponse:
 
 
 def _layers_of(names: Sequence[str]) -> list[tuple[int, int | None]]:
-    """The column of the filters of each layer and that of their size, if it varies.
+    """The column of the filters of each layer, and that of their size if it varies.
 
-    A size that comes without a number of filters, as that of Xception's exit, makes a layer as wide as the one before.
+    A size without a number of filters, such as that of Xception's exit, makes a layer as wide as the previous one.
     """
     widths = [i for i, name in enumerate(names) if name.startswith("filters")]
     layers: list[tuple[int, int | None]] = []
@@ -200,14 +246,14 @@ def _layers_of(names: Sequence[str]) -> list[tuple[int, int | None]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeploymentResponse:
-    """What the options of operating system and hardware do.
+    """The effects of the options of operating system and hardware.
 
     Attributes:
-        watts: Power that is always drawn; of a CPU at 1 GHz; of the GPU at 1 GHz; of the memory at 1 GHz.
-        milliseconds: Time at 1 GHz for a GFLOP, for a MB, and for what the CPUs do beside.
-        parallel: The share of the CPUs' work that several can share.
-        system: What the operating system does to the time for a GFLOP, for a MB and beside.
-        factor: What makes the power rugged.
+        watts: The constant power, and that of a CPU, the GPU and the memory at 1 GHz.
+        milliseconds: The time at 1 GHz for a GFLOP, for a MB, and for the remaining work of the CPUs.
+        parallel: The share of the CPUs' work that can run in parallel.
+        system: The effects of the operating system on these three times.
+        factor: Makes the power rugged.
     """
 
     watts: FloatArray
@@ -235,7 +281,7 @@ class DeploymentResponse:
         )
 
     def power(self, columns: Columns) -> FloatArray:
-        """The power that deployments with these nine columns draw, in watts; the hardware's options alone decide it."""
+        """The power of deployments with these nine columns, in watts; it depends on the hardware's options only."""
         cpus, cpu, gpu, emc = self._hardware(columns)
         always, of_cpu, of_gpu, of_memory = self.watts
         power = always + of_gpu * gpu**3 + of_memory * emc**1.5 + cpus * of_cpu * (0.3 + cpu**2.5)
@@ -245,7 +291,7 @@ class DeploymentResponse:
         """The time of a GFLOP, of a MB and of the rest, in milliseconds, of deployments with these nine columns."""
         cpus, cpu, gpu, emc = self._hardware(columns)
         speed = cpu / (1.0 - self.parallel + self.parallel / cpus)
-        # Memory is waited for by the GPU and, for a smaller part, by the CPUs that feed it.
+        # The GPU waits for the memory and, to a smaller extent, so do the CPUs that feed it.
         times = (1.0 / gpu, 1.0 / emc + 0.3 / speed, 1.0 / speed)
         of_gflop, of_mb, of_rest = (
             scale * time * effect(columns)
@@ -260,7 +306,7 @@ class DeploymentResponse:
         return of_gflop, of_mb, of_rest
 
     def _hardware(self, columns: Columns) -> list[FloatArray]:
-        """CPUs, and the frequencies of CPUs, GPU and memory in GHz."""
+        """The number of CPUs, and the frequencies of CPUs, GPU and memory in GHz."""
         return [
             np.array(values)[column]
             for values, column in zip(HARDWARE.values(), columns[len(OPERATING_SYSTEM) :], strict=True)

@@ -1,10 +1,10 @@
 """dnn-stack: a synthetic DNN system with the paper's 14 to 17 options, whose true front is known exactly.
 
-The error and the size of a network depend on its own options alone, energy and latency on all. What a network is to
-these are two numbers, its compute and its traffic, the better the lower (see `_dnn_surface`). So a
-network that another one beats in error, compute, traffic and size is on no front. The hardware's options alone decide
-the power: with given hardware, the operating system's are best where the time is least, for energy and latency alike.
-What is left is combined one by one.
+Error and size of a network depend on its own options only, energy and latency on all options. For energy and latency,
+a network is two numbers, its compute and its traffic; lower is better (see `_dnn_surface`). So a network that another
+one beats in error, compute, traffic and size is on no front. The power depends on the hardware's options only: for a
+given hardware, the best options of the operating system are those with the shortest time, for energy and latency
+alike. The remaining designs are enumerated.
 """
 
 from __future__ import annotations
@@ -16,8 +16,15 @@ from itertools import product
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
-from flexibo.compare.problems._dnn_options import NETWORKS, network_of, stack_space
-from flexibo.compare.problems._dnn_surface import DEPLOYMENT_SIZES, Columns, DeploymentResponse, NetworkResponse
+from flexibo.compare.problems._dnn_surface import (
+    DEPLOYMENT_SIZES,
+    NETWORKS,
+    Columns,
+    DeploymentResponse,
+    NetworkResponse,
+    network_of,
+    stack_space,
+)
 from flexibo.compare.problems.base import (
     Family,
     Problem,
@@ -32,10 +39,10 @@ from flexibo.space import Designs, Space
 from flexibo.systems.options import OPERATING_SYSTEM
 
 READING_SECONDS = 20.0
-"""What one reading of energy costs; latency comes with it, and the size of the network, which is built for it."""
+"""The cost of one reading of energy; latency and the size of the network come with it."""
 
 TRAINING_SPREAD = 5.0
-"""How many times as long the largest network trains as the smallest."""
+"""The training time of the largest network over that of the smallest."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,8 +51,8 @@ class Surface:
 
     Attributes:
         space: The designs: the network's options first, then those of its deployment.
-        network: What the network's options do.
-        deployment: What the others do.
+        network: The effects of the network's options.
+        deployment: The effects of the other options.
         smallest: The compute of the smallest network, in GFLOP.
         largest: The compute of the largest network, in GFLOP.
     """
@@ -69,7 +76,7 @@ class Surface:
         return np.column_stack(parts)
 
     def training(self, columns: Columns) -> FloatArray:
-        """How long networks with these columns train: 1 for the smallest, `TRAINING_SPREAD` for the largest."""
+        """The training time of networks with these columns: 1 for the smallest, `TRAINING_SPREAD` for the largest."""
         compute, _ = self.network.work(columns)
         scale = np.log(compute / self.smallest) / np.log(self.largest / self.smallest)
         return np.asarray(TRAINING_SPREAD**scale)
@@ -109,7 +116,7 @@ def front_designs(seed: int, n: int = 2) -> Designs:
 
 
 def useful_networks(network: NetworkResponse, n: int) -> tuple[IntArray, FloatArray]:
-    """The codes (m, k) of the networks that none beats, and their error, compute, traffic and, for n = 4, size."""
+    """The codes (m, k) of the networks that no other beats, with their error, compute, traffic and, for n = 4, size."""
     every = _every(network.sizes)
     parts = [network.error_percent(every), *network.work(every), network.size_megabytes(every)][: max(n, 3)]
     table = np.stack([np.broadcast_to(part, network.sizes).ravel() for part in parts], axis=1)
@@ -129,8 +136,8 @@ def _deployments(deployment: DeploymentResponse) -> tuple[FloatArray, list[Float
 def useful_rows(table: FloatArray) -> IntArray:
     """The positions (k,) of the rows of a table (m, n) of positive numbers that no other row beats.
 
-    Most rows are beaten in every column by one that is good on the whole, for some weights; with these gone, comparing
-    the rest is quick.
+    For some weights, the row with the lowest weighted sum beats most rows in every column. Without these, comparing the
+    rest is fast.
     """
     left, few = np.arange(len(table)), table
     scale = table.mean(axis=0)
@@ -149,7 +156,7 @@ def _sum(
 
 
 def _every(sizes: tuple[int, ...]) -> Columns:
-    """Columns that broadcast to all combinations of values of options with so many values each."""
+    """Columns that broadcast to all combinations of values of options with these numbers of values."""
     return np.ogrid[tuple(slice(size) for size in sizes)]
 
 
@@ -157,9 +164,9 @@ def dnn_stack(*, surface: int = 0, n: int = 2, ratio: float = 100.0, noise: floa
     """The problem of a response surface.
 
     Args:
-        surface: The seed; the five networks of `flexibo.compare.problems._dnn_options` take turns.
-        n: How many objectives: error, energy, latency, size; the last two come with a reading of energy.
-        ratio: What training costs on average, as a multiple of a reading of energy.
+        surface: The seed; it selects the network too.
+        n: The number of objectives: error, energy, latency, size; the last two come with a reading of energy.
+        ratio: The mean cost of training, as a multiple of a reading of energy.
         noise: The standard deviation of a reading of energy or latency, as a share of its range on the true front.
     """
     made = response_surface(surface)
@@ -193,7 +200,7 @@ def dnn_stack(*, surface: int = 0, n: int = 2, ratio: float = 100.0, noise: floa
 
 
 def _objectives(network: tuple[str, ...], *, noisy: bool) -> tuple[Objective, ...]:
-    """All objectives, given the options of the network."""
+    """All four objectives, given the options of the network."""
     return (
         Objective("error_percent", unit="%", options=network),
         Objective("energy_millijoules", unit="mJ", noisy=noisy),

@@ -1,4 +1,4 @@
-"""The design to measure in place of one that cannot be measured, or not anew."""
+"""The nearest design that can be measured, for a suggestion that is not legal or known already."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from flexibo.space.encoding import code_of, expected
 from flexibo.space.options import is_number
 
 LISTED = 200_000
-"""All designs of a space of at most so many combinations are looked at, and of every pool."""
+"""All designs of a space of at most this many combinations are considered, and all of a pool."""
 STEPS = (1, 2, 4, 8)
-"""How far along an option the neighbours are looked for in a larger space."""
+"""The distances along an option at which neighbours are considered in a larger space."""
 DRAWS = 64
-"""How many random designs are looked at if all neighbours are taken, and perturbations of each real option."""
+"""The number of random designs if all neighbours are taken, and of perturbations of each real option."""
 
 TIE = 1e-12
-"""Squared distances that differ by no more are equal."""
+"""Squared distances that differ by at most this are equal."""
 
 
 def nearest_new(
@@ -32,15 +32,15 @@ def nearest_new(
 ) -> Design | None:
     """The wanted design if it is legal and not taken, else the nearest that is; None if every design is taken.
 
-    Near is what is close in `Designs.encoded()`; of designs equally close the first is chosen. A value that is not
-    legal is moved to the nearest legal value of its option first. In a space of more than `LISTED` designs, or of
-    infinitely many, the nearest is looked for among designs that differ in one option, then among random ones.
+    Distances are those of `Designs.encoded()`; the first of several nearest designs is chosen. An illegal value is
+    first moved to the nearest legal value of its option. In a space of more than `LISTED` designs, the search considers
+    designs that differ in one option, then random ones.
 
     Args:
         space: All designs.
         wanted: A value for each option.
-        taken: The keys (`Designs.keys()`) of the designs that cannot be measured anew.
-        rng: Draws the neighbours and random designs of a large space.
+        taken: The keys (`Designs.keys()`) of the designs that are known already.
+        rng: Draws neighbours and random designs of a large space.
     """
     row = np.array([[_nearest_code(space, name, option, wanted) for name, option in space.options.items()]])
     target = space.from_codes(row).settled(rng)
@@ -90,12 +90,12 @@ def _nearest_of(designs: Designs, target: Designs, taken: KeyArray) -> Design | 
 
 
 def _first_least(away: FloatArray) -> int:
-    """The first position with the least distance; a step up and a step down differ in the last digit."""
+    """The first position with the smallest distance; a step up and a step down differ in the last digit."""
     return int(np.argmax(away <= away.min() + TIE))
 
 
 def _nearest_code(space: Space, name: str, option: Option, wanted: Mapping[str, object]) -> float:
-    """The code of the legal value nearest to the wanted one; NaN where nothing is wanted of a conditional option."""
+    """The code of the legal value nearest to the wanted one; NaN for a conditional option without a value."""
     value = plain(wanted.get(name))
     code = code_of(option, value)
     if code is not None:

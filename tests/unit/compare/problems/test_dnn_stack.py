@@ -5,8 +5,7 @@ import pytest
 
 from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems import dnn_stack
-from flexibo.compare.problems._dnn_options import HARDWARE, NETWORKS, network_of, stack_space
-from flexibo.compare.problems._dnn_surface import DEPLOYMENT_SIZES
+from flexibo.compare.problems._dnn_surface import DEPLOYMENT_SIZES, HARDWARE, NETWORKS, network_of, stack_space
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.problems.dnn_stack import front_designs, response_surface, useful_rows
 from flexibo.pareto import hypervolume, non_dominated

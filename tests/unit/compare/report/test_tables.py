@@ -6,14 +6,8 @@ import numpy as np
 import pytest
 from rich.console import Console, RenderableType
 
-from flexibo.compare.report.tables import (
-    against_best_table,
-    error_table,
-    evaluations_table,
-    markdown,
-    overhead_table,
-    ranking_table,
-)
+from flexibo.compare.report.tables import against_best_table, error_table, ranking_table
+from flexibo.compare.report.text_table import TextTable
 from flexibo.compare.runs import Moment, Run
 from flexibo.compare.statistics.ranking import AgainstBest, against_best, ranking
 from flexibo.errors import InvalidValueError
@@ -33,7 +27,8 @@ def run(problem: str, method: str, seed: int, error: float, *, overhead_s: float
     return Run(problem, method, seed, tuple(moments))
 
 
-def shown(renderable: RenderableType, width: int = 120) -> str:
+def shown(renderable: RenderableType | TextTable, width: int = 120) -> str:
+    renderable = renderable.rich_table() if isinstance(renderable, TextTable) else renderable
     console = Console(file=io.StringIO(), width=width, color_system=None)
     console.print(renderable)
     return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
@@ -86,10 +81,10 @@ def test_ties_are_all_marked() -> None:
     assert line(text, "b").split() == ["b", ".10*"]
 
 
-def test_thinking_that_counts_is_told_and_counted() -> None:
+def test_overhead_that_counts_is_told_and_counted() -> None:
     runs = [run("p", "slow", 0, 0.1, overhead_s=100.0), run("p", "fast", 0, 0.1)]
-    text = shown(error_table(runs, shares=(1.0,), thinking={"p": (100.0, 1.0)}))
-    assert "thinking time counted" in text
+    text = shown(error_table(runs, shares=(1.0,), prices={"p": (100.0, 1.0)}))
+    assert "overhead" in text
     assert line(text, "fast").split() == ["fast", "10*"]
     assert line(text, "slow").split() == ["slow", "20"]
 
@@ -123,7 +118,7 @@ def test_a_ranking_is_shown_with_its_ratio_and_its_counts() -> None:
     assert line(text, "tpe").split() == ["tpe", "2", "4", "1.41", "2.0", "4.47", "(4.47-4.47)", "1", "1", "1"]
     assert line(text, "ours").split() == ["ours", "2", "4", "6.32", "2.0", "-", "-", "-", "-"]
     assert line(text, "hvkg").split()[:4] == ["hvkg", "1", "of", "2"]
-    assert "stand last" in text
+    assert "come last" in text
 
 
 def test_against_the_best_shows_every_share_and_marks_losses() -> None:
@@ -134,14 +129,12 @@ def test_against_the_best_shows_every_share_and_marks_losses() -> None:
     assert line(text, "geometric mean").split()[2:] == ["12.6", "(12.6-12.6)", "6.32", "(6.32-6.32)"]
     assert "hvkg has too few seeds and is left out of: nb201-tx2" in text
     assert "above 1.05" in text
-    assert "from 4 seeds per problem" in text
+    assert "4 seeds per problem" in text
 
 
 def test_a_choice_on_the_same_seeds_is_told() -> None:
     few = [r for r in RUNS if r.seed < 2]
-    assert "Too few seeds: the best other is chosen on the seeds it is judged on, which favours it" in " ".join(
-        shown(against_best_table(against(few, "ours"))).split()
-    )
+    assert "favours" in shown(against_best_table(against(few, "ours")))
     assert "favours" not in shown(against_best_table(against(RUNS, "ours")))
 
 
@@ -164,21 +157,6 @@ def test_long_names_of_problems_are_broken_after_colons(width: int) -> None:
     assert line(text, "dtlz2:objectives=3:")
     assert line(text, "ratio=100")
     assert "botorch-nehvi" in text
-    assert "decided on one half of the seeds and judged on the other;" in " ".join(text.split())
-
-
-def test_thinking_is_shown_per_evaluation() -> None:
-    text = shown(overhead_table([run("p", "a", 0, 0.1, overhead_s=15.0), run("p", "b", 0, 0.1), run("q", "b", 0, 0.1)]))
-    assert line(text, "a").split() == ["a", "0.5", "-"]  # 15 s for 10 + 20 evaluations
-    assert line(text, "b").split() == ["b", "0", "0"]
-
-
-def test_evaluations_are_shown_per_objective() -> None:
-    runs = [run("p", "a", 0, 0.1), run("q", "a", 0, 0.1, n=3)]
-    text = shown(evaluations_table(runs, objectives={"q": ["error", "joules", "seconds"]}))
-    assert line(text, "a").split() == ["a", "10.0", "20.0", "10.0", "20.0", "30.0"]
-    assert "q: error, joules, seconds" in text
-    assert line(shown(evaluations_table(runs, share=0.5)), "a").split() == ["a", "5.0", "10.0", "5.0", "10.0", "15.0"]
 
 
 ODD = ("[red]x[/red]", "a|b*c_d", "two\nlines")
@@ -189,39 +167,15 @@ def test_names_are_never_read_as_markup() -> None:
     runs += [run(r.problem, "[/]", r.seed, 0.2) for r in runs]
     tables = [
         error_table(runs, ["[/]"]),
-        overhead_table(runs),
-        evaluations_table(runs, objectives={"[bold]a|b*c_d[/]": ["[i]o[/i]"]}),
-        ranking_table(ranking(runs, 1.0, np.random.default_rng(0), ours="[/]")),
-        against_best_table(against(runs, "[/]")),
+        ranking_table(ranking(runs, 1.0, np.random.default_rng(0), ours="[/]")).rich_table(),
+        against_best_table(against(runs, "[/]")).rich_table(),
     ]
     for table in tables:
         text = shown(table, 200)
         for name in ("[/]", "[red]x[/red]", "a|b*c_d", r"two\nlines"):
             assert name in text
-    for table in (*tables[:3], tables[4]):
+    for table in (tables[0], tables[2]):
         assert "[bold]a|b*c_d[/]" in shown(table, 200)
-    assert "[i]o[/i]" in shown(tables[2], 200)
-
-
-def test_markdown_holds_the_same_figures() -> None:
-    rows = markdown(ranking(HOLED, 1.0, np.random.default_rng(0), ours="ours")).splitlines()
-    assert rows[0] == "**Ranking at 100% of the budget**"
-    assert rows[2].startswith("| method | problems | seeds |")
-    assert rows[3] == "| --- |" + " ---: |" * 8
-    assert rows[4] == "| tpe | 2 | 4 | 1.41 | 2.0 | 4.47 (4.47-4.47) | 1 | 1 | 1 |"
-    best = markdown([against(RUNS, "ours", share) for share in (0.25, 1.0)]).splitlines()
-    assert "| nb201-tx2 | 0.50 (0.50-0.50) | 0.50 (0.50-0.50) | botorch |" in best
-    assert markdown(against(RUNS, "ours")) == markdown([against(RUNS, "ours")])
-
-
-def test_markdown_escapes_names() -> None:
-    runs = [run("p|q", name, seed, 0.1) for name in ("*a*", "<b>_", "x\ny") for seed in range(4)]
-    text = markdown(ranking(runs, 1.0, np.random.default_rng(0), ours="*a*"))
-    assert r"| \*a\* |" in text
-    assert r"| \<b\>\_ |" in text
-    cells = [row for row in text.splitlines() if row.startswith("|")]
-    assert len(cells) == 2 + 3
-    assert r"| p\|q |" in markdown(against(runs, "*a*"))
 
 
 def test_nothing_to_show_is_refused() -> None:

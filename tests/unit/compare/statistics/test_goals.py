@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from flexibo.compare.report.tables import goals_table
 from flexibo.compare.runs import SHARES, Moment, Run
-from flexibo.compare.statistics.goals import STANDARD_GOALS, Goal, Reached, goals_table, reached
+from flexibo.compare.statistics.goals import STANDARD_GOALS, Goal, GoalResult, goal_results
 
 PRICES = {"p": (20.0, 1.0), "q": (20.0, 1.0)}
 FREE = Goal(0.8, 0.5)
@@ -29,8 +30,8 @@ def made(method: str, at: Sequence[float], *, problem: str = "p", overhead_s: fl
     ]
 
 
-def judged(goal: Goal, *groups: Sequence[Run]) -> Reached:
-    [one] = reached([goal], [run for group in groups for run in group], "flexibo", PRICES)
+def judged(goal: Goal, *groups: Sequence[Run]) -> GoalResult:
+    [one] = goal_results([goal], [run for group in groups for run in group], "flexibo", PRICES)
     return one
 
 
@@ -56,27 +57,27 @@ def test_lost_problems_are_counted_and_named() -> None:
     other = made("ehvi", [0.1, 0.4, 0.1]) + made("ehvi", [0.4, 0.4, 0.4], problem="q")
     found = judged(goal, ours, other)
     assert (found.value, found.must_met, found.aim_met) == (1.0, True, False)
-    grid = goals_table([found], "flexibo")
-    assert grid.rows[0][1:] == ("1 of 2", "0 of 2", "1 of 2", "1: met", "0: missed by 1")
-    assert grid.notes[-1] == "Lost: p at 25%; p at 100%."
+    table = goals_table([found], "flexibo")
+    assert table.rows[0][1:] == ("1 of 2", "0 of 2", "1 of 2", "1: met", "0: missed by 1")
+    assert table.notes[-1] == "Lost: p at 25%; p at 100%."
 
 
-def test_a_slow_other_is_worse_where_thinking_counts() -> None:
+def test_a_slow_other_is_worse_where_overhead_counts() -> None:
     ours = made("flexibo", [0.4, 0.4, 0.3], overhead_s=0.0)
     slow = made("ehvi", [0.2, 0.2, 0.2], overhead_s=100.0)
-    free, counted = (judged(Goal(0.8, 0.5, counts_overhead=thinking), ours, slow) for thinking in (False, True))
+    free, counted = (judged(Goal(0.8, 0.5, counts_overhead=counts), ours, slow) for counts in (False, True))
     assert free.value == pytest.approx(2.0)
     assert counted.value == pytest.approx(0.4)
 
 
 def test_misses_and_intervals_are_told() -> None:
-    grid = goals_table([judged(FREE, made("flexibo", [0.3, 0.3, 0.25]), made("ehvi", [0.5, 0.5, 0.5]))], "flexibo")
-    measure, quarter, _, end, must, aim = grid.rows[0]
+    table = goals_table([judged(FREE, made("flexibo", [0.3, 0.3, 0.25]), made("ehvi", [0.5, 0.5, 0.5]))], "flexibo")
+    measure, quarter, _, end, must, aim = table.rows[0]
     assert measure == "error over the best other's"
     assert quarter == "0.60 (0.60-0.60)"
     assert end == "0.50 (0.50-0.50)"
     assert (must, aim) == ("0.8: met", "0.5: missed by 0.1")
-    assert grid.styles == {(0, 4): "bold green", (0, 5): "red"}
+    assert table.styles == {(0, 4): "bold green", (0, 5): "red"}
 
 
 @pytest.mark.parametrize("goal", [FREE, Goal(0.8, 0.6, other="flexibo-gp-log")])
@@ -87,9 +88,9 @@ def test_what_was_not_compared_is_neither_met_nor_missed(goal: Goal) -> None:
     assert not found.results
     assert not found.must_met
     assert not found.aim_met
-    grid = goals_table([found], "flexibo")
-    assert grid.rows[0][1:] == ("-", "-", "-", f"{goal.must:g}: not compared", f"{goal.aim:g}")
-    assert not grid.styles
+    table = goals_table([found], "flexibo")
+    assert table.rows[0][1:] == ("-", "-", "-", f"{goal.must:g}: not compared", f"{goal.aim:g}")
+    assert not table.styles
 
 
 def test_a_single_seed_has_no_interval() -> None:
@@ -101,6 +102,6 @@ def test_the_standard_goals_say_what_they_measure() -> None:
     assert [(goal.measure, goal.must, goal.aim) for goal in STANDARD_GOALS] == [
         ("error over the best other's", 0.8, 0.5),
         ("problems lost to the best other", 1, 0),
-        ("error over the best other's, with thinking", 0.8, 0.5),
+        ("error over the best other's, with overhead", 0.8, 0.5),
         ("error over flexibo-gp-log's", 0.8, 0.6),
     ]

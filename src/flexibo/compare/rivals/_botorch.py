@@ -1,10 +1,10 @@
-"""What both BoTorch rivals share: the device, what they were told, their models, and what to do when numbers fail.
+"""What both BoTorch rivals share: readings, models, the device, and what happens when the numerics fail.
 
 BoTorch maximises, so models are of negated losses. They are standardised before the models and the acquisition see
 them (as Ax does for BoTorch), because acquisitions smooth their kinks by fixed widths that assume values of order one.
-Inputs lie in the unit cube, categories as one-hot columns of 0 and 1. All is done in double precision and on one
-thread; acquisitions are computed on the GPU if there is one. Models are fitted on the processor all the same: a fit is
-hundreds of steps one after the other, with matrices that are small for a GPU.
+Inputs lie in the unit cube, categories as one-hot columns of 0 and 1. All computations use double precision and one
+thread. Acquisitions are computed on the GPU if there is one; models are always fitted on the CPU, because a fit is
+hundreds of sequential steps with matrices that are small for a GPU.
 """
 
 from __future__ import annotations
@@ -25,24 +25,26 @@ from flexibo.space import Categorical, Design, Designs, Space
 from flexibo.space.encoding import ONE_HOT
 
 NOISE_VARIANCE = 1e-7
-"""What BoTorch's tutorial on decoupled evaluations takes for "no noise"."""
+"""The noise variance of exact values in BoTorch's tutorial on decoupled evaluations."""
 JITTERS = (1e-8, 1e-4)
-"""What is added to the diagonals of covariances: BoTorch's default first, more when that fails."""
+"""Added to the diagonals of covariances: BoTorch's default first, more if that fails."""
 FEWEST_READINGS = 2
+FRONT = 3
+"""Separates the random numbers of a front from those of a question."""
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
 class Readings:
-    """The losses a rival was told.
+    """The losses that a rival has learnt.
 
     Args:
-        setting: What is known beforehand.
+        setting: The problem.
 
     Attributes:
-        count: How many tells there were.
-        designs: The designs that were measured in anything, each once.
+        count: The number of calls of `add`.
+        designs: The designs that were measured in any objective, each once.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -55,7 +57,7 @@ class Readings:
         self._seen: dict[str, set[int]] = {name: set() for name in setting.names}
 
     def add(self, design: Design, losses: Mapping[str, float]) -> None:
-        """Remember what was measured of a design; what is exact is kept once, what is not finite is left out."""
+        """Add losses of a design; exact ones are kept once, and those that are not finite are left out."""
         self.count += 1
         i = self._positions.setdefault(design, len(self.designs))
         if i == len(self.designs):
@@ -79,18 +81,18 @@ class Readings:
         return min(map(len, self._losses.values())) >= FEWEST_READINGS
 
     def all_designs(self) -> Designs:
-        """The designs that were measured in anything."""
+        """The designs that were measured in any objective."""
         return self._space.designs(self.designs)
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """How designs become rows of numbers in the unit cube, and back.
+    """Converts designs to rows of numbers in the unit cube, and back.
 
     Attributes:
         space: The designs.
-        coded: Whether a category is one column with its number, as BoTorch's optimisers of mixed spaces want it, rather
-            than one-hot columns of 0 and 1.
+        coded: Whether a category is one column with its number, as BoTorch's optimisers of mixed spaces require, and
+            not one-hot columns of 0 and 1.
     """
 
     space: Space
@@ -120,18 +122,18 @@ class Columns:
         return self.space.decode(row[None, :])[0]
 
     def categories(self) -> dict[int, int]:
-        """How many values each column of coded categories has."""
+        """The number of values of each column of coded categories."""
         varying = [option for option in self.space.options.values() if option.size > 1]
         return {place: int(option.size) for place, option in enumerate(varying) if isinstance(option, Categorical)}
 
 
 @dataclass(frozen=True, slots=True)
 class Standardisation:
-    """Makes the negated losses of one objective standard: mean 0, deviation 1.
+    """Scales the negated losses of one objective to mean 0 and standard deviation 1.
 
     Attributes:
         mean: The mean of the losses.
-        deviation: Their deviation; 1 if they are all the same.
+        deviation: Their standard deviation; 1 if they are all the same.
     """
 
     mean: float
@@ -139,18 +141,18 @@ class Standardisation:
 
     @classmethod
     def of(cls, losses: FloatArray) -> Standardisation:
-        """The scale on which these losses (s,) are standard."""
+        """The standardisation of these losses (s,)."""
         deviation = float(losses.std(ddof=1))
         flat = not deviation > 1e-12 * max(1.0, float(np.abs(losses).max()))
         return cls(float(losses.mean()), 1.0 if flat else deviation)
 
     def gains(self, losses: FloatArray) -> FloatArray:
-        """What BoTorch maximises."""
+        """The standardised negated losses, which BoTorch maximises."""
         return np.asarray((self.mean - losses) / self.deviation)
 
 
 def import_quietly() -> None:
-    """Import the libraries before anybody's time is taken; they warn about each other."""
+    """Import the libraries before the overhead is measured; they warn about each other."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import botorch.acquisition.multi_objective.hypervolume_knowledge_gradient
@@ -159,7 +161,7 @@ def import_quietly() -> None:
 
 
 def device() -> Any:
-    """The first GPU, or the processor."""
+    """The first GPU, or the CPU."""
     import torch
 
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -179,7 +181,7 @@ def unit_bounds(d: int) -> Any:
 
 @contextmanager
 def quietly(*seeds: int) -> Iterator[None]:
-    """A context without warnings, on one thread, whose random numbers the seeds decide; all is restored after it."""
+    """A context without warnings, on one thread, with random numbers from these seeds; everything is restored."""
     import torch
 
     seed = int(np.random.SeedSequence(seeds).generate_state(1)[0])
@@ -196,14 +198,14 @@ def quietly(*seeds: int) -> Iterator[None]:
             random.setstate(state)
 
 
-def attempted(think: Callable[[], T], forget: Callable[[], None]) -> T | None:
-    """What a thought leads to, tried again with more jitter if it fails; None if that fails as well.
+def attempted(compute: Callable[[], T], forget: Callable[[], None]) -> T | None:
+    """The result of a computation, tried again with more jitter if it fails; None if that fails as well.
 
-    A comparison takes hours, and numerical trouble takes many forms in the libraries, so any exception counts.
+    A comparison takes hours, and numerical problems raise many kinds of errors, so all exceptions are caught.
 
     Args:
-        think: What may fail.
-        forget: Called after a failure: drops what was fitted.
+        compute: What may fail.
+        forget: Called after a failure; discards the fitted models.
     """
     import torch
     from gpytorch.settings import cholesky_jitter
@@ -211,7 +213,7 @@ def attempted(think: Callable[[], T], forget: Callable[[], None]) -> T | None:
     for jitter in JITTERS:
         try:
             with cholesky_jitter(double_value=jitter):
-                return think()
+                return compute()
         except Exception as error:
             _log.warning("BoTorch failed with jitter %g: %s: %s", jitter, type(error).__name__, error)
             forget()
@@ -226,7 +228,7 @@ def recommended_model(X: Any, y: Any, *, categories: Mapping[int, int] | None = 
     Args:
         X: The designs (s, d).
         y: What is maximised (s,), standardised.
-        categories: How many values each column of coded categories has; the model sees them one-hot.
+        categories: The number of values of each column of coded categories; the model sees them one-hot.
     """
     from functools import partial
 
@@ -242,7 +244,7 @@ def recommended_model(X: Any, y: Any, *, categories: Mapping[int, int] | None = 
 
 
 def tutorial_model(X: Any, y: Any, *, noisy: bool = False) -> Any:
-    """The model of BoTorch's tutorial on decoupled evaluations: Matern 5/2, its priors, and next to no noise.
+    """The model of BoTorch's tutorial on decoupled evaluations: Matern 5/2, its priors, and almost no noise.
 
     Args:
         X: The designs (s, d).
@@ -265,7 +267,7 @@ def tutorial_model(X: Any, y: Any, *, noisy: bool = False) -> Any:
 
 
 def fitted(models: Sequence[Any]) -> Any:
-    """The models, one per objective, as one, with hyperparameters that are most likely."""
+    """The models, one per objective, as one, with the most likely hyperparameters."""
     from botorch import fit_gpytorch_mll
     from botorch.models.model_list_gp_regression import ModelListGP
     from gpytorch.mlls.sum_marginal_log_likelihood import SumMarginalLogLikelihood
@@ -277,12 +279,12 @@ def fitted(models: Sequence[Any]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A model per objective, fitted to what was told.
+    """Fitted models, one per objective.
 
     Attributes:
-        count: After how many tells.
+        count: The number of calls of `Readings.add` before the fit.
         model: The models as one.
-        scales: On what scale each of them sees its losses.
+        scales: The standardisation of each objective's losses.
     """
 
     count: int
@@ -290,7 +292,7 @@ class Fit:
     scales: tuple[Standardisation, ...]
 
     def reference(self, setting: Setting) -> Any:
-        """The reference point (n,) as the models see it."""
+        """The reference point (n,) in the units of the models."""
         return tensor([float(scale.gains(setting.reference[j])) for j, scale in enumerate(self.scales)])
 
     def best_by_mean(self, X: FloatArray) -> IntArray:
@@ -304,13 +306,13 @@ class Fit:
 
 
 def fit_to(setting: Setting, readings: Readings, columns: Columns, build: Callable[[Any, Any], Any]) -> Fit:
-    """The models of all objectives, each of what was told of it.
+    """The fitted models of all objectives.
 
     Args:
-        setting: What is known beforehand; its seed decides what a failed fit starts from next.
-        readings: What was told.
-        columns: How designs become rows.
-        build: Makes a model of designs (s, d) and what is maximised (s,), not yet fitted.
+        setting: The problem; its seed decides where a failed fit starts again.
+        readings: The losses.
+        columns: Converts designs to rows.
+        build: Creates the model of designs (s, d) and what is maximised (s,), not yet fitted.
     """
     X = columns.rows(readings.all_designs())
     scales, models = [], []
@@ -320,12 +322,54 @@ def fit_to(setting: Setting, readings: Readings, columns: Columns, build: Callab
         models.append(build(tensor(X[at]).cpu(), tensor(scales[-1].gains(losses)).cpu()))
     with quietly(setting.seed, 2, readings.count):
         model = fitted(models)
-    # Moved in training mode: there the inputs are as they were given, in the other as they were transformed.
+    # Moved in training mode, in which the inputs are not transformed.
     return Fit(readings.count, model.train().to(device()).eval(), tuple(scales))
 
 
 def fresh_design(space: Space, measured: Designs, rng: np.random.Generator) -> Design:
-    """A random legal design, one that was not measured if the draw has any."""
+    """A random legal design, if possible one that was not measured."""
     drawn = space.sample(len(measured) + 1, rng)
     fresh = np.flatnonzero(~np.isin(drawn.keys(), measured.keys()))
     return drawn[int(fresh[0]) if len(fresh) else 0]
+
+
+class Memory:
+    """The readings of a BoTorch rival, and models that are fitted on demand.
+
+    Args:
+        setting: The problem.
+        columns: Converts designs to rows.
+        build: Creates the model of one objective.
+
+    Attributes:
+        readings: The losses.
+    """
+
+    def __init__(self, setting: Setting, columns: Columns, build: Callable[..., Any]) -> None:
+        self.readings = Readings(setting)
+        self._setting = setting
+        self._columns = columns
+        self._build = build
+        self._last: Fit | None = None
+
+    def fit(self) -> Fit:
+        """The models of all readings."""
+        if self._last is None or self._last.count != self.readings.count:
+            self._last = fit_to(self._setting, self.readings, self._columns, self._build)
+        return self._last
+
+    def attempted(self, stream: int, compute: Callable[[], T]) -> T | None:
+        """The result of a computation, with random numbers of its own stream; None if it fails repeatedly."""
+        with quietly(self._setting.seed, stream, self.readings.count):
+            return attempted(compute, self._forget)
+
+    def front(self) -> list[Design] | None:
+        """The measured designs whose posterior means no others dominate; None without a model."""
+        if not self.readings.enough():
+            return None
+        designs = self.readings.all_designs()
+        best = self.attempted(FRONT, lambda: self.fit().best_by_mean(self._columns.rows(designs)))
+        return None if best is None else list(designs[best])
+
+    def _forget(self) -> None:
+        self._last = None
