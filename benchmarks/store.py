@@ -1,4 +1,4 @@
-"""Keep results of rivals in the package: ``python -m benchmarks.store results/rivals --command ... --machine ...``.
+"""Store results of rivals in the package: ``python -m benchmarks.store results/rivals --command ... --machine ...``.
 
 The folder is one that ``flexibo compare`` wrote. Runs that are stored already, made with the same versions on the same
 problems under the same allowance, are kept beside the new ones.
@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.store", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--command", required=True, help="what made the results")
-    parser.add_argument("--machine", required=True, help="where, for the thinking times")
+    parser.add_argument("--machine", required=True, help="the machine, for the overhead")
     given = parser.parse_args(arguments)
     settings = json.loads((given.folder / SETTINGS).read_text(encoding="utf-8"))
     allowance = Allowance(settings["n_initial"], settings["budget"])

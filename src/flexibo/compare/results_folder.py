@@ -10,7 +10,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from flexibo.compare.runs import Allowance, Run, front_rows_of, read_runs, rows_of, write_fronts, write_runs
+from flexibo.compare.runs import (
+    Allowance,
+    Run,
+    front_rows_of,
+    read_runs,
+    replace_file,
+    rows_of,
+    write_fronts,
+    write_runs,
+)
 from flexibo.errors import InvalidValueError
 
 RESULTS, FRONTS, SETTINGS, LOCK = "results.csv", "fronts.csv", "settings.json", ".lock"
@@ -54,7 +63,7 @@ class ResultsFolder:
         own |= {"problems": before["problems"] | dict(problems), "methods": before["methods"] | dict(methods)}
         self.tidy()  # first: removed runs must be gone before the settings say that the folder is up to date
         with _writing(folder):
-            _write_json(folder / SETTINGS, own)
+            replace_file(folder / SETTINGS, json.dumps(own, indent=1, sort_keys=True) + "\n")
 
     def add(self, run: Run) -> None:
         """Add a finished run; it is on the disk when this returns."""
@@ -115,9 +124,3 @@ def _writing(folder: Path) -> Iterator[None]:
         raise InvalidValueError(
             f"Results cannot be written to {folder}: {error.strerror}. Runs that were finished before are kept."
         ) from None
-
-
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    draft = path.with_name(path.name + ".part")
-    draft.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    draft.replace(path)

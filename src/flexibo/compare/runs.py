@@ -122,13 +122,13 @@ def heading(columns: Sequence[str]) -> str:
 
 def write_runs(path: Path, runs: Iterable[Run]) -> None:
     """Write runs as tidy CSV, ordered by names and seeds; all or nothing."""
-    _write(path, heading(COLUMNS) + "".join(rows_of(run) for run in sorted(runs, key=lambda run: run.key)))
+    replace_file(path, heading(COLUMNS) + "".join(rows_of(run) for run in sorted(runs, key=lambda run: run.key)))
 
 
 def write_fronts(path: Path, runs: Iterable[Run]) -> None:
     """Write the fronts of runs as tidy CSV; all or nothing."""
     ordered = sorted(runs, key=lambda run: run.key)
-    _write(path, heading(FRONT_COLUMNS) + "".join(front_rows_of(run) for run in ordered))
+    replace_file(path, heading(FRONT_COLUMNS) + "".join(front_rows_of(run) for run in ordered))
 
 
 def read_runs(path: Path, fronts: Path | None = None) -> list[Run]:
@@ -197,7 +197,7 @@ def _padded(cells: Sequence[object]) -> list[object]:
     return [*cells, *[""] * (MOST_OBJECTIVES - len(cells))]
 
 
-def _write(path: Path, text: str) -> None:
+def replace_file(path: Path, text: str) -> None:
     """Replace a file atomically."""
     draft = path.with_name(path.name + ".part")
     draft.write_text(text, encoding="utf-8")

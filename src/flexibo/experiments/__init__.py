@@ -1,8 +1,8 @@
 """The paper's experiments: what `flexibo reproduce` runs.
 
 Iqbal et al. 2023, "FlexiBO" (JAIR 77): its three research questions, its table of times and its motivation, on problems
-whose true values are known. Every experiment makes its repeats (each kept in the output folder as soon as it is
-finished, and shared between experiments), writes CSVs, figures and a report, and judges the paper's claims by them.
+whose true values are known. Every experiment makes its repeats (finished ones are kept in the output folder and shared
+between experiments), writes CSVs, figures and a report, and judges the paper's claims by them.
 """
 
 from __future__ import annotations

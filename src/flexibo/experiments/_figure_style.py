@@ -1,4 +1,4 @@
-"""How the paper's experiments are drawn: colours and markers of the methods, empty figures, labels with units."""
+"""The style of the experiments' figures: colours and markers of methods, empty figures, labels with units."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette, told apart by colour-blind people; the markers differ for print in black and white.
+# Okabe and Ito's palette, which colour-blind people can distinguish; the markers differ for print in black and white.
 STYLES: dict[str, tuple[str, str]] = {
     "flexibo-gp-log": ("#D55E00", "o"),
     "flexibo-gp-ratio": ("#0072B2", "s"),
@@ -49,7 +49,7 @@ def panels(rows: int, columns: int, *, panel: tuple[float, float] = PANEL) -> tu
 
 
 def legend_below(figure: Figure, ax: Axes, *, more: Sequence[Any] = ()) -> None:
-    """One legend for all panels, under them, as wide as the figure allows; `more` are handles with labels."""
+    """One legend below all panels, as wide as the figure allows; `more` are handles with labels."""
     handles = [*ax.get_legend_handles_labels()[0], *more]
     if handles:
         lengths = [len(handle.get_label()) for handle in handles]
@@ -59,17 +59,17 @@ def legend_below(figure: Figure, ax: Axes, *, more: Sequence[Any] = ()) -> None:
 
 
 def _inches(lengths: Sequence[int], columns: int) -> float:
-    """About how wide a legend is whose labels, of so many characters, stand in so many columns."""
+    """The approximate width of a legend with labels of these lengths in a number of columns."""
     return float(sum(0.55 + 0.058 * part.max() for part in np.array_split(np.array(lengths), columns)))
 
 
 def caption(figure: Figure, text: str) -> None:
-    """What a reader must know to read the figure, above its panels."""
+    """Write a caption above the panels."""
     figure.suptitle(fill(text, int(figure.get_figwidth() / 0.065)), fontsize="small", color="#444444")
 
 
 def label(objective: Objective) -> str:
-    """An objective with its unit, as an axis is labelled.
+    """The axis label of an objective, with its unit.
 
     >>> label(Objective("error_percent", unit="%"))
     'error (%)'
@@ -82,7 +82,7 @@ def label(objective: Objective) -> str:
 
 
 def plain(value: float, _: object = None) -> str:
-    """A number on an axis: no powers of ten.
+    """A number on an axis, without powers of ten.
 
     >>> plain(0.05), plain(30000.0)
     ('0.05', '30,000')
@@ -91,7 +91,7 @@ def plain(value: float, _: object = None) -> str:
 
 
 def log_scale(ax: Axes, which: Literal["x", "y"]) -> None:
-    """Make the x or y axis logarithmic, with a few plain numbers on it; what it shows is drawn before."""
+    """Make an axis logarithmic, with a few plain numbers; call it after drawing."""
     from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     (ax.set_xscale if which == "x" else ax.set_yscale)("log")

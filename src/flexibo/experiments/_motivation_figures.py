@@ -25,7 +25,7 @@ FRONT: dict[str, Any] = {
 
 
 def categories(repeats: Sequence[Repeat], problem: Problem, names: Mapping[str, str]) -> Any:
-    """What the first repeat of each category measured, in objective space, coloured by what it cost."""
+    """What the first repeat of each category measured, in objective space, coloured by cost."""
     figure, grid = panels(2, 2, panel=(4.0, 3.1))
     from matplotlib.colors import LogNorm
 
@@ -73,7 +73,7 @@ def variation(problem: Problem, on_front: Callable[[Problem, Any], BoolArray]) -
 
 
 def contours(problem: Problem, grid: ContourGrid) -> Any:
-    """Both objectives over two options, the others fixed in the middle of what they can be."""
+    """Both objectives over two options, with the others in the middle of their ranges."""
     figure, axes = panels(1, 2, panel=(4.4, 3.4))
     for j, ax in enumerate(axes[0]):
         values = grid.values[:, :, j].T
@@ -92,7 +92,7 @@ def contours(problem: Problem, grid: ContourGrid) -> Any:
 
 
 def _option(name: str) -> str:
-    """An option as an axis is labelled."""
+    """The axis label of an option."""
     words = name.split("_")
     if words[-1] == "ghz":
         return f"{' '.join(words[:-1]).upper()} frequency (GHz)"

@@ -1,17 +1,18 @@
-"""Who is ahead, and whether the repeats tell: the paper's claims about methods, judged problem by problem."""
+"""Tests of the paper's claims about methods, problem by problem."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from typing import Any, TypeAlias
 
 from flexibo.experiments.claims import Claim, Judgement
 from flexibo.experiments.measures import Measure, mean, number, spread, values_of
 from flexibo.experiments.repeats import Repeat, problems_of
 
-SURE = 2.0
-"""A mean difference of less than so many standard errors is within the spread of the repeats."""
+SIGNIFICANT = 2.0
+"""A mean paired difference below this many standard errors is not significant."""
 
 Best: TypeAlias = Callable[..., Any]
 """`min` or `max`."""
@@ -27,16 +28,16 @@ def claim_best(
     made: Callable[[str], Measure] | None = None,
     best: Best = min,
 ) -> Claim:
-    """The claim that a method is ahead of all others in the mean over its repeats, judged problem by problem.
+    """The claim that a method is better than all others in the mean over repeats, judged on each problem.
 
     Args:
         paper: The claim, a sentence.
         repeats: All repeats.
-        ours: The method that the claim is about.
-        others: Those that it is compared with.
+        ours: The method of the claim.
+        others: The methods that it is compared with.
         measure: What is compared on a problem.
-        made: How many iterations were made by then; a method that had made none is left out. All take part without it.
-        best: `min` where less is better, `max` where more is.
+        made: The number of iterations up to that point; methods with none are left out. By default all are compared.
+        best: `min` if lower is better, `max` if higher is.
     """
     judgements = []
     for problem in problems_of(repeats):
@@ -47,47 +48,55 @@ def claim_best(
     return Claim(paper, tuple(judgements))
 
 
-def doubt(first: Sequence[float], second: Sequence[float]) -> str:
-    """Why a difference of paired values tells nothing, in words; empty where it is clear."""
+class Doubt(Enum):
+    """Why a paired difference is not conclusive, as it is reported."""
+
+    TIE = "a tie"
+    SINGLE_REPEAT = "a single repeat"
+    NOT_SIGNIFICANT = "within the spread of the repeats"
+
+
+def doubt(first: Sequence[float], second: Sequence[float]) -> Doubt | None:
+    """Why the difference of paired values is not conclusive; None if it is significant."""
     differences = [a - b for a, b in zip(first, second, strict=True) if math.isfinite(a - b)]
     if mean(differences) == 0:
-        return ", a tie"
+        return Doubt.TIE
     if len(differences) < 2:
-        return ", a single repeat"
-    unclear = abs(mean(differences)) < SURE * spread(differences)
-    return ", within the spread of the repeats" if unclear else ""
+        return Doubt.SINGLE_REPEAT
+    return Doubt.NOT_SIGNIFICANT if abs(mean(differences)) < SIGNIFICANT * spread(differences) else None
 
 
 def lower(own: float, other: float) -> bool | None:
-    """Whether the first of two numbers is the lower one; None for a tie."""
+    """Whether the first of two numbers is lower; None for a tie."""
     return None if own == other else own < other
 
 
 def _judged(
     problem: str, values: Mapping[str, Sequence[float]], ours: str, best: Best, idle: Mapping[str, str]
 ) -> Judgement | None:
-    """Whether one method's values beat the best other's; None where there are no numbers."""
+    """Whether our method is better than the best other one; None without numbers."""
     means = {method: mean(own) for method, own in values.items() if not math.isnan(mean(own))}
     own = means.pop(ours, math.nan)
     if math.isnan(own) or not means:
         return None
-    rivals = {method: value for method, value in means.items() if method not in idle}
+    others = {method: value for method, value in means.items() if method not in idle}
     without = ", ".join(idle[method] for method in (ours, *means) if method in idle)
-    if ours in idle or not rivals:
+    if ours in idle or not others:
         return Judgement(problem, None, f"too small a cost for an iteration of {without}")
-    rival = best(rivals, key=rivals.__getitem__)
-    why = doubt(values[ours], values[rival])
-    ahead = own < rivals[rival] if best is min else own > rivals[rival]
-    numbers = f"{number(own)} against {number(rivals[rival])} of {rival}"
+    other = best(others, key=others.__getitem__)
+    why = doubt(values[ours], values[other])
+    better = own < others[other] if best is min else own > others[other]
+    numbers = f"{number(own)} against {number(others[other])} of {other}"
     if best is min:
-        numbers += _compared(own, rivals[rival])
-    numbers += why + (f"; left out, as the cost is too small for an iteration: {without}" if without else "")
-    # Being ahead of some does not show that one is ahead of those that are left out.
-    return Judgement(problem, None if why or (ahead and without) else ahead, numbers)
+        numbers += _compared(own, others[other])
+    numbers += f", {why.value}" if why else ""
+    numbers += f"; left out, as the cost is too small for an iteration: {without}" if without else ""
+    # A method that is better than some may still be worse than those that are left out.
+    return Judgement(problem, None if why or (better and without) else better, numbers)
 
 
 def _idle(counts: Mapping[str, Sequence[float]]) -> dict[str, str]:
-    """The methods that had made no iteration in some of their repeats, by name, in words."""
+    """The methods that made no iteration in some of their repeats, by name, as text."""
     idle = {}
     for method, own in counts.items():
         n = sum(count == 0 for count in own)
@@ -97,7 +106,7 @@ def _idle(counts: Mapping[str, Sequence[float]]) -> dict[str, str]:
 
 
 def _compared(own: float, other: float) -> str:
-    """How much lower or higher a number is than another, in words; nothing for a tie, or beside 0."""
+    """How much lower or higher a number is than another, as text; empty for a tie, or if the other is 0."""
     if own == other or other <= 0:
         return ""
     if own >= 2 * other:

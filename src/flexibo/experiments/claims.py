@@ -1,4 +1,4 @@
-"""ExperimentResult: what an experiment shows: tables, the paper's claims beside our numbers, and what was written."""
+"""The result of an experiment: tables, and the paper's claims with our numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal
 Verdict = Literal["Agrees", "Agrees in part", "Does not agree", "Undecided", "Cannot be judged"]
 
 TALLEST = 3
-"""Lines of a heading in a terminal."""
+"""The maximal number of lines of a heading in a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,8 @@ class ResultTable:
         title: What it shows.
         headings: One per column.
         rows: One text per column.
-        labels: How many columns, from the left, are names; the others are numbers.
-        note: What a mark in it means, or an empty string.
+        labels: The number of columns, from the left, that hold names; the others hold numbers.
+        note: The meaning of marks in the table, or an empty string.
     """
 
     title: str
@@ -40,7 +40,7 @@ class ResultTable:
         return f"**{self.title}**\n\n" + "\n".join(f"| {line} |" for line in lines) + note
 
     def __rich__(self) -> Any:
-        """The table for a terminal: as narrow as it can be with no cell and no word of a heading cut."""
+        """The table for a terminal: as narrow as possible without cutting a cell or a word of a heading."""
         from rich.box import SIMPLE_HEAD
         from rich.console import Group
         from rich.table import Table as RichTable
@@ -60,9 +60,9 @@ class Judgement:
     """Whether a claim holds on one problem.
 
     Attributes:
-        problem: The problem, or what else was looked at.
-        agrees: Whether it holds; None where the numbers do not tell.
-        numbers: The numbers that say so.
+        problem: The problem, or another basis of the judgement.
+        agrees: Whether the claim holds; None if the numbers are not conclusive.
+        numbers: The numbers.
     """
 
     problem: str
@@ -75,11 +75,11 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What the paper says, and whether our numbers say the same.
+    """A claim of the paper, and whether our numbers support it.
 
     Attributes:
         paper: The paper's claim, a sentence.
-        judgements: One per problem on which it can be judged.
+        judgements: One for each problem on which it can be judged.
     """
 
     paper: str
@@ -87,7 +87,7 @@ class Claim:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether it holds everywhere, somewhere or nowhere, as far as the numbers tell."""
+        """Whether it holds on all, some or no problems."""
         if not self.judgements:
             return "Cannot be judged"
         held = {judgement.agrees for judgement in self.judgements}
@@ -121,15 +121,15 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentResult:
-    """What an experiment shows.
+    """The result of an experiment.
 
     Attributes:
         name: The experiment.
-        title: The question that it answers.
+        title: Its question.
         tables: The numbers.
-        claims: The paper's claims, judged.
-        notes: What a reader must know.
-        files: What was written: the report first, then tables and figures.
+        claims: The paper's claims with judgements.
+        notes: Definitions and remarks.
+        files: The written files: the report first, then tables and figures.
     """
 
     name: str
@@ -140,7 +140,7 @@ class ExperimentResult:
     files: tuple[Path, ...] = ()
 
     def markdown(self, figures: Sequence[Path] = ()) -> str:
-        """The report in Markdown, with the figures that lie beside it."""
+        """The report in Markdown, with figures in the same folder."""
         claims = [f"- **{claim.verdict}.** {claim.line}" for claim in self.claims]
         pictures = [f"![{path.stem}]({path.name})" for path in figures]
         parts = [
@@ -173,7 +173,7 @@ _COLOURS = {"Agrees": "green", "Agrees in part": "yellow", "Does not agree": "re
 
 
 def _width(heading: str, cells: Sequence[str]) -> int:
-    """Characters of a column: its cells and the words of its heading fit, and the heading is not too tall."""
+    """The width of a column: its cells and the words of its heading fit, in at most `TALLEST` lines."""
     width = max(map(len, (*cells, *heading.split())), default=1)
     while len(wrap(heading, width)) > TALLEST:
         width += 1

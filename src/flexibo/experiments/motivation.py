@@ -1,4 +1,4 @@
-"""Motivation: why decoupled and cost-aware. The paper's four categories, the variation of designs, and contours."""
+"""Motivation for decoupled and cost-aware methods: the paper's four categories, variation of designs, contours."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ CATEGORIES: dict[str, str] = {
 """The paper's own representatives of its four categories."""
 
 NEAR = 0.01
-"""A design is on the front if it is within this share of the front's range of it."""
+"""A design counts as on the front within this share of the front's range."""
 VARIATION = (3.0, 4.0)
-"""How many times the greatest value is the smallest in the paper: prediction error, energy."""
+"""The largest value over the smallest in the paper, of prediction error and energy."""
 NON_LINEAR = 0.05
-"""An objective is called non-linear if a plane leaves more than this share of its variance."""
+"""An objective is non-linear if a plane does not explain more than this share of its variance."""
 NOTES = (
     "The categories are represented as in the paper: PAL (coupled, cost-unaware), CA-MOBO (coupled, cost-aware), "
     "PESMO-DEC (decoupled, cost-unaware) and FlexiBO with log costs (decoupled, cost-aware).",
@@ -63,7 +63,7 @@ def _losses(problem: Problem, values: Sequence[Sequence[float]]) -> FloatArray:
 
 
 def found_on_front(problem: Problem, repeat: Repeat) -> float:
-    """How many different designs that a repeat reports are on the true front."""
+    """The number of different reported designs on the true front."""
     return float(on_front(problem, sorted(set(repeat.front))).sum())
 
 
@@ -73,8 +73,8 @@ def wasted(problem: Problem, repeat: Repeat) -> float:
     return 100.0 * float(low_quality(problem, values).mean()) if values else math.nan
 
 
-def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> ExperimentResult:
-    """What the four categories do, and how the problem looks."""
+def evaluate(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> ExperimentResult:
+    """The four categories, and the landscape of the problem."""
     others = [method for method in CATEGORIES if method != OURS]
     claims = (
         *error_claims(repeats, "The decoupled, cost-aware method has the lowest hypervolume error of the four"),
@@ -112,7 +112,7 @@ def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Expe
 
 
 def _categories(repeats: Sequence[Repeat], problem: Problem) -> ResultTable:
-    """What iterations cost on one problem, what they found and what they wasted."""
+    """On one problem: the cost of iterations, the designs found, and the share of iterations wasted."""
     measures = (
         cost_per_iteration,
         lambda repeat: found_on_front(problem, repeat),
@@ -177,7 +177,7 @@ MOTIVATION = Experiment(
     "motivation",
     "Coupled or decoupled, cost-aware or not; how designs vary; contours over two options.",
     tuple(CATEGORIES),
-    findings,
+    evaluate,
     figures,
     problems=("dnn-stack",),
 )

@@ -1,4 +1,4 @@
-"""Repeat: what one method did on one problem with one seed, iteration by iteration, as the paper counts them."""
+"""Repeat: one method on one problem with one seed, iteration by iteration, as the paper counts them."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import Any, TypeAlias
 from flexibo.errors import InvalidValueError
 
 PROBLEMS = ("dnn-stack", "nb201-tx2", "accel-a100")
-"""What stands in for the paper's seven networks."""
+"""The problems that replace the paper's seven networks."""
 
 ITERATION = (
-    "An iteration is one question of a decoupled method (one objective of one design) and one design with all its "
-    "objectives of a coupled one. Costs count from the first iteration on: the initial designs are the same for all."
+    "An iteration is one objective of one design for a decoupled method, and one design with all its objectives for a "
+    "coupled one. Costs count from the first iteration on: the initial designs are the same for all methods."
 )
 
 Progress: TypeAlias = Callable[[int, int, str], object]
-"""Called with how many repeats are done, how many there are, and which one was finished last."""
+"""Called with the number of finished repeats, the number of all repeats, and the name of the last one."""
 
 DIGITS = 9
-"""Numbers are kept to so many digits: what is read back is what was written."""
+"""The number of significant digits in the file of repeats."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentSize:
-    """What everybody gets; the defaults are the paper's.
+    """The size of an experiment; the defaults are the paper's.
 
     Attributes:
-        repeats: How often each method runs, with other initial designs each time.
-        n_initial: How many initial designs are measured in every objective.
-        iterations: How many iterations follow.
+        repeats: The number of repeats of each method, each with other initial designs.
+        n_initial: The number of initial designs, which are measured in every objective.
+        iterations: The number of iterations after them.
     """
 
     repeats: int = 5
@@ -48,20 +48,20 @@ class ExperimentSize:
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """One iteration, and where the method stands after it. Number 0 is where it stands after the initial designs.
+    """One iteration and the state of the method after it. Number 0 is the state after the initial designs.
 
     Attributes:
-        number: The how-manieth iteration it is.
-        objectives: What was bought, in order; objectives that were measured with these are not named.
-        costs: What each cost.
-        spent: All costs since the initial designs.
+        number: The index of the iteration.
+        objectives: The requested objectives, in order, without those that were measured with them.
+        costs: The cost of each.
+        spent: All costs after the initial designs.
         log_spent: The paper's cost: the sum of log(max(cost, e)).
         overhead_s: Processor time of asking and telling.
-        volume: The volume of the Pareto region when it was asked; None where the method does not use it.
+        volume: The volume of the Pareto region at the question; None if the method does not use it.
         gain: The volume that it was expected to remove, or the method's own score; None for number 0.
         values: The true values of the design, in the users' directions; empty for number 0.
-        error: The hypervolume error of the front that is reported after it.
-        in_target: How many designs of that front lie in the target region.
+        error: The hypervolume error of the reported front.
+        in_target: The number of designs of that front in the target region.
     """
 
     number: int
@@ -84,13 +84,13 @@ class Repeat:
     Attributes:
         problem: The full name of the problem.
         method: The method.
-        seed: Decides the initial designs and every draw.
-        leads: The objectives that can be bought.
-        lead_costs: What each costs on average.
+        seed: Seeds the initial designs and every draw.
+        leads: The objectives that can be measured on request.
+        lead_costs: The mean cost of each.
         unit: The unit of the costs.
-        iterations: From number 0 on; fewer than the size allow where the method stopped by itself.
-        front: The true values of the designs that it reports at the end, in the users' directions.
-        stopped: Why it stopped by itself, or an empty string.
+        iterations: From number 0 on; fewer than requested if the method stopped by itself.
+        front: The true values of the designs reported at the end, in the users' directions.
+        stopped: Why the method stopped by itself, or an empty string.
     """
 
     problem: str
@@ -105,25 +105,25 @@ class Repeat:
 
     @property
     def cheap(self) -> str:
-        """The objective that costs least."""
+        """The objective with the lowest cost."""
         return min(zip(self.lead_costs, self.leads, strict=True))[1]
 
     @property
-    def dear(self) -> str:
-        """The objective that costs most."""
+    def expensive(self) -> str:
+        """The objective with the highest cost."""
         return max(zip(self.lead_costs, self.leads, strict=True))[1]
 
     def count(self, objective: str, *, first: int = 0, last: int | None = None) -> int:
-        """How many evaluations of an objective were bought in the iterations from `first` to before `last`."""
+        """The number of evaluations of an objective in the iterations from `first` to before `last`."""
         return sum(iteration.objectives.count(objective) for iteration in self.iterations[first:last])
 
     def cost(self, objective: str) -> float:
-        """What the evaluations of an objective cost in all."""
+        """The total cost of the evaluations of an objective."""
         bought = [pair for i in self.iterations for pair in zip(i.objectives, i.costs, strict=True)]
         return sum(cost for name, cost in bought if name == objective)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON: the iterations as one list per field, numbers to nine digits."""
+        """A dictionary for JSON: the iterations as one list per field, numbers with `DIGITS` digits."""
         plain = {
             field.name: _rounded(getattr(self, field.name)) for field in fields(self) if field.name != "iterations"
         }

@@ -1,4 +1,4 @@
-"""RQ1: which cost function should FlexiBO divide by? Logarithmic, ratio or constant."""
+"""RQ1: by which cost function should FlexiBO divide? Logarithmic, ratio or constant."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from flexibo.experiments.standard_tables import DEFINITIONS, error_claims, stand
 
 LOG, RATIO, CONSTANT = "flexibo-gp-log", "flexibo-gp-ratio", "flexibo-gp-constant"
 VOLUME = (
-    "The change of volume is the paper's: what an evaluation was expected to remove from the Pareto region, as a share "
-    "of the region at the first iteration, which is the same for all three. The Pareto region is what lies between the "
-    "fronts that the models think likely at worst and at best. The last region is its volume at the last question, in "
-    "percent of the first one: the less, the surer the models are; more than 100 where measurements surprised them."
+    "The change of volume is the paper's: the volume that an evaluation was expected to remove from the Pareto region, "
+    "as a share of the region at the first iteration, which is the same for all three. The Pareto region lies between "
+    "the pessimistic and the optimistic front of the models. The last region is its volume at the last question, in "
+    "percent of the first one: the smaller, the more certain the models are; above 100 after unexpected measurements."
 )
 
 
@@ -43,13 +43,13 @@ def last_region(repeat: Repeat) -> float:
 
 
 def cheap_share(repeat: Repeat) -> float:
-    """The share of all evaluations that went to the cheapest objective; not a number where there is but one."""
+    """The share of all evaluations that measured the cheapest objective; NaN if there is only one."""
     total = sum(repeat.count(lead) for lead in repeat.leads)
     return repeat.count(repeat.cheap) / total if total and len(repeat.leads) > 1 else math.nan
 
 
-def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> ExperimentResult:
-    """What three cost functions do."""
+def evaluate(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> ExperimentResult:
+    """The effects of three cost functions."""
     others = (RATIO, CONSTANT)
     log_limits = limits(repeats, LOG_COST)
     claims = (
@@ -122,7 +122,7 @@ def _measured(repeats: Sequence[Repeat], title: str, measures: Mapping[str, Meas
 
 
 def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figures:
-    """Errors, fronts, and what was measured."""
+    """Errors, fronts and behaviour."""
     return {
         "rq1-error": drawing.errors(repeats),
         "rq1-fronts": drawing.fronts(repeats, problems),
@@ -135,5 +135,5 @@ def _first_volume(repeat: Repeat) -> float:
 
 
 RQ1 = Experiment(
-    "rq1", "Log, ratio and constant costs: which should FlexiBO divide by?", (LOG, RATIO, CONSTANT), findings, figures
+    "rq1", "Log, ratio and constant costs: by which should FlexiBO divide?", (LOG, RATIO, CONSTANT), evaluate, figures
 )

@@ -16,8 +16,8 @@ from flexibo.experiments.standard_tables import DEFINITIONS, OURS, error_claims,
 FOREST = "flexibo-rf-log"
 
 
-def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> ExperimentResult:
-    """What the two kinds of model do."""
+def evaluate(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> ExperimentResult:
+    """The effects of two kinds of model."""
     log_limits = limits(repeats, LOG_COST)
     claims = (
         *error_claims(repeats, "Gaussian processes give a lower hypervolume error than random forests"),
@@ -40,4 +40,4 @@ def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figur
     return {"rq3-error": drawing.errors(repeats), "rq3-fronts": drawing.fronts(repeats, problems)}
 
 
-RQ3 = Experiment("rq3", "Gaussian processes or random forests as FlexiBO's models?", (OURS, FOREST), findings, figures)
+RQ3 = Experiment("rq3", "Gaussian processes or random forests as FlexiBO's models?", (OURS, FOREST), evaluate, figures)

@@ -1,4 +1,4 @@
-"""One method on one problem with one seed: initial designs, then so many iterations, each judged by true values."""
+"""One method on one problem with one seed: initial designs, then iterations, each judged by true values."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ TARGET_ERROR = 0.25
 def target_region(problem: Problem) -> FloatArray:
     """The losses (n,) below which a design is in the target region.
 
-    The first quartile of each objective over all designs. On `dnn-stack`, as in the paper, the prediction error must be
-    below 25 % instead; elsewhere that is a bound which nearly every design keeps, or hardly any.
+    They are the first quartile of each objective over all designs. On `dnn-stack`, as in the paper, the prediction
+    error must be below 25 % instead; on other problems nearly all designs would be below that bound, or hardly any.
     """
     bounds = np.quantile(problem.losses(problem.typical_designs()), 0.25, axis=0)
     for j, objective in enumerate(problem.objectives):
@@ -39,9 +39,9 @@ def target_region(problem: Problem) -> FloatArray:
 
 
 def in_target(problem: Problem, designs: Sequence[Design], bounds: FloatArray) -> int:
-    """How many different true outcomes of reported designs lie below bounds (n,), in losses.
+    """The number of different true outcomes of reported designs below bounds (n,), in losses.
 
-    A reported design that another one really dominates does not count, however good it was thought to be.
+    A reported design that another one dominates by true values does not count.
     """
     if not designs:
         return 0
@@ -59,29 +59,29 @@ def repeat(
     clock: Clock = time.process_time,
     metered: MeteredProblem | None = None,
 ) -> Repeat:
-    """Let one method run.
+    """Run one method.
 
     Args:
         problem: What to optimise.
-        method: One of our methods.
-        seed: Decides the initial designs, the noise and every draw.
-        size: How many initial designs and iterations.
-        clock: Seconds, for the thinking time.
-        metered: Where to buy; a new one by default.
+        method: A method of flexibo.
+        seed: Seeds the initial designs, the noise and every draw.
+        size: The number of initial designs and iterations.
+        clock: Seconds, for the overhead.
+        metered: The problem to measure; a new one by default.
     """
     metered = MeteredProblem(problem, seed=seed) if metered is None else metered
-    course = _RepeatProgress(problem, _study(problem, method, seed, size), metered, clock)
-    question = course.begin()
+    progress = _RepeatProgress(problem, _study(problem, method, seed, size), metered, clock)
+    question = progress.begin()
     opening = metered.spent
-    iterations = [course.judged(_Bought((), (), 0.0, None, ()), number=0, spent=0.0, log_spent=0.0)]
+    iterations = [progress.judged(_IterationMeasured((), (), 0.0, None, ()), number=0, spent=0.0, log_spent=0.0)]
     log_spent = 0.0
     while question is not None and len(iterations) <= size.iterations:
-        bought = course.buy(question)
+        bought = progress.buy(question)
         log_spent += sum(math.log(max(cost, math.e)) for cost in bought.costs)
-        # The front is judged after the next question: its models are then at hand, and thinking is timed as it is.
-        question = course.ask() if len(iterations) < size.iterations else None
+        # The front is judged after the next question: its models are then fitted, and do not distort the overhead.
+        question = progress.ask() if len(iterations) < size.iterations else None
         spent = metered.spent - opening
-        iterations.append(course.judged(bought, number=len(iterations), spent=spent, log_spent=log_spent))
+        iterations.append(progress.judged(bought, number=len(iterations), spent=spent, log_spent=log_spent))
     leads = purchases(problem.objectives)
     means = problem.mean_costs()
     return Repeat(
@@ -92,8 +92,8 @@ def repeat(
         lead_costs=tuple(float(means[lead.members[0]]) for lead in leads),
         unit=problem.unit,
         iterations=tuple(iterations),
-        front=course.true_front(),
-        stopped=course.study.stopped,
+        front=progress.true_front(),
+        stopped=progress.study.stopped,
     )
 
 
@@ -111,8 +111,8 @@ def _study(problem: Problem, method: str, seed: int, size: ExperimentSize) -> St
 
 
 @dataclass(frozen=True, slots=True)
-class _Bought:
-    """What one iteration bought: objectives, their costs, the thinking before, the question, true values."""
+class _IterationMeasured:
+    """The measurements of one iteration: objectives, their costs, the overhead, the question, true values."""
 
     objectives: tuple[str, ...]
     costs: tuple[float, ...]
@@ -122,7 +122,7 @@ class _Bought:
 
 
 class _RepeatProgress:
-    """A study whose questions a metered answers."""
+    """A study whose questions are answered by a metered problem."""
 
     def __init__(self, problem: Problem, study: Study, metered: MeteredProblem, clock: Clock) -> None:
         self.study = study
@@ -130,26 +130,26 @@ class _RepeatProgress:
         self._metered = metered
         self._clock = clock
         self._target = target_region(problem)
-        self._thinking = 0.0
+        self._overhead = 0.0
 
     def ask(self) -> Evaluation | None:
         """The next question, timed."""
         begin = self._clock()
         question = self.study.ask()
-        self._thinking += self._clock() - begin
+        self._overhead += self._clock() - begin
         return question
 
     def begin(self) -> Evaluation | None:
-        """Answer the initial designs; the first question after them. The time before it is not counted."""
+        """Answer the initial questions; returns the first question after them. The time before is not overhead."""
         question = self.ask()
         while question is not None and question.initial:
             self._answer(question)
-            self._thinking = 0.0
+            self._overhead = 0.0
             question = self.ask()
         return question
 
-    def buy(self, question: Evaluation) -> _Bought:
-        """Answer a question and what the method wants measured with it: one iteration."""
+    def buy(self, question: Evaluation) -> _IterationMeasured:
+        """Answer a question, and those that follow from it: one iteration."""
         objectives, costs = [question.objective], [self._answer(question)]
         for _ in question.then:
             following = self.ask()
@@ -157,12 +157,12 @@ class _RepeatProgress:
                 break
             objectives.append(following.objective)
             costs.append(self._answer(following))
-        thinking, self._thinking = self._thinking, 0.0
+        overhead, self._overhead = self._overhead, 0.0
         values = self._true_values([question.design])[0]
-        return _Bought(tuple(objectives), tuple(costs), thinking, question, values)
+        return _IterationMeasured(tuple(objectives), tuple(costs), overhead, question, values)
 
-    def judged(self, bought: _Bought, *, number: int, spent: float, log_spent: float) -> Iteration:
-        """An iteration, with what the front is worth after it."""
+    def judged(self, bought: _IterationMeasured, *, number: int, spent: float, log_spent: float) -> Iteration:
+        """An iteration, with the error of the front after it."""
         designs = [row.design for row in self.study.front()]
         return Iteration(
             number=number,
@@ -179,7 +179,7 @@ class _RepeatProgress:
         )
 
     def true_front(self) -> tuple[tuple[float, ...], ...]:
-        """The true values of the designs that are reported."""
+        """The true values of the reported designs."""
         return tuple(self._true_values([row.design for row in self.study.front()]))
 
     def _answer(self, question: Evaluation) -> float:
@@ -187,7 +187,7 @@ class _RepeatProgress:
         cost = measurement.cost or 0.0
         begin = self._clock()
         self.study.tell(question, measurement.values, cost=cost)
-        self._thinking += self._clock() - begin
+        self._overhead += self._clock() - begin
         return cost
 
     def _true_values(self, designs: Sequence[Design]) -> list[tuple[float, ...]]:

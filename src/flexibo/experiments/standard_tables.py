@@ -1,4 +1,4 @@
-"""Where the methods stand: errors and designs in the target region, after equal iterations and at equal cost."""
+"""Tables and claims that experiments share: errors and designs in the target region at equal cost."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ OURS = "flexibo-gp-log"
 
 DEFINITIONS = (
     "Hypervolume error: the share of the true front's hypervolume that the reported designs miss, judged by their true "
-    "values. Equal cost: what the thriftiest repeat on a problem had spent at its end; log cost is the paper's sum of "
+    "values. Equal cost: the final cost of the cheapest repeat on a problem; log cost is the paper's sum of "
     "log(max(cost, e)), real cost is the plain sum. Target region: below the first quartile of each objective; on "
     "dnn-stack, as in the paper, below an error of 25 % and the first quartile of energy. Numbers are means over the "
     "repeats ± their standard error; 'within the spread' means that the paired difference is below two of its standard "
     "errors. Undecided: a tie, a difference within the spread, a single repeat, or a cost that is too small for an "
-    "iteration of a method that would have to be beaten."
+    "iteration of a method in the comparison."
 )
 IDLE = " †"
 IDLE_NOTE = (
-    "† Too small a cost for even one iteration in some repeats: there it is the error of the initial designs, and says "
-    "nothing about the method."
+    "† The cost is too small for one iteration in some repeats: these have the error of the initial designs, which is "
+    "not a result of the method."
 )
 EXTRA_NOTE = "* Not one of the paper's methods."
 
@@ -47,7 +47,7 @@ def standings_tables(repeats: Sequence[Repeat], *, extra: Sequence[str] = ()) ->
 
     Args:
         repeats: All repeats.
-        extra: Methods that are shown, but take no part in the paper's comparison.
+        extra: Methods that are shown but are not part of the paper's comparison.
     """
     ends = {axis.name: limits(repeats, axis, extra=extra) for axis in AXES}
     tables = []
@@ -59,7 +59,7 @@ def standings_tables(repeats: Sequence[Repeat], *, extra: Sequence[str] = ()) ->
 
 
 def _errors(repeats: Sequence[Repeat], places: Mapping[CostAxis, float], extra: Sequence[str]) -> ResultTable:
-    """Errors after all iterations and at equal cost, with a mark where that cost is too small for an iteration."""
+    """Errors after all iterations and at equal cost, with a mark if that cost is too small for an iteration."""
     problem, rows = repeats[0].problem, []
     for method in methods_of(repeats):
         cells = []
@@ -93,12 +93,12 @@ def _targets(repeats: Sequence[Repeat], places: Mapping[CostAxis, float], extra:
 
 
 def marked(method: str, extra: Sequence[str]) -> str:
-    """The name of a method in a table, with a star if it is none of the paper's."""
+    """The name of a method in a table, with a star if it is not in the paper."""
     return f"{method}*" if method in extra else method
 
 
 def extra_note(repeats: Sequence[Repeat], extra: Sequence[str]) -> str:
-    """What the star means, where one of these methods is shown."""
+    """The meaning of the star, if one of these methods is shown."""
     return EXTRA_NOTE if set(extra) & set(methods_of(repeats)) else ""
 
 

@@ -25,7 +25,7 @@ from flexibo.experiments import (
     times,
 )
 from flexibo.experiments.landscape import contour_grid, unexplained
-from flexibo.experiments.measures import LOG_COST, REAL_COST, equal_limit, shown, standing
+from flexibo.experiments.measures import LOG_COST, REAL_COST, equal_limit, shown, state_at
 
 
 def made_up(
@@ -97,7 +97,7 @@ def test_equal_cost_is_what_the_thriftiest_spent_unless_it_had_nothing_more_to_a
 
 def test_a_repeat_stands_where_its_last_affordable_iteration_left_it() -> None:
     dear = made_up("a", [1, 0.5, 0.2])
-    assert [standing(dear, REAL_COST, limit).error for limit in (0, 99, 100, 199, 200, 10**6)] == [
+    assert [state_at(dear, REAL_COST, limit).error for limit in (0, 99, 100, 199, 200, 10**6)] == [
         1,
         1,
         0.5,

@@ -20,9 +20,8 @@ from flexibo.compare.problems.base import Family, Problem, nadir_reference, true
 from flexibo.errors import InvalidValueError
 from flexibo.experiments import EXPERIMENTS, Experiment, ExperimentResult, ExperimentSize, Repeat
 from flexibo.experiments import parallel_repeats as sweep_module
-from flexibo.experiments._repeats_file import FILE
 from flexibo.experiments.drawing import errors
-from flexibo.experiments.parallel_repeats import repeats_of
+from flexibo.experiments.parallel_repeats import FILE, repeats_of
 from flexibo.experiments.single_repeat import in_target, repeat, target_region
 from flexibo.pareto import hypervolume
 from flexibo.space import Designs

@@ -1,4 +1,4 @@
-"""Originals: other people's files, read as they publish them and turned into the rows of our tables."""
+"""Reads the published files of third parties, and converts them to the rows of our tables."""
 
 from __future__ import annotations
 
@@ -41,53 +41,56 @@ HARDWARE_COLUMNS = {
     "eyeriss_energy_mJ": "eyeriss_energy",
     "fpga_energy_mJ": "fpga_energy",
 }
-"""Our columns, and what HW-NAS-Bench calls them; its edge GPU is a Jetson TX2."""
+"""Our columns and their names in HW-NAS-Bench, whose edge GPU is a Jetson TX2."""
 
 INCOMPLETE = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError, MemoryError)
-"""How reading a record can fail that is not what it should be."""
+"""Errors that an unexpected record can raise."""
 
 
 def _brief(error: Exception) -> str:
-    """What failed, in a few words, whatever a stranger's file put into the message."""
+    """An error in a few words, whatever an untrusted file put into its message."""
     return shorten(f"{type(error).__name__}: {error}", 200, placeholder=" ...")
 
 
 def find_original(folder: Path, names: Iterable[str]) -> Path:
-    """The first of some files or folders that is there."""
+    """The first of these files or folders that exists."""
     candidates = list(names)
     for name in candidates:
         if (folder / name).exists():
             return folder / name
-    raise InvalidValueError(f"{folder} holds no original: none of {', '.join(candidates)} is there.")
+    raise InvalidValueError(f"{folder} holds no original: none of {', '.join(candidates)} exists.")
 
 
 def tx2_rows(folder: Path, file: str) -> Rows:
-    """A table of FlexiBO's repository, as it is."""
-    path = find_original(folder, (f"{MEASUREMENTS}/{file}", file))
+    """A table of FlexiBO's repository, unchanged."""
+    header, numbered = read_csv(find_original(folder, (f"{MEASUREMENTS}/{file}", file)))
+    return [dict(zip(header, cells, strict=True)) for _, cells in numbered]
+
+
+def read_csv(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The header of a CSV file, and its rows with their line numbers."""
     try:
-        with open(path, newline="", encoding="utf-8") as text:
-            reader = csv.reader(text)
+        with open(path, newline="", encoding="utf-8") as file:
+            reader = csv.reader(file)
             header = next(reader, [])
             numbered = [(reader.line_num, cells) for cells in reader if cells]
     except (OSError, ValueError, csv.Error) as e:
         raise InvalidValueError(f"{path} cannot be read as a table: {why_unreadable(e)}.") from None
     for line, cells in numbered:
-        if len(cells) != len(header):
-            raise InvalidValueError(
-                f"{path} cannot be read as a table: line {line} has {len(cells)} cells, not {len(header)}."
-            )
-    return [dict(zip(header, cells, strict=True)) for _, cells in numbered]
+        if header and len(cells) != len(header):
+            raise InvalidValueError(f"Line {line} of {path} has {len(cells)} cells; it must have {len(header)}.")
+    return header, numbered
 
 
 def why_unreadable(error: Exception) -> str:
-    """Why a file cannot be read, in a few words."""
+    """Why a file cannot be read, as text."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
 
 
 def accel_rows(folder: Path) -> Rows:
-    """Accel-NASBench's networks, in the order of their numbers; a device's mean reading, empty where there is none."""
+    """The networks of Accel-NASBench, ordered by number, with mean readings; missing readings are empty."""
     archive, unpacked = f"{NETWORKS}.tar.gz", NETWORKS
     path = find_original(folder, (f"anb_dataset/{archive}", archive, f"anb_dataset/{unpacked}", unpacked))
     rows = []
@@ -105,7 +108,7 @@ def accel_rows(folder: Path) -> Rows:
 
 
 def _json_texts(path: Path) -> Iterator[tuple[str, bytes]]:
-    """The names and contents of the files in a folder, or in an archive that is read without being unpacked."""
+    """The names and contents of the files in a folder or an archive."""
     try:
         if path.is_dir():
             for entry in sorted(path.glob("*.json")):
@@ -150,7 +153,7 @@ def nb201_rows(folder: Path) -> Rows:
 
 
 def _cells(path: Path) -> Iterator[tuple[str, Any]]:
-    """The text and the record of each cell, from the folder of single files or from the one large file."""
+    """The text and the record of each cell, from the folder of single files or from the large file."""
     everything = read_pickle(path / "meta.pickle.pbz2" if path.is_dir() else path)
     try:
         texts = list(everything["meta_archs"])
@@ -170,7 +173,7 @@ def _operations(cell: str) -> dict[str, str]:
 
 
 def _training(results: Mapping[tuple[str, int], Mapping[str, Any]]) -> dict[str, str]:
-    """Errors after the last epoch, as means over the seeds; seconds of one whole training; size."""
+    """Mean errors after the last epoch, mean seconds of a complete training, and size."""
     final = int(FULL_TRAINING) - 1
     runs = {
         dataset: [run for (name, _), run in results.items() if name == dataset]
@@ -199,7 +202,7 @@ def _training(results: Mapping[tuple[str, int], Mapping[str, Any]]) -> dict[str,
 
 
 def _number(value: Any) -> str:
-    """Six significant digits, as our tables have them; nothing for no reading."""
+    """A number with six significant digits; empty for a missing reading."""
     return "" if value is None else f"{float(value):.6g}"
 
 

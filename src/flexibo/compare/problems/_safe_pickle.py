@@ -1,8 +1,8 @@
-"""Pickles of strangers: plain containers, numbers, text and arrays are read, and everything else is refused.
+"""Reads untrusted pickles: plain containers, numbers, text and arrays; everything else is refused.
 
-A pickle is a program. Python's own reader of it, written in Python, runs here with a short table of names, and with
-our functions in place of numpy's: numpy believes what a pickle says about memory, so none of its objects exists before
-kind, shape and number of bytes have been found to agree.
+A pickle is a program. Python's own unpickler, the one written in Python, runs here with a short table of names, and
+with our functions in place of numpy's: numpy trusts what a pickle says about memory, so no array is created before its
+kind, shape and number of bytes have been checked.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 from flexibo.errors import InvalidValueError
 
 SIZES = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8), "S": range(1, 10_000), "U": range(1, 10_000)}
-"""The kinds of numbers and text that arrays may have, by numpy's letters, and their sizes."""
+"""The legal kinds of numbers and text in arrays, by numpy's letters, and their sizes."""
 
 LARGEST_TUPLE = 10_000
-"""How many parts a tuple may have, with those of the tuples in it: Python hashes deep ones until its stack is full."""
+"""The maximal number of parts of a tuple and its nested tuples: hashing deep ones exhausts Python's stack."""
 
 MOST_DIMENSIONS = 32
 
@@ -38,7 +38,7 @@ def _refused(reason: str) -> pickle.UnpicklingError:
 
 
 class _Kind:
-    """What a pickle says of numpy's dtype: a letter, a size, and the byte order, which comes later."""
+    """A dtype of numpy in a pickle: a letter, a size, and the byte order, which comes later."""
 
     __slots__ = ("letter", "order", "size")
 
@@ -54,7 +54,7 @@ class _Kind:
         return self.size * (4 if self.letter == "U" else 1)
 
     def build(self, state: object) -> None:
-        """Take the byte order; all else that numpy would believe must be as it is for plain numbers and text."""
+        """Set the byte order; everything else must be as for plain numbers and text."""
         if not isinstance(state, tuple) or len(state) != 8 or state[0] != 3 or state[1] not in ("<", ">", "|", "="):
             raise _refused("it has an array of an unknown kind")
         if state[2:5] != (None, None, None) or state[5] not in (-1, self.n_bytes):
@@ -63,7 +63,7 @@ class _Kind:
 
 
 class PickledArray:
-    """An array as a pickle has it: read it by place, or as numpy's.
+    """An array in a pickle; it can be indexed and converted to an array of numpy.
 
     Attributes:
         values: The array.
@@ -87,7 +87,7 @@ class PickledArray:
         return float(self.values)
 
     def build(self, state: object) -> None:
-        """Take version, shape, kind, whether columns come first, and content."""
+        """Set the values from version, shape, kind, whether columns come first, and content."""
         if not isinstance(state, tuple) or len(state) != 5:
             raise _refused("it has an array of an unknown kind")
         _, shape, kind, columns_first, content = state
@@ -95,7 +95,7 @@ class PickledArray:
 
 
 def _checked(kind: object, shape: object, order: object, content: object) -> NDArray[Any]:
-    """The array that these bytes are, if they fit the kind and the shape."""
+    """The array of these bytes, if they fit the kind and the shape."""
     if not isinstance(kind, _Kind) or not isinstance(content, bytes | bytearray) or order not in ("C", "F"):
         raise _refused("it has an array that is not plain numbers or text")
     if not isinstance(shape, tuple) or len(shape) > MOST_DIMENSIONS:
@@ -113,7 +113,7 @@ def _checked(kind: object, shape: object, order: object, content: object) -> NDA
 
 
 _NDARRAY = object()
-"""What stands for numpy's class, which pickles name as the one to make."""
+"""Represents numpy's class in a pickle."""
 
 
 def _reconstruct(wanted: object, shape: object, letter: object) -> PickledArray:
@@ -124,7 +124,7 @@ def _reconstruct(wanted: object, shape: object, letter: object) -> PickledArray:
 
 
 def _frombuffer(content: object, kind: object, shape: object, order: object, axes: object = None) -> PickledArray:
-    """An array, all at once, as newer pickles have it."""
+    """An array with its content, as in newer pickles."""
     if axes is not None:
         raise _refused("it has an array in an unknown order")
     made = PickledArray()
@@ -138,14 +138,14 @@ def _scalar(kind: object, content: object = None) -> Any:
 
 
 def _latin1(text: object, encoding: object = "latin1") -> bytes:
-    """The bytes that old pickles write as text."""
+    """Bytes that old pickles write as text."""
     if not isinstance(text, str) or encoding != "latin1":
         raise _refused(f"it has text in {reprlib.repr(encoding)}")
     return text.encode("latin1")
 
 
 def _no_bytes() -> bytes:
-    """What old pickles write for bytes of length zero."""
+    """Empty bytes, as in old pickles."""
     return b""
 
 
@@ -163,11 +163,11 @@ HARMLESS: dict[str, object] = {
     "_codecs.encode": _latin1,
     "__builtin__.bytes": _no_bytes,
 } | {f"numpy.{core}.{name}": maker for core in ("core", "_core") for name, maker in _MAKERS.items()}
-"""All that a pickle may name; numpy's private module has another name in each major version."""
+"""All names that a pickle may use; numpy's private module has another name in each major version."""
 
 
 class _HarmlessUnpickler(pickle._Unpickler):
-    """Python's reader in Python: its steps can be replaced, and it never reserves memory for what is not there."""
+    """Python's unpickler in Python: its steps can be replaced, and it allocates no memory for missing content."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(io.BytesIO(data))
@@ -181,7 +181,7 @@ class _HarmlessUnpickler(pickle._Unpickler):
         return HARMLESS[wanted]
 
     def build(self) -> None:
-        """Give the last object its state, if it is one of ours; other objects need none."""
+        """Set the state of the last object, if it is one of ours; other objects have none."""
         state = self.stack.pop()
         target = self.stack[-1]
         if type(target) in (_Kind, PickledArray):
@@ -190,12 +190,12 @@ class _HarmlessUnpickler(pickle._Unpickler):
             raise _refused(f"it gives a state to a {type(target).__name__}")
 
     def byte_array(self) -> None:
-        """Read bytes that can be changed, as many as there are."""
+        """Read a bytearray, without allocating more than there is."""
         n_bytes = int.from_bytes(self.read(8), "little")  # type: ignore[attr-defined]  # set by load()
         self.stack.append(bytearray(self.read(n_bytes)))  # type: ignore[attr-defined]  # likewise
 
-    def weigh(self) -> None:
-        """Refuse the last object if it is a tuple with too much in it."""
+    def limit_size(self) -> None:
+        """Refuse a tuple with too many parts."""
         made = self.stack[-1]
         size = 1 + sum(self.sizes.get(id(part), 1) if type(part) is tuple else 1 for part in made)
         if size > LARGEST_TUPLE:
@@ -203,10 +203,10 @@ class _HarmlessUnpickler(pickle._Unpickler):
         self.sizes[id(made)] = size
 
 
-def _then_weighed(step: Callable[[Any], None]) -> Callable[[Any], None]:
+def _then_size_limited(step: Callable[[Any], None]) -> Callable[[Any], None]:
     def both(unpickler: _HarmlessUnpickler) -> None:
         step(unpickler)
-        unpickler.weigh()
+        unpickler.limit_size()
 
     return both
 
@@ -215,21 +215,21 @@ _STEPS: dict[int, Any] = {
     pickle.BUILD[0]: _HarmlessUnpickler.build,
     pickle.BYTEARRAY8[0]: _HarmlessUnpickler.byte_array,
 } | {
-    code[0]: _then_weighed(pickle._Unpickler.dispatch[code[0]])
+    code[0]: _then_size_limited(pickle._Unpickler.dispatch[code[0]])
     for code in (pickle.TUPLE, pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3)
 }
 _HarmlessUnpickler.dispatch = pickle._Unpickler.dispatch | _STEPS
 
 
 def read_pickle(path: Path) -> Any:
-    """What a pickle holds, compressed (``.pbz2``) or not, if that is containers, numbers, text and arrays only.
+    """The content of a pickle, compressed (``.pbz2``) or not, of containers, numbers, text and arrays.
 
-    Arrays come as `PickledArray`, numpy's single numbers as Python's own.
+    Arrays are returned as `PickledArray`, numpy's scalars as Python's numbers.
     """
     try:
         data = path.read_bytes()
         return _HarmlessUnpickler(bz2.decompress(data) if path.suffix == ".pbz2" else data).load()
-    # A hostile file can make any step fail in any way, and each of them means the same.
+    # A hostile file can make any step fail in any way.
     except Exception as e:
         raise InvalidValueError(f"{path} cannot be read as a pickle of plain numbers: {_reason(e)}.") from None
 

@@ -1,4 +1,4 @@
-"""Problem: something to optimise whose true values are all known, so that a front can be judged."""
+"""Problem: an optimisation problem whose true values are known, and families of problems with parameters."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ Table: TypeAlias = Callable[[Designs], FloatArray]
 """Designs (m) to numbers (m, n), a column per objective."""
 
 N_TYPICAL = 4_096
-"""How many designs of a space that is not listed stand for all of them, where a mean or a quartile is taken."""
+"""The number of random designs that represent a space that is not a pool, for means and quartiles."""
 
 WORST_OF_INTEREST = 0.75
-"""Where nobody looks any more: nobody wants a value that three of four designs beat.
+"""The quantile of typical losses that is the worst value of interest.
 
-The worst of a front is a poor reference point where the front ends in oddities, as it does with many objectives, and on
-recorded tables: NAS-Bench-201's cheapest cell has 90 % error.
+The worst value of a front is a poor reference point if the front has extreme ends, as with many objectives and in
+recorded tables: the cheapest cell of NAS-Bench-201 has 90 % error.
 """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """Designs, objectives, their true values, and what measuring them costs.
+    """Designs, objectives, their true values, and the costs of measuring them.
 
     Attributes:
         name: What users type.
         summary: One line.
         space: The designs.
-        objectives: What is measured.
+        objectives: The objectives.
         values: The true values (m, n) of designs, in the users' directions.
-        costs: What measuring each objective of designs costs (m, n); nothing for one that is measured with another.
+        costs: The cost of measuring each objective of designs (m, n); 0 for one that is measured with another.
         reference: The reference point (n,), in losses.
         front: The true front (k, n), in losses; a dense sample of it where it is a curve.
         best: The hypervolume of the true front, or of the best front known.
-        exact: Whether that is the true front, and not only the best known.
-        noise: The standard deviation (n,) of a reading about its true value.
+        exact: Whether `front` is the true front, not only the best known.
+        noise: The standard deviation (n,) of a reading.
         unit: The unit of the costs.
         source: Where the values come from.
     """
@@ -67,7 +67,9 @@ class Problem:
         object.__setattr__(self, "objectives", check_objectives(self.objectives, self.space.names))
         n = len(self.objectives)
         if not all(objective.optimise for objective in self.objectives):
-            raise InvalidValueError(f"Problem {self.name!r} has a constraint; fronts are judged without.")
+            raise InvalidValueError(
+                f"Problem {self.name!r} has a constraint; only problems without constraints can be compared."
+            )
         if self.reference.shape != (n,) or self.front.ndim != 2 or self.front.shape[1] != n:
             raise InvalidValueError(f"Problem {self.name!r} needs a reference (n,) and a front (k, n) with n = {n}.")
         if not self.best > 0:
@@ -84,9 +86,9 @@ class Problem:
         return np.asarray(self.values(designs) * signs)
 
     def error(self, designs: Sequence[Design]) -> float:
-        """The hypervolume error of a front: the share of the best hypervolume that these designs miss.
+        """The hypervolume error of a front: the share of the best hypervolume that these designs miss, by true values.
 
-        They are judged by their true values. No designs miss everything; the true front misses nothing.
+        It is 1 without designs and 0 for the true front.
         """
         if not len(designs):
             return 1.0
@@ -94,19 +96,19 @@ class Problem:
         return max(0.0, 1.0 - found / self.best)
 
     def typical_designs(self) -> Designs:
-        """All designs of a pool; many random ones, always the same, of a space that is not listed."""
+        """See `typical_designs`."""
         return typical_designs(self.space)
 
     def initial_designs(self, n: int, seed: int) -> Designs:
-        """The designs that every contestant with this seed begins with."""
+        """The initial designs of every method with this seed."""
         return self.space.sample(n, np.random.default_rng((seed, 11)))
 
     def mean_costs(self) -> FloatArray:
-        """What measuring each objective costs on average (n,)."""
+        """The mean cost of measuring each objective (n,)."""
         return np.asarray(self.costs(self.typical_designs()).mean(axis=0))
 
     def fingerprint(self) -> str:
-        """A short text that changes when the problem does: its designs, values, costs, noise, reference or front."""
+        """A short text that changes with the problem: its designs, values, costs, noise, reference or front."""
         designs = self.typical_designs()
         noise = np.zeros(len(self.objectives)) if self.noise is None else self.noise
         few = designs[:256]
@@ -115,14 +117,14 @@ class Problem:
         # Rounded, because arithmetic differs in its last bits between machines.
         text = told + "".join(np.array2string(np.ravel(part), precision=5, threshold=10**9) for part in parts)
         digest = hashlib.sha256(text.encode())
-        if self.space.pool is not None:  # recorded numbers are the same everywhere, to the last bit
+        if self.space.pool is not None:  # recorded numbers are identical on all machines
             for table in (designs.codes, self.values(designs), self.costs(designs)):
                 digest.update(np.ascontiguousarray(table).tobytes())
         return digest.hexdigest()[:12]
 
 
 def nadir_reference(front: FloatArray) -> FloatArray:
-    """The worst values on a front (k, n), and a tenth of the front's range beyond: the reference point (n,).
+    """The reference point (n,): the worst values on a front (k, n) plus a tenth of the front's range.
 
     >>> nadir_reference(np.array([[0.0, 10.0], [1.0, 0.0]]))
     array([ 1.1, 11. ])
@@ -133,13 +135,13 @@ def nadir_reference(front: FloatArray) -> FloatArray:
 
 
 def worst_of_interest(losses: FloatArray, front: FloatArray) -> FloatArray:
-    """The worst values of interest (n,): the third quartiles of typical losses (m, n), given the front (k, n) too."""
+    """The third quartiles (n,) of typical losses (m, n), or `nadir_reference` if they exclude the front (k, n)."""
     reference = np.asarray(np.quantile(losses, WORST_OF_INTEREST, axis=0))
     return reference if hypervolume(front, reference) > 0 else nadir_reference(front)
 
 
 def typical_designs(space: Space) -> Designs:
-    """All designs of a pool; many random ones, always the same, of a space that is not listed."""
+    """All designs of a pool; otherwise a fixed random sample of the space."""
     return space.pool or space.sample(N_TYPICAL, np.random.default_rng(0))
 
 
@@ -157,13 +159,13 @@ def constant_costs(costs: Sequence[float]) -> Table:
 
 @dataclass(frozen=True, slots=True)
 class ProblemParameter:
-    """What can be varied in a family of problems.
+    """A parameter of a family of problems.
 
     Attributes:
-        default: Its value when it is not named; its type decides what is legal.
+        default: Its default; its type decides which values are legal.
         summary: What it does.
         least: The smallest legal number.
-        most: The greatest legal number.
+        most: The largest legal number.
     """
 
     default: bool | int | float
@@ -174,13 +176,13 @@ class ProblemParameter:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A problem that users can name, with what can be varied in it.
+    """A named problem with parameters.
 
     Attributes:
         name: What users type before the first colon.
         summary: One line.
-        make: Builds the problem from the parameters, given by keyword.
-        parameters: What can be varied, by name.
+        make: Creates the problem from the parameters, given by keyword.
+        parameters: The parameters, by name.
     """
 
     name: str
@@ -189,7 +191,7 @@ class Family:
     parameters: Mapping[str, ProblemParameter] = field(default_factory=dict)
 
     def parsed(self, text: str) -> dict[str, bool | int | float]:
-        """The parameters that a text such as ``ratio=10:finite`` gives."""
+        """The parameters in a text such as ``ratio=10:finite``."""
         given: dict[str, bool | int | float] = {}
         for part in filter(None, text.split(":")):
             name, _, value = part.partition("=")
@@ -201,7 +203,7 @@ class Family:
         return given
 
     def full_name(self, given: Mapping[str, bool | int | float]) -> str:
-        """The one name of a problem: parameters in the family's order, defaults left out."""
+        """The canonical name of a problem: parameters in the family's order, without defaults."""
         parts = [self.name]
         for name, parameter in self.parameters.items():
             value = given.get(name, parameter.default)
@@ -211,7 +213,7 @@ class Family:
 
 
 def _written(value: bool | int | float) -> str:
-    """A parameter as users type it.
+    """The value of a parameter as users type it.
 
     >>> _written(1234567), _written(10.0), _written(123456.78), _written(False)
     ('1234567', '10', '123456.78', 'no')
@@ -225,7 +227,7 @@ def _parsed(family: str, name: str, text: str, parameter: ProblemParameter) -> b
     what = f"ProblemParameter {name!r} of {family!r} is {text[:40]!r}; it must be"
     if isinstance(parameter.default, bool):
         if text.lower() not in ("", "yes", "true", "no", "false"):
-            raise InvalidValueError(f"{what} left without a value, or be yes or no.")
+            raise InvalidValueError(f"{what} empty, yes or no.")
         return text.lower() in ("", "yes", "true")
     kind = type(parameter.default)
     try:

@@ -1,4 +1,4 @@
-"""The recorded tables: what they are, where their originals can be had, and how ours are rebuilt from them."""
+"""Recorded tables of third parties: where their originals are published, and how our tables are rebuilt from them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from flexibo.errors import InvalidValueError, unknown_name
 
 VARIABLE = "FLEXIBO_DATA"
 FOLDER = "recorded"
-"""Where the tables lie in the folder that the variable names."""
+"""The folder of the tables below the one that the variable names."""
 
 OPERATIONS = tuple(f"op{place}" for place in range(6))
 BLOCKS = tuple(f"block{block}_{part}" for block in range(7) for part in ("e", "k", "l", "se"))
@@ -36,23 +36,23 @@ TX2_NETWORKS = tuple(f"{network}-{size}" for network in ("inceptionv3", "xceptio
 
 @dataclass(frozen=True, slots=True)
 class RecordedDataset:
-    """A table that benchmarks replay.
+    """A table that problems replay.
 
     Attributes:
         name: What users type.
-        file: Where it lies below `FOLDER`.
-        summary: What it is.
-        licence: On what allowance its original may be used.
-        url: Where the original can be had.
-        original: Which file of the original is needed, and what to do with it.
-        n_rows: How many rows it has when it is complete.
+        file: Its path below `FOLDER`.
+        summary: One line.
+        licence: The licence of the original.
+        url: The address of the original.
+        original: The required files of the original.
+        n_rows: The number of rows of the complete table.
         columns: Its columns, in order.
         problems: The problems that need it.
         rows: Reads its rows from a folder of originals.
-        n_repeated: How many designs have two rows, and are one design of a problem.
-        note: What else to know before rebuilding it.
-        kind: What it and its like are, for a list of them; empty where there is no other like it.
-        kind_original: Which files of the original they need.
+        n_repeated: The number of designs with two rows, which are one design of a problem.
+        note: A remark on rebuilding it.
+        kind: A summary of all tables of its kind; empty if there is only one.
+        kind_original: The required files of the original for all of them.
     """
 
     name: str
@@ -73,14 +73,14 @@ class RecordedDataset:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Whether a table is there.
+    """The state of a table.
 
     Attributes:
         dataset: The table.
-        present: Whether its file is there.
-        n_rows: How many rows it has.
-        empty: How many cells are empty, for each column that has any.
-        fault: What is wrong with it; empty for nothing.
+        present: Whether its file exists.
+        n_rows: The number of rows.
+        empty: The number of empty cells, for each column that has any.
+        fault: What is wrong with it, or an empty string.
     """
 
     dataset: RecordedDataset
@@ -91,7 +91,7 @@ class Status:
 
     @property
     def complete(self) -> bool:
-        """Whether it has all its rows and columns; single cells may be empty."""
+        """Whether it has all rows and columns; single cells may be empty."""
         return self.present and not self.fault
 
 
@@ -181,19 +181,21 @@ DATASETS: dict[str, RecordedDataset] = {
 
 
 def data_folder() -> Path:
-    """The folder of other people's data, which the variable FLEXIBO_DATA names."""
+    """The folder of third-party data, which the variable FLEXIBO_DATA names."""
     named = os.environ.get(VARIABLE, "")
     if not named:
         raise InvalidValueError(
-            f"{VARIABLE} is not set; set it to the folder that holds {FOLDER}/ (flexibo data says what belongs there)."
+            f"{VARIABLE} is not set; set it to the folder that holds {FOLDER}/ (flexibo data lists what belongs there)."
         )
     if not Path(named).is_dir():
-        raise InvalidValueError(f"{VARIABLE} is {named!r}, which is no folder; set it to the one that holds {FOLDER}/.")
+        raise InvalidValueError(
+            f"{VARIABLE} is {named!r}, which is not a folder; set it to the one that holds {FOLDER}/."
+        )
     return Path(named)
 
 
 def table_path(name: str, folder: Path) -> Path:
-    """Where a table lies, if it is there."""
+    """The path of an existing table."""
     dataset = _find(name)
     path = folder / FOLDER / dataset.file
     if path.is_dir():
@@ -201,13 +203,13 @@ def table_path(name: str, folder: Path) -> Path:
     if not path.is_file():
         raise InvalidValueError(
             f"The table {FOLDER}/{dataset.file} is missing from {folder}, the folder that {VARIABLE} names; "
-            "flexibo data says where its original can be had and how to rebuild it."
+            "flexibo data shows where its original is published and how to rebuild it."
         )
     return path
 
 
 def status(folder: Path | None) -> list[Status]:
-    """Whether each table is in a folder, and complete; None for no folder."""
+    """The state of each table in a folder; None if there is no folder."""
     return [_status(dataset, folder) for dataset in DATASETS.values()]
 
 
@@ -235,27 +237,27 @@ def _status(dataset: RecordedDataset, folder: Path | None) -> Status:
 
 
 def rebuild(name: str, originals: Path, out: Path, *, replace: bool = False) -> Status:
-    """Rebuild one of our tables from its original, and say what came of it.
+    """Rebuild a table from its original; returns its state.
 
     Args:
         name: The table, as in `DATASETS`.
         originals: The folder of the original, such as a clone of its repository.
         out: The folder that FLEXIBO_DATA names; the table is written below its `FOLDER`.
-        replace: Whether a table that is there already is replaced.
+        replace: Whether an existing table is replaced.
     """
     dataset = _find(name)
     path = out / FOLDER / dataset.file
     if path.exists() and not replace:
-        raise InvalidValueError(f"{path} is there already; move it away, or ask for it to be replaced.")
+        raise InvalidValueError(f"{path} exists already; move it away, or ask for it to be replaced.")
     if not originals.is_dir():
-        raise InvalidValueError(f"{originals} is no folder; give the one that holds {dataset.original}.")
+        raise InvalidValueError(f"{originals} is not a folder; give the one that holds {dataset.original}.")
     rows = dataset.rows(originals)
     if not rows:
         raise InvalidValueError(
-            f"{originals} has an original without rows; give the folder that holds {dataset.original}."
+            f"{originals} contains an original without rows; give the folder that holds {dataset.original}."
         )
     text = written_text(dataset.columns, rows)
-    # In one step, so that nobody ever finds half a table.
+    # Written in one step, so that there is never half a table.
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
 """The paper's systems as problems: tables that 'flexibo record' made on real hardware, replayed as finite pools.
 
-Training and readings cost what they took. Rows in which a measurement failed are left out, and so are options that
-never vary. The error depends on the options of the network alone: it is paid for once per network. Where options change
-nothing but the training, the readings of a network are readings of the same thing, and their median counts.
+Training and readings cost their recorded time. Rows with a failed measurement and options that never vary are left out.
+The error depends on the options of the network only: it is paid for once per network. Designs that differ only in
+options of the training share their readings, and have the median of them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def system_problem(name: str, *, folder: Path = FOLDER) -> Problem:
 
 
 def recorded_system(system: str, *, folder: Path = FOLDER) -> System:
-    """A system of the paper that answers from its recorded table, at the recorded cost: no hardware is needed."""
+    """A system of the paper that replays its recorded table at the recorded cost, without hardware."""
     names = [system] if system in recordings(folder=folder) else recordings(system, folder)
     if not names:
         known = ", ".join(recordings(folder=folder)) or "none"
@@ -92,7 +92,7 @@ def _machine(table: RecordedTable) -> str:
 
 
 def _plain(column: list[Any]) -> list[Any]:
-    """Values of an option as a pool takes them: yes and no instead of True and False."""
+    """Values of an option for a pool: yes and no instead of True and False."""
     return [("no", "yes")[value] if isinstance(value, bool) else value for value in column]
 
 
@@ -101,7 +101,7 @@ def _numbers(rows: list[Any], *names: str) -> FloatArray:
 
 
 def _medians(numbers: FloatArray, keys: Sequence[KeyArray]) -> FloatArray:
-    """The numbers (m, n), each the median over the designs that share its key: they are readings of the same thing."""
+    """The numbers (m, n), each the median over the designs with the same key: readings of the same thing."""
     shared = np.empty_like(numbers)
     for j, column in enumerate(keys):
         for key in np.unique(column):
@@ -110,7 +110,7 @@ def _medians(numbers: FloatArray, keys: Sequence[KeyArray]) -> FloatArray:
 
 
 def _summary(name: str) -> str:
-    """What a table is, by its name alone: a list of problems reads no tables."""
+    """The summary of a table, from its name: listing problems must not read tables."""
     system, _, machine = name.rpartition("-")
     return f"{system}, trained and read on a GPU ({machine.upper()}): error and energy of an inference"
 

@@ -1,14 +1,13 @@
-"""Recorded problems: measured tables, replayed as finite pools with what each measurement cost.
+"""Problems from recorded tables of third parties, replayed as finite pools with the cost of each measurement.
 
-Training is paid for as recorded, design by design; what reading a device costs was not recorded, and is taken as 20 s
-(conversion, 3 s of warm-up, 50 runs). Rows without a reading of one of a problem's objectives are left out, and so are
-options that never vary; a design that occurs more than once has the median of its readings. A network is built to be
-read on a device, so its size comes with the first of a problem's readings.
+Training costs are recorded for each design. The cost of a reading on a device was not recorded; it is assumed to be
+20 s (conversion, 3 s of warm-up, 50 runs). Rows without a reading of one of a problem's objectives and options that
+never vary are left out; a design that occurs more than once has the median of its readings. A network is built before
+it is read on a device, so its size comes with the first reading.
 """
 
 from __future__ import annotations
 
-import csv
 import math
 import reprlib
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from typing import TypeAlias
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray, KeyArray
-from flexibo.compare.problems._original_files import why_unreadable
+from flexibo.compare.problems._original_files import read_csv
 from flexibo.compare.problems.base import Family, Problem, true_front, worst_of_interest
 from flexibo.compare.problems.datasets import BLOCKS, CORES, DATASETS, OPERATIONS, TX2_NETWORKS, data_folder, table_path
 from flexibo.errors import InvalidValueError
@@ -30,24 +29,24 @@ from flexibo.space import Designs, Space
 
 READING_SECONDS = 20.0
 TRAINING_CAP_SECONDS = 6_000.0
-"""Longer trainings of Accel-NASBench (13 of them) were held up by something else."""
+"""Longer training times of Accel-NASBench (13 of them) are outliers."""
 
 LONGEST_NUMBER = 15
-"""How many characters a whole number may have, so that floats hold it exactly."""
+"""The maximal number of characters of a whole number, so that floats are exact."""
 
 Cell: TypeAlias = str | int
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """An objective as a table has it.
+    """An objective in a table.
 
     Attributes:
-        objective: What is measured.
-        column: Where it is recorded.
-        complement: What the recorded number is subtracted from; None where it is the value itself.
-        seconds: What measuring it costs: a number, or the column that says so.
-        cap: The most that one measurement costs.
+        objective: The objective.
+        column: Its column.
+        complement: The number that the recorded one is subtracted from; None if it is the value itself.
+        seconds: The cost of measuring it: a number, or the column of the cost.
+        cap: The maximal cost of one measurement.
     """
 
     objective: Objective
@@ -59,7 +58,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a table becomes a problem.
+    """A problem in a table.
 
     Attributes:
         name: What users type.
@@ -67,7 +66,7 @@ class Recipe:
         dataset: The table, as in `DATASETS`.
         options: The columns of the options.
         recorded: The objectives.
-        note: What else to know about the values.
+        note: A remark on the values.
     """
 
     name: str
@@ -80,7 +79,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lookup:
-    """A table by design: gives the rows of the designs that it is asked for.
+    """The rows of a table by design.
 
     Attributes:
         keys: The keys (m,) of the table's designs, sorted.
@@ -112,7 +111,7 @@ class RecordedColumns:
     """The columns of a table that a problem needs.
 
     Attributes:
-        path: Where it lies.
+        path: The file.
         lines: The line (m,) of the file that each row is on.
         options: The option columns, each whole numbers or text.
         numbers: The number columns (m, n), with NaN for an empty cell.
@@ -145,25 +144,16 @@ def read_table(
 
 
 def _read_cells(path: Path, names: Sequence[str]) -> tuple[list[int], list[list[str]], list[int]]:
-    """The line numbers and rows of a file, and where the named columns are in a row."""
-    try:
-        with open(path, newline="", encoding="utf-8") as file:
-            reader = csv.reader(file)
-            header = next(reader, [])
-            numbered = [(reader.line_num, row) for row in reader if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as e:
-        raise InvalidValueError(f"{path} cannot be read as a table: {why_unreadable(e)}.") from None
+    """The line numbers and rows of a file, and the positions of the named columns."""
+    header, numbered = read_csv(path)
     if not header:
-        raise InvalidValueError(f"{path} begins with an empty line or is empty; flexibo data says how to rebuild it.")
+        raise InvalidValueError(f"{path} begins with an empty line or is empty; flexibo data shows how to rebuild it.")
     for name in names:
         if header.count(name) != 1:
             found = "twice" if name in header else "nowhere"
-            raise InvalidValueError(f"{path} has the column {name!r} {found}; it must be there once.")
-    for line, row in numbered:
-        if len(row) != len(header):
-            raise InvalidValueError(f"Line {line} of {path} has {len(row)} cells; it must have {len(header)}.")
+            raise InvalidValueError(f"{path} has the column {name!r} {found}; there must be exactly one.")
     if not numbered:
-        raise InvalidValueError(f"{path} has no rows; flexibo data says how to rebuild it.")
+        raise InvalidValueError(f"{path} has no rows; flexibo data shows how to rebuild it.")
     return [line for line, _ in numbered], [row for _, row in numbered], [header.index(name) for name in names]
 
 

@@ -1,4 +1,4 @@
-"""The table of problems: every name that a comparison takes."""
+"""The table of problems: all names that a comparison accepts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def find_problem(name: str) -> Problem:
 
 
 def full_name(name: str) -> str:
-    """The one name of a problem, without building it: parameters in order, defaults left out.
+    """The canonical name of a problem, without creating it: parameters in order, without defaults.
 
     >>> full_name("branin-currin:ratio=1")
     'branin-currin'

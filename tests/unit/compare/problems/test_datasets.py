@@ -218,11 +218,11 @@ def test_broken_networks_are_refused(networks: Path, tmp_path: Path) -> None:
     record = accel_record(9, 1.0)
     record["metrics"]["extra"] = 1.0
     (networks / "result_9.json").write_text(json.dumps(record), encoding="utf-8")
-    with pytest.raises(InvalidValueError, match="Row 1 of the original and our table do not both have 'extra'"):
+    with pytest.raises(InvalidValueError, match=r"Row 1 .*'extra'"):
         rebuild("accel", networks.parent, tmp_path)
     for path in networks.glob("result_*.json"):
         path.unlink()
-    with pytest.raises(InvalidValueError, match="original without rows"):
+    with pytest.raises(InvalidValueError, match="without rows"):
         rebuild("accel", networks.parent, tmp_path)
     (tmp_path / "anb_dataset_jsons.tar.gz").write_bytes(b"not an archive")
     with pytest.raises(InvalidValueError, match="cannot be read as an archive"):
@@ -247,7 +247,7 @@ def test_a_table_is_replaced_only_on_request(tmp_path: Path) -> None:
     (tmp_path / "it_ec_te_obj.csv").write_text(tx2_text(2), encoding="utf-8")
     rebuild("tx2-objectives", tmp_path, tmp_path)
     (tmp_path / "it_ec_te_obj.csv").write_text(tx2_text(3), encoding="utf-8")
-    with pytest.raises(InvalidValueError, match="is there already"):
+    with pytest.raises(InvalidValueError, match="exists"):
         rebuild("tx2-objectives", tmp_path, tmp_path)
     assert len(written(tmp_path, "tx2-objectives")) == 3
     assert rebuild("tx2-objectives", tmp_path, tmp_path, replace=True).n_rows == 3
@@ -255,13 +255,13 @@ def test_a_table_is_replaced_only_on_request(tmp_path: Path) -> None:
 
 def test_a_tx2_table_with_a_short_line_is_refused(tmp_path: Path) -> None:
     (tmp_path / "it_ec_te_obj.csv").write_text(tx2_text(2) + "1,2\n", encoding="utf-8")
-    with pytest.raises(InvalidValueError, match=r"it_ec_te_obj.csv .* a table: line 4 has 2 cells, not 11"):
+    with pytest.raises(InvalidValueError, match=r"Line 4 of .*it_ec_te_obj.csv has 2 cells.* 11"):
         rebuild("tx2-objectives", tmp_path, tmp_path)
     (tmp_path / "it_ec_te_obj.csv").write_bytes(b"a,b\n\xff,1\n")
     with pytest.raises(InvalidValueError, match=r"it_ec_te_obj.csv .* a table: it is not UTF-8 text"):
         rebuild("tx2-objectives", tmp_path, tmp_path)
     (tmp_path / "it_ec_te_obj.csv").write_bytes(b"")
-    with pytest.raises(InvalidValueError, match="original without rows"):
+    with pytest.raises(InvalidValueError, match="without rows"):
         rebuild("tx2-objectives", tmp_path, tmp_path)
     (tmp_path / "it_ec_te_obj.csv").unlink()
     (tmp_path / "it_ec_te_obj.csv").mkdir()
@@ -270,11 +270,9 @@ def test_a_tx2_table_with_a_short_line_is_refused(tmp_path: Path) -> None:
 
 
 def test_originals_that_are_not_there_are_named(tmp_path: Path) -> None:
-    with pytest.raises(
-        InvalidValueError, match=r"none of data/measurements/it_ec_te_obj.csv, it_ec_te_obj.csv is there"
-    ):
+    with pytest.raises(InvalidValueError, match=r"none of data/measurements/it_ec_te_obj.csv, it_ec_te_obj.csv exists"):
         rebuild("tx2-objectives", tmp_path, tmp_path)
-    with pytest.raises(InvalidValueError, match=f"is no folder; give the one that holds {HARDWARE}"):
+    with pytest.raises(InvalidValueError, match=HARDWARE):
         rebuild("nb201", tmp_path / "nowhere", tmp_path)
     with pytest.raises(UnknownNameError, match="did you mean 'accel'"):
         rebuild("acel", tmp_path, tmp_path)
@@ -398,10 +396,10 @@ def test_the_folder_of_data_is_the_one_the_variable_names(monkeypatch: pytest.Mo
     monkeypatch.setenv("FLEXIBO_DATA", str(tmp_path))
     assert data_folder() == tmp_path
     monkeypatch.setenv("FLEXIBO_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(InvalidValueError, match=r"FLEXIBO_DATA is .*nowhere', which is no folder"):
+    with pytest.raises(InvalidValueError, match=r"FLEXIBO_DATA is .*nowhere', which is not a folder"):
         data_folder()
     monkeypatch.delenv("FLEXIBO_DATA")
-    with pytest.raises(InvalidValueError, match=r"FLEXIBO_DATA is not set; .*flexibo data"):
+    with pytest.raises(InvalidValueError, match=r"FLEXIBO_DATA is not set.*flexibo data"):
         data_folder()
 
 

@@ -1,9 +1,9 @@
 """Branin and Currin's functions on the unit square, as paired by Belakaria et al. 2019 for MESMO, and their front.
 
-The front has no closed form, but there is a short way to it. Branin's function is (v - ridge(u)) ** 2 + floor(u), with
+The front has no closed form, but can be computed. Branin's function is (v - ridge(u)) ** 2 + floor(u), with
 u and v the scaled options, and Currin's falls as v rises. So of all designs with some u and a Branin of at most b, the
-one with v = ridge(u) + sqrt(b - floor(u)), or with v at its upper bound, is the best; the best u of all is found by a
-search along one axis, ever finer.
+one with v = ridge(u) + sqrt(b - floor(u)), or with v at its upper bound, is the best; the best u is found by a search
+along one axis with increasing resolution.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from flexibo._internal.arrays import FloatArray
 from flexibo.compare.problems.synthetic.volumes import area_below
 
 N_LEVELS = 4_001
-"""On how many levels of Branin's function the front is computed."""
+"""The number of levels of Branin's function at which the front is computed."""
 
 N_STEPS = 101
 N_ZOOMS = 6
 ROUNDING = 1e-14
 LOWEST = np.pi * np.array([-1.0, 1.0, 3.0])
-"""Where, in u, Branin's function has its least value; levels just above it are reached only next to these."""
+"""The minima of Branin's function in u; levels just above the minimum are reached only next to these."""
 
 LEAST = 10.0 / (8.0 * math.pi)
-"""The least value of Branin's function."""
+"""The minimum of Branin's function."""
 
 
 def branin_currin(X: FloatArray, n: int = 2) -> FloatArray:
@@ -39,19 +39,19 @@ def branin_currin(X: FloatArray, n: int = 2) -> FloatArray:
 def front_and_volume(reference: tuple[float, float] = (18.0, 6.0)) -> tuple[FloatArray, float]:
     """A dense sample (k, 2) of the front, ordered by Branin's function, and the hypervolume of the front.
 
-    Levels of Branin's function are dense near its least value, where the front is as steep as a square root. The volume
-    is the integral by the trapezoidal rule; it is good to about 1e-6.
+    Levels of Branin's function are dense near its minimum, where the front is as steep as a square root. The volume is
+    the integral by the trapezoidal rule; it is accurate to about 1e-6.
     """
     root = np.linspace(0.0, math.sqrt(reference[0] - LEAST), N_LEVELS)
     currin = np.minimum.accumulate(_least_currin(LEAST + root**2))
     volume = area_below((reference[1] - currin) * 2.0 * root, root)
-    # Beyond the least value of Currin's function the curve is level: no front.
+    # Beyond the minimum of Currin's function the curve is constant: no front.
     last = int(np.argmax(currin <= currin[-1] + 1e-12))
     return np.column_stack([LEAST + root**2, currin])[: last + 1], volume
 
 
 def _least_currin(levels: FloatArray) -> FloatArray:
-    """The least Currin (k,) where Branin is at most a level (k,): each zoom searches about the best of the last."""
+    """The minimal Currin (k,) where Branin is at most a level (k,); each zoom searches around the previous best."""
     low, high = np.zeros(len(levels)), np.ones(len(levels))
     rows = np.arange(len(levels))
     best = np.full(len(levels), np.inf)
@@ -62,7 +62,7 @@ def _least_currin(levels: FloatArray) -> FloatArray:
         spare = levels[:, None] - _floor(u) + ROUNDING
         v = np.minimum(_ridge(u) + np.sqrt(np.maximum(spare, 0.0)), 15.0)
         reachable = (spare >= 0.0) & (v >= 0.0)
-        # v at its bound may be further below the ridge than the level allows.
+        # v at its bound may be too far below the ridge for the level.
         reachable &= (v - _ridge(u)) ** 2 <= spare + ROUNDING
         currin = np.where(reachable, _currin(x, np.maximum(v, 0.0) / 15.0), np.inf)
         found = currin.argmin(axis=1)

@@ -1,4 +1,4 @@
-"""Where the test functions are optimised: the unit cube, or a finite mixed space whose designs lie in it."""
+"""The domains of the test functions: the unit cube, or a finite mixed space whose designs lie in it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flexibo.space import Categorical, Designs, Integer, Ordinal, Space
 from flexibo.space.options import Option
 
 N_DISTANCE = 5
-"""How many options decide the distance to the front of ZDT and DTLZ."""
+"""The number of options that decide the distance to the front of ZDT and DTLZ."""
 
 SIZES: dict[int, tuple[int, tuple[int, ...]]] = {
     2: (65, (5, 5, 5, 4, 3)),
@@ -20,19 +20,19 @@ SIZES: dict[int, tuple[int, tuple[int, ...]]] = {
     4: (7, (4, 4, 4, 2, 2)),
     5: (5, (4, 3, 3, 2, 2)),
 }
-"""For n objectives, how many values each option of the place has, and each of the distance: 97,500, 81,000, 87,808 and
-90,000 designs."""
+"""For n objectives, the number of values of each position option, and of the distance options: 97,500, 81,000, 87,808
+and 90,000 designs."""
 
 LEVELS: dict[float, tuple[float, ...]] = {0.0: (0.0, 0.5, 0.125, 0.25, 0.0625), 0.5: (0.5, 0.25, 1.0, 0.625, 0.0)}
-"""Where options of the distance can stand, given where the front is; one with fewer values has the first of these."""
+"""The values of distance options, by their optimum; an option with fewer values has the first of these."""
 
 HIDDEN = (3, 1, 4, 0, 2, 8, 6, 9, 5, 7)
-"""The order in which letters stand for rising values, so that their own order tells nothing."""
+"""The order of the values of letters, so that the alphabet is not the order of the values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """A space, and where its designs lie in the unit cube.
+    """A space, and the positions of its designs in the unit cube.
 
     Attributes:
         space: The designs.
@@ -51,8 +51,8 @@ def unit_cube(d: int) -> Domain:
 def mixed_grid(n: int, optimum: float) -> Domain:
     """The finite domain of ZDT and DTLZ with n objectives, in which the distance is least at an optimum, 0 or 0.5.
 
-    Options of the place are whole numbers and ordered values, evenly spread; those of the distance are ordered values,
-    whole numbers and letters that hide their order.
+    Position options are evenly spread integers and ordered values; distance options are ordered values, integers and
+    letters that hide their order.
     """
     n_place, sizes = SIZES[n]
     even = np.linspace(0.0, 1.0, n_place)
@@ -81,7 +81,7 @@ def branin_currin_grid() -> Domain:
 
 
 def _looked_up(designs: Designs, levels: Sequence[FloatArray]) -> FloatArray:
-    """The level (m, k) that each code (m, k) stands for; codes count from 0."""
+    """The level (m, k) of each code (m, k); codes count from 0."""
     codes = designs.codes.astype(np.int64)
     return np.column_stack([values[codes[:, i]] for i, values in enumerate(levels)])
 

@@ -1,6 +1,6 @@
-"""The table of synthetic families, and how a problem is made of a function, a domain and its true front.
+"""The synthetic families of problems: test functions on domains, with their true fronts.
 
-Every objective is told to depend on all options: that ZDT's first one needs a single option is for methods to find out.
+Every objective is declared to depend on all options, although ZDT's first objective depends on one.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from flexibo.pareto import hypervolume
 ZDT_SOURCE = "Zitzler, Deb and Thiele 2000, with 6 options"
 DTLZ_SOURCE = "Deb, Thiele, Laumanns and Zitzler 2002, with n + 4 options"
 N_SHOWN = {2: 2_001, 3: 45, 4: 13, 5: 7}
-"""How many steps each of the n - 1 options of the place takes where a true front that is a surface is sampled."""
+"""By n, the number of steps of each of the n - 1 position options at which a true front is sampled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A test function with what is known about it.
+    """A test function with its reference point and front.
 
     Attributes:
         name: The name of its family.
@@ -36,7 +36,7 @@ class Definition:
         reference: The reference point (n,) for n objectives.
         source: Where it was published.
         volume: The hypervolume of the true front, given the reference; None if there is no closed form.
-        optimum: Where the options of the distance are on the front.
+        optimum: The value of the distance options on the front.
         varies: Whether the number of objectives can be chosen.
     """
 
@@ -51,10 +51,12 @@ class Definition:
 
     @property
     def family(self) -> Family:
-        """What users name."""
+        """The family with its parameters."""
         count = {"n": ProblemParameter(2, "number of objectives", 2, 5)} if self.varies else {}
         parameters = {
-            "ratio": ProblemParameter(1.0, "cost of the first objective, the dearest, over that of the last", 1, 1e6),
+            "ratio": ProblemParameter(
+                1.0, "cost of the first objective, the most expensive, over that of the last", 1, 1e6
+            ),
             "noise": ProblemParameter(0.0, "standard deviation of a reading, as a share of the front's range", 0, 1),
             "finite": ProblemParameter(False, "a finite space of ordered, whole and unordered options"),
         }
@@ -64,7 +66,7 @@ class Definition:
 def _problem(
     definition: Definition, *, n: int = 2, ratio: float = 1.0, noise: float = 0.0, finite: bool = False
 ) -> Problem:
-    """The problem of a definition and its parameters; each objective but the last costs more than the next."""
+    """The problem of a definition and its parameters; the costs decrease from the first objective to the last."""
     domain = _domain(definition, n, finite)
     reference = definition.reference(n)
     front, best = _front(definition, n, finite)
@@ -119,7 +121,7 @@ def _alike(bound: float) -> Callable[[int], FloatArray]:
 
 
 def _dtlz7_reference(n: int) -> FloatArray:
-    """A tenth beyond what the first losses can be, and beyond the last loss on the front."""
+    """1.1 times the maximum of the first losses, and of the last loss on the front."""
     return np.array([1.1] * (n - 1) + [2.2 * n])
 
 
@@ -140,7 +142,7 @@ DEFINITIONS = (
     Definition(
         "zdt3", "a front in pieces; reference (1.1, 1.1)", functions.zdt3, _alike(1.1), ZDT_SOURCE, volumes.zdt3_volume
     ),
-    # With a reference close to the front, such as 0.55, no method would be seen to get anywhere: 400 is BoTorch's.
+    # With a reference close to the front, such as 0.55, no method would make visible progress; 400 is BoTorch's.
     Definition(
         "dtlz1",
         "a flat front behind many local ones; reference 400 for all",

@@ -2,7 +2,7 @@
 
 ZDT: Zitzler, Deb and Thiele 2000, "Comparison of multiobjective evolutionary algorithms: empirical results". DTLZ: Deb,
 Thiele, Laumanns and Zitzler 2002, "Scalable multi-objective optimization test problems". In both, some columns of X
-decide the place on the front (the first in ZDT, the first n - 1 in DTLZ) and the others how far from it one is.
+decide the position on the front (the first in ZDT, the first n - 1 in DTLZ) and the others the distance from it.
 """
 
 from __future__ import annotations

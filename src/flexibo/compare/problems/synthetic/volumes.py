@@ -12,7 +12,7 @@ N_STEPS = 200_001
 
 
 def area_below(heights: FloatArray, places: FloatArray) -> float:
-    """The integral of a curve given by its heights (k,) at rising places (k,), by the trapezoidal rule."""
+    """The integral of a curve given by its heights (k,) at increasing places (k,), by the trapezoidal rule."""
     return float(0.5 * np.dot(heights[1:] + heights[:-1], np.diff(places)))
 
 
