@@ -46,7 +46,7 @@ MODELS: dict[str, Surrogate] = {
 
 @cache
 def trillion() -> Problem:
-    """DTLZ2 with two objectives over 10^12 designs: ten options, two of them unordered; the first objective is expensive."""
+    """DTLZ2 with two objectives over 10^12 designs: ten options, two unordered; the first objective is expensive."""
     options: dict[str, Option] = {"x1": Integer(0, PLACES - 1)}
     levels: list[FloatArray] = [np.linspace(0.0, 1.0, PLACES)]
     for i in range(2, 11):

@@ -39,7 +39,7 @@ class Plan:
         budget: What it may spend.
         seed: Decides the study, and the answers of its workers.
         lease: Seconds without a sign of life after which a worker is taken for gone.
-        elsewhere: Whether the workers claim to run on machines of their own, so that only leases show which worker is gone.
+        elsewhere: Whether the workers claim to run on machines of their own, so that only leases show a lost worker.
         pace: How long evaluations last.
         candidates: How many designs the method looks at.
         fails: Whether some evaluations fail.
