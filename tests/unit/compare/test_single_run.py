@@ -46,7 +46,7 @@ class Spy:
 
 
 class Recorder(MeteredProblem):
-    """A metered that keeps every purchase."""
+    """A metered problem that keeps every purchase."""
 
     def __init__(self, problem: Problem, seed: int) -> None:
         super().__init__(problem, seed=seed)
@@ -113,23 +113,23 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> list[FakeRival]:
 @pytest.mark.parametrize("method", [*OWN, *THEIRS])
 def test_what_is_counted_is_what_was_bought(problem: Problem, spy: Spy, method: str) -> None:
     metered = Recorder(problem, seed=2)
-    made = run(problem, method, 2, Allowance(n_initial=5, budget=6.0), clock=spy.clock, metered=metered)
+    made = run(problem, method, 2, Allowance(n_initial=5, budget=3.0), clock=spy.clock, metered=metered)
     initial, later = metered.bought[:10], metered.bought[10:]
     assert {(design, objective) for design, objective, _ in initial} == {
         (design, name) for design in problem.initial_designs(5, 2) for name in problem.names
     }
-    money = Allowance(n_initial=5, budget=6.0).amount(problem)
+    amount = Allowance(n_initial=5, budget=3.0).amount(problem)
     spent = 0.0
     counted = 0
     for design, objective, measurement in later:
         price = float(spy_costs(problem, design)[problem.names.index(objective)])
         assert measurement.cost == price
-        if spent + price > money * (1 + 1e-9):
+        if spent + price > amount * (1 + 1e-9):
             break
         spent, counted = spent + price, counted + 1
     last = made.moments[-1]
     assert sum(last.evaluations) in (counted, counted - 1)  # one design of a coupled rival may end beyond the budget
-    assert last.spent <= money * (1 + 1e-9)
+    assert last.spent <= amount * (1 + 1e-9)
     paid = [measurement.cost or 0.0 for _, _, measurement in later[: sum(last.evaluations)]]
     assert last.spent == pytest.approx(sum(paid))
 
@@ -143,7 +143,7 @@ def test_nobody_buys_the_same_thing_twice_and_everybody_stays_in_the_pool(
     problem: Problem, spy: Spy, method: str
 ) -> None:
     metered = Recorder(problem, seed=0)
-    run(problem, method, 0, Allowance(n_initial=4, budget=5.0), clock=spy.clock, metered=metered)
+    run(problem, method, 0, Allowance(n_initial=4, budget=2.5), clock=spy.clock, metered=metered)
     bought = [(design, objective) for design, objective, _ in metered.bought]
     assert len(bought) > 8
     free = [measurement for _, _, measurement in metered.bought if not measurement.cost]
@@ -199,18 +199,18 @@ def test_the_same_seed_gives_everybody_the_same_initial_designs_and_the_same_fir
 
 
 def test_a_run_has_a_moment_for_each_share_and_never_spends_more_than_it(problem: Problem, spy: Spy) -> None:
-    allowance = Allowance(n_initial=4, budget=8.0)
+    allowance = Allowance(n_initial=4, budget=4.0)
     made = run(problem, "flexibo", 0, allowance, clock=spy.clock)
     assert tuple(moment.share for moment in made.moments) == SHARES
-    money = allowance.amount(problem)
-    assert all(moment.spent <= moment.share * money * (1 + 1e-9) for moment in made.moments)
+    amount = allowance.amount(problem)
+    assert all(moment.spent <= moment.share * amount * (1 + 1e-9) for moment in made.moments)
     assert all(0.0 <= moment.error <= 1.0 for moment in made.moments)
     thinking = [moment.overhead_s for moment in made.moments]
     assert thinking == sorted(thinking)
 
 
 def test_the_front_is_judged_by_true_values_of_the_designs_it_names(problem: Problem, spy: Spy) -> None:
-    made = run(problem, "flexibo", 0, Allowance(n_initial=4, budget=8.0), clock=spy.clock)
+    made = run(problem, "flexibo", 0, Allowance(n_initial=4, budget=4.0), clock=spy.clock)
     losses = np.array(made.front)
     assert made.moments[-1].error == pytest.approx(1.0 - hypervolume(losses, problem.reference) / problem.best)
 
