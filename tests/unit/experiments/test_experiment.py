@@ -197,7 +197,7 @@ def test_experiments_share_their_repeats(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["iterations", "n_initial", "problem", "version", "code"])
-def test_what_was_made_under_other_terms_is_not_used(
+def test_what_was_made_with_another_size_is_not_used(
     families: dict[str, Family], change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repeats_of(TINY, [toy()], ["random"], tmp_path)
@@ -206,7 +206,7 @@ def test_what_was_made_under_other_terms_is_not_used(
     if change == "version":
         monkeypatch.setattr("flexibo.__version__", "0.0.0")
     if change == "code":
-        monkeypatch.setattr("flexibo.experiments._repeats_file.method_fingerprint", lambda method: "changed")
+        monkeypatch.setattr("flexibo.experiments.parallel_repeats.method_fingerprint", lambda method: "changed")
     families["toy"] = Family("toy", "made up", lambda: toy(expensive=60.0 if change == "problem" else 50.0))
     table_of_problems.find_problem.cache_clear()
     problem = table_of_problems.find_problem("toy")
