@@ -12,7 +12,7 @@ from flexibo.compare.contestants import Contestant, RivalContestant, enter
 from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.runs import SHARES, Allowance, Moment, Run
-from flexibo.history.entries import Measurement
+from flexibo.history.measurements import Measurement
 from flexibo.objectives import purchases
 from flexibo.space import Design
 
