@@ -1,7 +1,7 @@
 """Whether certificates keep their word: on functions drawn from the model, and on problems whose values are all known.
 
 A certificate is looked at at several moments of a run, and held against the truth over the candidates that it speaks
-of. On a drawn function the models are right by construction if they are told the hyperparameters, and nearly so if
+of. On a drawn function the models are right by construction if they know the hyperparameters, and nearly so if
 they learn them.
 """
 
@@ -16,9 +16,9 @@ import numpy as np
 from flexibo import Objective, Space, Study
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
 from flexibo.compare.contestants import OwnContestant, enter
-from flexibo.compare.ledger import Ledger
-from flexibo.compare.problems import find_problem
-from flexibo.compare.terms import Terms
+from flexibo.compare.metered_problem import MeteredProblem
+from flexibo.compare.problems.table import find_problem
+from flexibo.compare.runs import Allowance
 from flexibo.objectives import purchases
 from flexibo.pareto import hypervolume, non_dominated
 from flexibo.results.confidence import confidence
@@ -94,7 +94,7 @@ def _places(designs: Designs, some: Designs) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class KnownProcess:
-    """A Gaussian process of mean 0 that is told its hyperparameters: the right model of functions drawn with them."""
+    """A Gaussian process of mean 0 with known hyperparameters: the right model of functions drawn with them."""
 
     hyperparameters: Hyperparameters
     posterior: Posterior | None = None
@@ -185,22 +185,22 @@ def _draw(space: Space, hyperparameters: Hyperparameters, n: int, rng: np.random
 
 
 def problem_looks(name: str, seed: int, *, delta: float, shares: Sequence[float] = SHARES) -> list[Look]:
-    """The certificates of one run of the default method on a known problem, on the terms of the comparisons."""
-    problem, terms = find_problem(name), Terms()
-    ledger = Ledger(problem, seed=seed)
+    """The certificates of one run of the default method on a known problem, with the allowance of the comparisons."""
+    problem, allowance = find_problem(name), Allowance()
+    metered = MeteredProblem(problem, seed=seed)
     leads = [purchase.objective for purchase in purchases(problem.objectives)]
     initial = [
-        ledger.measure(design, lead) for design in problem.initial_designs(terms.n_initial, seed) for lead in leads
+        metered.measure(design, lead) for design in problem.initial_designs(allowance.n_initial, seed) for lead in leads
     ]
-    opening, money = ledger.spent, terms.money(problem)
-    contestant = enter(problem, "flexibo", initial, seed=seed, budget=money)
+    opening, amount = metered.spent, allowance.amount(problem)
+    contestant = enter(problem, "flexibo", initial, seed=seed, budget=amount)
     assert isinstance(contestant, OwnContestant)
     contestant.begin(initial)
     found: list[Look] = []
-    while len(found) < len(shares) and (suggestion := contestant.ask(money - (ledger.spent - opening))) is not None:
-        measurement = ledger.measure(problem.space.design(suggestion.design), suggestion.objectives[0])
-        spent = ledger.spent - opening - ROUNDING * money
-        while len(found) < len(shares) and shares[len(found)] * money < spent:
+    while len(found) < len(shares) and (suggestion := contestant.ask(amount - (metered.spent - opening))) is not None:
+        measurement = metered.measure(problem.space.design(suggestion.design), suggestion.objectives[0])
+        spent = metered.spent - opening - ROUNDING * amount
+        while len(found) < len(shares) and shares[len(found)] * amount < spent:
             found.append(look(contestant.study, problem.losses, shares[len(found)], delta))
         contestant.tell([measurement])
     return found + [look(contestant.study, problem.losses, share, delta) for share in shares[len(found) :]]

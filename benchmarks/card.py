@@ -1,7 +1,7 @@
 """The figures of a recorded table's data card: ``python -m benchmarks.card lenet-h200``, or the path of a table.
 
 Everything in a card that is a number comes from here; what a card says besides (what the table is for, what it does not
-show) is written by hand under it.
+show) is written manually below it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What learning from failures is worth: ``python -m benchmarks.failures``.
 
-A network of three layers on a board: error and energy, and whoever asks for more operations than the board can train is
-told that this is impossible, which costs little. The best errors lie at that border. The table compares ways to use
+A network of three layers on a board: error and energy. A design with more operations than the board can train is
+reported as impossible, which costs little. The best errors lie at that border. The table compares ways to use
 what failures teach, and settings of the classifier; `flexibo.belief.failures` has the ones that are used.
 """
 

@@ -145,7 +145,7 @@ def _due(count: int) -> int:
 
 
 def _ask_seconds(method: str, count: int) -> tuple[float, float]:
-    """Seconds of an ask without and with a refit of one objective, at so many evaluations of it."""
+    """Seconds of an ask without and with a refit of one objective, given its number of evaluations."""
     problem = lenet()
     study = problem.study((count - 1, count - 1), method=method)
     problem.answer(study, asked(study))

@@ -13,8 +13,8 @@ import warnings
 from importlib.util import find_spec
 
 from benchmarks.baseline import Snapshot
-from flexibo.compare.rivals.botorch_hvkg import Effort, best_purchase
-from flexibo.compare.rivals.botorch_models import fitted, tensor, tutorial_model
+from flexibo.compare.rivals._botorch import fitted, tensor, tutorial_model
+from flexibo.compare.rivals.botorch_hvkg import HvkgEffort, best_purchase
 
 MISSING = "BoTorch is not installed: pip install flexibo[bench]"
 
@@ -41,6 +41,6 @@ def iteration(snapshot: Snapshot) -> tuple[list[float], int]:
         model = fitted([tutorial_model(tensor(X).cpu(), -tensor(y).cpu()) for X, y in data])
         objectives = [[j] for j in range(len(snapshot.y))]
         row, j = best_purchase(
-            model, -tensor(snapshot.reference).cpu(), objectives, snapshot.costs, Effort(start_batch=None)
+            model, -tensor(snapshot.reference).cpu(), objectives, snapshot.costs, HvkgEffort(start_batch=None)
         )
         return row.tolist(), j

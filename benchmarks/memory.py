@@ -11,7 +11,7 @@ from benchmarks.timing import asked
 
 
 def main(m: int, evaluations: int) -> None:
-    """Ask once, with m candidates and so many evaluations of each objective."""
+    """Ask once, with m candidates and a number of evaluations of each objective."""
     asked(lenet().study((evaluations, evaluations), m=m))
     print(peak_mib())
 

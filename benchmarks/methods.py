@@ -73,7 +73,7 @@ def _how(size: Size) -> str:
 
 
 def _mean(problem: Problem, method: str, size: Size) -> float:
-    """Seconds per decision: the rest of a bundle is handed out without thinking, and not counted."""
+    """Seconds per decision: the rest of a bundle is returned without computation, and not counted."""
     study = problem.study([size.known] * len(problem.objectives), method=method, m=M)
     problem.answer(study, asked(study))  # what is made once: imports, models, the pool of PAL
     asks = Asks()

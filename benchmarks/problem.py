@@ -97,8 +97,8 @@ def lenet(
     """Error and energy of LeNet; training takes ten minutes, an energy reading ten seconds.
 
     Args:
-        options: Whether the study is told that the error depends on the network's options only.
-        noisy: Whether it is told that readings of the energy are noisy.
+        options: Whether the study knows that the error depends on the network's options only.
+        noisy: Whether it knows that readings of the energy are noisy.
         clocks: The options of the three clocks.
     """
     error = Objective("error", options=NETWORK) if options else Objective("error")

@@ -25,7 +25,7 @@ class Row:
     Attributes:
         section: The number that ``--only`` takes.
         what: What was measured.
-        measured: The number; None where it could not be measured, and the note says why.
+        measured: The number; None if it could not be measured, and the note gives the reason.
         unit: "x", "s", "ms", "MiB" or nothing.
         must: The bound that must be reached; None for a number that is only reported.
         aim: The bound that would be better still.

@@ -22,8 +22,8 @@ from flexibo.surrogates import Warped
 from flexibo.surrogates.refits import refit_count
 
 SECTION = 10
-DEAR = 30
-"""How many evaluations of the dear objective there are."""
+EXPENSIVE = 30
+"""The number of evaluations of the expensive objective."""
 ASK_SECONDS = 2.0
 MEMORY_MIB = 512.0
 EXACT = Warped(GaussianProcess(max_exact=None))
@@ -46,7 +46,7 @@ class Times:
 
     Attributes:
         plain: An ask that only extends its models.
-        refit: An ask that learns the cheap objective's model anew.
+        refit: An ask that fits the cheap objective's model again.
         resumed: The first ask of a study that was read from its file, half a refit's interval after the last one.
         loaded: Reading that study.
         tell: Telling one evaluation.
@@ -65,14 +65,14 @@ def times(count: int) -> Times:
     """The times of the default method."""
     problem, due = lenet(clocks=STEPS), _due(count)
     # The ask is the same whether results came by tell() or, quicker to set up, by add().
-    study = problem.study((DEAR, due))
+    study = problem.study((EXPENSIVE, due))
     refits = Asks()
     evaluation = asked(study, refits)
     tell, _ = timed(partial(problem.answer, study, evaluation))
     # Every ask learns something first: what is remembered of the same data would flatter it.
     plain = asked_and_told(problem, study, 3).plain()
     front, _ = timed(study.front)
-    between = problem.study((DEAR, due + due // 20))
+    between = problem.study((EXPENSIVE, due + due // 20))
     with tempfile.TemporaryDirectory() as folder:
         url = _stored(between, folder)
         loaded, again = timed(lambda: Study.load(url))
@@ -100,7 +100,7 @@ def with_many_evaluations(sizes: Sizes) -> list[Row]:
     rows: list[Row] = []
     for count, seconds in measured.items():
         bound = ASK_SECONDS if count <= 5_000 else None
-        note = f"{DEAR} of the dear objective, m = 1,000, {lenet(clocks=STEPS).space.size:.2g} designs"
+        note = f"{EXPENSIVE} of the expensive objective, m = 1,000, {lenet(clocks=STEPS).space.size:.2g} designs"
         rows += [
             Row(
                 section=SECTION,
@@ -135,7 +135,7 @@ def with_many_evaluations(sizes: Sizes) -> list[Row]:
 def _noisy(count: int) -> list[Row]:
     """The same where readings are noisy, so that all that was measured is predicted too."""
     problem = lenet(noisy=True, clocks=STEPS)
-    study = problem.study((DEAR, _due(count)))
+    study = problem.study((EXPENSIVE, _due(count)))
     refits = asked_and_told(problem, study, 1)
     plain = asked_and_told(problem, study, 2).plain()
     front, _ = timed(study.front)
@@ -183,7 +183,7 @@ def _against_exact(count: int, measured: dict[int, Times]) -> list[Row]:
 
 def _exact_study(count: int) -> Study:
     problem = lenet(clocks=STEPS)
-    donor = problem.study((DEAR, count))
+    donor = problem.study((EXPENSIVE, count))
     study = Study(problem.space, problem.objectives, surrogate=EXACT, seed=0)
     for measurement in donor.history.measurements:
         cost = {name: problem.costs[name] for name in measurement.values}
@@ -206,7 +206,7 @@ def _memory(model: str, count: int) -> float:
 def main(arguments: Sequence[str]) -> None:
     """Ask once with a model, "local" or "exact", at some number of evaluations, and print the memory it took in MiB."""
     model, count = arguments[0], int(arguments[1])
-    asked(_exact_study(count) if model == "exact" else lenet(clocks=STEPS).study((DEAR, count)))
+    asked(_exact_study(count) if model == "exact" else lenet(clocks=STEPS).study((EXPENSIVE, count)))
     print(peak_mib())
 
 

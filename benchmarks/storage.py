@@ -69,7 +69,7 @@ def against_optuna(size: Size) -> list[Row]:
 
 
 def open_flexibo(folder: Path) -> Work:
-    """One evaluation of ours, asked and told; the study is begun if nobody did before."""
+    """One evaluation of flexibo, asked and told; the study is created if necessary."""
     space = {"x": (0.0, 1.0), "k": CHOICES, "n": (1, LARGEST)}
     url = f"sqlite:///{folder / 'flexibo.db'}"
     study = Study(space, OBJECTIVES, method="random", storage=url, seed=0, n_initial=1, candidates=100)
@@ -85,7 +85,7 @@ def open_flexibo(folder: Path) -> Work:
 
 
 def open_optuna(folder: Path) -> Work:
-    """One trial of Optuna's, asked and told; the study is begun if nobody did before."""
+    """One trial of Optuna, asked and told; the study is created if necessary."""
     study = _optuna_study(folder)
 
     def work() -> None:
@@ -254,7 +254,7 @@ def _open_bare(folder: Path, mode: str) -> Work:
 
 
 def _pragmas(folder: Path) -> dict[str, str]:
-    """How each file keeps its journal."""
+    """How each file keeps its results."""
     found = {}
     for name in ("flexibo", "optuna"):
         with closing(sqlite3.connect(folder / f"{name}.db")) as connection:

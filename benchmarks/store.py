@@ -1,7 +1,7 @@
-"""Keep results of rivals in the package: ``python -m benchmarks.store results/rivals --command ... --machine ...``.
+"""Store results of rivals in the package: ``python -m benchmarks.store results/rivals --command ... --machine ...``.
 
 The folder is one that ``flexibo compare`` wrote. Runs that are stored already, made with the same versions on the same
-problems under the same terms, are kept beside the new ones.
+problems under the same allowance, are kept beside the new ones.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from flexibo.compare.journal import FRONTS, RESULTS, SETTINGS
+from flexibo.compare.results_folder import FRONTS, RESULTS, SETTINGS
 from flexibo.compare.rivals import RIVALS
-from flexibo.compare.runs import read_runs
-from flexibo.compare.stored import Stored, describe, store, stored_runs
-from flexibo.compare.terms import Terms
+from flexibo.compare.runs import Allowance, read_runs
+from flexibo.compare.stored_results import StoredResults, describe, store, stored_runs
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,21 +23,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.store", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--command", required=True, help="what made the results")
-    parser.add_argument("--machine", required=True, help="where, for the thinking times")
+    parser.add_argument("--machine", required=True, help="the machine, for the overhead")
     given = parser.parse_args(arguments)
     settings = json.loads((given.folder / SETTINGS).read_text(encoding="utf-8"))
-    terms = Terms(settings["n_initial"], settings["budget"])
+    allowance = Allowance(settings["n_initial"], settings["budget"])
     runs = read_runs(given.folder / RESULTS, given.folder / FRONTS)
     for rival in sorted({run.method for run in runs} & set(RIVALS)):
         own = {run.key: run for run in runs if run.method == rival}
         versions = settings["methods"][rival]
         before = describe(rival)
         problems = {name: settings["problems"][name] for name, _, _ in own}
-        if before is not None and before.versions == versions and before.terms == terms:
+        if before is not None and before.versions == versions and before.allowance == allowance:
             problems = dict(before.problems) | problems
             tasks = [(name, rival, seed) for name in problems for seed in range(1_000)]
-            own = {run.key: run for run in stored_runs(tasks, terms, problems)} | own
-        store(own.values(), Stored(rival, versions, given.command, given.machine, terms, problems))
+            own = {run.key: run for run in stored_runs(tasks, allowance, problems)} | own
+        store(own.values(), StoredResults(rival, versions, given.command, given.machine, allowance, problems))
         print(f"{rival}: {len(own)} runs on {len(problems)} problems")
     return 0
 

@@ -62,7 +62,7 @@ def asked(study: Study, asks: Asks | None = None) -> Evaluation:
 
 
 def asked_and_told(problem: Problem, study: Study, count: int) -> Asks:
-    """Ask, answer and ask again: the times of so many asks."""
+    """Ask, answer and ask again: the times of all asks."""
     asks = Asks()
     for _ in range(count):
         problem.answer(study, asked(study, asks))
@@ -70,7 +70,7 @@ def asked_and_told(problem: Problem, study: Study, count: int) -> Asks:
 
 
 def asked_again(study: Study, count: int) -> Asks:
-    """Ask about the same data, with new candidates each time: the times of so many asks, none with a refit."""
+    """Ask about the same data, with new candidates each time: the times of all asks, none with a refit."""
     study.release(asked(study))
     asks = Asks()
     for _ in range(count):

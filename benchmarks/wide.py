@@ -20,9 +20,9 @@ from threadpoolctl import threadpool_limits
 
 from flexibo import Evaluation, GaussianProcess, Study
 from flexibo._internal.arrays import FloatArray
-from flexibo.compare.problem import Problem, constant_costs, true_front
-from flexibo.compare.problems import find_problem
-from flexibo.compare.synthetic import functions
+from flexibo.compare.problems.base import Problem, constant_costs, true_front
+from flexibo.compare.problems.synthetic import functions
+from flexibo.compare.problems.table import find_problem
 from flexibo.objectives import Objective
 from flexibo.pareto import hypervolume
 from flexibo.space import Categorical, Designs, Integer, Ordinal, Space
@@ -46,7 +46,7 @@ MODELS: dict[str, Surrogate] = {
 
 @cache
 def trillion() -> Problem:
-    """DTLZ2 with two objectives over 10^12 designs: ten options, two of them unordered; the first objective is dear."""
+    """DTLZ2 with two objectives over 10^12 designs: ten options, two unordered; the first objective is expensive."""
     options: dict[str, Option] = {"x1": Integer(0, PLACES - 1)}
     levels: list[FloatArray] = [np.linspace(0.0, 1.0, PLACES)]
     for i in range(2, 11):
@@ -85,7 +85,7 @@ def run(task: tuple[str, str, int, float]) -> tuple[list[float], int]:
     """The hypervolume error at each of the shares of the budget, and how many cheap evaluations there were."""
     name, model, seed, budget = task
     problem = PROBLEMS[name]()
-    money = budget * float(problem.mean_costs().sum())
+    amount = budget * float(problem.mean_costs().sum())
     study = _study(problem, model, seed)
     errors: list[float] = []
     opening = None
@@ -93,7 +93,7 @@ def run(task: tuple[str, str, int, float]) -> tuple[list[float], int]:
         while len(errors) < len(SHARES) and (evaluation := study.ask()):
             if not evaluation.initial:
                 opening = study.spent if opening is None else opening
-                if study.spent - opening >= SHARES[len(errors)] * money:
+                if study.spent - opening >= SHARES[len(errors)] * amount:
                     errors.append(problem.error([row.design for row in study.front()]))
             _answer(problem, study, evaluation)
     return errors, study.history.count(len(problem.names) - 1)

@@ -61,7 +61,7 @@ class Crew:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Kill whoever is left."""
+        """Kill the remaining workers."""
         for life in self._present.values():
             life.process.kill()
             life.process.join()
@@ -115,7 +115,7 @@ class Crew:
         self.check()
 
     def _note(self, what: str, life: Life) -> None:
-        """Write down what is done to whom, for whoever looks into a soak that failed."""
+        """Log what is done to which worker, to investigate a soak that failed."""
         with life.post.folder.joinpath(f"{self.plan.name}.faults").open("a", encoding="utf-8") as file:
             file.write(f"{time.monotonic():.3f} {what} {life.post.journal.stem}\n")
 

@@ -65,7 +65,7 @@ def survived(
         folder: Where the workers write their journals.
         expected: How many evaluations the study has, at least about; faults come during nine tenths of them.
         odd_clocks: Whether the time of day is wrong on some of the workers' machines.
-        say: Is told how far it is.
+        say: Called with the progress.
     """
     start = time.monotonic()
     with Crew([_post(plan, folder, slot, odd_clocks=odd_clocks) for slot in range(WORKERS)]) as crew:
@@ -76,7 +76,7 @@ def survived(
 
 
 def _post(plan: Plan, folder: Path, slot: int, *, odd_clocks: bool) -> Post:
-    """Every other worker asks and tells by hand, the rest use `Study.run`."""
+    """Every other worker asks and tells itself, the rest use `Study.run`."""
     return Post(plan, folder, slot, by_hand=slot % 2 == 0, clock=CLOCKS[slot % len(CLOCKS)] if odd_clocks else "right")
 
 
@@ -109,14 +109,14 @@ def _harm(database: Database, crew: Crew, faults: Faults, expected: int, say: Ca
 
 
 def _wait_for(database: Database, crew: Crew, events: float, frozen: list[tuple[float, Life]], *, alone: bool) -> None:
-    """Wait until the study has so many events, and let those go on meanwhile that were frozen long enough.
+    """Wait until the study has a number of events, and meanwhile resume workers that were frozen long enough.
 
     Args:
         database: Where the study is.
         crew: Its workers.
         events: What to wait for.
         frozen: Who stands still, and until when.
-        alone: Whether to wait as well until nobody stands still.
+        alone: Whether to wait as well until no worker is frozen.
     """
     until = time.monotonic() + PATIENCE_SECONDS
     while True:

@@ -20,7 +20,7 @@ class Question:
 
     Attributes:
         key: The objective and the options that decide it.
-        holder: Who measures it; None when nobody does.
+        holder: The worker that measures it, or None.
         state: "pending", "released", "told" or "failed".
         impossible: Whether it failed for good.
         answer: The event that answered it.

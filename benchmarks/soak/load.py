@@ -33,7 +33,7 @@ class Load:
     Attributes:
         findings: What was found in the study.
         seconds: From the first question to the last answer.
-        read: How often the whole study was read meanwhile; None where nobody read.
+        read: How often the whole study was read meanwhile; None without a reader.
     """
 
     findings: Findings
@@ -47,7 +47,7 @@ class Load:
 
 
 def loaded(database: Database, name: str, folder: Path, *, processes: int, each: int, readers: bool = False) -> Load:
-    """Let processes answer so many evaluations each, as fast as the study lets them, and look for what is missing.
+    """Let processes answer a number of evaluations each, as fast as possible, and look for missing ones.
 
     Args:
         database: Where the study is kept.
@@ -101,7 +101,7 @@ def _reading(database: Database, name: str, reads: Path) -> Iterator[None]:
 
 
 def _load_again_and_again(url: str, name: str, end: Event, reads: Path) -> None:
-    """What a dashboard does: open the study, look at it, look again, and open it anew."""
+    """What a dashboard does: open the study, read it, read it again, and open it again."""
     done, known = 0, 0
     while not end.is_set():
         study = Study.load(url, name)

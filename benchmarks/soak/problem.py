@@ -50,7 +50,7 @@ class Answer:
 def measured(evaluation: Evaluation, pace: Pace, rng: random.Random, *, fails: bool = True) -> Answer:
     """The answer to an evaluation.
 
-    Its cost is drawn anew each time, so that it tells every attempt from every other one.
+    Its cost is drawn again each time, so that it identifies every attempt.
 
     Args:
         evaluation: The question.

@@ -1,4 +1,4 @@
-"""A process that works on a shared study, by hand or with `Study.run`, and writes down what it does."""
+"""A process that works on a shared study, with ask and tell or with `Study.run`, and logs what it does."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Plan:
         budget: What it may spend.
         seed: Decides the study, and the answers of its workers.
         lease: Seconds without a sign of life after which a worker is taken for gone.
-        elsewhere: Whether the workers claim to run on machines of their own, so that only leases tell who is gone.
+        elsewhere: Whether the workers claim to run on machines of their own, so that only leases show a lost worker.
         pace: How long evaluations last.
         candidates: How many designs the method looks at.
         fails: Whether some evaluations fail.
@@ -58,7 +58,7 @@ class Plan:
     fails: bool = True
 
     def opened(self) -> Study:
-        """The study, begun if nobody did before."""
+        """The study, created if necessary."""
         return Study(
             SPACE,
             objectives(),
@@ -84,7 +84,7 @@ class Post:
         slot: Which of the workers that run side by side it is.
         life: How many there were in its place before it.
         by_hand: Whether it asks and tells itself rather than with `Study.run`.
-        quota: It ends after so many answers; None: with the study.
+        quota: The number of answers after which it ends; None: it ends with the study.
         clock: "right", "back" (an hour late) or "jumping" (an hour back and forth).
         sync: Whether its journal is flushed to the disk line by line.
     """

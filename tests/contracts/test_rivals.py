@@ -14,10 +14,10 @@ import pytest
 
 from flexibo import Design, Space
 from flexibo._internal.arrays import plain
-from flexibo.compare.rivals import RIVALS, optuna_study, pymoo_nsga2
+from flexibo.compare.rivals import RIVALS, optuna_samplers, pymoo_nsga2
 from flexibo.compare.rivals.base import Rival, RivalEntry, Setting, Suggestion
-from flexibo.compare.rivals.careful import Careful
-from flexibo.compare.rivals.nearest import nearest_new
+from flexibo.compare.rivals.library_rival import LibraryRival
+from flexibo.compare.rivals.nearest_design import nearest_new
 from flexibo.errors import InvalidValueError, MissingExtraError
 from flexibo.pareto import hypervolume
 from flexibo.space import Categorical, Integer, Ordinal, Real
@@ -222,7 +222,7 @@ def test_a_rival_prints_and_leaves_nothing(name: str, empty_folder: Path, capfd:
 def test_a_design_that_is_new_stands_in_for_a_library_that_fails(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given = setting(POOL)
     rival, taken = begun(name, given)
-    assert isinstance(rival, Careful)
+    assert isinstance(rival, LibraryRival)
     with monkeypatch.context() as patch:
         patch.setattr(type(rival.library), "suggest", _broken)
         for _ in range(3):
@@ -265,7 +265,7 @@ class Loud:
 
 
 def test_a_library_is_silent_only_while_it_works(caplog: pytest.LogCaptureFixture) -> None:
-    rival = Careful(setting(POOL), Loud)
+    rival = LibraryRival(setting(POOL), Loud)
     rival.tell(POOL.enumerate()[0], losses(POOL.enumerate()[0]))
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
@@ -278,7 +278,7 @@ def test_a_library_is_silent_only_while_it_works(caplog: pytest.LogCaptureFixtur
 
 def test_what_stands_in_for_a_library_is_what_is_left() -> None:
     space = Space({"a": [1, 2, 3, 4, 5, 6]})
-    rival = Careful(setting(space), Loud)
+    rival = LibraryRival(setting(space), Loud)
     for value in (2, 5, 1, 6):
         rival.tell(space.design({"a": value}), {"error": 0.0, "joules": 0.0})
     found = rival.ask().design
@@ -295,8 +295,8 @@ def test_genes_and_parameters_stand_for_one_value_each() -> None:
         for design in MIXED.sample(20, np.random.default_rng(1)):
             value = value_of(option, pymoo_nsga2._code(option, pymoo_nsga2._gene(option, design[name])))
             assert value == (pytest.approx(design[name]) if isinstance(option, Real) else design[name])
-            held = optuna_study.distribution(option)
-            assert held._contains(held.to_internal_repr(optuna_study.parameter(option, design[name])))
+            held = optuna_samplers.distribution(option)
+            assert held._contains(held.to_internal_repr(optuna_samplers.parameter(option, design[name])))
 
 
 @pytest.mark.parametrize("name", CAREFUL)

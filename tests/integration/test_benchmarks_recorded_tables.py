@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flexibo.compare.datasets import DATASETS, status
-from flexibo.compare.problem import Problem
-from flexibo.compare.recorded import RECIPES, recorded_problem
+from flexibo.compare.problems.base import Problem
+from flexibo.compare.problems.datasets import DATASETS, status
+from flexibo.compare.problems.recorded_tables import RECIPES, recorded_problem
 from flexibo.pareto import non_dominated
 
 pytestmark = pytest.mark.data

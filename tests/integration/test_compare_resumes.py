@@ -14,21 +14,20 @@ import pytest
 
 from flexibo.compare import comparison as comparing
 from flexibo.compare.comparison import compare
-from flexibo.compare.runs import Run
+from flexibo.compare.runs import Allowance, Run
 from flexibo.compare.suites import Suite
-from flexibo.compare.terms import Terms
 from flexibo.errors import FlexiBOError
 
 PROBLEMS = ("branin-currin:ratio=10", "zdt1:finite")
 METHODS = ("random-coupled", "sobol", "random")
 SEEDS = 4
-SUITE = Suite("", PROBLEMS, METHODS, (), SEEDS, Terms(n_initial=4, budget=3.0))
+SUITE = Suite("", PROBLEMS, METHODS, (), SEEDS, Allowance(n_initial=4, budget=3.0))
 
 
 def command(out: Path, jobs: int) -> list[str]:
     names = ["--problems", ",".join(PROBLEMS), "--methods", ",".join(METHODS), "--seeds", str(SEEDS)]
-    terms = ["--initial", "4", "--budget", "3", "--jobs", str(jobs), "--out", str(out)]
-    return [sys.executable, "-m", "flexibo", "compare", *names, *terms]
+    allowance = ["--initial", "4", "--budget", "3", "--jobs", str(jobs), "--out", str(out)]
+    return [sys.executable, "-m", "flexibo", "compare", *names, *allowance]
 
 
 def table(out: Path) -> list[dict[str, str]]:
@@ -68,10 +67,10 @@ def test_what_is_finished_is_not_run_again(tmp_path: Path, monkeypatch: pytest.M
 def test_a_run_that_fails_names_itself_and_the_others_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     original = comparing.run
 
-    def fails_once(problem: object, method: str, seed: int, terms: Terms) -> Run:
+    def fails_once(problem: object, method: str, seed: int, allowance: Allowance) -> Run:
         if (method, seed) == ("sobol", 2):
             raise FlexiBOError("The device is gone.")
-        return original(problem, method, seed, terms)  # type: ignore[arg-type]
+        return original(problem, method, seed, allowance)  # type: ignore[arg-type]
 
     monkeypatch.setattr(comparing, "run", fails_once)
     with pytest.raises(FlexiBOError, match=r"sobol on branin-currin:ratio=10 with seed 2: The device is gone\."):

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flexibo.compare import synthetic
-from flexibo.compare.problem import Problem
-from flexibo.compare.synthetic import volumes
+from flexibo.compare.problems import synthetic
+from flexibo.compare.problems.base import Problem
+from flexibo.compare.problems.synthetic import volumes
 from flexibo.pareto import hypervolume
 from flexibo.space import Designs
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flexibo.compare.problem import Problem
-from flexibo.compare.problems import find_problem
+from flexibo.compare.problems.base import Problem
+from flexibo.compare.problems.synthetic.volumes import dtlz2_volume
+from flexibo.compare.problems.table import find_problem
 from flexibo.compare.suites import SUITES
-from flexibo.compare.synthetic.volumes import dtlz2_volume
 
 N_DARTS = 20_000
 RECORDED = ("accel-3", "nb201-4", "accel-5")

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from flexibo.compare.rivals import botorch_hvkg, botorch_qlognehvi
+from flexibo.compare.rivals._botorch import Columns, Fit, Standardisation
 from flexibo.compare.rivals.base import Setting
 from flexibo.compare.rivals.botorch_hvkg import HypervolumeKnowledgeGradient, purchase_costs
-from flexibo.compare.rivals.botorch_models import Columns, Fit, Scale
 from flexibo.compare.rivals.botorch_qlognehvi import QLogNEHVI, way_to_search
 from flexibo.space import Integer, Real, Space
 
@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.skipif(find_spec("botorch") is None, reason="BoTorch is not installed: pip install flexibo[bench]"),
 ]
 
-QUICK_NEHVI = botorch_qlognehvi.Effort(
+QUICK_NEHVI = botorch_qlognehvi.NehviEffort(
     draws=16,
     restarts=2,
     raw_samples=16,
@@ -30,7 +30,7 @@ QUICK_NEHVI = botorch_qlognehvi.Effort(
     local_raw_samples=64,
     compiled=False,
 )
-QUICK_HVKG = botorch_hvkg.Effort(
+QUICK_HVKG = botorch_hvkg.HvkgEffort(
     n_pareto=2,
     n_fantasies=2,
     raw_samples=8,
@@ -324,9 +324,9 @@ def test_equal_and_infinite_losses_break_nothing():
 
 
 def test_standardised_gains_are_greater_where_losses_are_lower():
-    scale = Scale.of(np.array([10.0, 20.0, 30.0]))
+    scale = Standardisation.of(np.array([10.0, 20.0, 30.0]))
     assert scale.gains(np.array([10.0, 20.0, 30.0])).tolist() == [1.0, 0.0, -1.0]
-    assert Scale.of(np.array([4.0, 4.0])).deviation == 1.0
+    assert Standardisation.of(np.array([4.0, 4.0])).deviation == 1.0
 
 
 @pytest.mark.parametrize("entry", [botorch_qlognehvi.ENTRY, botorch_hvkg.ENTRY])
@@ -345,7 +345,9 @@ def test_an_iteration_of_the_speed_benchmark_runs(monkeypatch):
         X=(X, X), y=(X[:, 0], 1 - X[:, 0]), changed=0, candidates=X, reference=np.array([1.1, 1.1]),
         thetas=np.ones(2), costs=np.array([1.0, 3.0]), beta=1.0,
     )  # fmt: skip
-    monkeypatch.setattr(knowledge_gradient, "Effort", lambda start_batch: replace(QUICK_HVKG, start_batch=start_batch))
+    monkeypatch.setattr(
+        knowledge_gradient, "HvkgEffort", lambda start_batch: replace(QUICK_HVKG, start_batch=start_batch)
+    )
     point, j = knowledge_gradient.iteration(snapshot)
     assert len(point) == 2
     assert j in (0, 1)

@@ -58,7 +58,7 @@ class Given:
 
 def recorded(name: str) -> Built:
     """A system that answers from its recorded table."""
-    from flexibo.compare.recorded_systems import recorded_system
+    from flexibo.compare.problems.recorded_systems import recorded_system
 
     system = recorded_system(name)
     return Built(system, {"system": system.name, "recorded": True})  # the table: a system may get a second one

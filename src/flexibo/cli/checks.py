@@ -176,7 +176,7 @@ def _folder(data: str) -> Iterator[Finding]:
 
 
 def _tables(data: str) -> Iterator[Finding]:
-    from flexibo.compare.datasets import status
+    from flexibo.compare.problems.datasets import status
 
     found = status(Path(data) if data else None)
     good = sum(one.complete for one in found)

@@ -67,7 +67,7 @@ def compare(
     chosen = _chosen(suite, problems, methods, rivals, seeds, budget, initial)
     console = Console()
     runs = _runs(chosen, out, jobs or os.cpu_count() or 1, not fresh, console)
-    found = verdict(chosen, runs, count_thinking=count_thinking)
+    found = verdict(chosen, runs, count_overhead=count_thinking)
     for table in found.tables():
         console.print(table)
         console.print()
@@ -90,9 +90,9 @@ def _chosen(
     from dataclasses import replace
 
     from flexibo.compare.contestants import checked_method, checked_rival
-    from flexibo.compare.problems import full_name
+    from flexibo.compare.problems.table import full_name
+    from flexibo.compare.runs import Allowance
     from flexibo.compare.suites import SUITES, Suite
-    from flexibo.compare.terms import Terms
     from flexibo.errors import InvalidValueError, unknown_name
 
     if name is not None and name not in SUITES:
@@ -104,8 +104,9 @@ def _chosen(
         methods=base.methods if methods is None else tuple(map(checked_method, names(methods))),
         rivals=base.rivals if rivals is None else tuple(map(checked_rival, names(rivals))),
         seeds=base.seeds if seeds is None else seeds,
-        terms=Terms(
-            base.terms.n_initial if initial is None else initial, base.terms.budget if budget is None else budget
+        allowance=Allowance(
+            base.allowance.n_initial if initial is None else initial,
+            base.allowance.budget if budget is None else budget,
         ),
     )
     if problems is not None:  # who is too slow for a whole suite may still be wanted here
@@ -125,7 +126,7 @@ def _runs(suite: Suite, out: Path, jobs: int, stored: bool, console: Console) ->
         def finished(done: int, total: int, run: Run | None) -> None:
             update(done, total, "" if run is None else f"{run.method} on {run.problem}")
 
-        return compare(suite, out, jobs=jobs, stored=stored, finished=finished, told=_tell(console))
+        return compare(suite, out, jobs=jobs, stored=stored, finished=finished, warned=_tell(console))
 
 
 def _tell(console: Console) -> Callable[[str], None]:

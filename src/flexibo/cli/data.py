@@ -14,7 +14,7 @@ import typer
 from flexibo.cli.screen import print_json
 
 if TYPE_CHECKING:
-    from flexibo.compare.datasets import Status
+    from flexibo.compare.problems.datasets import Status
 
 
 def data(
@@ -29,7 +29,7 @@ def data(
     json: Annotated[bool, typer.Option("--json", help="Print a list of objects instead.")] = False,
 ) -> None:
     """Say which recorded tables are in the folder FLEXIBO_DATA, and where the originals can be had."""
-    from flexibo.compare.datasets import VARIABLE, data_folder, status
+    from flexibo.compare.problems.datasets import VARIABLE, data_folder, status
     from flexibo.errors import InvalidValueError
 
     if rebuild is not None:
@@ -50,7 +50,7 @@ def data(
 
 def _told(folder: Path | None, found: list[Status], width: int, *, everything: bool) -> list[str]:
     """Lines: one for tables that are there; for the others, where they come from and how to rebuild them."""
-    from flexibo.compare.datasets import FOLDER, VARIABLE
+    from flexibo.compare.problems.datasets import FOLDER, VARIABLE
 
     good = [one for one in found if one.complete]
     if folder is None:
@@ -122,8 +122,8 @@ def _origin(group: list[Status]) -> list[str]:
 
 
 def _rebuild(name: str, originals: Path | None, replace: bool) -> None:
-    from flexibo.compare.datasets import DATASETS, data_folder
-    from flexibo.compare.datasets import rebuild as rebuilt
+    from flexibo.compare.problems.datasets import DATASETS, data_folder
+    from flexibo.compare.problems.datasets import rebuild as rebuilt
     from flexibo.errors import FlexiBOError, InvalidValueError
 
     if originals is None:

@@ -11,7 +11,7 @@ from flexibo.cli.screen import print_json
 from flexibo.cli.words import size
 
 if TYPE_CHECKING:
-    from flexibo.compare.problem import Family
+    from flexibo.compare.problems.base import Family
 
 WIDE = 120
 """A terminal with so many columns has room for summaries."""
@@ -21,7 +21,7 @@ def problems(
     json: Annotated[bool, typer.Option("--json", help="Print a list of objects instead.")] = False,
 ) -> None:
     """List the problems that methods can be compared on."""
-    from flexibo.compare.problems import FAMILIES
+    from flexibo.compare.problems.table import FAMILIES
 
     described = [_described(family) for family in FAMILIES.values()]
     if json:

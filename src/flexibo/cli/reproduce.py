@@ -36,14 +36,14 @@ def reproduce(
     from rich.console import Console
 
     from flexibo.errors import unknown_name
-    from flexibo.experiments import EXPERIMENTS, Terms
+    from flexibo.experiments import EXPERIMENTS, ExperimentSize
 
     if experiment not in EXPERIMENTS:
         raise unknown_name("experiment", experiment, EXPERIMENTS)
     console = Console()
-    terms = Terms(repeats, initial, iterations)
+    size = ExperimentSize(repeats, initial, iterations)
     with interruptible(console, f"what was finished is kept in {out}"), bar(console, "repeats") as update:
         findings = EXPERIMENTS[experiment].run(
-            terms, names(problems or []), out, jobs or os.cpu_count() or 1, progress=update
+            size, names(problems or []), out, jobs or os.cpu_count() or 1, progress=update
         )
     console.print(findings)

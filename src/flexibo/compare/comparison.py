@@ -1,4 +1,4 @@
-"""Compare: every contestant on every problem, in parallel, resumable."""
+"""Compare every method on every problem, in parallel processes; an interrupted comparison can be resumed."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from functools import cache, partial
 from pathlib import Path
 
 import flexibo
-from flexibo.compare.contest import run
 from flexibo.compare.contestants import check_contestant
-from flexibo.compare.journal import FRONTS, RESULTS, Journal, locked
-from flexibo.compare.problems import find_problem
+from flexibo.compare.problems.table import find_problem
+from flexibo.compare.results_folder import FRONTS, RESULTS, ResultsFolder, locked
 from flexibo.compare.rivals import RIVALS
-from flexibo.compare.runs import Run, read_runs
-from flexibo.compare.stored import stored_runs
+from flexibo.compare.runs import Allowance, Run, read_runs
+from flexibo.compare.single_run import run
+from flexibo.compare.stored_results import stored_runs
 from flexibo.compare.suites import Suite
-from flexibo.compare.terms import Terms
 from flexibo.compare.workers import finished as finished_tasks
 from flexibo.errors import FlexiBOError
 
-Task = tuple[str, str, int]
-"""Problem, method, seed."""
-
-WORLD = ("cli", "compare", "executors", "experiments", "hardware", "plots", "storage", "systems")
+NOT_DECIDING = (
+    *("cli", "compare", "dashboard", "executors", "experiments", "hardware"),
+    *("plots", "storage", "systems", "views", "web"),
+)
 """Parts of the package that do not decide what a method asks."""
 
 
@@ -35,58 +34,58 @@ def compare(
     jobs: int,
     stored: bool = True,
     finished: Callable[[int, int, Run | None], None] = lambda done, total, run: None,
-    told: Callable[[str], None] = lambda text: None,
+    warned: Callable[[str], None] = lambda text: None,
 ) -> list[Run]:
-    """The runs of a comparison: those that the folder or the package has already, and the others, made now.
+    """The runs of a comparison. Runs that the folder or the package contains are reused, the others are made.
 
     Args:
         suite: What to compare.
-        folder: Where every finished run is kept. Called again after a kill, this goes on where it was.
-        jobs: How many processes work at once, each with one thread.
-        stored: Whether to use the results of rivals that come with the package, where they fit.
-        finished: Called with the number of runs done, of all runs, and the run that was just made.
-        told: Called with what a user should know, a sentence.
+        folder: Where every finished run is kept. After an interruption, the next call resumes.
+        jobs: The number of parallel processes, each with one thread.
+        stored: Whether to use the matching results of rivals that come with the package.
+        finished: Called with the number of finished runs, the number of all runs, and the latest run.
+        warned: Called with a sentence that the user should read.
 
     Raises:
-        FlexiBOError: If a run cannot be made; the others are kept.
+        FlexiBOError: If a run fails; the finished ones are kept.
     """
     with locked(folder):
         tasks = suite.tasks()
         problems = {name: find_problem(name).fingerprint() for name in dict.fromkeys(task[0] for task in tasks)}
         names = dict.fromkeys(task[1] for task in tasks)
         methods = {name: mark for name in names if (mark := method_fingerprint(name))}
-        journal = Journal(folder, suite.terms, problems=problems, methods=methods)
-        if journal.forgotten:
-            told(f"{journal.forgotten} runs in {folder} are not used: their problem or their method has changed since.")
-        ready = {run.key: run for run in stored_runs(tasks, suite.terms, problems)}
+        results = ResultsFolder(folder, suite.allowance, problems=problems, methods=methods)
+        if results.forgotten:
+            warned(f"{results.forgotten} runs in {folder} are not used: their problem or their method has changed.")
+        ready = {run.key: run for run in stored_runs(tasks, suite.allowance, problems)}
         if stored:
-            known = ready | journal.runs
-        else:  # what lies in the folder may have come with the package at an earlier call
-            known = {key: run for key, run in journal.runs.items() if ready.get(key) != run}
+            known = ready | results.runs
+        else:  # runs in the folder may have come with the package at an earlier call
+            known = {key: run for key, run in results.runs.items() if ready.get(key) != run}
         missing = [task for task in tasks if task not in known]
         for method in dict.fromkeys(task[1] for task in missing):
             check_contestant(method)
         finished(len(tasks) - len(missing), len(tasks), None)
-        for _, made in finished_tasks(partial(_run, terms=suite.terms), missing, jobs):
-            journal.add(made)
+        for _, made in finished_tasks(partial(_run, allowance=suite.allowance), missing, jobs):
+            results.add(made)
             known[made.key] = made
             finished(sum(task in known for task in tasks), len(tasks), made)
-        journal.runs = {task: known[task] for task in tasks} | journal.runs
-        journal.tidy()
+        results.runs = {task: known[task] for task in tasks} | results.runs
+        results.tidy()
         written = {run.key: run for run in read_runs(folder / RESULTS, folder / FRONTS)}
         return [written[task] for task in tasks]
 
 
 def method_fingerprint(name: str) -> str:
-    """What decides the questions of a contestant beside the problem: versions of libraries, or our own code.
+    """What decides the questions of a method besides the problem: versions of libraries, or the code of flexibo.
 
-    Empty for a rival that is not installed: what was made elsewhere is then taken as it is.
+    Empty for a rival that is not installed: its existing runs are then accepted as they are.
     """
     if name in RIVALS:
         return RIVALS[name].versions() if RIVALS[name].is_installed() else ""
     root = Path(flexibo.__file__).parent
     files = sorted(
-        path for path in root.rglob("*.py") if path.relative_to(root).parts[0].removesuffix(".py") not in WORLD
+        path for path in root.rglob("*.py") if path.relative_to(root).parts[0].removesuffix(".py") not in NOT_DECIDING
     )
     digest = hashlib.sha256()
     for path in files:
@@ -94,12 +93,12 @@ def method_fingerprint(name: str) -> str:
     return f"flexibo {flexibo.__version__} {digest.hexdigest()[:12]}"
 
 
-def _run(task: Task, terms: Terms) -> Run:
-    """Make one run; only the first seed keeps its front."""
+def _run(task: tuple[str, str, int], allowance: Allowance) -> Run:
+    """Make the run of a (problem, method, seed); only the first seed keeps its front."""
     problem, method, seed = task
     try:
         _warm_up(method)
-        made = run(find_problem(problem), method, seed, terms)
+        made = run(find_problem(problem), method, seed, allowance)
     except FlexiBOError as error:
         raise FlexiBOError(f"{method} on {problem} with seed {seed}: {error}") from None
     return replace(made, front=made.front if seed == 0 else ())
@@ -107,5 +106,5 @@ def _run(task: Task, terms: Terms) -> Run:
 
 @cache
 def _warm_up(method: str) -> None:
-    """Let a contestant ask once before its time is taken: the first question of a process imports libraries."""
-    run(find_problem("branin-currin"), method, 0, Terms(n_initial=4, budget=0.5))
+    """Let a method ask once before its overhead is measured: the first question of a process imports libraries."""
+    run(find_problem("branin-currin"), method, 0, Allowance(n_initial=4, budget=0.5))

@@ -1,4 +1,4 @@
-"""Contestants: a method of ours and an optimiser of others behind one interface, so that one loop serves both."""
+"""One interface for methods of flexibo and third-party optimisers, so that one loop runs both."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Protocol
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
-from flexibo.compare.problem import Problem
+from flexibo.compare.problems.base import Problem
 from flexibo.compare.rivals import RIVALS
 from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
-from flexibo.compare.rivals.nearest import nearest_new
+from flexibo.compare.rivals.nearest_design import nearest_new
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.history.events import Evaluation
 from flexibo.history.measurements import Measurement
@@ -30,21 +30,21 @@ class Contestant(Protocol):
         """Learn the initial designs."""
 
     def ask(self, left: float) -> Suggestion | None:
-        """A design that can be measured anew and the objectives to buy of it; None when there is nothing to ask.
+        """A design and the objectives to measure of it, not all of them known; None if there is nothing to ask.
 
         Args:
-            left: What may still be spent.
+            left: The budget that is left.
         """
 
     def tell(self, measured: Sequence[Measurement]) -> None:
-        """Learn what was bought."""
+        """Learn what was measured."""
 
     def front(self) -> Sequence[Design]:
-        """The designs that it reports."""
+        """The reported designs."""
 
 
 def check_contestant(name: str) -> None:
-    """Refuse a name that is neither a method of ours nor a rival that is installed."""
+    """Raise an error for a name that is neither a method of flexibo nor an installed rival."""
     if name in RIVALS:
         RIVALS[name].check()
     else:
@@ -52,43 +52,43 @@ def check_contestant(name: str) -> None:
 
 
 def checked_method(name: str) -> str:
-    """The name, if it is one of our methods'."""
+    """The name, if it is a method of flexibo."""
     if name in RIVALS:
-        raise InvalidValueError(f"{name!r} is an optimiser of another library; name it with --rivals.")
+        raise InvalidValueError(f"{name!r} is a third-party optimiser; name it with --rivals.")
     if name.split("/")[0] not in METHODS:
         raise unknown_name("method", name, METHODS)
     return find_method(name).name
 
 
 def checked_rival(name: str) -> str:
-    """The name, if it is a rival's."""
+    """The name, if it is a rival."""
     if name not in RIVALS:
         raise unknown_name("rival", name, RIVALS)
     return name
 
 
 def enter(problem: Problem, name: str, initial: Sequence[Measurement], *, seed: int, budget: float) -> Contestant:
-    """A contestant that knows nothing yet.
+    """A contestant that has not learnt anything yet.
 
     Args:
-        problem: What it will be asked about.
-        name: A method of ours or a rival.
-        initial: What was bought of the initial designs; begin() tells it.
-        seed: Decides every draw.
-        budget: What may be spent after the initial designs.
+        problem: What is optimised.
+        name: A method of flexibo or a rival.
+        initial: The measurements of the initial designs, for `Contestant.begin`.
+        seed: Seeds every draw.
+        budget: The budget after the initial designs.
     """
     if name in RIVALS:
         RIVALS[name].check()
         return RivalContestant(problem.objectives, RIVALS[name], _setting(problem, initial, seed))
     opening = sum(measurement.cost or 0.0 for measurement in initial)
     designs = list(dict.fromkeys(measurement.design for measurement in initial))
-    # Who does not look at costs is not told the budget: it would buy cheap leftovers that a rival cannot ask for.
-    told = opening + budget if find_method(name).cost_aware else None
-    return OwnContestant(problem, name, designs, seed=seed, budget=told)
+    # A method that ignores costs does not get the budget: it would measure cheap leftovers that a rival cannot ask for.
+    total = opening + budget if find_method(name).cost_aware else None
+    return OwnContestant(problem, name, designs, seed=seed, budget=total)
 
 
 class OwnContestant:
-    """One of our methods, as a user would run it."""
+    """A method of flexibo, as a user would run it."""
 
     def __init__(
         self, problem: Problem, method: str, initial: Sequence[Design], *, seed: int, budget: float | None
@@ -107,7 +107,7 @@ class OwnContestant:
         self._asked: Evaluation | None = None
 
     def begin(self, initial: Sequence[Measurement]) -> None:
-        """Answer the study's first questions."""
+        """Answer the initial questions of the study."""
         known = {(m.design, name): m for m in initial for name in m.values}
         self._asked = self.study.ask()
         while self._asked is not None and self._asked.initial:
@@ -116,24 +116,24 @@ class OwnContestant:
             self._asked = self.study.ask()
 
     def ask(self, left: float) -> Suggestion | None:
-        """The study's next question; a method that looks at costs knows its budget."""
+        """The next question of the study; a cost-aware method knows its budget."""
         self._asked = self._asked or self.study.ask()
         return None if self._asked is None else Suggestion(self._asked.design, (self._asked.objective,))
 
     def tell(self, measured: Sequence[Measurement]) -> None:
-        """Answer it."""
+        """Answer the question."""
         assert self._asked is not None
         for measurement in measured:
             self.study.tell(self._asked, measurement.values, cost=measurement.cost or 0.0)
         self._asked = None
 
     def front(self) -> Sequence[Design]:
-        """The front as the study shows it, predicted members included."""
+        """The front that the study reports, with predicted members."""
         return list(reported_designs(self.study.predictor, self.study.history))
 
 
 class RivalContestant:
-    """An optimiser of another library. It is told losses, and what was really measured."""
+    """A third-party optimiser. It learns the losses of the designs that were really measured."""
 
     def __init__(self, objectives: Sequence[Objective], entry: RivalEntry, setting: Setting) -> None:
         self.rival = entry.make(setting)
@@ -144,7 +144,7 @@ class RivalContestant:
         self._known: dict[Design, dict[str, float]] = {}
 
     def begin(self, initial: Sequence[Measurement]) -> None:
-        """Tell it the initial designs, each with all its losses."""
+        """Tell it the initial designs, each with all losses."""
         losses: dict[Design, dict[str, float]] = {}
         for measurement in initial:
             losses.setdefault(measurement.design, {}).update(self._losses(measurement.values))
@@ -152,9 +152,9 @@ class RivalContestant:
             self._learn(design, own)
 
     def ask(self, left: float) -> Suggestion | None:
-        """What it suggests, moved to the nearest design of which something is still unknown.
+        """Its suggestion, moved to the nearest design that is not completely known.
 
-        In the place of a single objective that cannot be paid for comes the dearest one that can.
+        A single objective that is not affordable is replaced by the most expensive one that is.
         """
         suggestion = self.rival.ask()
         leads = suggestion.objectives or self._setting.leads
@@ -174,7 +174,7 @@ class RivalContestant:
         self._learn(measured[0].design, losses)
 
     def front(self) -> Sequence[Design]:
-        """What it recommends, or the best of what was measured in every objective."""
+        """The designs it recommends, or the best of those measured in every objective."""
         recommended = self.rival.front()
         if recommended is not None:
             return recommended
@@ -197,7 +197,7 @@ class RivalContestant:
 
 
 def _setting(problem: Problem, initial: Sequence[Measurement], seed: int) -> Setting:
-    """What a rival is told before it sees a value."""
+    """What a rival knows before it sees a value."""
     bought = purchases(problem.objectives)
     costs = np.zeros(len(problem.names))
     for purchase in bought:

@@ -1,4 +1,4 @@
-"""Run: what one contestant did with its money on one problem; runs as tidy CSV."""
+"""Runs: what a method gets, what it reaches on one problem with one seed, and CSV files of runs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from flexibo.compare.problems.base import Problem
 from flexibo.errors import InvalidValueError
 
 SHARES = tuple(i / 20 for i in range(21))
@@ -28,36 +29,58 @@ FRONT_COLUMNS = ("problem", "method", "seed", *(f"value_{j + 1}" for j in range(
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """Where a run stands when a share of its budget may be spent.
+class Allowance:
+    """What every method gets in a comparison.
 
     Attributes:
-        share: The share of the budget, from 0 (the initial designs alone) to 1.
-        spent: What was really spent after the initial designs, in the problem's unit.
-        error: The hypervolume error of the front that it reports, judged by true values.
-        thinking_s: Seconds of processor time that it has thought for.
-        evaluations: How many evaluations of each objective it has paid for after the initial designs, in the order of
-            the problem's objectives.
+        n_initial: The number of initial designs. They are measured in every objective, free of charge.
+        budget: What may be spent after them, in mean full evaluations (all objectives of one design).
+    """
+
+    n_initial: int = 10
+    budget: float = 20.0
+
+    def __post_init__(self) -> None:
+        if self.n_initial < 2:
+            raise InvalidValueError(f"The number of initial designs is {self.n_initial}; it must be at least 2.")
+        if not 0 < self.budget < float("inf"):
+            raise InvalidValueError(f"budget is {self.budget}; it must be a number of full evaluations above zero.")
+
+    def amount(self, problem: Problem) -> float:
+        """The budget on a problem, in the unit of its costs."""
+        return self.budget * float(problem.mean_costs().sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The state of a run when a share of its budget may be spent.
+
+    Attributes:
+        share: The share of the budget, from 0 (the initial designs only) to 1.
+        spent: The actual cost after the initial designs, in the unit of the problem's costs.
+        error: The hypervolume error of the reported front, by true values.
+        overhead_s: The overhead of the optimiser so far, in seconds of processor time.
+        evaluations: The number of paid evaluations of each objective after the initial designs.
     """
 
     share: float
     spent: float
     error: float
-    thinking_s: float
+    overhead_s: float
     evaluations: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One contestant on one problem with one seed.
+    """One method on one problem with one seed.
 
     Attributes:
         problem: The full name of the problem.
-        method: The contestant: a method of ours or a rival, by name.
-        seed: Decides the initial designs and every draw.
+        method: The name of a method of flexibo or of a rival.
+        seed: Seeds the initial designs and every draw.
         moments: One for each of `SHARES`, in order.
-        front: The true values of the designs that it reports at the end, a tuple per design, in the users' directions;
-            empty where they were not kept.
+        front: The true values of the designs reported at the end, a tuple per design, in the users' directions; empty
+            if they were not kept.
     """
 
     problem: str
@@ -68,7 +91,7 @@ class Run:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """What tells runs apart."""
+        """Identifies the run."""
         return self.problem, self.method, self.seed
 
 
@@ -80,7 +103,7 @@ def rows_of(run: Run) -> str:
             f"{moment.share:g}",
             f"{moment.spent:.8g}",
             f"{moment.error:.6g}",
-            f"{moment.thinking_s:.4g}",
+            f"{moment.overhead_s:.4g}",
             *_padded(moment.evaluations),
         ]
         for moment in run.moments
@@ -98,30 +121,30 @@ def heading(columns: Sequence[str]) -> str:
 
 
 def write_runs(path: Path, runs: Iterable[Run]) -> None:
-    """Write runs as tidy CSV, in the order of their names and seeds; all or nothing."""
-    _write(path, heading(COLUMNS) + "".join(rows_of(run) for run in sorted(runs, key=lambda run: run.key)))
+    """Write runs as tidy CSV, ordered by names and seeds; all or nothing."""
+    replace_file(path, heading(COLUMNS) + "".join(rows_of(run) for run in sorted(runs, key=lambda run: run.key)))
 
 
 def write_fronts(path: Path, runs: Iterable[Run]) -> None:
     """Write the fronts of runs as tidy CSV; all or nothing."""
     ordered = sorted(runs, key=lambda run: run.key)
-    _write(path, heading(FRONT_COLUMNS) + "".join(front_rows_of(run) for run in ordered))
+    replace_file(path, heading(FRONT_COLUMNS) + "".join(front_rows_of(run) for run in ordered))
 
 
 def read_runs(path: Path, fronts: Path | None = None) -> list[Run]:
-    """The runs in a CSV file that are whole; the last line of a file may be torn by a kill.
+    """The complete runs in a CSV file; the last line may be cut off by an interruption.
 
     Args:
-        path: What `write_runs` wrote, or what was appended to it.
-        fronts: What `write_fronts` wrote; without it the runs have no fronts.
+        path: A file that `write_runs` wrote, possibly with appended rows.
+        fronts: A file that `write_fronts` wrote; without it the runs have no fronts.
     """
     moments: dict[tuple[str, str, int], dict[float, Moment]] = {}
     for number, row in _read(path, COLUMNS):
         try:
             key = (row[0], row[1], int(row[2]))
-            share, spent, error, thinking = map(float, row[3:7])
-            moment = Moment(share, spent, error, thinking, tuple(int(cell) for cell in row[7:] if cell))
-            if not (0.0 <= error <= 1.0 and 0.0 <= spent < float("inf") and 0.0 <= thinking < float("inf")):
+            share, spent, error, overhead = map(float, row[3:7])
+            moment = Moment(share, spent, error, overhead, tuple(int(cell) for cell in row[7:] if cell))
+            if not (0.0 <= error <= 1.0 and 0.0 <= spent < float("inf") and 0.0 <= overhead < float("inf")):
                 raise ValueError
         except ValueError:
             raise _broken(path, number, row) from None
@@ -141,13 +164,13 @@ def read_runs(path: Path, fronts: Path | None = None) -> list[Run]:
 
 def _broken(path: Path | None, number: int, row: Sequence[str]) -> InvalidValueError:
     return InvalidValueError(
-        f"Line {number} of {path} is {','.join(row)[:80]!r}; that is no row of a comparison. Remove the file, or "
+        f"Line {number} of {path} is {','.join(row)[:80]!r}; it is not a row of a comparison. Remove the file, or "
         "choose another folder."
     )
 
 
 def _read(path: Path, columns: Sequence[str]) -> Iterable[tuple[int, list[str]]]:
-    """The rows of a CSV file with their line numbers; a torn last line is left out."""
+    """The rows of a CSV file with their line numbers, without a last line that is cut off."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -157,7 +180,7 @@ def _read(path: Path, columns: Sequence[str]) -> Iterable[tuple[int, list[str]]]
     first = next(lines, None)
     if first is not None and tuple(first) != tuple(columns):
         raise InvalidValueError(
-            f"{path} begins with {','.join(first)[:80]!r}; it is no table of a comparison. Choose another folder."
+            f"{path} begins with {','.join(first)[:80]!r}; it is not a table of a comparison. Choose another folder."
         )
     for row in lines:
         if len(row) == len(columns):
@@ -174,8 +197,8 @@ def _padded(cells: Sequence[object]) -> list[object]:
     return [*cells, *[""] * (MOST_OBJECTIVES - len(cells))]
 
 
-def _write(path: Path, text: str) -> None:
-    """Put a text in the place of a file, which is never seen half written."""
+def replace_file(path: Path, text: str) -> None:
+    """Replace a file atomically."""
     draft = path.with_name(path.name + ".part")
     draft.write_text(text, encoding="utf-8")
     draft.replace(path)

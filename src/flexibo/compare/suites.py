@@ -1,53 +1,53 @@
-"""Suites: comparisons that have a name."""
+"""Suites: named comparisons."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from flexibo.compare.goals import STANDARD_GOALS, Goal
-from flexibo.compare.terms import Terms
+from flexibo.compare.runs import Allowance
+from flexibo.compare.statistics.goals import STANDARD_GOALS, Goal
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A contestant that is too slow to take part everywhere, or with every seed.
+    """On which problems, and with how many seeds, a slow method runs.
 
     Attributes:
-        seeds: With how many seeds it takes part, by problem.
-        elsewhere: Whether it takes part in all other problems, with every seed.
+        seeds: The number of seeds, by problem.
+        elsewhere: Whether it runs on all other problems, with every seed.
     """
 
     seeds: Mapping[str, int]
     elsewhere: bool = False
 
     def allows(self, problem: str, seed: int) -> bool:
-        """Whether the contestant takes part in a problem with this seed."""
+        """Whether the method runs on a problem with this seed."""
         return seed < self.seeds[problem] if problem in self.seeds else self.elsewhere
 
-    def told(self, most: int) -> str:
-        """What the limit is, given how many seeds the others have, for people."""
+    def description(self, most: int) -> str:
+        """The limit in words, given the number of seeds that the others have."""
         parts = []
         for n in sorted(set(self.seeds.values()), reverse=True):
             where = ", ".join(problem for problem, own in self.seeds.items() if own == n)
             seeds = "1 seed" if min(n, most) == 1 else f"{min(n, most)} seeds"
-            parts.append(f"takes part with {seeds} in {where}" if n else f"takes no part in {where}")
-        return "; ".join(parts) + ("" if self.elsewhere else " alone")
+            parts.append(f"runs with {seeds} on {where}" if n else f"does not run on {where}")
+        return "; ".join(parts) + ("" if self.elsewhere else " only")
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A comparison that has a name.
+    """A named comparison.
 
     Attributes:
         summary: One line.
         problems: Their full names.
-        methods: Methods of ours, the one to be judged first.
-        rivals: Optimisers of others.
+        methods: Methods of flexibo; the first one is under test.
+        rivals: Third-party optimisers.
         seeds: Seeds 0, 1, ... up to this number.
-        terms: What everybody gets.
-        limits: Contestants that take part in less.
-        goals: What the first method is held to.
+        allowance: What every method gets.
+        limits: Slow methods that do not make all runs.
+        goals: The goals of the first method.
     """
 
     summary: str
@@ -55,7 +55,7 @@ class Suite:
     methods: tuple[str, ...]
     rivals: tuple[str, ...]
     seeds: int
-    terms: Terms = field(default_factory=Terms)
+    allowance: Allowance = field(default_factory=Allowance)
     limits: Mapping[str, Limit] = field(default_factory=dict)
     goals: tuple[Goal, ...] = ()
 
@@ -75,7 +75,7 @@ class Suite:
 
 
 LATER = ("dnn-stack:surface=4:n=3", "nb201-4", "dnn-stack:surface=2:n=4", "dtlz2:n=5:ratio=10:finite")
-"""Problems of three to five objectives on which the slowest rival has no stored runs."""
+"""Problems of three to five objectives on which botorch-qlognehvi, the slowest rival, has no stored runs."""
 
 STANDARD_PROBLEMS = (
     "nb201-tx2",
@@ -100,7 +100,7 @@ STANDARD_PROBLEMS = (
 
 SUITES: dict[str, Suite] = {
     "standard": Suite(
-        "The judge: 21 problems of 2 to 5 objectives, 10 seeds; all rivals, the paper's methods but slow PESMO.",
+        "21 problems of 2 to 5 objectives, 10 seeds; all rivals, the paper's methods except PESMO, which is slow.",
         STANDARD_PROBLEMS,
         ("flexibo", "flexibo-gp-log", "ehvi", "parego", "smsego", "pal", "ca-mobo", "random-coupled"),
         (
@@ -123,7 +123,7 @@ SUITES: dict[str, Suite] = {
         goals=STANDARD_GOALS,
     ),
     "quick": Suite(
-        "Two small problems, three methods, two rivals, three seeds: under two minutes.",
+        "Two small problems, three methods, two rivals, three seeds: less than two minutes.",
         ("branin-currin:ratio=10", "zdt1:ratio=10:finite"),
         ("flexibo", "ehvi", "random-coupled"),
         ("optuna-tpe", "pymoo-nsga2"),

@@ -1,4 +1,4 @@
-"""Verdict: what a comparison says, as tables for the terminal and as one page."""
+"""Verdict: what a comparison shows, as tables for the terminal and as one page."""
 
 from __future__ import annotations
 
@@ -9,142 +9,141 @@ from typing import Any
 
 import numpy as np
 
-from flexibo.compare.goals import Reached, goals_grid, reached
-from flexibo.compare.grids import Grid
-from flexibo.compare.page.facts import ProblemFacts, Sheet, facts_of
-from flexibo.compare.problems import find_problem
-from flexibo.compare.report import write_report
+from flexibo.compare.problems.table import find_problem
+from flexibo.compare.report.page import write_page
+from flexibo.compare.report.tables import against_best_table, error_table, goals_table, ranking_table
+from flexibo.compare.report.text_table import TextTable
 from flexibo.compare.rivals import RIVALS
-from flexibo.compare.runs import Run
-from flexibo.compare.scores import Thinking
-from flexibo.compare.statistics import AgainstBest, Ranking, against_best, ranking
-from flexibo.compare.stored import describe, stored_runs
+from flexibo.compare.runs import Allowance, Run
+from flexibo.compare.statistics.errors import OverheadPrices
+from flexibo.compare.statistics.goals import SHARES_SHOWN, GoalResult, goal_results
+from flexibo.compare.statistics.ranking import AgainstBest, Ranking, against_best, ranking
+from flexibo.compare.stored_results import describe, stored_runs
 from flexibo.compare.suites import Suite
-from flexibo.compare.tables import against_best_grid, error_table, ranking_grid
-from flexibo.compare.terms import Terms
 
-SHARES_SHOWN = (0.25, 0.5, 1.0)
 CHEAPEST_SECONDS = 1.0
-"""Where thinking counts, the cheapest evaluation of a problem is taken to last so long."""
+"""If the overhead counts as cost, the cheapest evaluation of a problem is assumed to take this long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a comparison says.
+    """What a comparison shows.
 
     Attributes:
         suite: What was compared.
         runs: All runs.
-        ours: The method that is judged.
-        thinking: What thinking costs on each problem; None where it is not counted.
+        ours: The method under test.
+        prices: The price of the overhead on each problem; None if the overhead costs nothing.
         rankings: One for each of `SHARES_SHOWN`.
-        against: Our method against the best rival, and against the best other contestant, where there are any; for each
-            of `SHARES_SHOWN`.
-        goals: What was reached of the suite's goals.
+        against: Our method against the best rival, and against the best other contestant, for each of `SHARES_SHOWN`.
+        goals: How far the goals of the suite were reached.
     """
 
     suite: Suite
     runs: tuple[Run, ...]
     ours: str
-    thinking: Thinking | None
+    prices: OverheadPrices | None
     rankings: tuple[Ranking, ...]
     against: Mapping[str, tuple[AgainstBest, ...]]
-    goals: tuple[Reached, ...] = ()
+    goals: tuple[GoalResult, ...] = ()
 
     def tables(self) -> list[Any]:
         """The tables for a terminal, to be printed with rich."""
-        grids = [ranking_grid(self.rankings[-1]), *self._verdict_grids()]
-        return [error_table(self.runs, self.suite.methods, thinking=self.thinking), *(grid.table() for grid in grids)]
+        tables = [ranking_table(self.rankings[-1]), *self._verdict_tables()]
+        errors = error_table(self.runs, self.suite.methods, shares=SHARES_SHOWN, prices=self.prices)
+        return [errors, *(table.rich_table() for table in tables)]
 
     def notes(self) -> list[str]:
         """What a reader of the results must know."""
-        told = []
+        notes = []
         for name in self.suite.rivals:
-            parts = [part for part in (RIVALS[name].caveat, _origin(name, self.runs, self.suite.terms)) if part]
+            parts = [part for part in (RIVALS[name].caveat, _origin(name, self.runs, self.suite.allowance)) if part]
             if parts:
-                told.append(f"{name}: {' '.join(parts)}")
+                notes.append(f"{name}: {' '.join(parts)}")
         limited = sorted({*self.suite.methods, *self.suite.rivals} & self.suite.limits.keys())
-        told += [f"{name} is slow: it {self.suite.limits[name].told(self.suite.seeds)}." for name in limited]
-        if self.thinking is not None or any(one.goal.counts_thinking for one in self.goals):
-            begin = "Thinking" if self.thinking is not None else "In the goals that say so, thinking"
-            told.append(
-                f"{begin} counts as cost, with {CHEAPEST_SECONDS:g} s for the cheapest evaluation of each problem. "
-                "The moments of a run are 5 % of the budget apart; the last one that is paid for counts. "
-                "Stored runs were thought out on other machines."
+        notes += [f"{name} is slow: it {self.suite.limits[name].description(self.suite.seeds)}." for name in limited]
+        if self.prices is not None or any(result.goal.counts_overhead for result in self.goals):
+            where = "" if self.prices is not None else " in the goals that say so"
+            notes.append(
+                f"The overhead of the optimiser counts as cost{where}, with {CHEAPEST_SECONDS:g} s for the cheapest "
+                "evaluation of each problem. A run is judged at steps of 5 % of the budget: the last affordable one "
+                "counts. The overhead of stored runs was measured on other machines."
             )
-        return told
+        return notes
 
     def write(self, path: Path, command: str) -> None:
         """Write the page."""
-        grids = [*map(ranking_grid, reversed(self.rankings)), *self._verdict_grids()]
-        write_report(
+        write_page(
             path,
             self.runs,
-            problem_facts(self.suite),
+            {name: find_problem(name) for name in self.suite.problems},
+            self.suite.allowance,
             ours=self.ours,
-            title="Comparison at equal cost",
-            command=command,
-            terms={
+            facts={
                 "methods": ", ".join(self.suite.methods),
                 "rivals": ", ".join(self.suite.rivals) or "none",
                 "seeds": f"{self.suite.seeds}",
-                "initial designs": f"{self.suite.terms.n_initial}, free of charge, the same for all",
-                "budget": f"{self.suite.terms.budget:g} mean full evaluations",
+                "initial designs": f"{self.suite.allowance.n_initial}, free of charge, the same for all",
+                "budget": f"{self.suite.allowance.budget:g} mean full evaluations",
+                "command": command,
             },
-            tables=[Sheet(grid.title, grid.headings, grid.rows, grid.notes) for grid in grids],
+            tables=[
+                *map(ranking_table, self.rankings[-1:]),
+                *self._verdict_tables(),
+                *map(ranking_table, self.rankings[-2::-1]),
+            ],
             notes=self.notes(),
         )
 
-    def _verdict_grids(self) -> list[Grid]:
-        goals = [goals_grid(self.goals, self.ours)] if self.goals else []
-        return [*(against_best_grid(results, whom) for whom, results in self.against.items()), *goals]
+    def _verdict_tables(self) -> list[TextTable]:
+        goals = [goals_table(self.goals, self.ours)] if self.goals else []
+        return [*(against_best_table(results, group) for group, results in self.against.items()), *goals]
 
 
-def _origin(rival: str, runs: Sequence[Run], terms: Terms) -> str:
-    """How the results of a rival were made that come with the package, where some of the runs are such."""
+def _origin(rival: str, runs: Sequence[Run], allowance: Allowance) -> str:
+    """How the runs of a rival that come with the package were made, if there are any."""
     made = describe(rival)
     own = [run for run in runs if run.method == rival]
-    if made is None or made.terms != terms:
+    if made is None or made.allowance != allowance:
         return ""
-    stored = {run.key: run for run in stored_runs([run.key for run in own], terms, made.problems)}
+    stored = {run.key: run for run in stored_runs([run.key for run in own], allowance, made.problems)}
     n = sum(stored.get(run.key) == run for run in own)
     return f"{n} of its {len(own)} runs are stored ones, made with {made.versions} on {made.machine}." if n else ""
 
 
-def verdict(suite: Suite, runs: Sequence[Run], *, count_thinking: bool = False) -> Verdict:
-    """What the runs of a suite say about its first method."""
+def verdict(suite: Suite, runs: Sequence[Run], *, count_overhead: bool = False) -> Verdict:
+    """What the runs of a suite show about its first method.
+
+    Args:
+        suite: What was compared.
+        runs: Its runs.
+        count_overhead: Whether the overhead of the optimiser counts as cost.
+    """
     ours = (*suite.methods, *suite.rivals)[0]
-    prices = prices_of_thinking(suite) if count_thinking or suite.goals else {}
-    thinking = prices if count_thinking else None
+    prices = overhead_prices(suite) if count_overhead or suite.goals else {}
+    counted = prices if count_overhead else None
     rng = np.random.default_rng(0)
-    ranked = [ranking(runs, share, rng, ours=ours, thinking=thinking) for share in SHARES_SHOWN]
+    rankings = [ranking(runs, share, rng, ours=ours, prices=counted) for share in SHARES_SHOWN]
     present = {run.method for run in runs} - {ours}
     rivals = [name for name in suite.rivals if name in present]
     everybody = [name for name in (*suite.methods, *suite.rivals) if name in present]
     groups = {"rival": rivals, "contestant": [] if rivals == everybody else everybody}
     against = {
-        whom: tuple(
-            against_best(runs, ours, group, share, np.random.default_rng(0), thinking=thinking)
-            for share in SHARES_SHOWN
+        group: tuple(
+            against_best(runs, ours, names, share, np.random.default_rng(0), prices=counted) for share in SHARES_SHOWN
         )
-        for whom, group in groups.items()
-        if group
+        for group, names in groups.items()
+        if names
     }
-    goals = reached(suite.goals, runs, ours, prices)
-    return Verdict(suite, tuple(runs), ours, thinking, tuple(ranked), against, goals)
+    goals = goal_results(suite.goals, runs, ours, prices)
+    return Verdict(suite, tuple(runs), ours, counted, tuple(rankings), against, goals)
 
 
-def prices_of_thinking(suite: Suite) -> dict[str, tuple[float, float]]:
-    """By problem: the budget, and what a second of thinking costs, both in the problem's unit."""
+def overhead_prices(suite: Suite) -> dict[str, tuple[float, float]]:
+    """By problem: the budget, and the price of a second of overhead, both in the unit of the problem's costs."""
     prices = {}
     for name in suite.problems:
         problem = find_problem(name)
         costs = problem.mean_costs()
-        prices[name] = (suite.terms.money(problem), float(costs[costs > 0].min()) / CHEAPEST_SECONDS)
+        prices[name] = (suite.allowance.amount(problem), float(costs[costs > 0].min()) / CHEAPEST_SECONDS)
     return prices
-
-
-def problem_facts(suite: Suite) -> Mapping[str, ProblemFacts]:
-    """What the page tells about each problem."""
-    problems = {name: find_problem(name) for name in suite.problems}
-    return {name: facts_of(problem, suite.terms.money(problem)) for name, problem in problems.items()}

@@ -1,4 +1,4 @@
-"""Workers: processes with one thread each that share out many tasks, and end with the process that started them."""
+"""Parallel processes with one thread each; they end with the process that started them."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ Result = TypeVar("Result")
 
 
 def finished(work: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> Iterator[tuple[Task, Result]]:
-    """The tasks with their results, each as soon as it is there.
+    """The tasks with their results, in the order in which they finish.
 
     Args:
-        work: What is done with a task, here or in another process.
-        tasks: They are begun in this order.
-        jobs: How many processes; 1 works here.
+        work: Called with each task, here or in another process.
+        tasks: In the order in which they are started.
+        jobs: The number of processes; with 1, the work is done in this process.
     """
     if jobs == 1 or len(tasks) < 2:
         for task in tasks:
             yield task, work(task)
         return
     pool = ProcessPoolExecutor(min(jobs, len(tasks)), get_context("spawn"), _begin, (os.getpid(),))
-    with _environment(dict.fromkeys(ONE_THREAD, "1")):  # workers inherit it, and libraries read it when they start
+    with _environment(dict.fromkeys(ONE_THREAD, "1")):  # workers inherit it; libraries read it at import
         try:
             waiting = iter(tasks)
             running = {pool.submit(work, task): task for task in islice(waiting, 2 * jobs)}
             while running:
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in sorted(done, key=_is_lost):  # what is finished is handed over before anything is mourned
+                for future in sorted(done, key=_is_lost):  # results first, then the error
                     yield running.pop(future), future.result()
                 running |= {pool.submit(work, task): task for task in islice(waiting, len(done))}
         except BrokenProcessPool:
             raise FlexiBOError(
-                "A process died; what was finished is kept. Run it again, with fewer jobs if memory is short."
+                "A process died; finished results are kept. Run it again, with fewer jobs if memory is short."
             ) from None
         finally:
             _stop(pool)
@@ -57,7 +57,7 @@ def _is_lost(future: Future[Any]) -> bool:
 
 
 def _begin(parent: int) -> None:
-    """Make a worker end with its parent, and leave Ctrl-C to it."""
+    """Make a worker end with its parent, and leave Ctrl-C to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
@@ -69,7 +69,7 @@ def _begin(parent: int) -> None:
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:
-    """End the workers at once, whatever they are doing; nothing unfinished is wanted."""
+    """Terminate the workers; unfinished work is discarded."""
     processes = list((pool._processes or {}).values())
     pool.shutdown(wait=False, cancel_futures=True)
     for process in processes:
@@ -80,7 +80,7 @@ def _stop(pool: ProcessPoolExecutor) -> None:
 
 @contextmanager
 def _environment(changes: Mapping[str, str]) -> Iterator[None]:
-    """The environment variables with changes, as they were afterwards."""
+    """Change environment variables, and restore them afterwards."""
     before = {name: os.environ.get(name) for name in changes}
     os.environ.update(changes)
     try:

@@ -1,16 +1,16 @@
 """The paper's experiments: what `flexibo reproduce` runs.
 
 Iqbal et al. 2023, "FlexiBO" (JAIR 77): its three research questions, its table of times and its motivation, on problems
-whose true values are known. Every experiment makes its repeats (each kept in the output folder as soon as it is
-finished, and shared between experiments), writes CSVs, figures and a report, and judges the paper's claims by them.
+whose true values are known. Every experiment makes its repeats (finished ones are kept in the output folder and shared
+between experiments), writes CSVs, figures and a report, and judges the paper's claims by them.
 """
 
 from __future__ import annotations
 
-from flexibo.experiments.base import Iteration, Progress, Repeat, Terms
+from flexibo.experiments.claims import Claim, ExperimentResult, Judgement, ResultTable
 from flexibo.experiments.experiment import Experiment
-from flexibo.experiments.findings import Claim, Findings, Judgement, Table
 from flexibo.experiments.motivation import MOTIVATION
+from flexibo.experiments.repeats import ExperimentSize, Iteration, Progress, Repeat
 from flexibo.experiments.rq1 import RQ1
 from flexibo.experiments.rq2 import RQ2
 from flexibo.experiments.rq3 import RQ3
@@ -21,11 +21,11 @@ __all__ = [
     "EXPERIMENTS",
     "Claim",
     "Experiment",
-    "Findings",
+    "ExperimentResult",
+    "ExperimentSize",
     "Iteration",
     "Judgement",
     "Progress",
     "Repeat",
-    "Table",
-    "Terms",
+    "ResultTable",
 ]

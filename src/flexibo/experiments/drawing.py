@@ -1,4 +1,4 @@
-"""The figures that experiments share: errors along a run, fronts, behaviour, the use of resources, times."""
+"""The figures that experiments share: errors, fronts, behaviour, use of resources, times."""
 
 from __future__ import annotations
 
@@ -9,34 +9,45 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
-from flexibo.compare.problem import Problem
-from flexibo.experiments.base import Repeat, methods_of, of_problem, problems_of
+from flexibo.compare.problems.base import Problem
+from flexibo.experiments._figure_style import (
+    FAINT,
+    INK,
+    STYLES,
+    TARGET,
+    caption,
+    label,
+    legend_below,
+    log_scale,
+    panels,
+    plain,
+)
 from flexibo.experiments.landscape import logarithmic
-from flexibo.experiments.measures import AXES, REAL_COST, Axis, equal_limit, standing
-from flexibo.experiments.repeating import target_region
-from flexibo.experiments.style import FAINT, INK, STYLES, TARGET, caption, label, legend_below, log_scale, panels, plain
+from flexibo.experiments.measures import AXES, REAL_COST, CostAxis, equal_limit, state_at
+from flexibo.experiments.repeats import Repeat, methods_of, of_problem, problems_of
+from flexibo.experiments.single_repeat import target_region
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FLOOR = 1e-4
-"""Errors are drawn on a logarithmic scale, not below this."""
+"""Errors below this are drawn here: the scale is logarithmic."""
 STEPS = 201
 WINDOW = 15
-"""Changes of volume are averaged over so many iterations, fewer in a short run."""
+"""Changes of volume are averaged over this many iterations, fewer in a short run."""
 MOST_BANDS = 4
-"""With more methods than this, bands would hide one another and are not drawn."""
+"""With more methods, bands would hide each other and are not drawn."""
 SHADE = "#21918C"
-"""Stands in the legend for the colours of costs."""
+"""The colour of costs in the legend."""
 PALE = 0.35
-"""What is left of a colour beyond equal cost."""
+"""The opacity of colours beyond equal cost."""
 
 
 def errors(repeats: Sequence[Repeat], *, extra: Sequence[str] = ()) -> Any:
     """Hypervolume error against iterations, log cost and real cost: a column per problem.
 
-    Lines are means over the repeats, bands their standard errors where there are few methods; dashed ones are no method
-    of the paper's.
+    Lines are means over the repeats, bands their standard errors if there are few methods; `extra` methods, which are
+    not in the paper, have dashed lines.
     """
     names = problems_of(repeats)
     banded = len(methods_of(repeats)) <= MOST_BANDS
@@ -59,7 +70,7 @@ def errors(repeats: Sequence[Repeat], *, extra: Sequence[str] = ()) -> Any:
 
 
 def _lines(repeats: Sequence[Repeat]) -> str:
-    """What lines are, in words."""
+    """The meaning of the lines, for the caption."""
     n = len({repeat.seed for repeat in repeats})
     return f"Lines: means of {n} repeats" if n > 1 else "Lines: a single repeat"
 
@@ -68,14 +79,14 @@ def _bands(repeats: Sequence[Repeat]) -> str:
     return "; bands: ± their standard error" if len({repeat.seed for repeat in repeats}) > 1 else ""
 
 
-def _error_line(ax: Axes, repeats: Sequence[Repeat], axis: Axis, *, dashed: bool, banded: bool) -> None:
+def _error_line(ax: Axes, repeats: Sequence[Repeat], axis: CostAxis, *, dashed: bool, banded: bool) -> None:
     method = repeats[0].method
     colour, marker = STYLES.get(method, (FAINT, "."))
-    end = equal_limit(repeats, axis)  # beyond the first to end, the mean would be over fewer
+    end = equal_limit(repeats, axis)  # beyond the end of the shortest repeat, the mean would be over fewer
     x = np.linspace(0.0, end, STEPS)
     if axis is REAL_COST and _cheapest(repeats) < end:
         x = np.geomspace(_cheapest(repeats), end, STEPS)
-    found = np.array([[standing(repeat, axis, place).error for place in x] for repeat in repeats])
+    found = np.array([[state_at(repeat, axis, place).error for place in x] for repeat in repeats])
     middle = found.mean(axis=0)
     if banded and len(found) > 1:
         half = found.std(axis=0, ddof=1) / math.sqrt(len(found))
@@ -103,7 +114,7 @@ def _cheapest(repeats: Sequence[Repeat]) -> float:
     )
 
 
-def _end(repeats: Sequence[Repeat], axis: Axis) -> float:
+def _end(repeats: Sequence[Repeat], axis: CostAxis) -> float:
     return max(axis.of(repeat.iterations[-1]) for repeat in repeats)
 
 
@@ -121,7 +132,7 @@ def fronts(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Any:
             ax.scatter(values[:, 0], values[:, 1], facecolors="none", edgecolors=colour, label=method, **shape)
         frame(ax, problem, np.concatenate([np.array(r.front).reshape(-1, 2) for r in own]))
         ax.set_title(name, fontsize="medium")
-    caption(figure, "What the first repeat of each method reports, by true values")
+    caption(figure, "Designs reported by the first repeat of each method, by true values")
     legend_below(figure, grid[0][0])
     return figure
 
@@ -211,14 +222,14 @@ def _changes(ax: Axes, repeats: Sequence[Repeat]) -> None:
 
 
 def _shares(repeat: Repeat) -> list[float]:
-    """What each iteration was expected to remove, in percent of the first region; at least a trace of it."""
+    """The volume that each iteration was expected to remove, in percent of the first region, at least 0.001."""
     gains = [(i.gain or 0.0, i.volume) for i in repeat.iterations if i.volume is not None]
     first = gains[0][1] if gains else None
     return [max(100.0 * gain / first, 1e-3) for gain, _ in gains] if first else []
 
 
 def resources(repeats: Sequence[Repeat], limits: Mapping[str, float]) -> Any:
-    """When the first repeat of each method measured which objective, coloured by cost; pale beyond equal real cost."""
+    """What the first repeat of each method measured when, coloured by cost, pale beyond equal real cost."""
     names, methods = problems_of(repeats), methods_of(repeats)
     figure, grid = panels(1, len(names), panel=(4.4, 0.5 * len(methods) + 0.8))
     from matplotlib.colors import LogNorm
@@ -234,7 +245,7 @@ def resources(repeats: Sequence[Repeat], limits: Mapping[str, float]) -> Any:
         image = ax.imshow(table, aspect="auto", norm=norm, cmap="viridis", interpolation="nearest", extent=extent)
         for k, repeat in enumerate(first):
             top, bottom = k * len(leads) - 0.5, (k + 1) * len(leads) - 0.5
-            end = standing(repeat, REAL_COST, limits[name]).number + 0.5
+            end = state_at(repeat, REAL_COST, limits[name]).number + 0.5
             ax.fill_between([end, extent[1]], top, bottom, color="#FFFFFF", alpha=1 - PALE, lw=0)
             word = "equal real cost" if k == 0 else None
             ax.plot([end, end], [top, bottom], color="#D55E00", lw=1.8, label=word, clip_on=False, zorder=5)
@@ -252,7 +263,7 @@ def resources(repeats: Sequence[Repeat], limits: Mapping[str, float]) -> Any:
 
 
 def _strips(repeats: Sequence[Repeat], leads: Sequence[str]) -> FloatArray:
-    """Costs (methods x leads, iterations): not a number where an objective was not measured."""
+    """Costs (methods x leads, iterations); NaN if an objective was not measured."""
     longest = max(len(repeat.iterations) - 1 for repeat in repeats)
     table = np.full((len(repeats) * len(leads), max(1, longest)), np.nan)
     for k, repeat in enumerate(repeats):

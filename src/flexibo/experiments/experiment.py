@@ -1,4 +1,4 @@
-"""Experiment: which methods run, what is read off their repeats, and what is drawn and written."""
+"""Experiment: runs methods, evaluates their repeats, and writes tables, figures and a report."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 
 from flexibo._internal.records import write_csv
-from flexibo.compare.problem import Problem
-from flexibo.compare.problems import find_problem
+from flexibo.compare.problems.base import Problem
+from flexibo.compare.problems.table import find_problem
 from flexibo.errors import InvalidValueError, MissingExtraError
-from flexibo.experiments.base import ITERATION, PROBLEMS, Progress, Repeat, Terms
-from flexibo.experiments.findings import Findings
-from flexibo.experiments.sweep import repeats_of
+from flexibo.experiments.claims import ExperimentResult
+from flexibo.experiments.parallel_repeats import repeats_of
+from flexibo.experiments.repeats import ITERATION, PROBLEMS, ExperimentSize, Progress, Repeat
 
 MOMENTS = 41
-"""How many moments of each repeat are written to the CSV; the figures and tables use all iterations."""
+"""The number of iterations of each repeat in the CSV; figures and tables use all of them."""
 
 DPI = 110
 
 Figures = dict[str, Any]
-"""Matplotlib figures by file name, without its ending."""
+"""Matplotlib figures by file name without extension."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,57 +33,57 @@ class Experiment:
     Attributes:
         name: What users type.
         summary: One line.
-        methods: What runs.
-        findings: What the repeats show, given the problems by name.
-        figures: What is drawn of them.
-        problems: What it runs on unless told otherwise.
+        methods: The methods.
+        evaluate: The result of repeats, given the problems by name.
+        figures: The figures of repeats, likewise.
+        problems: The default problems.
     """
 
     name: str
     summary: str
     methods: tuple[str, ...]
-    findings: Callable[[Sequence[Repeat], Mapping[str, Problem]], Findings] = field(repr=False)
+    evaluate: Callable[[Sequence[Repeat], Mapping[str, Problem]], ExperimentResult] = field(repr=False)
     figures: Callable[[Sequence[Repeat], Mapping[str, Problem]], Figures] = field(repr=False)
     problems: tuple[str, ...] = PROBLEMS
 
     def run(
         self,
-        terms: Terms | None = None,
+        size: ExperimentSize | None = None,
         problems: Sequence[str] = (),
         out: Path | str = "results",
         jobs: int = 1,
         progress: Progress | None = None,
-    ) -> Findings:
-        """Make what is missing, judge it, draw it and write it to a folder.
+    ) -> ExperimentResult:
+        """Make the missing repeats, evaluate all of them, and write tables, figures and a report.
 
         Args:
-            terms: What everybody gets; the paper's by default.
+            size: The size of the experiment; the paper's by default.
             problems: Names of problems; the experiment's own by default.
-            out: The folder. Repeats that it holds, of this or another experiment, are used and not made again.
-            jobs: How many processes.
-            progress: Told whenever a repeat is finished.
+            out: The output folder. Finished repeats in it, of this or another experiment, are reused.
+            jobs: The number of processes.
+            progress: Called whenever a repeat is finished.
         """
-        terms = terms or Terms()
+        size = size or ExperimentSize()
         found = {problem.name: problem for problem in map(find_problem, problems or self.problems)}
         if not found:
-            raise InvalidValueError("No problem is given; name at least one.")
+            raise InvalidValueError("There is no problem; give at least one.")
         out = Path(out)
-        repeats = repeats_of(terms, list(found.values()), self.methods, out, jobs=jobs, progress=progress)
-        findings = self.findings(repeats, found)
-        findings = replace(findings, notes=(f"{terms}. {ITERATION}", *findings.notes))
+        repeats = repeats_of(size, list(found.values()), self.methods, out, jobs=jobs, progress=progress)
+        result = self.evaluate(repeats, found)
+        result = replace(result, notes=(f"{size}. {ITERATION}", *result.notes))
         tables = write_tables(out, self.name, repeats)
         try:
             figures = [saved(out, name, figure) for name, figure in self.figures(repeats, found).items()]
         except MissingExtraError as error:
             figures = []
-            findings = replace(findings, notes=(*findings.notes, f"No figures: {error}"))
+            result = replace(result, notes=(*result.notes, f"No figures: {error}"))
         report = out / f"{self.name}.md"
-        report.write_text(findings.markdown(figures), encoding="utf-8")
-        return replace(findings, files=(report, *tables, *figures))
+        report.write_text(result.markdown(figures), encoding="utf-8")
+        return replace(result, files=(report, *tables, *figures))
 
 
 def write_tables(out: Path, name: str, repeats: Sequence[Repeat]) -> list[Path]:
-    """Write two tidy CSVs: the moments of each repeat, and what it bought."""
+    """Write two tidy CSVs: the iterations of each repeat, and its evaluations."""
     moments, bought = out / f"{name}.csv", out / f"{name}-evaluations.csv"
     write_csv(moments, [row for repeat in repeats for row in _moments(repeat)], [])
     write_csv(bought, [row for repeat in repeats for row in _bought(repeat)], [])
@@ -91,7 +91,7 @@ def write_tables(out: Path, name: str, repeats: Sequence[Repeat]) -> list[Path]:
 
 
 def saved(out: Path, name: str, figure: Any) -> Path:
-    """Save a figure; its file name."""
+    """Save a figure; returns its path."""
     path = out / f"{name}.png"
     figure.savefig(path, dpi=DPI)
     return path
@@ -100,7 +100,7 @@ def saved(out: Path, name: str, figure: Any) -> Path:
 def _moments(repeat: Repeat) -> list[dict[str, Any]]:
     last = len(repeat.iterations) - 1
     chosen = sorted({round(number) for number in np.linspace(0, last, MOMENTS)})
-    thinking = np.cumsum([iteration.thinking_s for iteration in repeat.iterations])
+    overhead = np.cumsum([iteration.overhead_s for iteration in repeat.iterations])
     return [
         {
             "problem": repeat.problem,
@@ -109,7 +109,7 @@ def _moments(repeat: Repeat) -> list[dict[str, Any]]:
             "iteration": iteration.number,
             "spent": iteration.spent,
             "log_spent": iteration.log_spent,
-            "thinking_s": f"{thinking[iteration.number]:.6g}",
+            "thinking_s": f"{overhead[iteration.number]:.6g}",
             "error": iteration.error,
             "in_target": iteration.in_target,
         }

@@ -1,4 +1,4 @@
-"""How a problem looks: the values of random designs, and both objectives over two of the options."""
+"""The landscape of a problem: values of random designs, and objectives over two options."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
-from flexibo.compare.problem import Problem
+from flexibo.compare.problems.base import Problem
 from flexibo.space import Integer, Ordinal, Real, Space
 
 N_RANDOM = 500
 """Several hundred designs, as in the paper's figure."""
 SPAN = 15.0
-"""Values whose greatest is more than so many times the smallest are drawn on a logarithmic scale."""
+"""Values whose largest is more than this many times the smallest are drawn on a logarithmic scale."""
 GRID = 11
-"""How many values of an option without a list of them."""
+"""The number of values for an option that is a range."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContourGrid:
-    """The true values over two options, the others at the middle of what they can be.
+    """The true values over two options, with the others in the middle of their ranges.
 
     Attributes:
         names: The two options.
@@ -40,7 +40,7 @@ def random_values(problem: Problem) -> FloatArray:
 
 
 def logarithmic(problem: Problem) -> tuple[bool, ...]:
-    """Which objectives are drawn on a logarithmic scale, in every figure: those whose positive values span much."""
+    """Which objectives are drawn on a logarithmic scale: those with positive values that span more than `SPAN`."""
     signs = np.array([objective.value(1.0) for objective in problem.objectives])
     values = np.concatenate([random_values(problem), problem.front * signs])
     least, greatest = values.min(axis=0), values.max(axis=0)
@@ -62,7 +62,7 @@ def contour_grid(problem: Problem) -> ContourGrid | None:
 
 
 def unexplained(values: FloatArray) -> float:
-    """The share of the variance of a grid (a, b) of values that a plane over its positions leaves."""
+    """The share of the variance of a grid (a, b) of values that a plane does not explain."""
     a, b = values.shape
     first, second = np.meshgrid(np.arange(a), np.arange(b), indexing="ij")
     X = np.column_stack([np.ones(a * b), first.ravel(), second.ravel()])

@@ -1,4 +1,4 @@
-"""What is read off repeats: where a method stands after equal cost, means over repeats, and numbers for people."""
+"""Measures of repeats: errors and counts at equal cost, means over repeats, and numbers as text."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import TypeAlias
 
 import numpy as np
 
-from flexibo.experiments.base import Iteration, Repeat, methods_of, of_problem, problems_of
+from flexibo.experiments.repeats import Iteration, Repeat, methods_of, of_problem, problems_of
 
 LEAST = 1e-6
-"""Smaller numbers are not written out."""
+"""Smaller numbers are shown as below this."""
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
-    """What is counted along a run.
+class CostAxis:
+    """A scale along a repeat: iterations or cost.
 
     Attributes:
         name: For headings.
         label: For the axis of a figure; ``{unit}`` is the problem's unit of cost.
-        of: Where an iteration lies on it.
+        of: The position of an iteration.
     """
 
     name: str
@@ -31,20 +31,20 @@ class Axis:
     of: Callable[[Iteration], float] = field(repr=False)
 
 
-ITERATIONS = Axis("iterations", "iterations", lambda i: float(i.number))
-LOG_COST = Axis("log cost", "cumulative cost (log {unit})", lambda i: i.log_spent)
-REAL_COST = Axis("real cost", "cumulative cost ({unit})", lambda i: i.spent)
+ITERATIONS = CostAxis("iterations", "iterations", lambda i: float(i.number))
+LOG_COST = CostAxis("log cost", "cumulative cost (log {unit})", lambda i: i.log_spent)
+REAL_COST = CostAxis("real cost", "cumulative cost ({unit})", lambda i: i.spent)
 AXES = (ITERATIONS, LOG_COST, REAL_COST)
 
 
-def standing(repeat: Repeat, axis: Axis, limit: float) -> Iteration:
-    """The last iteration of a repeat that does not go beyond a limit."""
+def state_at(repeat: Repeat, axis: CostAxis, limit: float) -> Iteration:
+    """The last iteration of a repeat within a limit."""
     places = [axis.of(iteration) for iteration in repeat.iterations]
     return repeat.iterations[max(0, bisect_right(places, limit * (1 + 1e-9)) - 1)]
 
 
-def equal_limit(repeats: Sequence[Repeat], axis: Axis) -> float:
-    """How far every repeat came, those left out that stopped by themselves because they had nothing more to ask."""
+def equal_limit(repeats: Sequence[Repeat], axis: CostAxis) -> float:
+    """The limit that every repeat reached, except those that stopped by themselves with nothing more to ask."""
     ends = [axis.of(repeat.iterations[-1]) for repeat in repeats if not repeat.stopped]
     return min(ends) if ends else max(axis.of(repeat.iterations[-1]) for repeat in repeats)
 
@@ -52,29 +52,29 @@ def equal_limit(repeats: Sequence[Repeat], axis: Axis) -> float:
 Measure: TypeAlias = Callable[[Repeat], float]
 
 
-def error_at(axis: Axis, limit: float) -> Measure:
+def error_at(axis: CostAxis, limit: float) -> Measure:
     """The hypervolume error at a limit."""
-    return lambda repeat: standing(repeat, axis, limit).error
+    return lambda repeat: state_at(repeat, axis, limit).error
 
 
-def targets_at(axis: Axis, limit: float) -> Measure:
-    """How many designs of the reported front lie in the target region at a limit."""
-    return lambda repeat: float(standing(repeat, axis, limit).in_target)
+def targets_at(axis: CostAxis, limit: float) -> Measure:
+    """The number of designs of the reported front in the target region at a limit."""
+    return lambda repeat: float(state_at(repeat, axis, limit).in_target)
 
 
-def iterations_at(axis: Axis, limit: float) -> Measure:
-    """How many iterations were made by a limit."""
-    return lambda repeat: float(standing(repeat, axis, limit).number)
+def iterations_at(axis: CostAxis, limit: float) -> Measure:
+    """The number of iterations within a limit."""
+    return lambda repeat: float(state_at(repeat, axis, limit).number)
 
 
 def values_of(repeats: Sequence[Repeat], problem: str, method: str, measure: Measure) -> list[float]:
-    """What each repeat of a method on a problem measures, in the order of the seeds."""
+    """The measure of each repeat of a method on a problem, in the order of the seeds."""
     own = sorted(of_problem(repeats, problem, method), key=lambda repeat: repeat.seed)
     return [measure(repeat) for repeat in own]
 
 
 def mean(values: Sequence[float]) -> float:
-    """The mean of those that are numbers; not a number where there is none."""
+    """The mean of the finite values; NaN if there is none."""
     finite = [value for value in values if math.isfinite(value)]
     return float(np.mean(finite)) if finite else math.nan
 
@@ -86,7 +86,7 @@ def spread(values: Sequence[float]) -> float:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number for people: so many digits, more where they stand before the point, and no powers of ten.
+    """A number as text: at least `digits` digits, and no powers of ten.
 
     >>> number(0.12345), number(147.3, 2), number(1920.0)
     ('0.123', '147', '1,920')
@@ -109,7 +109,7 @@ def percent(share: float, digits: int = 2) -> str:
 
 
 def shown(values: Sequence[float]) -> str:
-    """The mean and its standard error, which gets no more places than the mean has, for people.
+    """The mean and its standard error as text; the standard error has no more decimals than the mean.
 
     >>> shown([0.1, 0.3]), shown([0.4, 0.402])
     ('0.2 ± 0.1', '0.401 ± 0.001')
@@ -122,16 +122,16 @@ def shown(values: Sequence[float]) -> str:
 
 
 def _places(value: float, digits: int) -> int:
-    """How many places after the point show so many digits of a number."""
+    """The number of decimals that show `digits` digits of a number."""
     return max(0, digits - 1 - math.floor(math.log10(abs(value)))) if value else 0
 
 
 def compared_methods(repeats: Sequence[Repeat], *, ours: str, extra: Sequence[str] = ()) -> list[str]:
-    """The methods that a method is compared with; `extra` ones take no part."""
+    """The methods that a method is compared with, without `extra` ones."""
     return [method for method in methods_of(repeats) if method != ours and method not in extra]
 
 
-def limits(repeats: Sequence[Repeat], axis: Axis, *, extra: Sequence[str] = ()) -> dict[str, float]:
-    """The equal limit of each problem; methods that take no part in a comparison do not decide it."""
+def limits(repeats: Sequence[Repeat], axis: CostAxis, *, extra: Sequence[str] = ()) -> dict[str, float]:
+    """The equal limit of each problem, without the repeats of `extra` methods."""
     judged = [repeat for repeat in repeats if repeat.method not in extra]
     return {problem: equal_limit(of_problem(judged, problem), axis) for problem in problems_of(judged)}

@@ -1,4 +1,4 @@
-"""Motivation: why decoupled and cost-aware. The paper's four categories, the variation of designs, and contours."""
+"""Motivation for decoupled and cost-aware methods: the paper's four categories, variation of designs, contours."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from flexibo._internal.arrays import BoolArray, FloatArray
-from flexibo.compare.problem import Problem
-from flexibo.experiments import motivation_figures
-from flexibo.experiments.base import Repeat, methods_of, of_problem, problems_of
+from flexibo.compare.problems.base import Problem
+from flexibo.experiments import _motivation_figures as motivation_figures
+from flexibo.experiments.claim_tests import claim_best
+from flexibo.experiments.claims import Claim, ExperimentResult, Judgement, ResultTable
 from flexibo.experiments.experiment import Experiment, Figures
-from flexibo.experiments.findings import Claim, Findings, Judgement, Table
-from flexibo.experiments.judging import claim_best
 from flexibo.experiments.landscape import contour_grid, random_values, unexplained
 from flexibo.experiments.measures import mean, number, percent, shown, values_of
+from flexibo.experiments.repeats import Repeat, methods_of, of_problem, problems_of
 from flexibo.experiments.rq2 import cost_per_iteration
-from flexibo.experiments.standings import DEFINITIONS, OURS, error_claims, standings_tables
+from flexibo.experiments.standard_tables import DEFINITIONS, OURS, error_claims, standings_tables
 
 CATEGORIES: dict[str, str] = {
     "pal": "coupled, cost-unaware",
@@ -28,11 +28,11 @@ CATEGORIES: dict[str, str] = {
 """The paper's own representatives of its four categories."""
 
 NEAR = 0.01
-"""A design is on the front if it is within this share of the front's range of it."""
+"""A design counts as on the front within this share of the front's range."""
 VARIATION = (3.0, 4.0)
-"""How many times the greatest value is the smallest in the paper: prediction error, energy."""
+"""The largest value over the smallest in the paper, of prediction error and energy."""
 NON_LINEAR = 0.05
-"""An objective is called non-linear if a plane leaves more than this share of its variance."""
+"""An objective is non-linear if a plane does not explain more than this share of its variance."""
 NOTES = (
     "The categories are represented as in the paper: PAL (coupled, cost-unaware), CA-MOBO (coupled, cost-aware), "
     "PESMO-DEC (decoupled, cost-unaware) and FlexiBO with log costs (decoupled, cost-aware).",
@@ -63,7 +63,7 @@ def _losses(problem: Problem, values: Sequence[Sequence[float]]) -> FloatArray:
 
 
 def found_on_front(problem: Problem, repeat: Repeat) -> float:
-    """How many different designs that a repeat reports are on the true front."""
+    """The number of different reported designs on the true front."""
     return float(on_front(problem, sorted(set(repeat.front))).sum())
 
 
@@ -73,8 +73,8 @@ def wasted(problem: Problem, repeat: Repeat) -> float:
     return 100.0 * float(low_quality(problem, values).mean()) if values else math.nan
 
 
-def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Findings:
-    """What the four categories do, and how the problem looks."""
+def evaluate(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> ExperimentResult:
+    """The four categories, and the landscape of the problem."""
     others = [method for method in CATEGORIES if method != OURS]
     claims = (
         *error_claims(repeats, "The decoupled, cost-aware method has the lowest hypervolume error of the four"),
@@ -108,11 +108,11 @@ def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Find
     categories = (_categories(of_problem(repeats, name), problems[name]) for name in problems_of(repeats))
     tables = (*standings_tables(repeats), *categories)
     title = "Motivation: coupled or decoupled, cost-aware or not"
-    return Findings("motivation", title, tables, claims, (DEFINITIONS, *NOTES))
+    return ExperimentResult("motivation", title, tables, claims, (DEFINITIONS, *NOTES))
 
 
-def _categories(repeats: Sequence[Repeat], problem: Problem) -> Table:
-    """What iterations cost on one problem, what they found and what they wasted."""
+def _categories(repeats: Sequence[Repeat], problem: Problem) -> ResultTable:
+    """On one problem: the cost of iterations, the designs found, and the share of iterations wasted."""
     measures = (
         cost_per_iteration,
         lambda repeat: found_on_front(problem, repeat),
@@ -129,7 +129,7 @@ def _categories(repeats: Sequence[Repeat], problem: Problem) -> Table:
         "designs on the front",
         "low quality (%)",
     )
-    return Table(f"{problem.name}: the four categories", headings, tuple(rows), labels=2)
+    return ResultTable(f"{problem.name}: the four categories", headings, tuple(rows), labels=2)
 
 
 def _variation(problems: Mapping[str, Problem]) -> Claim:
@@ -177,7 +177,7 @@ MOTIVATION = Experiment(
     "motivation",
     "Coupled or decoupled, cost-aware or not; how designs vary; contours over two options.",
     tuple(CATEGORIES),
-    findings,
+    evaluate,
     figures,
     problems=("dnn-stack",),
 )

@@ -1,25 +1,25 @@
-"""RQ1: which cost function should FlexiBO divide by? Logarithmic, ratio or constant."""
+"""RQ1: by which cost function should FlexiBO divide? Logarithmic, ratio or constant."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 
-from flexibo.compare.problem import Problem
+from flexibo.compare.problems.base import Problem
 from flexibo.experiments import drawing
-from flexibo.experiments.base import Repeat, methods_of, of_problem, problems_of
+from flexibo.experiments.claim_tests import claim_best
+from flexibo.experiments.claims import ExperimentResult, ResultTable
 from flexibo.experiments.experiment import Experiment, Figures
-from flexibo.experiments.findings import Findings, Table
-from flexibo.experiments.judging import claim_best
 from flexibo.experiments.measures import LOG_COST, Measure, iterations_at, limits, shown, targets_at, values_of
-from flexibo.experiments.standings import DEFINITIONS, error_claims, standings_tables
+from flexibo.experiments.repeats import Repeat, methods_of, of_problem, problems_of
+from flexibo.experiments.standard_tables import DEFINITIONS, error_claims, standings_tables
 
 LOG, RATIO, CONSTANT = "flexibo-gp-log", "flexibo-gp-ratio", "flexibo-gp-constant"
 VOLUME = (
-    "The change of volume is the paper's: what an evaluation was expected to remove from the Pareto region, as a share "
-    "of the region at the first iteration, which is the same for all three. The Pareto region is what lies between the "
-    "fronts that the models think likely at worst and at best. The last region is its volume at the last question, in "
-    "percent of the first one: the less, the surer the models are; more than 100 where measurements surprised them."
+    "The change of volume is the paper's: the volume that an evaluation was expected to remove from the Pareto region, "
+    "as a share of the region at the first iteration, which is the same for all three. The Pareto region lies between "
+    "the pessimistic and the optimistic front of the models. The last region is its volume at the last question, in "
+    "percent of the first one: the smaller, the more certain the models are; above 100 after unexpected measurements."
 )
 
 
@@ -43,13 +43,13 @@ def last_region(repeat: Repeat) -> float:
 
 
 def cheap_share(repeat: Repeat) -> float:
-    """The share of all evaluations that went to the cheapest objective; not a number where there is but one."""
+    """The share of all evaluations that measured the cheapest objective; NaN if there is only one."""
     total = sum(repeat.count(lead) for lead in repeat.leads)
     return repeat.count(repeat.cheap) / total if total and len(repeat.leads) > 1 else math.nan
 
 
-def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Findings:
-    """What three cost functions do."""
+def evaluate(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> ExperimentResult:
+    """The effects of three cost functions."""
     others = (RATIO, CONSTANT)
     log_limits = limits(repeats, LOG_COST)
     claims = (
@@ -92,10 +92,10 @@ def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Find
     behaviour = (table for name in problems_of(repeats) for table in _behaviour(of_problem(repeats, name)))
     tables = (*standings_tables(repeats), *behaviour)
     title = "RQ1: log, ratio and constant costs in FlexiBO"
-    return Findings("rq1", title, tables, claims, (DEFINITIONS, VOLUME))
+    return ExperimentResult("rq1", title, tables, claims, (DEFINITIONS, VOLUME))
 
 
-def _behaviour(repeats: Sequence[Repeat]) -> list[Table]:
+def _behaviour(repeats: Sequence[Repeat]) -> list[ResultTable]:
     """Evaluations per objective on one problem, and the change of volume."""
     problem, leads = repeats[0].problem, repeats[0].leads
     # Ignored: mypy cannot infer a lambda whose default binds the value of a loop.
@@ -111,18 +111,18 @@ def _behaviour(repeats: Sequence[Repeat]) -> list[Table]:
     ]
 
 
-def _measured(repeats: Sequence[Repeat], title: str, measures: Mapping[str, Measure]) -> Table:
+def _measured(repeats: Sequence[Repeat], title: str, measures: Mapping[str, Measure]) -> ResultTable:
     """A table with a column for each measure of the repeats on one problem."""
     problem = repeats[0].problem
     rows = [
         (method, *(shown(values_of(repeats, problem, method, measure)) for measure in measures.values()))
         for method in methods_of(repeats)
     ]
-    return Table(title, ("method", *measures), tuple(rows))
+    return ResultTable(title, ("method", *measures), tuple(rows))
 
 
 def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figures:
-    """Errors, fronts, and what was measured."""
+    """Errors, fronts and behaviour."""
     return {
         "rq1-error": drawing.errors(repeats),
         "rq1-fronts": drawing.fronts(repeats, problems),
@@ -135,5 +135,5 @@ def _first_volume(repeat: Repeat) -> float:
 
 
 RQ1 = Experiment(
-    "rq1", "Log, ratio and constant costs: which should FlexiBO divide by?", (LOG, RATIO, CONSTANT), findings, figures
+    "rq1", "Log, ratio and constant costs: by which should FlexiBO divide?", (LOG, RATIO, CONSTANT), evaluate, figures
 )

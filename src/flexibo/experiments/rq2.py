@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from flexibo.compare.problem import Problem
+from flexibo.compare.problems.base import Problem
 from flexibo.experiments import drawing
-from flexibo.experiments.base import Repeat, methods_of, of_problem, problems_of
+from flexibo.experiments.claim_tests import claim_best, doubt, lower
+from flexibo.experiments.claims import Claim, ExperimentResult, Judgement, ResultTable
 from flexibo.experiments.experiment import Experiment, Figures
-from flexibo.experiments.findings import Claim, Findings, Judgement, Table
-from flexibo.experiments.judging import claim_best, doubt, lower
 from flexibo.experiments.measures import (
     LOG_COST,
     REAL_COST,
@@ -23,40 +22,41 @@ from flexibo.experiments.measures import (
     targets_at,
     values_of,
 )
-from flexibo.experiments.standings import DEFINITIONS, OURS, error_claims, extra_note, marked, standings_tables
+from flexibo.experiments.repeats import Repeat, methods_of, of_problem, problems_of
+from flexibo.experiments.standard_tables import DEFINITIONS, OURS, error_claims, extra_note, marked, standings_tables
 
 BASELINES = ("pesmo", "pesmo-dec", "pal", "parego", "smsego", "ca-mobo")
 EXTRA = ("flexibo",)
-"""The library's own default: shown beside the paper's methods, and no part of its claims."""
+"""The default method of flexibo: shown for comparison, not part of the paper's claims."""
 
 NOTES = (
-    "flexibo, the library's default with its own models and candidates, is not one of the paper's methods; it is shown "
-    "for comparison, takes no part in the claims and does not decide what equal cost is.",
+    "flexibo, the default method, has its own models and candidates and is not one of the paper's methods; it is shown "
+    "for comparison, is not part of the claims and does not affect the equal cost.",
     "The paper reports an error 4.8 % to 12.4 % lower than the best other method's, and an exception: PAL's error is "
-    "3.6 % lower on LeNet, its smallest network. No problem here stands for a network that small.",
+    "3.6 % lower on LeNet, its smallest network. No problem here represents a network that small.",
 )
 
 
 def cost_per_iteration(repeat: Repeat) -> float:
-    """What an iteration cost on average."""
+    """The mean cost of an iteration."""
     n = len(repeat.iterations) - 1
     return repeat.iterations[-1].spent / n if n else math.nan
 
 
-def dear_shares(repeat: Repeat) -> tuple[float, float]:
-    """The share of evaluations that went to the dearest objective in the first and in the second half of a repeat."""
+def expensive_shares(repeat: Repeat) -> tuple[float, float]:
+    """The share of evaluations of the most expensive objective in both halves of a repeat."""
     if len(repeat.leads) < 2:
         return math.nan, math.nan
     half = (len(repeat.iterations) + 1) // 2
     shares = []
     for first, last in ((1, half), (half, None)):
         total = sum(repeat.count(lead, first=first, last=last) for lead in repeat.leads)
-        shares.append(repeat.count(repeat.dear, first=first, last=last) / total if total else math.nan)
+        shares.append(repeat.count(repeat.expensive, first=first, last=last) / total if total else math.nan)
     return shares[0], shares[1]
 
 
-def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Findings:
-    """How FlexiBO fares against the methods of others."""
+def evaluate(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> ExperimentResult:
+    """FlexiBO against the methods of other authors."""
     others = compared_methods(repeats, ours=OURS, extra=EXTRA)
     log_limits = limits(repeats, LOG_COST, extra=EXTRA)
     claims = (
@@ -80,35 +80,36 @@ def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Find
         ),
         _cheap_first(repeats),
     )
-    title = "RQ2: FlexiBO against the methods of others"
+    title = "RQ2: FlexiBO against the methods of other authors"
     resources = (_resources(of_problem(repeats, problem)) for problem in problems_of(repeats))
     tables = (*standings_tables(repeats, extra=EXTRA), *resources)
-    return Findings("rq2", title, tables, claims, (DEFINITIONS, *NOTES))
+    return ExperimentResult("rq2", title, tables, claims, (DEFINITIONS, *NOTES))
 
 
 def _cheap_first(repeats: Sequence[Repeat]) -> Claim:
     judgements = []
     for problem in problems_of(repeats):
-        early, late = zip(*(dear_shares(repeat) for repeat in of_problem(repeats, problem, OURS)), strict=True)
+        early, late = zip(*(expensive_shares(repeat) for repeat in of_problem(repeats, problem, OURS)), strict=True)
         if not math.isnan(mean(early)) and not math.isnan(mean(late)):
             why = doubt(early, late)
             shares = [percent(mean(share)) for share in (early, late)]
-            numbers = f"{shares[0]} of the evaluations are dear in the first half, {shares[1]} in the second"
-            judgements.append(Judgement(problem, None if why else lower(mean(early), mean(late)), numbers + why))
-    return Claim("FlexiBO measures the cheap objective early and the dear one later.", tuple(judgements))
+            numbers = f"{shares[0]} of the evaluations are expensive in the first half, {shares[1]} in the second"
+            numbers += f", {why.value}" if why else ""
+            judgements.append(Judgement(problem, None if why else lower(mean(early), mean(late)), numbers))
+    return Claim("FlexiBO measures the cheap objective early and the expensive one later.", tuple(judgements))
 
 
-def _resources(repeats: Sequence[Repeat]) -> Table:
-    """What an iteration cost on one problem, and how many of the evaluations were dear."""
+def _resources(repeats: Sequence[Repeat]) -> ResultTable:
+    """The cost of an iteration on one problem, and the share of expensive evaluations."""
     problem, unit, rows = repeats[0].problem, repeats[0].unit, []
     for method in methods_of(repeats):
-        share = [dear_shares(repeat) for repeat in of_problem(repeats, problem, method)]
+        share = [expensive_shares(repeat) for repeat in of_problem(repeats, problem, method)]
         halves = [shown([100.0 * pair[k] for pair in share]) for k in (0, 1)]
         cost = shown(values_of(repeats, problem, method, cost_per_iteration))
         rows.append((marked(method, EXTRA), cost, *halves))
-    headings = ("method", f"cost per iteration ({unit})", "dear, first half (%)", "dear, second half (%)")
-    title = f"{problem}: cost, and share of the dearest objective, {repeats[0].dear}"
-    return Table(title, headings, tuple(rows), note=extra_note(repeats, EXTRA))
+    headings = ("method", f"cost per iteration ({unit})", "expensive, first half (%)", "expensive, second half (%)")
+    title = f"{problem}: cost, and share of the most expensive objective, {repeats[0].expensive}"
+    return ResultTable(title, headings, tuple(rows), note=extra_note(repeats, EXTRA))
 
 
 def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figures:
@@ -124,6 +125,6 @@ RQ2 = Experiment(
     "rq2",
     "FlexiBO against PESMO, PESMO-DEC, PAL, ParEGO, SMSego and CA-MOBO.",
     (OURS, *BASELINES, *EXTRA),
-    findings,
+    evaluate,
     figures,
 )

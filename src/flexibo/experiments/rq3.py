@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from flexibo.compare.problem import Problem
+from flexibo.compare.problems.base import Problem
 from flexibo.experiments import drawing
-from flexibo.experiments.base import Repeat
+from flexibo.experiments.claim_tests import claim_best
+from flexibo.experiments.claims import ExperimentResult
 from flexibo.experiments.experiment import Experiment, Figures
-from flexibo.experiments.findings import Findings
-from flexibo.experiments.judging import claim_best
 from flexibo.experiments.measures import LOG_COST, iterations_at, limits, targets_at
-from flexibo.experiments.standings import DEFINITIONS, OURS, error_claims, standings_tables
+from flexibo.experiments.repeats import Repeat
+from flexibo.experiments.standard_tables import DEFINITIONS, OURS, error_claims, standings_tables
 
 FOREST = "flexibo-rf-log"
 
 
-def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Findings:
-    """What the two kinds of model do."""
+def evaluate(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> ExperimentResult:
+    """The effects of two kinds of model."""
     log_limits = limits(repeats, LOG_COST)
     claims = (
         *error_claims(repeats, "Gaussian processes give a lower hypervolume error than random forests"),
@@ -32,7 +32,7 @@ def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Find
         ),
     )
     title = "RQ3: Gaussian processes and random forests in FlexiBO"
-    return Findings("rq3", title, standings_tables(repeats), claims, (DEFINITIONS,))
+    return ExperimentResult("rq3", title, standings_tables(repeats), claims, (DEFINITIONS,))
 
 
 def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figures:
@@ -40,4 +40,4 @@ def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figur
     return {"rq3-error": drawing.errors(repeats), "rq3-fronts": drawing.fronts(repeats, problems)}
 
 
-RQ3 = Experiment("rq3", "Gaussian processes or random forests as FlexiBO's models?", (OURS, FOREST), findings, figures)
+RQ3 = Experiment("rq3", "Gaussian processes or random forests as FlexiBO's models?", (OURS, FOREST), evaluate, figures)

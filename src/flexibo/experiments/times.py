@@ -1,18 +1,18 @@
-"""Times: seconds per iteration, without and with the evaluation, beside the paper's table."""
+"""Times: seconds per iteration, without and with evaluation, compared with the paper's table."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 
-from flexibo.compare.problem import Problem
+from flexibo.compare.problems.base import Problem
 from flexibo.experiments import drawing
-from flexibo.experiments.base import Repeat, methods_of, of_problem, problems_of
+from flexibo.experiments.claim_tests import lower
+from flexibo.experiments.claims import Claim, ExperimentResult, Judgement, ResultTable
 from flexibo.experiments.experiment import Experiment, Figures
-from flexibo.experiments.findings import Claim, Findings, Judgement, Table
-from flexibo.experiments.judging import lower
 from flexibo.experiments.measures import mean, number, shown
-from flexibo.experiments.standings import OURS
+from flexibo.experiments.repeats import Repeat, methods_of, of_problem, problems_of
+from flexibo.experiments.standard_tables import OURS
 
 PAPER: dict[str, tuple[float, float]] = {
     OURS: (79.9, 1417.2),
@@ -35,30 +35,30 @@ NOTES = (
 )
 
 
-def thinking(repeat: Repeat) -> float:
+def overhead(repeat: Repeat) -> float:
     """Seconds per iteration without evaluation."""
-    times = [iteration.thinking_s for iteration in repeat.iterations[1:]]
+    times = [iteration.overhead_s for iteration in repeat.iterations[1:]]
     return mean(times)
 
 
 def with_evaluation(repeat: Repeat) -> float:
-    """Seconds per iteration with evaluation; not a number where costs are no times."""
+    """Seconds per iteration with evaluation; NaN if costs are not times."""
     n = len(repeat.iterations) - 1
     seconds = SECONDS.get(repeat.unit, math.nan)
-    return thinking(repeat) + seconds * repeat.iterations[-1].spent / n if n else math.nan
+    return overhead(repeat) + seconds * repeat.iterations[-1].spent / n if n else math.nan
 
 
-def findings(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Findings:
-    """How long an iteration takes."""
+def evaluate(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> ExperimentResult:
+    """The time of an iteration."""
     without, full = ({m: mean(_all(repeats, m, measure)) for m in methods_of(repeats)} for measure in _MEASURES)
-    claims = (_slower_thinking(without), _pal_slowest(without), *_quickest(full))
+    claims = (_higher_overhead(without), _pal_slowest(without), *_quickest(full))
     names = problems_of(repeats)
     each = [_on_problem(of_problem(repeats, name)) for name in names] if len(names) > 1 else []
     tables = (_beside_paper(repeats), *each)
-    return Findings("times", "Seconds per iteration, without and with evaluation", tables, claims, NOTES)
+    return ExperimentResult("times", "Seconds per iteration, without and with evaluation", tables, claims, NOTES)
 
 
-_MEASURES = (thinking, with_evaluation)
+_MEASURES = (overhead, with_evaluation)
 
 
 def _all(repeats: Sequence[Repeat], method: str, measure: object) -> list[float]:
@@ -66,7 +66,7 @@ def _all(repeats: Sequence[Repeat], method: str, measure: object) -> list[float]
     return [float(measure(repeat)) for repeat in repeats if repeat.method == method]
 
 
-def _slower_thinking(seconds: Mapping[str, float]) -> Claim:
+def _higher_overhead(seconds: Mapping[str, float]) -> Claim:
     others = {method: value for method, value in seconds.items() if method not in (OURS, "pal")}
     judgements = []
     if others and not math.isnan(seconds[OURS]):
@@ -110,7 +110,7 @@ def _quickest(seconds: Mapping[str, float]) -> list[Claim]:
     ]
 
 
-def _beside_paper(repeats: Sequence[Repeat]) -> Table:
+def _beside_paper(repeats: Sequence[Repeat]) -> ResultTable:
     rows = []
     for method in methods_of(repeats):
         paper = PAPER.get(method, (math.nan, math.nan))
@@ -119,15 +119,15 @@ def _beside_paper(repeats: Sequence[Repeat]) -> Table:
             cells += [shown(_all(repeats, method, measure)), "-" if math.isnan(paper[k]) else number(paper[k], 5)]
         rows.append((method, *cells))
     headings = ("method", "without evaluation (s)", "the paper's (s)", "with evaluation (s)", "the paper's (s)")
-    return Table("Seconds per iteration, over all problems", headings, tuple(rows))
+    return ResultTable("Seconds per iteration, over all problems", headings, tuple(rows))
 
 
-def _on_problem(repeats: Sequence[Repeat]) -> Table:
+def _on_problem(repeats: Sequence[Repeat]) -> ResultTable:
     rows = [
         (method, *(shown(_all(repeats, method, measure)) for measure in _MEASURES)) for method in methods_of(repeats)
     ]
     headings = ("method", "without evaluation (s)", "with evaluation (s)")
-    return Table(f"{repeats[0].problem}: seconds per iteration", headings, tuple(rows))
+    return ResultTable(f"{repeats[0].problem}: seconds per iteration", headings, tuple(rows))
 
 
 def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figures:
@@ -138,4 +138,4 @@ def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figur
     return {"times": drawing.times(ours, PAPER)}
 
 
-TIMES = Experiment("times", "Seconds per iteration, without and with evaluation.", tuple(PAPER), findings, figures)
+TIMES = Experiment("times", "Seconds per iteration, without and with evaluation.", tuple(PAPER), evaluate, figures)

@@ -208,7 +208,7 @@ class TestMachine:
         assert tables.state == "absent"
         assert re.fullmatch(r"0 of \d+ recorded tables", tables.text)
         (tmp_path / "recorded").mkdir()
-        from flexibo.compare.datasets import DATASETS
+        from flexibo.compare.problems.datasets import DATASETS
 
         first = next(iter(DATASETS.values()))
         (tmp_path / "recorded" / first.file).parent.mkdir(parents=True, exist_ok=True)

@@ -212,7 +212,7 @@ def completions(words: str, folder: Path, **variables: str) -> list[str]:
 class TestCompletion:
     def test_the_names_are_those_of_the_tables(self) -> None:
         plots = pytest.importorskip("flexibo.plots")
-        from flexibo.compare.problems import FAMILIES
+        from flexibo.compare.problems.table import FAMILIES
         from flexibo.compare.suites import SUITES
         from flexibo.experiments import EXPERIMENTS
         from flexibo.methods.table import METHODS

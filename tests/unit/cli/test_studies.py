@@ -643,7 +643,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> System:
     objectives = (Objective("error_percent"), Objective("energy_millijoules", unit="mJ"))
     functions = {"error_percent": error, "energy_millijoules": energy}
     system = System("toy-table", Space({"x": [i / 20 for i in range(21)], "k": [1, 2, 3]}), objectives, functions)
-    monkeypatch.setattr("flexibo.compare.recorded_systems.recorded_system", lambda name: system)
+    monkeypatch.setattr("flexibo.compare.problems.recorded_systems.recorded_system", lambda name: system)
     return system
 
 
@@ -718,14 +718,14 @@ class TestRunAndResume:
             raise OSError("no board")
 
         failing = dataclasses.replace(toy, functions={**toy.functions, "energy_millijoules": broken})
-        monkeypatch.setattr("flexibo.compare.recorded_systems.recorded_system", lambda name: failing)
+        monkeypatch.setattr("flexibo.compare.problems.recorded_systems.recorded_system", lambda name: failing)
         for form in ((), ("--json",)):
             outcome = call("run", "toy", "--recorded", *form)
             assert outcome.exit_code == 1
             assert "Objective 'energy_millijoules' gave no value: all " in outcome.stderr
             assert "run the same command again; flexibo status shows the failures" in outcome.stderr
         assert json.loads(outcome.stdout)["front"] == []
-        monkeypatch.setattr("flexibo.compare.recorded_systems.recorded_system", lambda name: toy)
+        monkeypatch.setattr("flexibo.compare.problems.recorded_systems.recorded_system", lambda name: toy)
         shown = good("run", "toy", "--recorded", "--budget", "80s")
         assert "failed attempts" in shown
         shares = [int(found) for found in re.findall(r"(\d+)% │$", shown, re.MULTILINE)]
@@ -792,7 +792,7 @@ class TestRunAndResume:
             return error(design)
 
         stopping = dataclasses.replace(toy, functions={**toy.functions, "error_percent": killed})
-        monkeypatch.setattr("flexibo.compare.recorded_systems.recorded_system", lambda name: stopping)
+        monkeypatch.setattr("flexibo.compare.problems.recorded_systems.recorded_system", lambda name: stopping)
         stopped = call("run", "toy", "--recorded")
         assert stopped.exit_code == 143
         assert "Stopped: Interrupted by SIGTERM; what was measured is kept." in stopped.stdout

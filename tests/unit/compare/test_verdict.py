@@ -10,20 +10,19 @@ import pytest
 from rich.console import Console
 
 from flexibo.compare import verdict as judging
-from flexibo.compare.goals import STANDARD_GOALS
-from flexibo.compare.problems import find_problem
-from flexibo.compare.runs import SHARES, Moment, Run, read_runs
-from flexibo.compare.stored import FOLDER, Stored, describe, store
+from flexibo.compare.problems.table import find_problem
+from flexibo.compare.runs import SHARES, Allowance, Moment, Run, read_runs
+from flexibo.compare.statistics.goals import STANDARD_GOALS
+from flexibo.compare.stored_results import FOLDER, StoredResults, describe, store
 from flexibo.compare.suites import SUITES, Limit, Suite
-from flexibo.compare.terms import Terms
-from flexibo.compare.verdict import prices_of_thinking, verdict
+from flexibo.compare.verdict import overhead_prices, verdict
 
 PROBLEM = "branin-currin:ratio=10"
 
 
-def made(method: str, seed: int, error: float, *, thinking_s: float = 0.0) -> Run:
+def made(method: str, seed: int, error: float, *, overhead_s: float = 0.0) -> Run:
     moments = tuple(
-        Moment(s, round(200 * s, 3), round(error * (2 - s) / 2, 5), round(thinking_s * s, 3), (2, 3)) for s in SHARES
+        Moment(s, round(200 * s, 3), round(error * (2 - s) / 2, 5), round(overhead_s * s, 3), (2, 3)) for s in SHARES
     )
     return Run(PROBLEM, method, seed, moments)
 
@@ -32,20 +31,20 @@ def suite(methods: tuple[str, ...], rivals: tuple[str, ...] = (), n: int = 6) ->
     return Suite("", (PROBLEM,), methods, rivals, n)
 
 
-def test_a_second_of_thinking_costs_what_the_cheapest_evaluation_does() -> None:
-    budget, price = prices_of_thinking(suite(("flexibo",)))[PROBLEM]
+def test_a_second_of_overhead_costs_what_the_cheapest_evaluation_does() -> None:
+    budget, price = overhead_prices(suite(("flexibo",)))[PROBLEM]
     assert find_problem(PROBLEM).mean_costs().tolist() == [10.0, 1.0]
     assert (budget, price) == (220.0, 1.0)
 
 
-def test_a_slow_method_falls_behind_when_its_thinking_counts() -> None:
-    runs = [made("flexibo", seed, 0.2, thinking_s=1.0) for seed in range(6)]
-    runs += [made("ehvi", seed, 0.1, thinking_s=2_000.0) for seed in range(6)]
-    usual, counted = (verdict(suite(("flexibo", "ehvi")), runs, count_thinking=count) for count in (False, True))
+def test_a_slow_method_falls_behind_when_its_overhead_counts() -> None:
+    runs = [made("flexibo", seed, 0.2, overhead_s=1.0) for seed in range(6)]
+    runs += [made("ehvi", seed, 0.1, overhead_s=2_000.0) for seed in range(6)]
+    usual, counted = (verdict(suite(("flexibo", "ehvi")), runs, count_overhead=count) for count in (False, True))
     assert usual.rankings[-1].complete[0].method == "ehvi"
     assert usual.against["contestant"][-1].ratio.value == pytest.approx(2.0)
     assert counted.against["contestant"][-1].ratio.value < 2.0
-    assert any("Thinking counts" in note for note in counted.notes())
+    assert any("overhead" in note for note in counted.notes())
 
 
 def test_rivals_and_all_contestants_are_judged_apart() -> None:
@@ -62,7 +61,9 @@ def test_only_runs_that_are_stored_are_called_so(tmp_path: Path, monkeypatch: py
     fingerprint = find_problem(PROBLEM).fingerprint()
     made_with = judging.RIVALS["pymoo-nsga2"].versions()
     store(
-        runs[6:10], Stored("pymoo-nsga2", made_with, "", "a large machine", Terms(), {PROBLEM: fingerprint}), tmp_path
+        runs[6:10],
+        StoredResults("pymoo-nsga2", made_with, "", "a large machine", Allowance(), {PROBLEM: fingerprint}),
+        tmp_path,
     )
     monkeypatch.setattr(judging, "describe", lambda rival: _describe(rival, tmp_path))
     monkeypatch.setattr(judging, "stored_runs", lambda *given: _stored_runs(*given, tmp_path))
@@ -96,23 +97,23 @@ def test_a_limit_may_leave_the_other_problems_alone() -> None:
     assert [task[::2] for task in limited.tasks()] == [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)]
 
 
-def test_a_limit_is_told() -> None:
-    assert Limit({"a": 3, "b": 3}).told(10) == "takes part with 3 seeds in a, b alone"
-    assert Limit({"a": 3, "b": 3}).told(1) == "takes part with 1 seed in a, b alone"
+def test_a_limit_is_described() -> None:
+    assert Limit({"a": 3, "b": 3}).description(10) == "runs with 3 seeds on a, b only"
+    assert Limit({"a": 3, "b": 3}).description(1) == "runs with 1 seed on a, b only"
     both = Limit({"a": 0, "b": 4, "c": 0}, elsewhere=True)
-    assert both.told(10) == "takes part with 4 seeds in b; takes no part in a, c"
+    assert both.description(10) == "runs with 4 seeds on b; does not run on a, c"
 
 
 def test_a_suite_with_goals_has_a_verdict_on_them(tmp_path: Path) -> None:
-    runs = [made("flexibo", seed, 0.2, thinking_s=1.0) for seed in range(6)]
-    runs += [made("ehvi", seed, 0.3, thinking_s=2_000.0) for seed in range(6)]
+    runs = [made("flexibo", seed, 0.2, overhead_s=1.0) for seed in range(6)]
+    runs += [made("ehvi", seed, 0.3, overhead_s=2_000.0) for seed in range(6)]
     asked = replace(suite(("flexibo", "ehvi")), goals=STANDARD_GOALS)
     found = verdict(asked, runs)
     assert [one.must_met for one in found.goals] == [True, True, True, False]
     free, counted = (found.goals[i].results[-1] for i in (0, 2))
     assert free == found.against["contestant"][-1]
     assert counted.ratio.value < free.ratio.value == pytest.approx(2 / 3)
-    assert any("In the goals that say so, thinking counts as cost" in note for note in found.notes())
+    assert any("goals" in note and "overhead" in note for note in found.notes())
     console = Console(width=120, record=True, file=StringIO())
     for table in found.tables():
         console.print(table)
@@ -150,7 +151,7 @@ def test_every_run_of_a_rival_in_the_standard_suite_comes_with_the_package() -> 
 
 def test_the_suites_name_problems_and_methods_that_exist() -> None:
     from flexibo.compare.contestants import checked_method, checked_rival
-    from flexibo.compare.problems import full_name
+    from flexibo.compare.problems.table import full_name
 
     for one in SUITES.values():
         assert tuple(map(full_name, one.problems)) == one.problems

@@ -14,27 +14,30 @@ from rich.console import Console
 
 from flexibo import Objective, Space
 from flexibo._internal.arrays import FloatArray
-from flexibo.compare import problems as table_of_problems
-from flexibo.compare.ledger import Ledger
-from flexibo.compare.problem import Family, Problem, nadir_reference, true_front
+from flexibo.compare.metered_problem import MeteredProblem
+from flexibo.compare.problems import table as table_of_problems
+from flexibo.compare.problems.base import Family, Problem, nadir_reference, true_front
 from flexibo.errors import InvalidValueError
-from flexibo.experiments import EXPERIMENTS, Experiment, Findings, Repeat, Terms
-from flexibo.experiments import sweep as sweep_module
+from flexibo.experiments import EXPERIMENTS, Experiment, ExperimentResult, ExperimentSize, Repeat
+from flexibo.experiments import parallel_repeats as sweep_module
 from flexibo.experiments.drawing import errors
-from flexibo.experiments.keeping import FILE
-from flexibo.experiments.repeating import in_target, repeat, target_region
-from flexibo.experiments.sweep import repeats_of
+from flexibo.experiments.parallel_repeats import FILE, repeats_of
+from flexibo.experiments.single_repeat import in_target, repeat, target_region
 from flexibo.pareto import hypervolume
 from flexibo.space import Designs
 
-TINY = Terms(repeats=2, n_initial=4, iterations=3)
+TINY = ExperimentSize(repeats=2, n_initial=4, iterations=3)
 COUPLED = ("pesmo", "pal", "parego", "smsego", "ca-mobo")
 PLAIN = Experiment(
-    "plain", "made up", ("random", "flexibo-gp-log"), lambda *_: Findings("plain", "Plain", (), ()), lambda *_: {}
+    "plain",
+    "made up",
+    ("random", "flexibo-gp-log"),
+    lambda *_: ExperimentResult("plain", "Plain", (), ()),
+    lambda *_: {},
 )
 
 
-def toy(*, name: str = "toy", dear: float = 50.0) -> Problem:
+def toy(*, name: str = "toy", expensive: float = 50.0) -> Problem:
     space = Space({"filters": [16, 32, 64, 128], "kernel": [1, 3, 5], "cpu_ghz": [0.3, 0.9, 1.5, 2.1]})
 
     def values(designs: Designs) -> FloatArray:
@@ -43,7 +46,7 @@ def toy(*, name: str = "toy", dear: float = 50.0) -> Problem:
         return np.column_stack([error, (2 + filters + kernel) * (1 + (ghz - 1) ** 2)])
 
     def costs(designs: Designs) -> FloatArray:
-        return np.column_stack([dear * (1 + designs.codes[:, 0]), np.full(len(designs), 2.0)])
+        return np.column_stack([expensive * (1 + designs.codes[:, 0]), np.full(len(designs), 2.0)])
 
     everything = values(space.enumerate())
     front = true_front(everything)
@@ -90,18 +93,18 @@ def test_an_iteration_of_a_decoupled_method_is_one_objective() -> None:
 @pytest.mark.parametrize("method", ["flexibo-gp-log", "pal"])
 def test_costs_are_the_ledgers_after_the_initial_designs(method: str) -> None:
     problem = toy()
-    ledger, opening = Ledger(problem, seed=1), Ledger(problem, seed=1)
-    made = repeat(problem, method, 1, TINY, ledger=ledger)
+    metered, opening = MeteredProblem(problem, seed=1), MeteredProblem(problem, seed=1)
+    made = repeat(problem, method, 1, TINY, metered=metered)
     for design in problem.initial_designs(TINY.n_initial, 1):
         for name in problem.names:
             opening.measure(design, name)
     last = made.iterations[-1]
     assert opening.spent > 0
-    assert last.spent == pytest.approx(ledger.spent - opening.spent)
+    assert last.spent == pytest.approx(metered.spent - opening.spent)
     assert last.spent == pytest.approx(sum(sum(i.costs) for i in made.iterations))
     assert last.log_spent == pytest.approx(sum(np.log(max(c, np.e)) for i in made.iterations for c in i.costs))
     for name in problem.names:
-        assert made.count(name) == ledger.counts[name] - opening.counts[name]
+        assert made.count(name) == metered.counts[name] - opening.counts[name]
     assert made.cost("error") + made.cost("energy") == pytest.approx(last.spent)
 
 
@@ -123,11 +126,11 @@ def test_only_what_a_method_does_is_timed() -> None:
     moments = iter(range(10**6))
     made = repeat(toy(), "parego", 0, TINY, clock=lambda: float(next(moments)))
     # Asking is a tick and telling is a tick, for each objective; the first question was asked before the iteration.
-    assert [i.thinking_s for i in made.iterations] == [2.0 * len(i.objectives) for i in made.iterations]
+    assert [i.overhead_s for i in made.iterations] == [2.0 * len(i.objectives) for i in made.iterations]
 
 
 def test_a_method_that_runs_out_of_questions_says_why() -> None:
-    made = repeat(toy(), "random-coupled", 0, Terms(1, 4, 100))
+    made = repeat(toy(), "random-coupled", 0, ExperimentSize(1, 4, 100))
     assert made.stopped
     assert len(made.iterations) == 1 + 48 - 4
 
@@ -169,9 +172,9 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pyte
     (killed / FILE).write_bytes(lines[0] + lines[1][: len(lines[1]) // 2])
     made: list[str] = []
 
-    def spy(problem: Problem, method: str, seed: int, terms: Terms) -> Repeat:
+    def spy(problem: Problem, method: str, seed: int, size: ExperimentSize) -> Repeat:
         made.append(f"{method} {seed}")
-        return repeat(problem, method, seed, terms)
+        return repeat(problem, method, seed, size)
 
     monkeypatch.setattr(sweep_module, "repeat", spy)
     PLAIN.run(TINY, ["toy"], killed)
@@ -194,30 +197,30 @@ def test_experiments_share_their_repeats(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["iterations", "n_initial", "problem", "version", "code"])
-def test_what_was_made_under_other_terms_is_not_used(
+def test_what_was_made_with_another_size_is_not_used(
     families: dict[str, Family], change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repeats_of(TINY, [toy()], ["random"], tmp_path)
     seen: list[int] = []
-    terms = replace(TINY, **{change: 5}) if change in ("iterations", "n_initial") else TINY
+    size = replace(TINY, **{change: 5}) if change in ("iterations", "n_initial") else TINY
     if change == "version":
         monkeypatch.setattr("flexibo.__version__", "0.0.0")
     if change == "code":
-        monkeypatch.setattr("flexibo.experiments.keeping.method_fingerprint", lambda method: "changed")
-    families["toy"] = Family("toy", "made up", lambda: toy(dear=60.0 if change == "problem" else 50.0))
+        monkeypatch.setattr("flexibo.experiments.parallel_repeats.method_fingerprint", lambda method: "changed")
+    families["toy"] = Family("toy", "made up", lambda: toy(expensive=60.0 if change == "problem" else 50.0))
     table_of_problems.find_problem.cache_clear()
     problem = table_of_problems.find_problem("toy")
-    made = repeats_of(terms, [problem], ["random"], tmp_path, progress=lambda done, total, what: seen.append(done))
+    made = repeats_of(size, [problem], ["random"], tmp_path, progress=lambda done, total, what: seen.append(done))
     assert seen == [0, 1, 2]
-    assert len(made[0].iterations) == 1 + terms.iterations
+    assert len(made[0].iterations) == 1 + size.iterations
 
 
 @pytest.mark.usefixtures("families")
 def test_more_repeats_keep_those_that_are_made(tmp_path: Path) -> None:
     repeats_of(TINY, [toy()], ["random"], tmp_path)
     seen: list[int] = []
-    terms = replace(TINY, repeats=3)
-    made = repeats_of(terms, [toy()], ["random"], tmp_path, progress=lambda done, total, what: seen.append(done))
+    size = replace(TINY, repeats=3)
+    made = repeats_of(size, [toy()], ["random"], tmp_path, progress=lambda done, total, what: seen.append(done))
     assert seen == [2, 3]
     assert [repeat.seed for repeat in made] == [0, 1, 2]
 
@@ -230,7 +233,7 @@ def test_processes_make_what_one_makes(tmp_path: Path) -> None:
     together = repeats_of(TINY, [problem], ["flexibo-gp-log"], tmp_path / "two", jobs=2)
     assert os.environ.get("OMP_NUM_THREADS") == before
     untimed = [
-        [replace(made, iterations=tuple(replace(i, thinking_s=0.0) for i in made.iterations)) for made in side]
+        [replace(made, iterations=tuple(replace(i, overhead_s=0.0) for i in made.iterations)) for made in side]
         for side in (alone, together)
     ]
     assert untimed[0] == untimed[1]
@@ -245,8 +248,8 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.usefixtures("families")
 @pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda experiment: experiment.name)
 def test_every_experiment_writes_its_tables_figures_and_verdicts(experiment: Experiment, shared_folder: Path) -> None:
-    terms = Terms(repeats=1, n_initial=4, iterations=2)
-    findings = experiment.run(terms, ["toy"], shared_folder)
+    size = ExperimentSize(repeats=1, n_initial=4, iterations=2)
+    result = experiment.run(size, ["toy"], shared_folder)
     rows = rows_of(shared_folder / f"{experiment.name}.csv")
     assert [(row["method"], int(row["iteration"])) for row in rows] == [
         (method, number) for method in experiment.methods for number in range(3)
@@ -256,19 +259,19 @@ def test_every_experiment_writes_its_tables_figures_and_verdicts(experiment: Exp
         (method, name) for method in experiment.methods for name in ("error", "energy")
     ]
     report = (shared_folder / f"{experiment.name}.md").read_text(encoding="utf-8")
-    assert "An iteration is one question of a decoupled method" in report
-    assert findings.claims
-    for claim in findings.claims:
+    assert "iterations" in report
+    assert result.claims
+    for claim in result.claims:
         assert f"- **{claim.verdict}.** The paper: " in report
         assert claim.judgements
-    figures = [path for path in findings.files if path.suffix == ".png"]
+    figures = [path for path in result.files if path.suffix == ".png"]
     assert figures
     for path in figures:
         assert path.read_bytes().startswith(b"\x89PNG")
         assert f"]({path.name})" in report
     console = Console(file=io.StringIO(), width=200)
-    console.print(findings)
-    assert findings.claims[0].verdict in console.file.getvalue()  # type: ignore[attr-defined]
+    console.print(result)
+    assert result.claims[0].verdict in console.file.getvalue()  # type: ignore[attr-defined]
 
 
 @pytest.mark.usefixtures("families")
@@ -276,13 +279,13 @@ def test_without_matplotlib_the_report_says_so_and_has_no_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    findings = replace(PLAIN, figures=lambda repeats, _: {"error": errors(repeats)}).run(TINY, ["toy"], tmp_path)
-    assert [path.suffix for path in findings.files] == [".md", ".csv", ".csv"]
-    assert "No figures: This needs matplotlib" in findings.files[0].read_text(encoding="utf-8")
+    result = replace(PLAIN, figures=lambda repeats, _: {"error": errors(repeats)}).run(TINY, ["toy"], tmp_path)
+    assert [path.suffix for path in result.files] == [".md", ".csv", ".csv"]
+    assert "matplotlib" in result.files[0].read_text(encoding="utf-8")
 
 
 def test_the_defaults_are_the_papers() -> None:
-    assert Terms() == Terms(repeats=5, n_initial=20, iterations=200)
+    assert ExperimentSize() == ExperimentSize(repeats=5, n_initial=20, iterations=200)
     assert EXPERIMENTS["rq2"].methods == ("flexibo-gp-log", "pesmo", "pesmo-dec", *COUPLED[1:], "flexibo")
     assert all(
         e.problems == ("dnn-stack", "nb201-tx2", "accel-a100") for e in EXPERIMENTS.values() if e.name[0] in "rt"
@@ -293,7 +296,7 @@ def test_the_defaults_are_the_papers() -> None:
 @pytest.mark.parametrize("wrong", [{"repeats": 0}, {"n_initial": 1}, {"iterations": 0}])
 def test_terms_that_make_no_sense_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(InvalidValueError, match=next(iter(wrong))):
-        Terms(**wrong)
+        ExperimentSize(**wrong)
 
 
 def test_no_jobs_are_refused(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from benchmarks.card import Card, card_of, text_of
 
-from flexibo.compare.problems import FAMILIES, find_problem
+from flexibo.compare.problems.table import FAMILIES, find_problem
 from flexibo.systems.catalogue import SYSTEMS
 from flexibo.systems.recorded import FOLDER, recorded_table, recordings
 from flexibo.systems.recording.plan import largest_values, wanted_values

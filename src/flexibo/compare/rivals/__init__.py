@@ -1,16 +1,8 @@
-"""Optimisers of other libraries, one file each (extra ``bench``)."""
+"""Third-party optimisers to compare with, called rivals (extra ``bench``). `RIVALS` is the table of their names."""
 
 from __future__ import annotations
 
-from flexibo.compare.rivals import (
-    botorch_hvkg,
-    botorch_qlognehvi,
-    optuna_gp,
-    optuna_nsga2,
-    optuna_tpe,
-    pymoo_nsga2,
-    smac_parego,
-)
+from flexibo.compare.rivals import botorch_hvkg, botorch_qlognehvi, optuna_samplers, pymoo_nsga2, smac_parego
 from flexibo.compare.rivals.base import Rival, RivalEntry, Setting, Suggestion
 
 RIVALS: dict[str, RivalEntry] = {
@@ -18,9 +10,9 @@ RIVALS: dict[str, RivalEntry] = {
     for entry in (
         botorch_qlognehvi.ENTRY,
         botorch_hvkg.ENTRY,
-        optuna_tpe.ENTRY,
-        optuna_gp.ENTRY,
-        optuna_nsga2.ENTRY,
+        optuna_samplers.TPE,
+        optuna_samplers.GP,
+        optuna_samplers.NSGA2,
         smac_parego.ENTRY,
         pymoo_nsga2.ENTRY,
     )

@@ -1,4 +1,4 @@
-"""What another library's optimiser must do to take part in a comparison."""
+"""The interface of a rival: a third-party optimiser in a comparison."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from flexibo.space import Design, Space
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """All that a rival is told about a problem before it sees a value.
+    """What a rival knows about a problem before it sees a value.
 
     Attributes:
         space: The designs; `space.pool` lists them where the space is a finite pool.
         names: The objectives. Every value a rival sees is a loss: lower is better.
         reference: The reference point (n,), in losses.
-        costs: What measuring each objective costs on average (n,), as seen on the initial designs; nothing for one that
-            is measured with another.
-        leads: The objectives that can be bought, one for each that is measured alone or with others.
-        noisy: Whether readings of some objective vary.
-        n_initial: How many initial designs will be told.
-        seed: Decides every draw.
+        costs: The mean cost of measuring each objective (n,) of the initial designs; 0 for one that is measured with
+            another.
+        leads: The objectives that can be measured on request; others may come with them.
+        noisy: Whether some objective is noisy.
+        n_initial: The number of initial designs.
+        seed: Seeds every draw.
     """
 
     space: Space
@@ -41,11 +41,11 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What a rival wants measured.
+    """What a rival wants to be measured.
 
     Attributes:
-        design: Any legal combination of option values; one that cannot be measured anew (not in the pool, or measured
-            before) is replaced by the nearest that can.
+        design: A combination of option values. A design that is not in the pool, or known already, is replaced by the
+            nearest one that can be measured.
         objectives: Which objectives; empty for all of them.
     """
 
@@ -54,16 +54,16 @@ class Suggestion:
 
 
 class Rival(Protocol):
-    """An optimiser of another library, for losses."""
+    """A third-party optimiser that minimises losses."""
 
     def tell(self, design: Design, losses: Mapping[str, float]) -> None:
-        """Learn what was measured of a design; the initial designs come first, with all objectives."""
+        """Learn the losses of a design; the initial designs come first, with all objectives."""
 
     def ask(self) -> Suggestion:
-        """What to measure next."""
+        """The design to measure next, and its objectives."""
 
     def front(self) -> Sequence[Design] | None:
-        """The designs it would recommend; None for the best of those that were measured in every objective."""
+        """The recommended designs; None for the best of those that were measured in every objective."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +73,11 @@ class RivalEntry:
     Attributes:
         name: What users type.
         summary: One line.
-        packages: The packages whose versions decide its results, as pip knows them.
-        modules: What must be importable.
-        make: Starts it.
-        documentation: Where its own documentation says to use it this way.
-        decoupled: Whether it measures single objectives; the others measure, and pay for, all.
+        packages: The packages whose versions decide its results, by their names on PyPI.
+        modules: The modules that must be importable.
+        make: Creates it.
+        documentation: The address of the documentation that describes this use.
+        decoupled: Whether it measures single objectives; the others always measure, and pay for, all.
         caveat: What a reader of its results must know.
     """
 
@@ -91,13 +91,13 @@ class RivalEntry:
     caveat: str = ""
 
     def check(self) -> None:
-        """Refuse to start what is not installed."""
+        """Raise an error if it is not installed."""
         for module in self.modules:
             if find_spec(module) is None:
                 raise missing_extra(module, "bench")
 
     def is_installed(self) -> bool:
-        """Whether all it needs can be imported."""
+        """Whether its modules can be imported."""
         return all(find_spec(module) is not None for module in self.modules)
 
     def versions(self) -> str:

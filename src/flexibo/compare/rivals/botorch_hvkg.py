@@ -1,8 +1,8 @@
 """BoTorch's hypervolume knowledge gradient, decoupled and cost-aware, at the settings of BoTorch's own tutorial.
 
 The tutorial is "Multi-Objective BO with Decoupled Evaluations using HVKG" (BoTorch, tutorials/decoupled_mobo); the
-method is Daulton, Balandat, Bakshy: Hypervolume Knowledge Gradient, ICML 2023. A question takes what the tutorial's
-loop does between two measurements: fit the models, find the current value, optimise the acquisition for each purchase.
+method is Daulton, Balandat, Bakshy: Hypervolume Knowledge Gradient, ICML 2023. A question is what the tutorial's loop
+does between two measurements: fit the models, find the current value, optimise the acquisition for each purchase.
 
 Differences from the tutorial: losses are standardised, the cheapest purchase costs 1 (there the costs are 3 and 1),
 objectives that are measured together are one purchase, and the noise is inferred where readings vary.
@@ -18,39 +18,39 @@ from typing import Any
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
-from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
-from flexibo.compare.rivals.botorch_memory import Memory
-from flexibo.compare.rivals.botorch_models import (
+from flexibo.compare.rivals._botorch import (
     Columns,
+    Memory,
     fresh_design,
     import_quietly,
     tensor,
     tutorial_model,
     unit_bounds,
 )
+from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
 from flexibo.space import Design
 
 LEAST_COST = 1e-6
-"""The least cost, as a share of the greatest: BoTorch divides by it."""
+"""The smallest cost, as a share of the largest: BoTorch divides by it."""
 N_LEGAL = 4_096
-"""Where a rule forbids the design that came out, the nearest of so many legal ones stands in."""
+"""A design that a rule forbids is replaced by the nearest of this many legal ones."""
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
-    """How hard to search; the defaults are the tutorial's.
+class HvkgEffort:
+    """The effort of the search; the defaults are the tutorial's.
 
     Attributes:
-        n_pareto: How many designs the front of a fantasy has.
-        n_fantasies: How many values a measurement might have.
-        restarts: Starts of the search.
-        raw_samples: From how many random designs they are chosen.
-        value_restarts: Starts of the search for the current value.
-        value_raw_samples: From how many random sets of designs they are chosen.
-        iterations: The most steps of a climb (BoTorch's default, which the tutorial keeps).
-        batch_limit: How many starts are climbed together.
-        start_batch: How many random designs are scored together, which decides the time and not the choice; None for
-            as many as are climbed together, which the tutorial's options imply.
+        n_pareto: The number of designs on the front of a fantasy.
+        n_fantasies: The number of fantasised values of a measurement.
+        restarts: The number of starting points of the search.
+        raw_samples: The number of random designs they are chosen from.
+        value_restarts: The number of starting points of the search for the current value.
+        value_raw_samples: The number of random sets of designs they are chosen from.
+        iterations: The maximal number of steps (BoTorch's default, which the tutorial keeps).
+        batch_limit: The number of starting points that are optimised together.
+        start_batch: The number of random designs that are scored together, which affects the time and not the choice;
+            None for `batch_limit`, which the tutorial's options imply.
     """
 
     n_pareto: int = 10
@@ -64,26 +64,26 @@ class Effort:
     start_batch: int | None = 64
 
     def options(self) -> dict[str, int]:
-        """What BoTorch's optimiser is told."""
+        """The options of BoTorch's optimiser."""
         start = self.batch_limit if self.start_batch is None else self.start_batch
         return {"batch_limit": self.batch_limit, "init_batch_limit": start, "maxiter": self.iterations}
 
 
 class HypervolumeKnowledgeGradient:
-    """Asks for the design and the objective whose measurement is worth most per cost.
+    """Asks for the design and the objective whose measurement has the highest value per cost.
 
     Args:
-        setting: What is known beforehand.
-        effort: How hard to search.
+        setting: The problem.
+        effort: The effort of the search.
 
     Attributes:
-        fallbacks: How many questions were drawn at random because the numbers failed.
+        fallbacks: The number of random questions after numerical failures.
     """
 
-    def __init__(self, setting: Setting, *, effort: Effort | None = None) -> None:
+    def __init__(self, setting: Setting, *, effort: HvkgEffort | None = None) -> None:
         self.fallbacks = 0
         self._setting = setting
-        self._effort = effort or Effort()
+        self._effort = effort or HvkgEffort()
         self._columns = Columns(setting.space)
         self._memory = Memory(setting, self._columns, partial(tutorial_model, noisy=setting.noisy))
         self._readings = self._memory.readings
@@ -91,7 +91,7 @@ class HypervolumeKnowledgeGradient:
         import_quietly()
 
     def tell(self, design: Design, losses: Mapping[str, float]) -> None:
-        """Learn what was measured of a design."""
+        """Learn the losses of a design."""
         self._readings.add(design, losses)
         told = [lead for lead in self._setting.leads if lead in losses]
         if len(told) == 1:
@@ -113,7 +113,7 @@ class HypervolumeKnowledgeGradient:
         return Suggestion(self._legal(chosen[0], rng), (setting.leads[chosen[1]],))
 
     def front(self) -> Sequence[Design] | None:
-        """The designs, of those measured in anything, whose posterior means no others dominate."""
+        """The measured designs whose posterior means no others dominate."""
         return self._memory.front()
 
     def _chosen(self) -> tuple[FloatArray, int]:
@@ -133,16 +133,16 @@ class HypervolumeKnowledgeGradient:
 
 
 def best_purchase(
-    model: Any, reference: Any, members: Sequence[Sequence[int]], costs: FloatArray, effort: Effort
+    model: Any, reference: Any, members: Sequence[Sequence[int]], costs: FloatArray, effort: HvkgEffort
 ) -> tuple[FloatArray, int]:
-    """The row (d,) of the unit cube to measure and the position of the purchase, worth most per cost.
+    """The row (d,) of the unit cube and the position of the purchase with the highest value per cost.
 
     Args:
         model: A model per objective, of what is maximised.
         reference: The reference point (n,) in the model's units, on the model's device.
         members: For each purchase, the positions of the objectives it measures.
         costs: What each objective adds to the cost of its purchase (n,).
-        effort: How hard to search.
+        effort: The effort of the search.
     """
     import torch
     from botorch.acquisition.cost_aware import InverseCostWeightedUtility
@@ -191,7 +191,7 @@ def purchase_costs(costs: FloatArray, members: Sequence[Sequence[int]]) -> Float
     return shared
 
 
-def _current_value(model: Any, reference: Any, bounds: Any, effort: Effort) -> Any:
+def _current_value(model: Any, reference: Any, bounds: Any, effort: HvkgEffort) -> Any:
     """The hypervolume of the best set of designs under the posterior mean."""
     from botorch.acquisition.multi_objective.hypervolume_knowledge_gradient import _get_hv_value_function
     from botorch.optim.optimize import optimize_acqf
@@ -209,9 +209,9 @@ def _current_value(model: Any, reference: Any, bounds: Any, effort: Effort) -> A
 
 
 def _guessed_groups(setting: Setting) -> dict[str, tuple[str, ...]]:
-    """Which objectives each lead brings: itself and what follows it, until a measurement shows it.
+    """The objectives that are measured with each lead, as a guess until a measurement shows them.
 
-    A setting says what can be bought, not what comes with it.
+    A setting contains what can be measured on request, not what comes with it.
     """
     groups = {lead: [lead] for lead in setting.leads}
     lead = setting.leads[0]
@@ -233,6 +233,6 @@ ENTRY = RivalEntry(
     decoupled=True,
     caveat=(
         "Its one-shot search works in a continuous cube only, as BoTorch offers no other for it; on a pool or a finite "
-        "space the design that comes out is rounded to the nearest that can be measured."
+        "space the result is rounded to the nearest design that can be measured."
     ),
 )

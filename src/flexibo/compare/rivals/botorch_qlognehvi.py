@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
-from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
-from flexibo.compare.rivals.botorch_memory import Memory
-from flexibo.compare.rivals.botorch_models import (
+from flexibo.compare.rivals._botorch import (
     Columns,
+    Memory,
     fresh_design,
     import_quietly,
     quietly,
@@ -27,34 +26,34 @@ from flexibo.compare.rivals.botorch_models import (
     tensor,
     unit_bounds,
 )
+from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
 from flexibo.space import Categorical, Design, Designs, Real, Space
 from flexibo.space.encoding import encode, levels
 
 MOST_LISTED = 10_000
-"""A product space of so many designs is scored as a whole (BoTorch's MAX_CHOICES_ENUMERATE); a pool always is."""
+"""A product space of up to this many designs is scored completely (BoTorch's MAX_CHOICES_ENUMERATE), like a pool."""
 MOST_VALUES = 100
-"""A local search takes options of so many values (BoTorch's MAX_CARDINALITY_FOR_LOCAL_SEARCH)."""
+"""The local search takes options of up to this many values (BoTorch's MAX_CARDINALITY_FOR_LOCAL_SEARCH)."""
 DRAWS_PER_DESIGN = 50
 MOST_CLIMBS = 50
 BATCH_BYTES = 2**26
-"""How large an array of improvements over all draws and cells may become; it decides how designs are batched."""
+"""The maximal size of an array of improvements over all draws and cells; it limits the batches of designs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
-    """How hard to search; the defaults are BoTorch's.
+class NehviEffort:
+    """The effort of the search; the defaults are BoTorch's.
 
     Attributes:
         draws: Monte Carlo draws of the posterior (tutorial).
-        restarts: Starts of the continuous search (tutorial).
-        raw_samples: From how many random designs they are chosen (tutorial).
-        batch_limit: How many of them are climbed together (tutorial).
-        iterations: The most steps of a climb (tutorial).
-        mixed_restarts: Starts where some options are not continuous (default of BoTorch's optimisers).
-        mixed_raw_samples: From how many random designs they are chosen (likewise).
-        local_raw_samples: The same where none is continuous (likewise).
-        compiled: Whether BoTorch may compile its kernel for the processor, as it does by itself; without, the same
-            numbers take longer.
+        restarts: The number of starting points of the continuous search (tutorial).
+        raw_samples: The number of random designs they are chosen from (tutorial).
+        batch_limit: The number of starting points that are optimised together (tutorial).
+        iterations: The maximal number of steps (tutorial).
+        mixed_restarts: The number of starting points if some options are not continuous (BoTorch's default).
+        mixed_raw_samples: The number of random designs they are chosen from (BoTorch's default).
+        local_raw_samples: The same if no option is continuous (BoTorch's default).
+        compiled: Whether BoTorch may compile its kernel for the CPU, as by default; it affects the time only.
     """
 
     draws: int = 128
@@ -69,20 +68,20 @@ class Effort:
 
 
 class QLogNEHVI:
-    """Asks for the design with the greatest expected improvement of the hypervolume, and for all its objectives.
+    """Asks for the design with the highest expected hypervolume improvement, in all objectives.
 
     Args:
-        setting: What is known beforehand.
-        effort: How hard to search.
+        setting: The problem.
+        effort: The effort of the search.
 
     Attributes:
-        fallbacks: How many questions were drawn at random because the numbers failed.
+        fallbacks: The number of random questions after numerical failures.
     """
 
-    def __init__(self, setting: Setting, *, effort: Effort | None = None) -> None:
+    def __init__(self, setting: Setting, *, effort: NehviEffort | None = None) -> None:
         self.fallbacks = 0
         self._setting = setting
-        self._effort = effort or Effort()
+        self._effort = effort or NehviEffort()
         self._way = way_to_search(setting.space)
         self._columns = Columns(setting.space, coded=self._way in ("lattice", "mixed"))
         categories = self._columns.categories() if self._columns.coded else {}
@@ -91,7 +90,7 @@ class QLogNEHVI:
         prepare(compiled=self._effort.compiled)
 
     def tell(self, design: Design, losses: Mapping[str, float]) -> None:
-        """Learn what was measured of a design."""
+        """Learn the losses of a design."""
         self._readings.add(design, losses)
 
     def ask(self) -> Suggestion:
@@ -104,7 +103,7 @@ class QLogNEHVI:
         return Suggestion(chosen or fresh_design(setting.space, measured, np.random.default_rng((setting.seed, count))))
 
     def front(self) -> Sequence[Design] | None:
-        """The measured designs whose posterior means no others dominate, if readings vary; else the best measured."""
+        """With noise, the measured designs whose posterior means no others dominate; else the best measured ones."""
         return self._memory.front() if self._setting.noisy else None
 
     def _chosen(self, measured: Designs) -> Design:
@@ -125,9 +124,9 @@ class QLogNEHVI:
 
 
 def prepare(*, compiled: bool) -> None:
-    """Import what is needed, and let BoTorch compile its kernel, before anybody's time is taken.
+    """Import the libraries and let BoTorch compile its kernel before the overhead is measured.
 
-    BoTorch compiles it at first use, which takes a minute, and only a processor uses it: with a GPU it is left out.
+    BoTorch compiles the kernel at its first use on a CPU, which takes a minute; on a GPU it is not needed.
     """
     import_quietly()
     import torch
@@ -156,25 +155,25 @@ def way_to_search(space: Space) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What the optimisers need to know.
+    """The input of BoTorch's optimisers.
 
     Attributes:
         acquisition: What is maximised.
-        columns: How designs become rows.
-        measured: The designs that must not come out.
-        effort: How hard to search.
+        columns: Converts designs to rows.
+        measured: The designs to exclude.
+        effort: The effort of the search.
         rng: Source of the draws.
     """
 
     acquisition: Any
     columns: Columns
     measured: Designs
-    effort: Effort
+    effort: NehviEffort
     rng: np.random.Generator
 
     @property
     def batch(self) -> int:
-        """How many designs are scored together."""
+        """The number of designs that are scored together."""
         n_bounds = int(self.acquisition.cell_lower_bounds.numel())
         return max(16, min(2_048, BATCH_BYTES // (8 * n_bounds)))
 
@@ -184,7 +183,7 @@ class Search:
         return designs[fresh] if fresh.any() else designs
 
     def scores(self, designs: Designs) -> FloatArray:
-        """What designs (m) are worth (m,)."""
+        """The acquisition (m,) of designs (m)."""
         import torch
 
         with torch.no_grad():
@@ -203,7 +202,7 @@ def _listed(search: Search) -> Design:
 
 
 def _continuous(search: Search) -> Design:
-    """The best that climbing in the cube finds."""
+    """The best design of a gradient search in the cube."""
     from botorch.optim.optimize import optimize_acqf
 
     effort = search.effort
@@ -213,14 +212,14 @@ def _continuous(search: Search) -> Design:
         q=1,
         num_restarts=effort.restarts,
         raw_samples=effort.raw_samples,
-        # The last only decides how many random starts are scored at once.
+        # The last one only limits how many random designs are scored at once.
         options={"batch_limit": effort.batch_limit, "maxiter": effort.iterations, "init_batch_limit": search.batch},
     )
     return search.columns.design(X[0].cpu().numpy())
 
 
 def _lattice(search: Search) -> Design:
-    """The best that changing one option at a time finds."""
+    """The best design of a local search that changes one option at a time."""
     from botorch.optim.optimize import optimize_acqf_discrete_local_search
 
     X, _ = optimize_acqf_discrete_local_search(
@@ -236,7 +235,7 @@ def _lattice(search: Search) -> Design:
 
 
 def _mixed(search: Search) -> Design:
-    """The best that climbing and changing one option at a time find in turns."""
+    """The best design of alternating gradient and local searches."""
     from botorch.optim.optimize_mixed import optimize_acqf_mixed_alternating
 
     values, categories = _values(search.columns.space), search.columns.categories()
@@ -255,7 +254,7 @@ def _mixed(search: Search) -> Design:
 
 
 def _drawn(search: Search) -> Design:
-    """The best that changing one option at a time finds among legal designs, from the best of a random draw."""
+    """The best legal design of a local search from the best of a random draw."""
     space, effort = search.columns.space, search.effort
     m = effort.local_raw_samples
     best = search.fresh(space.sample(m, search.rng, draws=DRAWS_PER_DESIGN * m))
@@ -275,7 +274,7 @@ def _drawn(search: Search) -> Design:
 
 
 def _values(space: Space) -> dict[int, FloatArray]:
-    """The legal values in each column of coded designs, where they can be listed."""
+    """The legal values in each column of coded designs, if they can be listed."""
     varying = [option for option in space.options.values() if option.size > 1]
     legal: dict[int, FloatArray] = {}
     for column, option in enumerate(varying):
@@ -296,7 +295,7 @@ ENTRY = RivalEntry(
     make=QLogNEHVI,
     documentation="https://botorch.org/docs/tutorials/multi_objective_bo",
     caveat=(
-        "Pools are scored as a whole; product spaces above 10,000 designs are searched locally "
+        "Pools are scored completely; product spaces above 10,000 designs are searched locally "
         "(optimize_acqf_discrete_local_search, or optimize_acqf_mixed_alternating with continuous options)."
     ),
 )

@@ -3,15 +3,15 @@
 Deb, Pratap, Agarwal, Meyarivan: A fast and elitist multiobjective genetic algorithm: NSGA-II. IEEE Transactions on
 Evolutionary Computation 6(2), 2002.
 
-The operators are those of pymoo's manual: for reals NSGA-II's own defaults, for ordered values the index of 3 of its
-chapter on integers, for categories uniform crossover and random mutation of its chapter on mixed variables. An
-`Ordinal` is an integer, the rank of its value; an option with a logarithmic scale is a real, the logarithm. Two
-defaults of the mixed mating are not NSGA-II's, and NSGA-II's are taken instead: parents win tournaments, and an option
-mutates with a probability of 1/d for d options that vary, where the default would redraw every second category.
+The operators are those of pymoo's manual: NSGA-II's defaults for reals, the index 3 of the chapter on integers for
+ordered values, and uniform crossover with random mutation of the chapter on mixed variables for categories. An
+`Ordinal` becomes an integer, the rank of its value; an option with a logarithmic scale becomes a real, the logarithm.
+Two defaults of the mixed mating are replaced by NSGA-II's: parents are selected by tournaments, and each of the d
+options that vary mutates with probability 1/d, where the default would redraw every second category.
 
-The first generation is the initial designs. The population is half their number after that, and at least `LEAST`, so
-that 20 evaluations are four generations; pymoo's default of 100 would draw at random for longer than most budgets last.
-A generation is told when all of it is measured, with the designs that really were.
+The initial designs are the first generation. The population is half their number after that, and at least `LEAST`, so
+that 20 evaluations are four generations; with pymoo's default of 100, most budgets would end in the random phase. A
+generation is reported when all of it is measured, with the designs that were really measured.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from flexibo.compare.rivals.base import RivalEntry, Setting
-from flexibo.compare.rivals.careful import Careful
+from flexibo.compare.rivals.library_rival import LibraryRival
 from flexibo.space import Categorical, Design, Integer, Option, Ordinal, Real, Space
 from flexibo.space.encoding import code_of, value_of
 
@@ -36,14 +36,14 @@ Genome = dict[str, Any]
 
 
 class PymooNsga2:
-    """pymoo's answer to a setting."""
+    """NSGA-II of pymoo, asked design by design."""
 
     def __init__(self, setting: Setting) -> None:
         self._options = setting.space.options
         self._variables = variables(setting.space)
         size = max(LEAST, setting.n_initial // 2)
         self._algorithm = _algorithm(self._variables, len(setting.names), size, setting.seed)
-        # The initial designs stand for the first members of the generation that pymoo draws.
+        # The initial designs replace the first members of the generation that pymoo draws.
         self._left = [dict(member.X) for member in self._algorithm.ask()][setting.n_initial :]
         self._genomes: list[Genome] = []
         self._losses: list[list[float]] = []
@@ -56,12 +56,12 @@ class PymooNsga2:
         return {name: value_of(option, _code(option, genome.get(name))) for name, option in self._options.items()}
 
     def learn(self, design: Design, losses: Sequence[float]) -> None:
-        """Count a design to the generation, whether it was bred or not."""
+        """Add a design to the generation, whether it was bred or not."""
         self._genomes.append({name: _gene(self._options[name], design[name]) for name in self._variables})
         self._losses.append(list(losses))
 
     def _bred(self) -> list[Genome]:
-        """Tell pymoo the generation that was measured, and ask for the next."""
+        """Report the measured generation to pymoo, and ask for the next."""
         from pymoo.core.population import Population
 
         if self._genomes:
@@ -71,7 +71,7 @@ class PymooNsga2:
         offspring = self._algorithm.ask()
         if offspring is None:
             self._algorithm.termination.force_termination = False
-            raise RuntimeError("Parents only had children that are in the population already.")
+            raise RuntimeError("All children are in the population already.")
         return [dict(member.X) for member in offspring]
 
 
@@ -147,7 +147,7 @@ def _gene(option: Option, value: Any) -> int | float:
 
 
 def _code(option: Option, gene: int | float | None) -> float:
-    """The code of the value that a gene stands for; None stands for the only value."""
+    """The code of the value of a gene; None is the only value of an option that does not vary."""
     if isinstance(option, (Integer, Real)):
         number = option.low if gene is None else math.exp(gene) if option.log else gene
         number = min(max(number, option.low), option.high)
@@ -160,7 +160,7 @@ ENTRY = RivalEntry(
     summary="pymoo's NSGA-II",
     packages=("pymoo",),
     modules=("pymoo",),
-    make=lambda setting: Careful(setting, PymooNsga2),
+    make=lambda setting: LibraryRival(setting, PymooNsga2),
     documentation="https://pymoo.org/customization/mixed.html",
     caveat="Its population is half the number of initial designs, not 100 as by default.",
 )

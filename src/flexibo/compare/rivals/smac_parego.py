@@ -3,13 +3,12 @@
 Knowles: ParEGO: a hybrid algorithm with on-line landscape approximation for expensive multiobjective optimization
 problems. IEEE Transactions on Evolutionary Computation 10(1), 2006. As in SMAC's example of ParEGO, with three choices:
 
-- The initial designs are told, and take the place of SMAC's own.
-- The model is refitted, and ParEGO's weights drawn, before every question (`retrain_after=1`, as in SMAC's black-box
+- The initial designs replace SMAC's own.
+- The model is refitted and ParEGO's weights are drawn before every question (`retrain_after=1`, as in SMAC's black-box
   facade and in the paper). The facade's default, every 8 questions, would mean three models in 20 evaluations.
-- A design is measured once (`max_config_calls=1`), because in a comparison nobody may measure one again.
+- A design is measured once (`max_config_calls=1`), as by all methods of a comparison.
 
-A suggestion in whose place another design was measured stays open, as if its answer were late; SMAC then neither learns
-from it nor suggests it again.
+A suggestion that was replaced by another design stays open: SMAC neither learns from it nor suggests it again.
 """
 
 from __future__ import annotations
@@ -21,20 +20,20 @@ from typing import Any
 
 from flexibo._internal.arrays import plain
 from flexibo.compare.rivals.base import RivalEntry, Setting
-from flexibo.compare.rivals.careful import Careful
+from flexibo.compare.rivals.library_rival import LibraryRival
 from flexibo.space import Design, Space
 
 UNLIMITED = 1_000_000
-"""SMAC wants to know how many evaluations there will be; the budget decides that here."""
+"""The number of evaluations that SMAC requires in advance; here the budget decides."""
 
 
 class SmacParego:
-    """SMAC's answer to a setting."""
+    """SMAC with ParEGO, asked design by design."""
 
     def __init__(self, setting: Setting) -> None:
-        # ConfigSpace knows neither pools nor rules; designs that are not legal are replaced like those of all rivals.
+        # ConfigSpace has neither pools nor rules; illegal designs are replaced, as for all rivals.
         self._space = Space(setting.space.options).to_configspace()
-        # SMAC writes its settings when it starts, and nothing after that unless it is told to.
+        # SMAC writes its settings at the start, and nothing after that.
         with TemporaryDirectory() as folder:
             self._smac = _facade(setting, self._space, Path(folder))
 
@@ -42,13 +41,13 @@ class SmacParego:
         """The design that SMAC asks for."""
         from joblib import parallel_config  # type: ignore[import-untyped,unused-ignore]  # it has no types
 
-        # Its forest has ten trees and would start a thread for each core, every time it predicts.
+        # Its forest of ten trees would start a thread per core for every prediction.
         with parallel_config(backend="sequential"):
             suggested = self._smac.ask().config
         return {name: plain(suggested[name]) for name in self._space}
 
     def learn(self, design: Design, losses: Sequence[float]) -> None:
-        """Tell SMAC of a design, whether it asked for it or not."""
+        """Tell SMAC about a design, whether it asked for it or not."""
         from ConfigSpace import Configuration
         from smac.runhistory import TrialInfo, TrialValue
 
@@ -85,7 +84,7 @@ ENTRY = RivalEntry(
     summary="SMAC3's random forest with ParEGO",
     packages=("smac", "ConfigSpace"),
     modules=("smac", "ConfigSpace"),
-    make=lambda setting: Careful(setting, SmacParego),
+    make=lambda setting: LibraryRival(setting, SmacParego),
     documentation="https://automl.github.io/SMAC3/v2.1.0/examples/3_multi_objective/2_parego.html",
     caveat="It refits before every question, not after every eighth as by default, and measures a design once.",
 )

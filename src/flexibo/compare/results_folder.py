@@ -1,0 +1,126 @@
+"""The folder of a comparison: finished runs survive an interruption of the process."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from flexibo.compare.runs import (
+    Allowance,
+    Run,
+    front_rows_of,
+    read_runs,
+    replace_file,
+    rows_of,
+    write_fronts,
+    write_runs,
+)
+from flexibo.errors import InvalidValueError
+
+RESULTS, FRONTS, SETTINGS, LOCK = "results.csv", "fronts.csv", "settings.json", ".lock"
+
+
+class ResultsFolder:
+    """The runs of a comparison in a folder: ``results.csv``, ``fronts.csv`` and ``settings.json``.
+
+    Args:
+        folder: The folder; it must exist.
+        allowance: What every method gets; all runs in a folder have the same allowance.
+        problems: A fingerprint of each problem. Runs on a problem that has changed are removed.
+        methods: A fingerprint of each method, likewise.
+
+    Attributes:
+        runs: The finished runs, by problem, method and seed.
+        forgotten: How many runs were removed because their problem or their method has changed.
+    """
+
+    def __init__(
+        self, folder: Path, allowance: Allowance, *, problems: Mapping[str, str], methods: Mapping[str, str]
+    ) -> None:
+        self.folder = folder
+        stored = self._settings()
+        own = {"n_initial": allowance.n_initial, "budget": allowance.budget}
+        for name, value in own.items():
+            if name in stored and stored[name] != value:
+                raise InvalidValueError(
+                    f"{folder} holds a comparison with {name} {stored[name]}; {value} given. Choose another folder."
+                )
+        kept = read_runs(folder / RESULTS, folder / FRONTS) if (folder / RESULTS).exists() else []
+        before = {"problems": stored.get("problems", {}), "methods": stored.get("methods", {})}
+        current = [
+            run
+            for run in kept
+            if problems.get(run.problem, before["problems"].get(run.problem)) == before["problems"].get(run.problem)
+            and methods.get(run.method, before["methods"].get(run.method)) == before["methods"].get(run.method)
+        ]
+        self.forgotten = len(kept) - len(current)
+        self.runs: dict[tuple[str, str, int], Run] = {run.key: run for run in current}
+        own |= {"problems": before["problems"] | dict(problems), "methods": before["methods"] | dict(methods)}
+        self.tidy()  # first: removed runs must be gone before the settings say that the folder is up to date
+        with _writing(folder):
+            replace_file(folder / SETTINGS, json.dumps(own, indent=1, sort_keys=True) + "\n")
+
+    def add(self, run: Run) -> None:
+        """Add a finished run; it is on the disk when this returns."""
+        for name, text in ((FRONTS, front_rows_of(run)), (RESULTS, rows_of(run))):
+            with _writing(self.folder), open(self.folder / name, "a", encoding="utf-8", newline="") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+        self.runs[run.key] = run
+
+    def tidy(self) -> None:
+        """Write the tables again, in order."""
+        with _writing(self.folder):
+            write_fronts(self.folder / FRONTS, self.runs.values())
+            write_runs(self.folder / RESULTS, self.runs.values())
+
+    def _settings(self) -> dict[str, Any]:
+        path = self.folder / SETTINGS
+        if not path.exists():
+            return {}
+        try:
+            settings = json.loads(path.read_text(encoding="utf-8"))
+        except (ValueError, RecursionError, OSError):
+            settings = None
+        if not isinstance(settings, dict) or not all(
+            isinstance(settings.get(name, {}), dict) for name in ("problems", "methods")
+        ):
+            raise InvalidValueError(f"{path} cannot be read; remove the folder, or choose another one.")
+        return settings
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Lock the folder for this process; it is created if necessary."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = open(folder / LOCK, "w")  # noqa: SIM115  # closed below, which also unlocks
+    except OSError as error:
+        raise InvalidValueError(f"Results cannot be written to {folder}: {error.strerror}.") from None
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InvalidValueError(
+                f"Another comparison is writing to {folder}; wait for it, or choose another folder."
+            ) from None
+        yield
+    finally:
+        lock.close()
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Turn an error of the operating system into one for the user."""
+    try:
+        yield
+    except OSError as error:
+        raise InvalidValueError(
+            f"Results cannot be written to {folder}: {error.strerror}. Runs that were finished before are kept."
+        ) from None

@@ -1,0 +1,375 @@
+"""What both BoTorch rivals share: readings, models, the device, and what happens when the numerics fail.
+
+BoTorch maximises, so models are of negated losses. They are standardised before the models and the acquisition see
+them (as Ax does for BoTorch), because acquisitions smooth their kinks by fixed widths that assume values of order one.
+Inputs lie in the unit cube, categories as one-hot columns of 0 and 1. All computations use double precision and one
+thread. Acquisitions are computed on the GPU if there is one; models are always fitted on the CPU, because a fit is
+hundreds of sequential steps with matrices that are small for a GPU.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo.compare.rivals.base import Setting
+from flexibo.space import Categorical, Design, Designs, Space
+from flexibo.space.encoding import ONE_HOT
+
+NOISE_VARIANCE = 1e-7
+"""The noise variance of exact values in BoTorch's tutorial on decoupled evaluations."""
+JITTERS = (1e-8, 1e-4)
+"""Added to the diagonals of covariances: BoTorch's default first, more if that fails."""
+FEWEST_READINGS = 2
+FRONT = 3
+"""Separates the random numbers of a front from those of a question."""
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+
+class Readings:
+    """The losses that a rival has learnt.
+
+    Args:
+        setting: The problem.
+
+    Attributes:
+        count: The number of calls of `add`.
+        designs: The designs that were measured in any objective, each once.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        self.count = 0
+        self.designs: list[Design] = []
+        self._space = setting.space
+        self._noisy = setting.noisy
+        self._positions: dict[Design, int] = {}
+        self._losses: dict[str, list[tuple[int, float]]] = {name: [] for name in setting.names}
+        self._seen: dict[str, set[int]] = {name: set() for name in setting.names}
+
+    def add(self, design: Design, losses: Mapping[str, float]) -> None:
+        """Add losses of a design; exact ones are kept once, and those that are not finite are left out."""
+        self.count += 1
+        i = self._positions.setdefault(design, len(self.designs))
+        if i == len(self.designs):
+            self.designs.append(design)
+        for name, loss in losses.items():
+            if np.isfinite(loss) and (self._noisy or i not in self._seen[name]):
+                self._losses[name].append((i, float(loss)))
+                self._seen[name].add(i)
+
+    def of(self, name: str) -> tuple[IntArray, FloatArray]:
+        """The positions (s,) among the designs and the losses (s,) of one objective."""
+        told = self._losses[name]
+        return np.array([i for i, _ in told], dtype=np.int64), np.array([loss for _, loss in told])
+
+    def common(self) -> IntArray:
+        """The positions of the designs that were measured in every objective."""
+        return np.array(sorted(set.intersection(*self._seen.values())), dtype=np.int64)
+
+    def enough(self) -> bool:
+        """Whether there is something to model."""
+        return min(map(len, self._losses.values())) >= FEWEST_READINGS
+
+    def all_designs(self) -> Designs:
+        """The designs that were measured in any objective."""
+        return self._space.designs(self.designs)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Converts designs to rows of numbers in the unit cube, and back.
+
+    Attributes:
+        space: The designs.
+        coded: Whether a category is one column with its number, as BoTorch's optimisers of mixed spaces require, and
+            not one-hot columns of 0 and 1.
+    """
+
+    space: Space
+    coded: bool = False
+
+    def rows(self, designs: Designs) -> FloatArray:
+        """The rows (m, d) of designs (m); a constant option has no column."""
+        X = designs.encoded()
+        groups = self.space.groups()
+        columns = []
+        for place, option in enumerate(self.space.options.values()):
+            own = X[:, groups == place]
+            if isinstance(option, Categorical):
+                own = own.argmax(axis=1)[:, None] if self.coded and own.shape[1] else own / ONE_HOT
+            columns.append(own)
+        return np.concatenate(columns, axis=1, dtype=np.float64)
+
+    def design(self, row: FloatArray) -> Design:
+        """The design nearest to a row (d,); rules and pools are not consulted."""
+        if self.coded:
+            parts: list[FloatArray] = []
+            varying = [option for option in self.space.options.values() if option.size > 1]
+            for option, value in zip(varying, row.tolist(), strict=True):
+                one_hot = isinstance(option, Categorical)
+                parts.append(np.eye(int(option.size))[round(value)] if one_hot else np.array([value]))
+            row = np.concatenate(parts)
+        return self.space.decode(row[None, :])[0]
+
+    def categories(self) -> dict[int, int]:
+        """The number of values of each column of coded categories."""
+        varying = [option for option in self.space.options.values() if option.size > 1]
+        return {place: int(option.size) for place, option in enumerate(varying) if isinstance(option, Categorical)}
+
+
+@dataclass(frozen=True, slots=True)
+class Standardisation:
+    """Scales the negated losses of one objective to mean 0 and standard deviation 1.
+
+    Attributes:
+        mean: The mean of the losses.
+        deviation: Their standard deviation; 1 if they are all the same.
+    """
+
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, losses: FloatArray) -> Standardisation:
+        """The standardisation of these losses (s,)."""
+        deviation = float(losses.std(ddof=1))
+        flat = not deviation > 1e-12 * max(1.0, float(np.abs(losses).max()))
+        return cls(float(losses.mean()), 1.0 if flat else deviation)
+
+    def gains(self, losses: FloatArray) -> FloatArray:
+        """The standardised negated losses, which BoTorch maximises."""
+        return np.asarray((self.mean - losses) / self.deviation)
+
+
+def import_quietly() -> None:
+    """Import the libraries before the overhead is measured; they warn about each other."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import botorch.acquisition.multi_objective.hypervolume_knowledge_gradient
+        import botorch.acquisition.multi_objective.logei
+        import botorch.optim.optimize_mixed  # noqa: F401
+
+
+def device() -> Any:
+    """The first GPU, or the CPU."""
+    import torch
+
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def tensor(values: object) -> Any:
+    """Numbers in double precision on the device."""
+    import torch
+
+    return torch.tensor(np.asarray(values), dtype=torch.double, device=device())
+
+
+def unit_bounds(d: int) -> Any:
+    """The lower and upper bounds (2, d) of the unit cube."""
+    return tensor([[0.0] * d, [1.0] * d])
+
+
+@contextmanager
+def quietly(*seeds: int) -> Iterator[None]:
+    """A context without warnings, on one thread, with random numbers from these seeds; everything is restored."""
+    import torch
+
+    seed = int(np.random.SeedSequence(seeds).generate_state(1)[0])
+    threads, state = torch.get_num_threads(), random.getstate()
+    with warnings.catch_warnings(), torch.random.fork_rng():
+        warnings.simplefilter("ignore")
+        torch.set_num_threads(1)
+        torch.manual_seed(seed)
+        random.seed(seed)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)
+            random.setstate(state)
+
+
+def attempted(compute: Callable[[], T], forget: Callable[[], None]) -> T | None:
+    """The result of a computation, tried again with more jitter if it fails; None if that fails as well.
+
+    A comparison takes hours, and numerical problems raise many kinds of errors, so all exceptions are caught.
+
+    Args:
+        compute: What may fail.
+        forget: Called after a failure; discards the fitted models.
+    """
+    import torch
+    from gpytorch.settings import cholesky_jitter
+
+    for jitter in JITTERS:
+        try:
+            with cholesky_jitter(double_value=jitter):
+                return compute()
+        except Exception as error:
+            _log.warning("BoTorch failed with jitter %g: %s: %s", jitter, type(error).__name__, error)
+            forget()
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+    return None
+
+
+def recommended_model(X: Any, y: Any, *, categories: Mapping[int, int] | None = None) -> Any:
+    """BoTorch's default model of one objective: squared exponential kernel, its priors, inferred noise.
+
+    Args:
+        X: The designs (s, d).
+        y: What is maximised (s,), standardised.
+        categories: The number of values of each column of coded categories; the model sees them one-hot.
+    """
+    from functools import partial
+
+    from botorch.models.gp_regression import SingleTaskGP
+    from botorch.models.transforms.input import NumericToCategoricalEncoding
+    from torch.nn.functional import one_hot
+
+    transform = None
+    if categories:
+        encoders = {column: partial(one_hot, num_classes=size) for column, size in categories.items()}
+        transform = NumericToCategoricalEncoding(X.shape[-1], dict(categories), encoders)
+    return SingleTaskGP(X, y[:, None], outcome_transform=None, input_transform=transform)
+
+
+def tutorial_model(X: Any, y: Any, *, noisy: bool = False) -> Any:
+    """The model of BoTorch's tutorial on decoupled evaluations: Matern 5/2, its priors, and almost no noise.
+
+    Args:
+        X: The designs (s, d).
+        y: What is maximised (s,).
+        noisy: Whether to infer the noise instead.
+    """
+    import torch
+    from botorch.models.gp_regression import SingleTaskGP
+    from gpytorch.kernels import MaternKernel, ScaleKernel
+    from gpytorch.priors import GammaPrior
+
+    matern = MaternKernel(nu=2.5, ard_num_dims=X.shape[-1], lengthscale_prior=GammaPrior(2.0, 2.0))
+    return SingleTaskGP(
+        X,
+        y[:, None],
+        train_Yvar=None if noisy else torch.full_like(y[:, None], NOISE_VARIANCE),
+        covar_module=ScaleKernel(matern, outputscale_prior=GammaPrior(2.0, 0.15)),
+        outcome_transform=None,
+    )
+
+
+def fitted(models: Sequence[Any]) -> Any:
+    """The models, one per objective, as one, with the most likely hyperparameters."""
+    from botorch import fit_gpytorch_mll
+    from botorch.models.model_list_gp_regression import ModelListGP
+    from gpytorch.mlls.sum_marginal_log_likelihood import SumMarginalLogLikelihood
+
+    model = ModelListGP(*models)
+    fit_gpytorch_mll(SumMarginalLogLikelihood(model.likelihood, model))
+    return model
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Fitted models, one per objective.
+
+    Attributes:
+        count: The number of calls of `Readings.add` before the fit.
+        model: The models as one.
+        scales: The standardisation of each objective's losses.
+    """
+
+    count: int
+    model: Any
+    scales: tuple[Standardisation, ...]
+
+    def reference(self, setting: Setting) -> Any:
+        """The reference point (n,) in the units of the models."""
+        return tensor([float(scale.gains(setting.reference[j])) for j, scale in enumerate(self.scales)])
+
+    def best_by_mean(self, X: FloatArray) -> IntArray:
+        """The positions of the rows of X (m, d) whose posterior means no others dominate."""
+        import torch
+        from botorch.utils.multi_objective.pareto import is_non_dominated
+
+        with torch.no_grad():
+            mean = self.model.posterior(tensor(X)).mean
+        return np.flatnonzero(is_non_dominated(mean).cpu().numpy())
+
+
+def fit_to(setting: Setting, readings: Readings, columns: Columns, build: Callable[[Any, Any], Any]) -> Fit:
+    """The fitted models of all objectives.
+
+    Args:
+        setting: The problem; its seed decides where a failed fit starts again.
+        readings: The losses.
+        columns: Converts designs to rows.
+        build: Creates the model of designs (s, d) and what is maximised (s,), not yet fitted.
+    """
+    X = columns.rows(readings.all_designs())
+    scales, models = [], []
+    for name in setting.names:
+        at, losses = readings.of(name)
+        scales.append(Standardisation.of(losses))
+        models.append(build(tensor(X[at]).cpu(), tensor(scales[-1].gains(losses)).cpu()))
+    with quietly(setting.seed, 2, readings.count):
+        model = fitted(models)
+    # Moved in training mode, in which the inputs are not transformed.
+    return Fit(readings.count, model.train().to(device()).eval(), tuple(scales))
+
+
+def fresh_design(space: Space, measured: Designs, rng: np.random.Generator) -> Design:
+    """A random legal design, if possible one that was not measured."""
+    drawn = space.sample(len(measured) + 1, rng)
+    fresh = np.flatnonzero(~np.isin(drawn.keys(), measured.keys()))
+    return drawn[int(fresh[0]) if len(fresh) else 0]
+
+
+class Memory:
+    """The readings of a BoTorch rival, and models that are fitted on demand.
+
+    Args:
+        setting: The problem.
+        columns: Converts designs to rows.
+        build: Creates the model of one objective.
+
+    Attributes:
+        readings: The losses.
+    """
+
+    def __init__(self, setting: Setting, columns: Columns, build: Callable[..., Any]) -> None:
+        self.readings = Readings(setting)
+        self._setting = setting
+        self._columns = columns
+        self._build = build
+        self._last: Fit | None = None
+
+    def fit(self) -> Fit:
+        """The models of all readings."""
+        if self._last is None or self._last.count != self.readings.count:
+            self._last = fit_to(self._setting, self.readings, self._columns, self._build)
+        return self._last
+
+    def attempted(self, stream: int, compute: Callable[[], T]) -> T | None:
+        """The result of a computation, with random numbers of its own stream; None if it fails repeatedly."""
+        with quietly(self._setting.seed, stream, self.readings.count):
+            return attempted(compute, self._forget)
+
+    def front(self) -> list[Design] | None:
+        """The measured designs whose posterior means no others dominate; None without a model."""
+        if not self.readings.enough():
+            return None
+        designs = self.readings.all_designs()
+        best = self.attempted(FRONT, lambda: self.fit().best_by_mean(self._columns.rows(designs)))
+        return None if best is None else list(designs[best])
+
+    def _forget(self) -> None:
+        self._last = None

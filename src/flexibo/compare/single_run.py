@@ -1,0 +1,147 @@
+"""One method on one problem: the same initial designs, the same budget and the same loop for every method."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from flexibo.compare.contestants import Contestant, RivalContestant, enter
+from flexibo.compare.metered_problem import MeteredProblem
+from flexibo.compare.problems.base import Problem
+from flexibo.compare.runs import SHARES, Allowance, Moment, Run
+from flexibo.history.measurements import Measurement
+from flexibo.objectives import purchases
+from flexibo.space import Design
+
+logger = logging.getLogger(__name__)
+
+MOST_FREE = 100
+"""A method that asks for this many known values in a row has no more questions."""
+
+T = TypeVar("T")
+
+
+def run(
+    problem: Problem,
+    method: str,
+    seed: int,
+    allowance: Allowance,
+    *,
+    clock: Callable[[], float] = time.process_time,
+    metered: MeteredProblem | None = None,
+) -> Run:
+    """Let one method spend its budget.
+
+    An evaluation that would end beyond the budget does not count. The overhead of a method is the time that it takes
+    between two measurements: to learn, to ask, and to compute its front.
+
+    Args:
+        problem: What to optimise.
+        method: The name of the method.
+        seed: Seeds the initial designs, the noise and every draw.
+        allowance: What every method gets.
+        clock: Seconds, for the overhead.
+        metered: The problem to measure; a new one by default.
+    """
+    metered = MeteredProblem(problem, seed=seed) if metered is None else metered
+    leads = [purchase.objective for purchase in purchases(problem.objectives)]
+    designs = problem.initial_designs(allowance.n_initial, seed)
+    initial = [metered.measure(design, lead) for design in designs for lead in leads]
+    budget = allowance.amount(problem)
+    contestant = enter(problem, method, initial, seed=seed, budget=budget)
+    progress = _RunProgress(metered, contestant, budget, clock)
+    progress.timed(partial(contestant.begin, initial))
+    free = 0
+    while free < MOST_FREE:
+        suggestion = progress.timed(partial(contestant.ask, budget - progress.spent()))
+        if suggestion is None:
+            break
+        measured = progress.bought(problem.space.design(suggestion.design), suggestion.objectives)
+        if len(measured) < len(suggestion.objectives):
+            break
+        free = 0 if any(measurement.cost for measurement in measured) else free + 1
+        progress.timed(partial(contestant.tell, measured))
+    moments = progress.finished()
+    failures = getattr(contestant.rival, "fallbacks", 0) if isinstance(contestant, RivalContestant) else 0
+    if failures:
+        logger.warning(
+            "%s failed %d times on %s, and asked for random designs instead.", method, failures, problem.name
+        )
+    return Run(problem.name, method, seed, tuple(moments), progress.true_front())
+
+
+class _RunProgress:
+    """The moments of a run, the overhead of its method, and the front that the method reports."""
+
+    def __init__(
+        self, metered: MeteredProblem, contestant: Contestant, budget: float, clock: Callable[[], float]
+    ) -> None:
+        self._problem = metered.problem
+        self._metered = metered
+        self._contestant = contestant
+        self._budget = budget
+        self._clock = clock
+        self._overhead = 0.0
+        self._moments: list[Moment] = []
+        self._front: Sequence[Design] | None = None
+        self._initial_cost = metered.spent
+        self._initial_counts = self._counts()
+
+    def timed(self, work: Callable[[], T]) -> T:
+        """The result of the method's work; its time is overhead, and the front may have changed."""
+        begin = self._clock()
+        result = work()
+        self._overhead += self._clock() - begin
+        self._front = None
+        return result
+
+    def spent(self) -> float:
+        """The cost after the initial designs."""
+        return self._metered.spent - self._initial_cost
+
+    def bought(self, design: Design, objectives: Sequence[str]) -> list[Measurement]:
+        """The measurements of a design, one purchase after the other, as far as the budget allows."""
+        measured: list[Measurement] = []
+        for objective in objectives:
+            spent, evaluations = self.spent(), self._evaluations()
+            measurement = self._metered.measure(design, objective)
+            if not self._record(spent, evaluations, until=spent + (measurement.cost or 0.0)):
+                break
+            measured.append(measurement)
+        return measured
+
+    def finished(self) -> list[Moment]:
+        """All moments, when there is nothing more to ask."""
+        if len(self._moments) < len(SHARES):
+            self._record(self.spent(), self._evaluations(), until=float("inf"))
+        return self._moments
+
+    def true_front(self) -> tuple[tuple[float, ...], ...]:
+        """The true values of the designs reported at the end."""
+        designs = self._reported()
+        values = self._problem.values(self._problem.space.designs(designs)) if len(designs) else ()
+        return tuple(tuple(float(value) for value in row) for row in values)
+
+    def _record(self, spent: float, evaluations: tuple[int, ...], *, until: float) -> bool:
+        """Record the moments at every share of the budget before `until` is spent; whether `until` is affordable."""
+        until -= 1e-9 * self._budget  # sums of costs are rounded
+        while len(self._moments) < len(SHARES) and SHARES[len(self._moments)] * self._budget < until:
+            share = SHARES[len(self._moments)]
+            error = self._problem.error(self._reported())
+            self._moments.append(Moment(share, spent, error, self._overhead, evaluations))
+        return len(self._moments) < len(SHARES)
+
+    def _reported(self) -> Sequence[Design]:
+        if self._front is None:
+            front = self.timed(self._contestant.front)
+            self._front = front
+        return self._front
+
+    def _evaluations(self) -> tuple[int, ...]:
+        return tuple(now - then for now, then in zip(self._counts(), self._initial_counts, strict=True))
+
+    def _counts(self) -> tuple[int, ...]:
+        return tuple(self._metered.counts[name] for name in self._problem.names)

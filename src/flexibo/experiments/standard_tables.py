@@ -1,0 +1,123 @@
+"""Tables and claims that experiments share: errors and designs in the target region at equal cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from flexibo.experiments.claim_tests import claim_best
+from flexibo.experiments.claims import Claim, ResultTable
+from flexibo.experiments.measures import (
+    AXES,
+    ITERATIONS,
+    LOG_COST,
+    REAL_COST,
+    CostAxis,
+    compared_methods,
+    error_at,
+    iterations_at,
+    limits,
+    shown,
+    targets_at,
+    values_of,
+)
+from flexibo.experiments.repeats import Repeat, methods_of, of_problem, problems_of
+
+OURS = "flexibo-gp-log"
+"""The paper's method in the comparisons: Gaussian processes and log costs."""
+
+DEFINITIONS = (
+    "Hypervolume error: the share of the true front's hypervolume that the reported designs miss, judged by their true "
+    "values. Equal cost: the final cost of the cheapest repeat on a problem; log cost is the paper's sum of "
+    "log(max(cost, e)), real cost is the plain sum. Target region: below the first quartile of each objective; on "
+    "dnn-stack, as in the paper, below an error of 25 % and the first quartile of energy. Numbers are means over the "
+    "repeats ± their standard error; 'within the spread' means that the paired difference is below two of its standard "
+    "errors. Undecided: a tie, a difference within the spread, a single repeat, or a cost that is too small for an "
+    "iteration of a method in the comparison."
+)
+IDLE = " †"
+IDLE_NOTE = (
+    "† The cost is too small for one iteration in some repeats: these have the error of the initial designs, which is "
+    "not a result of the method."
+)
+EXTRA_NOTE = "* Not one of the paper's methods."
+
+
+def standings_tables(repeats: Sequence[Repeat], *, extra: Sequence[str] = ()) -> tuple[ResultTable, ...]:
+    """Two tables per problem: errors at equal cost, and designs in the target region.
+
+    Args:
+        repeats: All repeats.
+        extra: Methods that are shown but are not part of the paper's comparison.
+    """
+    ends = {axis.name: limits(repeats, axis, extra=extra) for axis in AXES}
+    tables = []
+    for problem in problems_of(repeats):
+        own = of_problem(repeats, problem)
+        places = {axis: ends[axis.name][problem] for axis in AXES}
+        tables += [_errors(own, places, extra), _targets(own, places, extra)]
+    return tuple(tables)
+
+
+def _errors(repeats: Sequence[Repeat], places: Mapping[CostAxis, float], extra: Sequence[str]) -> ResultTable:
+    """Errors after all iterations and at equal cost, with a mark if that cost is too small for an iteration."""
+    problem, rows = repeats[0].problem, []
+    for method in methods_of(repeats):
+        cells = []
+        for axis, limit in places.items():
+            counts = values_of(repeats, problem, method, iterations_at(axis, limit))
+            mark = IDLE if axis is not ITERATIONS and min(counts) == 0 else ""
+            cells.append(shown(values_of(repeats, problem, method, error_at(axis, limit))) + mark)
+        rows.append((marked(method, extra), *cells))
+    headings = ("method", "after all iterations", "at equal log cost", "at equal real cost")
+    title = f"{problem}: hypervolume error (the share of the true front's that is missed)"
+    note = IDLE_NOTE if any(IDLE in cell for row in rows for cell in row) else ""
+    return ResultTable(title, headings, tuple(rows), note=" ".join(filter(None, (extra_note(repeats, extra), note))))
+
+
+def _targets(repeats: Sequence[Repeat], places: Mapping[CostAxis, float], extra: Sequence[str]) -> ResultTable:
+    problem, rows = repeats[0].problem, []
+    for method in methods_of(repeats):
+        measures = [targets_at(axis, places[axis]) for axis in (ITERATIONS, LOG_COST)]
+        measures += [iterations_at(REAL_COST, places[REAL_COST]), lambda repeat: repeat.iterations[-1].spent]
+        numbers = [shown(values_of(repeats, problem, method, measure)) for measure in measures]
+        rows.append((marked(method, extra), *numbers))
+    headings = (
+        "method",
+        "designs after all iterations",
+        "designs at equal log cost",
+        "iterations at equal real cost",
+        f"spent in all ({repeats[0].unit})",
+    )
+    title = f"{problem}: designs in the target region, iterations and cost"
+    return ResultTable(title, headings, tuple(rows), note=extra_note(repeats, extra))
+
+
+def marked(method: str, extra: Sequence[str]) -> str:
+    """The name of a method in a table, with a star if it is not in the paper."""
+    return f"{method}*" if method in extra else method
+
+
+def extra_note(repeats: Sequence[Repeat], extra: Sequence[str]) -> str:
+    """The meaning of the star, if one of these methods is shown."""
+    return EXTRA_NOTE if set(extra) & set(methods_of(repeats)) else ""
+
+
+def error_claims(
+    repeats: Sequence[Repeat], paper: str, *, others: Sequence[str] = (), extra: Sequence[str] = ()
+) -> list[Claim]:
+    """A claim about the error of the paper's method, judged at equal log cost (the paper's axis) and real cost."""
+    claims = []
+    for axis in (LOG_COST, REAL_COST):
+        ends = limits(repeats, axis, extra=extra)
+        claims.append(
+            claim_best(
+                f"{paper} (at equal {axis.name}).",
+                repeats,
+                ours=OURS,
+                others=others or compared_methods(repeats, ours=OURS, extra=extra),
+                # Ignored: mypy cannot infer a lambda whose defaults bind the values of a loop.
+                measure=lambda problem, axis=axis, ends=ends: error_at(axis, ends[problem]),  # type: ignore[misc]
+                made=lambda problem, axis=axis, ends=ends: iterations_at(axis, ends[problem]),  # type: ignore[misc]
+            )
+        )
+    return claims

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flexibo import Study
+from flexibo.compare.metered_problem import MeteredProblem
+from flexibo.compare.problems.base import Problem
+from flexibo.compare.problems.recorded_systems import recorded_system, system_problem
+from flexibo.errors import InvalidValueError, UnknownNameError
+from flexibo.systems.recorded import recorded_table, recordings
+from flexibo.systems.recording.table import RecordedTable, write_table
+
+HEADING = {
+    "system": "bert-imdb",
+    "date": "2026-01-02",
+    "meter": "NVML, a GPU",
+    "machine": {"gpus": ["a GPU"]},
+    "settings": {"dataset": "movie-reviews"},
+    "network_options": ["batch_size", "dropout", "fixed"],
+    "deployment_options": ["precision", "cuda_graphs"],
+    "training_only": ["dropout"],
+    "values": {
+        "batch_size": [6, 12],
+        "dropout": [0.1, 0.5],
+        "fixed": [3],
+        "precision": ["bf16", "fp32"],
+        "cuda_graphs": [False, True],
+    },
+}
+
+
+def row(batch: int, dropout: float, precision: str, graphs: bool, **measured: Any) -> dict[str, Any]:
+    options = {"batch_size": batch, "dropout": dropout, "fixed": 3, "precision": precision, "cuda_graphs": graphs}
+    values = {
+        "error_percent": 10 * dropout + batch,
+        "training_seconds": 100.0 * batch,
+        "energy_joules": (2 if precision == "fp32" else 1) / batch / (2 if graphs else 1),
+        "latency_ms": 1.0,
+        "power_watts": 300.0,
+        "reading_seconds": 2.0,
+        "energy_joules_again": None,
+    }
+    return {**options, **values, **measured}
+
+
+def problem(folder: Path, **changed: Any) -> Problem:
+    rows = [
+        row(batch, dropout, precision, graphs)
+        for batch in (6, 12)
+        for dropout in (0.1, 0.5)
+        for precision in ("fp32", "bf16")
+        for graphs in (False, True)
+    ]
+    rows[3] |= changed
+    write_table(folder / "bert-imdb-h200.csv.gz", RecordedTable(HEADING, tuple(rows)))
+    return system_problem("bert-imdb-h200", folder=folder)
+
+
+def test_a_table_becomes_a_pool_without_options_that_never_vary(tmp_path: Path) -> None:
+    found = problem(tmp_path)
+    assert found.space.names == ("batch_size", "dropout", "precision", "cuda_graphs")
+    assert found.space.size == 16
+
+
+def test_values_and_costs_are_those_of_the_table(tmp_path: Path) -> None:
+    found = problem(tmp_path)
+    design = {"batch_size": 12, "dropout": 0.5, "precision": "bf16", "cuda_graphs": "yes"}
+    designs = found.space.designs([design])
+    assert found.values(designs).tolist() == [[17.0, pytest.approx(1000 / 24)]]
+    assert found.costs(designs).tolist() == [[1200.0, 2.0]]
+
+
+def test_a_training_is_paid_for_once_per_network(tmp_path: Path) -> None:
+    metered = MeteredProblem(problem(tmp_path), seed=0)
+    design = {"batch_size": 6, "dropout": 0.1, "precision": "bf16", "cuda_graphs": "no"}
+    assert metered.measure(design, "error_percent").cost == 600.0
+    assert metered.measure({**design, "precision": "fp32"}, "error_percent").cost == 0.0
+    assert metered.measure({**design, "dropout": 0.5}, "error_percent").cost == 600.0
+
+
+def test_what_changes_the_training_alone_is_read_once(tmp_path: Path) -> None:
+    metered = MeteredProblem(problem(tmp_path), seed=0)
+    design = {"batch_size": 6, "dropout": 0.1, "precision": "bf16", "cuda_graphs": "no"}
+    assert metered.measure(design, "energy_millijoules").cost == 2.0
+    assert metered.measure({**design, "dropout": 0.5}, "energy_millijoules").cost == 0.0
+
+
+def test_readings_of_the_same_thing_have_one_value(tmp_path: Path) -> None:
+    found = problem(tmp_path, energy_joules=0.5)  # of batch 6, dropout 0.1, bf16, with graphs
+    design = {"batch_size": 6, "dropout": 0.1, "precision": "bf16", "cuda_graphs": "yes"}
+    both = found.values(found.space.designs([design, {**design, "dropout": 0.5}]))[:, 1]
+    assert both.tolist() == [pytest.approx((500 + 1000 / 12) / 2)] * 2
+
+
+@pytest.mark.parametrize("failed", ["error_percent", "energy_joules"])
+def test_a_row_with_a_failed_measurement_is_left_out(tmp_path: Path, failed: str) -> None:
+    assert problem(tmp_path, **{failed: None}).space.size == 15
+
+
+@pytest.mark.parametrize("machine", [{"gpus": "a GPU"}, {"gpus": ["a GPU"]}, "a GPU"])
+def test_a_machine_is_named_in_full(tmp_path: Path, machine: Any) -> None:
+    rows = (row(6, 0.1, "bf16", True), row(12, 0.1, "bf16", True))
+    write_table(tmp_path / "x-y.csv.gz", RecordedTable({**HEADING, "machine": machine}, rows))
+    found = system_problem("x-y", folder=tmp_path)
+    assert found.summary == "bert-imdb on movie-reviews, a GPU"
+    assert found.source == "Recorded by flexibo on 2026-01-02: bert-imdb on movie-reviews, read by NVML, a GPU."
+
+
+def test_the_true_front_has_no_error(tmp_path: Path) -> None:
+    found = problem(tmp_path)
+    assert found.error(list(found.space.enumerate())) == 0.0
+
+
+def test_tables_are_found_by_system(tmp_path: Path) -> None:
+    problem(tmp_path)
+    assert recordings("bert-imdb", tmp_path) == ["bert-imdb-h200"]
+    assert recordings("lenet", tmp_path) == []
+    assert recorded_system("bert-imdb-h200", folder=tmp_path).name == "bert-imdb-h200"
+    with pytest.raises(UnknownNameError, match="did you mean 'bert-imdb-h200'"):
+        recorded_table("bert-imdb-h100", tmp_path)
+
+
+def test_a_table_of_one_design_is_refused(tmp_path: Path) -> None:
+    write_table(tmp_path / "x-y.csv.gz", RecordedTable(HEADING, (row(6, 0.1, "bf16", True),)))
+    with pytest.raises(InvalidValueError, match="fewer than two designs"):
+        system_problem("x-y", folder=tmp_path)
+
+
+def test_a_recorded_system_answers_at_the_recorded_cost(tmp_path: Path) -> None:
+    problem(tmp_path)
+    system = recorded_system("bert-imdb", folder=tmp_path)
+    study = Study(system.space, system.objectives, budget=6000, n_initial=2, seed=0)
+    study.run(system.functions)
+    assert 1800 <= study.spent <= 6000
+    assert study.front()
+
+
+def test_a_system_that_was_not_recorded_is_a_sentence(tmp_path: Path) -> None:
+    problem(tmp_path)
+    with pytest.raises(InvalidValueError, match=r"no recorded table of 'lenet'; there are: bert-imdb-h200\."):
+        recorded_system("lenet", folder=tmp_path)

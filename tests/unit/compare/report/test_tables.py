@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console, RenderableType
+
+from flexibo.compare.report.tables import against_best_table, error_table, ranking_table
+from flexibo.compare.report.text_table import TextTable
+from flexibo.compare.runs import Moment, Run
+from flexibo.compare.statistics.ranking import AgainstBest, against_best, ranking
+from flexibo.errors import InvalidValueError
+
+SHARES = (0.0, 0.25, 0.5, 1.0)
+
+
+def run(problem: str, method: str, seed: int, error: float, *, overhead_s: float = 0.0, n: int = 2) -> Run:
+    """A run whose error at 25, 50 and 100 % of the budget is 4, 2 and 1 times this one."""
+    factors = dict(zip(SHARES, (5, 4, 2, 1), strict=True))
+    moments = [
+        Moment(
+            share, 100 * share, error * factor, overhead_s * share, tuple(round(10 * (j + 1) * share) for j in range(n))
+        )
+        for share, factor in factors.items()
+    ]
+    return Run(problem, method, seed, tuple(moments))
+
+
+def shown(renderable: RenderableType | TextTable, width: int = 120) -> str:
+    renderable = renderable.rich_table() if isinstance(renderable, TextTable) else renderable
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console.print(renderable)
+    return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+
+def line(text: str, start: str) -> str:
+    """The first line that begins with this."""
+    return next(row for row in text.splitlines() if row.strip().startswith(start))
+
+
+def against(runs: list[Run], ours: str, share: float = 1.0) -> AgainstBest:
+    return against_best(runs, ours, None, share, np.random.default_rng(0), draws=200)
+
+
+METHODS = ("ours", "botorch", "tpe")
+RUNS = [
+    run(problem, method, seed, error)
+    for problem, row in {"nb201-tx2": (0.05, 0.1, 0.2), "zdt1:finite:ratio=10": (0.08, 0.04, 0.0)}.items()
+    for method, error in zip(METHODS, row, strict=True)
+    for seed in range(4)
+]
+HOLED = [*RUNS, *(run("nb201-tx2", "hvkg", seed, 0.002) for seed in range(2))]
+MANY = [run(f"problem-{p:02}", f"method-{m:02}", 0, 0.01 * (m + 1)) for p in range(17) for m in range(17)]
+
+
+def test_errors_are_shown_in_percent_with_the_best_marked() -> None:
+    text = shown(error_table(RUNS))
+    assert line(text, "ours").split() == ["ours", "20*", "10*", "5.0*", "32", "16", "8.0"]
+    assert line(text, "tpe").split() == ["tpe", "80", "40", "20", ".10*", ".10*", ".10*"]
+    assert "25 / 50 / 100 %" in text
+    assert "mean of 4 seeds" in text
+
+
+def test_ours_stand_first_in_the_order_given_and_others_by_name() -> None:
+    text = shown(error_table(RUNS, ["tpe", "ours", "absent"]))
+    found = [row.split()[0] for row in text.splitlines() if row.split() and row.split()[0] in METHODS]
+    assert found == ["tpe", "ours", "botorch"]
+
+
+def test_holes_and_other_numbers_of_seeds_are_told() -> None:
+    text = shown(error_table(HOLED))
+    assert line(text, "hvkg (2)").split() == ["hvkg", "(2)", ".80*", ".40*", ".20*", "-", "-", "-"]
+    assert "number of seeds" in text
+    assert "number of seeds" not in shown(error_table(RUNS))
+
+
+def test_ties_are_all_marked() -> None:
+    text = shown(error_table([run("p", "a", 0, 0.0), run("p", "b", 0, 0.0002)], shares=(1.0,)))
+    assert line(text, "a").split() == ["a", ".10*"]
+    assert line(text, "b").split() == ["b", ".10*"]
+
+
+def test_overhead_that_counts_is_told_and_counted() -> None:
+    runs = [run("p", "slow", 0, 0.1, overhead_s=100.0), run("p", "fast", 0, 0.1)]
+    text = shown(error_table(runs, shares=(1.0,), prices={"p": (100.0, 1.0)}))
+    assert "overhead" in text
+    assert line(text, "fast").split() == ["fast", "10*"]
+    assert line(text, "slow").split() == ["slow", "20"]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 200])
+def test_tables_keep_to_the_terminal_and_lose_nothing(width: int) -> None:
+    text = shown(error_table(MANY, ["method-05"]), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    for number in range(17):
+        assert text.count(f"problem-{number:02}") == 1
+    figures = [word for row in text.splitlines() if row.startswith(" method-03 ") for word in row.split()[1:]]
+    assert figures == ["16", "8.0", "4.0"] * 17
+    blocks = text.count("method-16")
+    assert text.count("method-05") == blocks
+    assert text.count("*") == 17 * 3 + 1  # method-00 is best everywhere; one star explains
+
+
+def test_wider_terminals_need_fewer_blocks() -> None:
+    blocks = [shown(error_table(MANY), width).count("method-16") for width in (60, 120, 300)]
+    assert blocks == sorted(blocks, reverse=True)
+    assert blocks[-1] == 1
+    assert blocks[0] > blocks[1] > 1
+
+
+def test_a_ranking_is_shown_with_its_ratio_and_its_counts() -> None:
+    text = shown(ranking_table(ranking(HOLED, 1.0, np.random.default_rng(0), ours="ours")))
+    rows = [row.split()[0] for row in text.splitlines() if row.split() and row.split()[0] in (*METHODS, "hvkg")]
+    assert rows == ["tpe", "botorch", "ours", "hvkg"]  # botorch and ours are equal
+    # Errors 0.2 and the floor: geometric mean 1.41 %; ours has 0.05 and 0.08: ratios 0.25 and 80.
+    assert line(text, "tpe").split() == ["tpe", "2", "4", "1.41", "2.0", "4.47", "(4.47-4.47)", "1", "1", "1"]
+    assert line(text, "ours").split() == ["ours", "2", "4", "6.32", "2.0", "-", "-", "-", "-"]
+    assert line(text, "hvkg").split()[:4] == ["hvkg", "1", "of", "2"]
+    assert "come last" in text
+
+
+def test_against_the_best_shows_every_share_and_marks_losses() -> None:
+    text = shown(against_best_table([against(HOLED, "ours", share) for share in (0.25, 1.0)]))
+    assert line(text, "nb201-tx2").split() == ["nb201-tx2", "0.50", "(0.50-0.50)", "0.50", "(0.50-0.50)", "botorch"]
+    # At 25 % the best has the floor, 0.1 %, and ours 32 %.
+    assert line(text, "zdt1:finite:ratio=10").split()[1:] == ["320", "(320-320)!", "80.0", "(80.0-80.0)!", "tpe"]
+    assert line(text, "geometric mean").split()[2:] == ["12.6", "(12.6-12.6)", "6.32", "(6.32-6.32)"]
+    assert "hvkg has too few seeds and is left out of: nb201-tx2" in text
+    assert "above 1.05" in text
+    assert "4 seeds per problem" in text
+
+
+def test_a_choice_on_the_same_seeds_is_told() -> None:
+    few = [r for r in RUNS if r.seed < 2]
+    assert "favours" in shown(against_best_table(against(few, "ours")))
+    assert "favours" not in shown(against_best_table(against(RUNS, "ours")))
+
+
+def test_one_seed_has_a_ratio_and_no_interval() -> None:
+    single = [r for r in RUNS if r.seed == 0]
+    assert line(shown(against_best_table(against(single, "ours"))), "nb201").split() == [
+        "nb201-tx2",
+        "0.50",
+        "botorch",
+    ]
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_long_names_of_problems_are_broken_after_colons(width: int) -> None:
+    names = ["branin-currin:finite:ratio=100", "dtlz2:objectives=3:ratio=100"]
+    runs = [run(name, method, seed, 0.1) for name in names for method in ("ours", "botorch-nehvi") for seed in range(4)]
+    text = shown(against_best_table([against(runs, "ours", share) for share in (0.25, 0.5, 1.0)]), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    assert line(text, "dtlz2:objectives=3:")
+    assert line(text, "ratio=100")
+    assert "botorch-nehvi" in text
+
+
+ODD = ("[red]x[/red]", "a|b*c_d", "two\nlines")
+
+
+def test_names_are_never_read_as_markup() -> None:
+    runs = [run(f"[bold]{name}[/]", name, seed, 0.1) for name in ODD for seed in range(4)]
+    runs += [run(r.problem, "[/]", r.seed, 0.2) for r in runs]
+    tables = [
+        error_table(runs, ["[/]"]),
+        ranking_table(ranking(runs, 1.0, np.random.default_rng(0), ours="[/]")).rich_table(),
+        against_best_table(against(runs, "[/]")).rich_table(),
+    ]
+    for table in tables:
+        text = shown(table, 200)
+        for name in ("[/]", "[red]x[/red]", "a|b*c_d", r"two\nlines"):
+            assert name in text
+    for table in (tables[0], tables[2]):
+        assert "[bold]a|b*c_d[/]" in shown(table, 200)
+
+
+def test_nothing_to_show_is_refused() -> None:
+    with pytest.raises(InvalidValueError, match="no result to show"):
+        against_best_table([])

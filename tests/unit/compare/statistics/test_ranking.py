@@ -1,0 +1,252 @@
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+
+from flexibo.compare.runs import SHARES, Moment, Run
+from flexibo.compare.statistics.errors import FLOOR
+from flexibo.compare.statistics.ranking import against_best, ranking
+from flexibo.compare.statistics.ratios import Ratio
+from flexibo.errors import InvalidValueError, UnknownNameError
+
+
+def run(problem: str, method: str, seed: int, error: float) -> Run:
+    """A run whose error is the same at every moment."""
+    return Run(problem, method, seed, tuple(Moment(share, share * 100, error, 0.0, (1, 1)) for share in SHARES))
+
+
+def table(found: Mapping[str, Mapping[str, Sequence[float]]]) -> list[Run]:
+    """Runs by problem and method, a seed per error."""
+    return [
+        run(problem, method, seed, error)
+        for problem, by_method in found.items()
+        for method, values in by_method.items()
+        for seed, error in enumerate(values)
+    ]
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def simulated(problems: int, methods: int, seeds: int, seed: int = 0) -> list[Run]:
+    draw = rng(seed)
+    return table(
+        {f"p{p}": {f"m{m}": draw.lognormal(-2, 0.5, seeds).tolist() for m in range(methods)} for p in range(problems)}
+    )
+
+
+HAND = table(
+    {
+        "p": {"ours": [0.1, 0.1], "good": [0.05, 0.05], "bad": [0.4, 0.4]},
+        "q": {"ours": [0.1, 0.3], "good": [0.4, 1.2], "bad": [0.2, 0.6]},
+        "r": {"ours": [0.0, 0.0], "good": [0.0, 0.0], "bad": [0.032, 0.032], "slow": [0.016, 0.016]},
+    }
+)
+
+
+def test_a_ranking_by_hand() -> None:
+    result = ranking(HAND, 1.0, rng())
+    assert result.ours == "ours"
+    assert result.problems == ("p", "q", "r")
+    found = {ranked.method: ranked for ranked in result.complete}
+    assert list(found) == ["ours", "good", "bad"]
+    assert found["ours"].geometric_mean == pytest.approx((0.1 * 0.2 * 0.001) ** (1 / 3))
+    assert found["good"].geometric_mean == pytest.approx((0.05 * 0.8 * 0.001) ** (1 / 3))
+    # On r, ours and good share the first two places.
+    assert [found[m].mean_rank for m in found] == pytest.approx([(2 + 1 + 1.5) / 3, (1 + 3 + 1.5) / 3, (3 + 2 + 3) / 3])
+    assert found["good"].ratio.value == pytest.approx((2 * 0.25 * 1) ** (1 / 3))
+    assert found["bad"].ratio.value == pytest.approx((0.25 * 0.5 / 32) ** (1 / 3))
+    assert {p: r.value for p, r in found["good"].ratios.items()} == pytest.approx({"p": 2.0, "q": 0.25, "r": 1.0})
+    assert [p for p, r in found["good"].ratios.items() if r.significantly_worse_by_margin] == ["p"]
+    assert [p for p, r in found["good"].ratios.items() if r.significantly_better] == ["q"]
+    assert found["ours"].ratio == Ratio(1.0, 1.0, 1.0, 2)
+
+
+def test_a_method_with_holes_is_compared_on_its_own_problems_and_displaces_nobody() -> None:
+    result = ranking(HAND, 1.0, rng())
+    (slow,) = result.partial
+    assert slow.method == "slow"
+    assert list(slow.ratios) == ["r"]
+    assert slow.geometric_mean == pytest.approx(0.016)
+    assert slow.mean_rank == 3.0  # behind ours and good, before bad
+    assert slow.ratio.value == pytest.approx(1 / 16)
+    bad = result.complete[-1]
+    assert bad.mean_rank == pytest.approx(8 / 3)
+
+
+def test_only_problems_of_the_chosen_method_count() -> None:
+    result = ranking(HAND, 1.0, rng(), ours="slow")
+    assert result.problems == ("r",)
+    assert {ranked.method for ranked in result.complete} == {"ours", "good", "bad", "slow"}
+    assert result.complete[0].geometric_mean == pytest.approx(FLOOR)
+
+
+def test_a_method_without_a_common_seed_is_named_and_not_ranked() -> None:
+    result = ranking([*HAND, run("p", "late", 99, 0.1)], 1.0, rng())
+    assert result.unmatched == ("late",)
+    assert "late" not in {ranked.method for ranked in (*result.complete, *result.partial)}
+
+
+def test_one_problem_with_one_seed_leaves_the_whole_mean_open() -> None:
+    runs = [*table({"p": {"a": [0.1, 0.2, 0.3], "b": [0.2, 0.4, 0.6]}}), run("q", "a", 0, 0.1), run("q", "b", 0, 0.2)]
+    ranked = ranking(runs, 1.0, rng(), ours="a").complete[1]
+    assert ranked.ratio == Ratio(pytest.approx(0.5), 0.0, np.inf, 1)  # type: ignore[arg-type]
+    assert ranked.ratios["p"].significantly_better
+    assert not ranked.ratios["q"].significantly_better
+    assert ranked.seeds == 1
+
+
+def test_the_order_of_runs_does_not_matter() -> None:
+    runs = simulated(4, 5, 6)
+    shuffled = random.Random(3).sample(runs, len(runs))
+    assert ranking(runs, 1.0, rng(), ours="m1") == ranking(shuffled, 1.0, rng(), ours="m1")
+    others = ["m3", "m0", "m2"]
+    assert against_best(runs, "m1", others, 1.0, rng()) == against_best(shuffled, "m1", others[::-1], 1.0, rng())
+
+
+def test_what_is_said_of_a_method_does_not_depend_on_others() -> None:
+    runs = simulated(3, 4, 6)
+    few = [r for r in runs if r.method in ("m0", "m2")]
+    (alone,) = (s for s in ranking(few, 1.0, rng(), ours="m0").complete if s.method == "m2")
+    (among,) = (s for s in ranking(runs, 1.0, rng(), ours="m0").complete if s.method == "m2")
+    assert (alone.ratio, alone.ratios) == (among.ratio, among.ratios)
+
+
+def test_the_generator_decides_the_interval() -> None:
+    runs = simulated(2, 3, 6)
+    first, again, other = (ranking(runs, 1.0, rng(seed), ours="m0", draws=200) for seed in (0, 0, 1))
+    assert first == again
+    assert first != other
+
+
+def test_overhead_counts_in_rankings_and_against_the_best() -> None:
+    def overhead(method: str, seconds: float, error: float) -> list[Run]:
+        moments = [(0.0, 0.0, 0.9, 0.0), (1.0, 90.0, error, seconds)]
+        return [Run("p", method, seed, tuple(Moment(*m, (1,)) for m in moments)) for seed in range(4)]
+
+    runs = [*overhead("slow", 60.0, 0.1), *overhead("fast", 1.0, 0.2)]
+    paid = {"p": (100.0, 1.0)}
+    assert [s.method for s in ranking(runs, 1.0, rng()).complete] == ["slow", "fast"]
+    assert [s.method for s in ranking(runs, 1.0, rng(), prices=paid).complete] == ["fast", "slow"]
+    assert against_best(runs, "slow", None, 1.0, rng()).ratio.value == pytest.approx(0.5)
+    assert against_best(runs, "slow", None, 1.0, rng(), prices=paid).ratio.value == pytest.approx(4.5)
+
+
+def test_the_best_is_chosen_on_the_other_half_of_the_seeds() -> None:
+    # Seeds 0 and 2 make one half, 1 and 3 the other: "even" is best on the first, "odd" on the second.
+    runs = table({"p": {"ours": [0.2, 0.3, 0.2, 0.3], "even": [0.1, 0.8, 0.1, 0.8], "odd": [0.4, 0.2, 0.4, 0.2]}})
+    (one,) = against_best(runs, "ours", None, 1.0, rng()).problems
+    assert one.chosen == ("even", "odd")
+    assert one.ours == pytest.approx(0.25)
+    assert one.best == pytest.approx((0.4 + 0.8) / 2)  # odd judged on the even half, even on the odd half
+    assert one.ratio.value == pytest.approx(0.25 / 0.6)
+    assert one.separate
+
+
+def test_halves_count_by_their_seeds() -> None:
+    runs = table({"p": {"ours": [0.1, 0.6, 0.1, 0.6, 0.1], "other": [0.2] * 5, "worse": [0.9] * 5}})
+    (one,) = against_best(runs, "ours", None, 1.0, rng()).problems
+    assert one.ours == pytest.approx(0.3)  # three seeds in the one half, two in the other
+    assert one.ratio.value == pytest.approx(1.5)
+    drawn = against_best(runs, "ours", None, 1.0, rng(), draws=50).problems[0].ratio
+    assert (drawn.low, drawn.high) == pytest.approx((1.5, 1.5))  # each half is constant: nothing varies
+
+
+def test_the_choice_is_repeated_in_every_draw() -> None:
+    # On both halves "a" is the best, by a hair; in many draws "b" is.
+    runs = table({"p": {"ours": [0.1] * 8, "a": [0.1] * 6 + [0.5] * 2, "b": [0.21] * 8}})
+    alone, among = (against_best(runs, "ours", others, 1.0, rng()).problems[0] for others in (["a"], ["a", "b"]))
+    assert alone.chosen == among.chosen == ("a",)
+    assert alone.ratio.value == among.ratio.value == pytest.approx(0.5)
+    assert abs(np.log(alone.ratio.low / among.ratio.low)) > 0.1
+
+
+def test_few_seeds_are_said_to_be_few() -> None:
+    runs = table({"p": {"ours": [0.2, 0.2, 0.2], "a": [0.1, 0.1, 0.4], "b": [0.3, 0.3, 0.3]}})
+    result = against_best(runs, "ours", None, 1.0, rng())
+    (one,) = result.problems
+    assert not one.separate
+    assert one.chosen == ("a",)
+    assert one.ratio.value == pytest.approx(1.0)
+    assert one.ratio.seeds == 3
+    single = against_best([r for r in runs if r.seed == 0], "ours", None, 1.0, rng())
+    assert single.ratio == Ratio(pytest.approx(2.0), 0.0, np.inf, 1)  # type: ignore[arg-type]
+    assert single.lost == ()
+
+
+def test_others_with_holes_are_left_out_where_they_did_not_run() -> None:
+    runs = table(
+        {
+            "p": {"ours": [0.1] * 4, "a": [0.2] * 4, "b": [0.05] * 4},
+            "q": {"ours": [0.1] * 4, "a": [0.2] * 4},
+            "alone": {"ours": [0.1] * 4},
+            "theirs": {"a": [0.1] * 4},
+        }
+    )
+    result = against_best(runs, "ours", None, 1.0, rng())
+    assert [(v.problem, v.chosen, v.left_out) for v in result.problems] == [("p", ("b",), ()), ("q", ("a",), ())]
+    assert result.ratio.value == pytest.approx(1.0)  # 2 on p, 1/2 on q
+    assert result.lost == ("p",)
+
+
+def test_an_other_with_few_seeds_does_not_take_them_from_everybody() -> None:
+    runs = table({"p": {"ours": [0.1] * 8, "a": [0.2] * 8, "slow": [0.01] * 3}})
+    (one,) = against_best(runs, "ours", None, 1.0, rng()).problems
+    assert (one.chosen, one.left_out, one.ratio.seeds) == (("a",), ("slow",), 8)
+    (kept,) = against_best(runs, "ours", None, 1.0, rng(), fewest=1).problems
+    assert (kept.chosen, kept.left_out, kept.ratio.seeds) == (("slow",), (), 3)
+    assert not kept.separate
+
+
+def test_others_with_disjoint_seeds_are_not_mixed() -> None:
+    runs = [
+        *(run("p", "ours", seed, 0.1) for seed in range(10)),
+        *(run("p", "a", seed, 0.2) for seed in range(5)),
+        *(run("p", "b", seed, 0.3) for seed in range(5, 10)),
+    ]
+    (one,) = against_best(runs, "ours", None, 1.0, rng(), fewest=1).problems
+    assert (one.chosen, one.left_out) == (("a",), ("b",))
+
+
+def test_seeds_that_we_do_not_have_count_for_nobody() -> None:
+    runs = [r for r in table({"p": {"ours": [0.1] * 9, "a": [0.2] * 9}}) if r.method == "a" or r.seed < 2]
+    (one,) = against_best(runs, "ours", None, 1.0, rng()).problems
+    assert (one.chosen, one.ratio.seeds, one.separate) == (("a",), 2, False)
+
+
+def test_chosen_others_only_are_looked_at() -> None:
+    runs = table({"p": {"ours": [0.1] * 4, "a": [0.2] * 4, "b": [0.05] * 4}})
+    assert against_best(runs, "ours", ["ours", "a"], 1.0, rng()).others == ("a",)
+    assert against_best(runs, "ours", ["ours", "a"], 1.0, rng()).ratio.value == pytest.approx(0.5)
+
+
+def test_names_that_nobody_has_are_refused() -> None:
+    runs = simulated(1, 2, 4)
+    with pytest.raises(UnknownNameError, match="'m9'"):
+        ranking(runs, 1.0, rng(), ours="m9")
+    with pytest.raises(UnknownNameError, match="'m9'"):
+        against_best(runs, "m0", ["m9"], 1.0, rng())
+    with pytest.raises(InvalidValueError, match="nothing to compare"):
+        against_best(runs, "m0", ["m0"], 1.0, rng())
+    with pytest.raises(InvalidValueError, match="no runs"):
+        ranking([], 1.0, rng())
+
+
+def test_results_are_values() -> None:
+    result = ranking(HAND, 1.0, rng())
+    with pytest.raises(FrozenInstanceError):
+        result.share = 0.5  # type: ignore[misc]
+
+
+def test_a_whole_suite_takes_little_time() -> None:
+    runs = simulated(20, 20, 10)
+    start = time.process_time()
+    ranking(runs, 1.0, rng(), ours="m0")
+    against_best(runs, "m0", None, 1.0, rng())
+    assert time.process_time() - start < 4.0

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from flexibo import Objective, Space
+from flexibo.compare.metered_problem import MeteredProblem
+from flexibo.compare.problems.base import Problem, constant_costs
+from flexibo.errors import InvalidValueError
+from flexibo.space import Designs
+
+SPACE = Space({"width": [1, 2, 3, 4], "cores": (1, 4)})
+
+
+def values(designs: Designs) -> np.ndarray:
+    width, cores = designs.codes[:, 0] + 1, designs.codes[:, 1]
+    return np.stack([10.0 / width, width * cores, width + cores], axis=1)
+
+
+def problem(*, noise: bool = False, together: bool = False) -> Problem:
+    objectives = (
+        Objective("error", options=["width"]),
+        Objective("joules", noisy=noise),
+        Objective("ms", noisy=noise, measured_with="joules" if together else None),
+    )
+    costs = constant_costs([100.0, 2.0, 0.0 if together else 1.0])
+    front = np.array([[2.5, 4.0, 5.0], [10.0, 1.0, 2.0]])
+    spread = np.array([0.0, 0.5, 0.5]) if noise else None
+    return Problem("toy", "", SPACE, objectives, values, costs, np.array([11.0, 20.0, 10.0]), front, 1.0, noise=spread)
+
+
+def test_each_objective_costs_its_own_price() -> None:
+    metered = MeteredProblem(problem(), seed=0)
+    design = SPACE.design({"width": 2, "cores": 3})
+    assert metered.measure(design, "error").cost == 100.0
+    assert metered.measure(design, "joules").values == {"joules": 6.0}
+    assert metered.spent == 102.0
+    assert metered.counts == {"error": 1, "joules": 1, "ms": 0}
+
+
+def test_what_a_design_shares_with_an_earlier_one_is_not_paid_twice() -> None:
+    metered = MeteredProblem(problem(), seed=0)
+    first = metered.measure(SPACE.design({"width": 2, "cores": 3}), "error")
+    again = metered.measure(SPACE.design({"width": 2, "cores": 4}), "error")
+    assert (again.values, again.cost) == (first.values, 0.0)
+    assert metered.counts["error"] == 1
+    assert metered.measure(SPACE.design({"width": 2, "cores": 4}), "joules").cost == 2.0
+
+
+def test_objectives_measured_together_are_one_purchase() -> None:
+    metered = MeteredProblem(problem(together=True), seed=0)
+    design = SPACE.design({"width": 2, "cores": 3})
+    assert metered.measure(design, "ms").values == {"joules": 6.0, "ms": 5.0}
+    assert metered.measure(design, "joules").cost == 0.0
+    assert (metered.spent, metered.counts["joules"], metered.counts["ms"]) == (2.0, 1, 1)
+
+
+def test_every_reading_of_a_noisy_objective_is_paid_and_different() -> None:
+    metered = MeteredProblem(problem(noise=True), seed=0)
+    design = SPACE.design({"width": 2, "cores": 3})
+    readings = [metered.measure(design, "joules") for _ in range(3)]
+    assert [reading.cost for reading in readings] == [2.0, 2.0, 2.0]
+    assert len({reading.values["joules"] for reading in readings}) == 3
+    assert metered.measure(design, "error").values == {"error": 5.0}
+
+
+def test_the_same_reading_is_the_same_for_everybody_in_whatever_order_it_is_bought() -> None:
+    one, other = MeteredProblem(problem(noise=True), seed=3), MeteredProblem(problem(noise=True), seed=3)
+    a, b = SPACE.design({"width": 2, "cores": 3}), SPACE.design({"width": 4, "cores": 1})
+    mine = [one.measure(a, "joules").values, one.measure(b, "joules").values]
+    other.measure(b, "ms")
+    theirs = [other.measure(b, "joules").values, other.measure(a, "joules").values]
+    assert mine == theirs[::-1]
+    assert MeteredProblem(problem(noise=True), seed=4).measure(a, "joules").values != mine[0]
+
+
+def test_noise_is_as_wide_as_the_problem_says() -> None:
+    metered = MeteredProblem(problem(noise=True), seed=0)
+    design = SPACE.design({"width": 2, "cores": 3})
+    readings = np.array([metered.measure(design, "joules").values["joules"] for _ in range(2_000)])
+    assert readings.mean() == pytest.approx(6.0, abs=0.05)
+    assert readings.std() == pytest.approx(0.5, rel=0.1)
+
+
+def test_an_unknown_objective_is_refused_with_the_names_there_are() -> None:
+    with pytest.raises(InvalidValueError, match="Unknown objective 'joule'; did you mean 'joules'"):
+        MeteredProblem(problem(), seed=0).measure(SPACE.design({"width": 2, "cores": 3}), "joule")
