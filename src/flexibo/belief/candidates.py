@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from flexibo._internal.random_streams import Stream, generator
@@ -50,11 +48,6 @@ def candidates(
         near = (neighbourhood(space, parents, m // 2 - len(away), rng) + away).unique()
     drawn = space.sample(m - len(near), rng, draws=DRAWS_PER_CANDIDATE * m)
     return (known + near + drawn).unique()
-
-
-def fixed_candidates(space: Space, m: int, initial: Sequence[Design], rng: np.random.Generator) -> Designs:
-    """Candidates that stay the same throughout a study: the initial designs, and a draw that only the seed decides."""
-    return candidates(space, m, space.designs(initial), rng)
 
 
 def neighbourhood(space: Space, parents: Designs, most: int, rng: np.random.Generator) -> Designs:

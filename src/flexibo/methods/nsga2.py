@@ -58,14 +58,14 @@ class Nsga2:
     finished = "No further design can be bred."
 
     def __init__(self) -> None:
-        self._runs: WeakKeyDictionary[History, _Run] = WeakKeyDictionary()
+        self._runs: WeakKeyDictionary[History, _Generations] = WeakKeyDictionary()
 
     def __call__(self, history: History, initial: Sequence[Design], seed: int) -> Iterator[Design]:
         """The members of the first incomplete generation that are left to measure."""
         # Kept only when complete: an interrupt may leave half a generation behind.
         run = self._runs.pop(history, None)
         if run is None or not run.fits(history, tuple(initial), seed):
-            run = _Run(history, tuple(initial), seed)
+            run = _Generations(history, tuple(initial), seed)
         run.advance(history)
         self._runs[history] = run
         generation = run.generation
@@ -73,7 +73,7 @@ class Nsga2:
         yield from generation[awaited & askable(history, generation)]
 
 
-class _Run:
+class _Generations:
     """The generations that follow from a seed and the losses that are known.
 
     Attributes:

@@ -11,7 +11,7 @@ from flexibo._internal.arrays import FloatArray
 from flexibo._internal.random_streams import Stream, entropy, generator
 from flexibo._internal.threads import single_thread
 from flexibo.belief.belief import SIMULTANEOUS, Belief, Predictions, exploration, predictions
-from flexibo.belief.candidates import candidates, fixed_candidates
+from flexibo.belief.candidates import candidates
 from flexibo.belief.costs import CostCallable, Costs
 from flexibo.belief.failures import PROBABLE, chance_of_success, possible
 from flexibo.belief.price_list import PriceList
@@ -140,14 +140,8 @@ class Predictor:
     ) -> Belief:
         """The belief in these candidates; beta is the paper's unless given."""
         square = self._beta(history, len(designs)) if beta is None else beta
-        boxes = predictions(
-            history,
-            designs,
-            self.models(history),
-            beta=square,
-            pin_pending=pin_pending,
-            simultaneous=beta is not None,
-        )
+        models, simultaneous = self.models(history), beta is not None
+        boxes = predictions(history, designs, models, beta=square, pin_pending=pin_pending, simultaneous=simultaneous)
         return Belief(
             designs=designs,
             mu=boxes.mu,
@@ -180,7 +174,7 @@ class Predictor:
         Nothing is pinned to a mean: the memory would hold a value that was never measured.
         """
         rng = generator(self.seed, Stream.FIXED_CANDIDATES)
-        pool = fixed_candidates(history.space, self.m, self.initial, rng)
+        pool = candidates(history.space, self.m, history.space.designs(self.initial), rng)
         return self._believe(history, pool, pin_pending=False)
 
     def _drawn(self, history: History, rng: np.random.Generator, m: int | None = None) -> Designs:

@@ -328,7 +328,7 @@ class Stubborn:
 @pytest.mark.parametrize("barren", [False, True])
 def test_generations_without_anything_new_are_followed_by_a_draw(barren: bool) -> None:
     history, initial = begun()
-    run = nsga2._Run(history, initial, 0)
+    run = nsga2._Generations(history, initial, 0)
     breed = Stubborn(SPACE.designs([] if barren else initial))
     run._breed = breed  # type: ignore[assignment]
     run.advance(history)
