@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 HARM = "<img src=x onerror='window.harm=1'>"
 WORDS = "return document.body.innerText"
 DRAWN = "return document.querySelectorAll('.picture canvas').length"
-QUEUE = "return document.querySelector('[aria-label=\"Evaluations that are being measured\"]')"
+QUEUE = "return document.querySelector('[aria-label=\"Evaluations in progress\"]')"
 CHOOSE = (
     "const found = document.querySelector(arguments[0]); found.value = arguments[1];"
     "found.dispatchEvent(new Event('change'))"
@@ -131,7 +131,7 @@ def test_words_of_a_study_say_what_is_meant(chrome: Browser, url: str) -> None:
             opened(chrome, running)
             said(chrome, "11 measured · 1 failed attempt")
             said(chrome, "11.5 of 1,234.5 s spent, 1 failed attempt")
-            said(chrome, "s expected for what runs")
+            said(chrome, "s reserved for running evaluations")
             course = "const {isSeen, isOld, view} = document.flexiboDashboard.page.panels.trace; return"
             wait_for(chrome, f"{course} view", "the course")
             chrome.size(1280, 300)
@@ -315,9 +315,9 @@ def test_a_token_lets_a_browser_in_and_leaves_its_address(
     ("measured", "cost", "sentence"),
     [
         (True, 0.0, "It is measured in every objective."),
-        (False, 0.0, "To confirm it is expected to cost nothing."),
-        (False, 2.5, "To confirm it costs about 2.5 s."),
-        (False, None, "What it costs to confirm it is not known."),
+        (False, 0.0, "Confirming it is expected to cost nothing."),
+        (False, 2.5, "Confirming it costs about 2.5 s."),
+        (False, None, "The cost to confirm it is not known."),
     ],
 )
 def test_a_chosen_design_is_called_measured_only_where_it_is(

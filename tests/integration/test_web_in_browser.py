@@ -206,7 +206,7 @@ def test_pointing_at_a_design_says_what_is_known_of_it(chrome: Browser, show: Op
     assert all(abs(one - other) < 30 for one, other in zip(edge, PREDICTED, strict=True)), edge
     sure = hovered(chrome, 3)
     assert "energy [J] | 50 | measured" in sure
-    assert "Certain: on the front whatever the values within the boxes." in sure
+    assert "Certain: on the front for all values within the confidence intervals." in sure
     assert "Certain" not in said
 
 
@@ -338,7 +338,7 @@ def test_arrow_keys_walk_along_the_front(chrome: Browser, show: Open) -> None:
     show(("front", five()))
     chrome.run("document.querySelector('.fc-plot').focus()")
     label = chrome.run("return document.querySelector('.fc-plot').ariaLabel")
-    assert "3 designs on the front, 2 of them wholly measured; 2 other designs" in label
+    assert "3 designs on the front, 2 of them measured in every objective; 2 other designs" in label
     for key, expected in (
         ("ArrowRight", "cores | 1"),
         ("ArrowRight", "cores | 2"),
@@ -452,7 +452,7 @@ def test_a_picture_that_fails_is_a_sentence_and_the_others_are_drawn(chrome: Bro
         "return [...document.querySelectorAll('.fc-empty')].map((one) => one.hidden ? '' : one.textContent)"
         ".concat(document.querySelectorAll('canvas').length)"
     )
-    assert chrome.run(shown) == ["This picture could not be drawn.", "", 1]
+    assert chrome.run(shown) == ["This chart could not be drawn.", "", 1]
     assert "cores | 3" in hovered(chrome, 1, picture=1)
     assert len(chrome.severe()) == 1, "the console says why"
     chrome.forget()
@@ -464,10 +464,10 @@ def test_what_is_free_to_measure_is_not_called_measured(chrome: Browser, show: O
     view = five()
     view["points"][2]["confirm_cost"] = 0.0
     show(("front", view))
-    assert "Everything is measured." in hovered(chrome, 1)
+    assert "All objectives are measured." in hovered(chrome, 1)
     said = hovered(chrome, 2)
-    assert "Everything is measured." not in said
-    assert "costs nothing, as far as known" in said
+    assert "All objectives are measured." not in said
+    assert "costs nothing, according to the costs so far" in said
 
 
 def test_a_study_without_a_region_does_not_say_that_nothing_was_measured(chrome: Browser, show: Open) -> None:
@@ -481,7 +481,7 @@ def test_a_study_without_a_region_does_not_say_that_nothing_was_measured(chrome:
     assert chrome.run("return [...document.querySelectorAll('.fc-empty')].map((one) => one.textContent)") == [
         "No evaluation was chosen by the Pareto region yet.",
         "No design is measured in every objective yet.",
-        "Nothing was measured yet.",
+        "There are no measurements yet.",
     ]
 
 

@@ -18,38 +18,38 @@ CHARTS = {
     "front": Chart(
         "front",
         "Pareto front",
-        "The designs that no other beats in every objective.",
+        "The designs that are not dominated by any other design.",
     ),
     "pairs": Chart(
         "front",
-        "Pareto front, pair by pair",
-        "The same designs for every two objectives; what seems dominated in one panel is better in another.",
+        "Pareto front in pairs",
+        "The same designs in every pair of objectives. What seems dominated in one is better in another.",
     ),
     "front3d": Chart(
         "front",
-        "Pareto front in space",
-        "The designs over three objectives. Drag, or press Shift and an arrow key, to turn it.",
+        "Pareto front in three dimensions",
+        "The designs in three objectives. Drag, or press Shift and an arrow key, to rotate.",
     ),
     "hypervolume": Chart(
-        "trace", "Hypervolume", "How much the measured designs dominate, as the cost grew: more is better."
+        "trace", "Hypervolume", "The hypervolume dominated by the measured designs, against cost; higher is better."
     ),
     "region": Chart(
         "trace",
         "Pareto region",
-        "How much is still unsure: the volume between the optimistic and the pessimistic front.",
+        "The remaining uncertainty: the volume between the optimistic and the pessimistic front.",
     ),
     "evaluations": Chart(
         "trace",
         "Evaluations of each objective",
-        "How often each objective was measured, as the cost grew: what is cheap or tells much is measured more often.",
+        "How often each objective was measured, against cost. Cheap and informative ones are measured more often.",
     ),
-    "spend": Chart("trace", "Cost of each objective", "What was spent on each objective, as the cost grew."),
-    "gains": Chart("trace", "Gain per cost", "What each choice was expected to bring for what it costs, by objective."),
-    "spending": Chart("spending", "Spending", "What was spent on each objective, and what will have been."),
+    "spend": Chart("trace", "Cost of each objective", "The cost spent on each objective, against total cost."),
+    "gains": Chart("trace", "Gain per cost", "The expected gain of each evaluation per expected cost."),
+    "spending": Chart("spending", "Spending", "The cost of each objective, so far and at the end of the budget."),
     "importance": Chart(
         "importance",
         "Importance of the options",
-        "How much of each objective's variation an option explains alone, and together with others.",
+        "The share of each objective's variance that an option explains alone, and with interactions.",
     ),
     "parallel": Chart(
         "parallel",
@@ -58,9 +58,9 @@ CHARTS = {
     ),
     "slice": Chart(
         "slice",
-        "What the surrogate believes",
-        "An objective over one option or two; the other options keep one value each.",
+        "Prediction of the surrogate",
+        "An objective over one or two options; the other options are fixed.",
     ),
-    "choices": Chart("choices", "Why these evaluations", "What each was expected to bring, and what came second."),
+    "choices": Chart("choices", "Why these evaluations", "The expected gain of each evaluation, and the runner-up."),
 }
 """Charts by name; `flexiboCharts.draw` in the scripts uses the same names."""

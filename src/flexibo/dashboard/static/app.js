@@ -104,8 +104,8 @@ class App {
 
   showNone(id) {
     this.close();
-    const text = id && this.studies.length ? "There is no such study here any more; choose one of the list."
-      : "There is no study here yet. It appears by itself when one is started.";
+    const text = id && this.studies.length ? "This study no longer exists; choose one from the list."
+      : "There are no studies yet. A study appears here when it is started.";
     fill(this.main, h("p", { class: "empty", text }));
   }
 
@@ -119,10 +119,10 @@ class App {
   }
 
   showConnection(state, age) {
-    const words = { live: "Live", connecting: "Connecting", lost: Number.isFinite(age) ? `Not connected: what is shown is ${duration(age)} old` : "Not connected: trying again" };
+    const words = { live: "Live", connecting: "Connecting", lost: Number.isFinite(age) ? `Not connected: the data is ${duration(age)} old` : "Not connected: retrying" };
     const host = byId("connection");
-    if (host.dataset.state !== state && state === "lost") this.say("The connection is lost; it is tried again.");
-    if (host.dataset.state === "lost" && state === "live") this.say("Connected again.");
+    if (host.dataset.state !== state && state === "lost") this.say("The connection is lost; trying to reconnect.");
+    if (host.dataset.state === "lost" && state === "live") this.say("Reconnected.");
     host.dataset.state = state;
     if (byId("connection-text").textContent !== words[state]) byId("connection-text").textContent = words[state];
   }

@@ -15,13 +15,13 @@ const ROWS = [
   ["state", ({ facts }) => badge(facts.state)],
   ["method", ({ facts }) => data(facts.overview?.method ?? "–")],
   ["spent", ({ facts }) => withUnit(facts.spent, facts.cost_unit)],
-  ["budget", ({ facts }) => (facts.budget === null ? "without a limit" : given(facts.budget, facts.cost_unit))],
+  ["budget", ({ facts }) => (facts.budget === null ? "no limit" : given(facts.budget, facts.cost_unit))],
   ["measured", ({ facts }) => count(facts.measured)],
   ["failed attempts", ({ facts }) => count(facts.failed)],
   ["designs on the front", ({ front }) => (front ? count(fronts(front).length) : "–")],
   ["confirmed by measurement", ({ front }) => (front ? count(fronts(front).filter((point) => Object.values(point.measured).every(Boolean)).length) : "–")],
   ["hypervolume", ({ trace }) => number(trace?.rows.hypervolume.findLast((value) => typeof value === "number"))],
-  ["region left", ({ trace }) => {
+  ["remaining region", ({ trace }) => {
     const volumes = (trace?.rows.region_volume ?? []).filter((value) => typeof value === "number");
     return volumes.length && volumes[0] > 0 ? percent(volumes.at(-1) / volumes[0]) : "–";
   }],
@@ -59,13 +59,13 @@ export class Comparison {
     this.picture = "hypervolume";
     this.sides = [first, second].map((study) => new Side(study, () => this.picture, () => this.figures()));
     this.table = h("div");
-    const pick = choice("What to compare along the cost", PICTURES, this.picture, (picture) => {
+    const pick = choice("What to compare against cost", PICTURES, this.picture, (picture) => {
       this.picture = picture;
       this.sides.forEach((side) => side.panels[1].draw());
     });
     const column = (which) => this.sides.map((side) => h("div", { class: "half" }, h("h3", {}, data(side.study.name)), side.panels[which].element));
     this.element = h("section", { class: "panel wide", "aria-labelledby": "comparison" },
-      h("div", { class: "panel-top" }, h("h2", { id: "comparison", tabindex: "-1", text: "Comparison" }), h("button", { type: "button", onclick: close }, "End the comparison")),
+      h("div", { class: "panel-top" }, h("h2", { id: "comparison", tabindex: "-1", text: "Comparison" }), h("button", { type: "button", onclick: close }, "Close the comparison")),
       this.table,
       h("div", { class: "halves" }, column(0)),
       pick,

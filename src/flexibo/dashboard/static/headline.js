@@ -10,8 +10,8 @@ const under = (text) => h("span", { class: "under", text });
 
 const spent = (facts, unit) => {
   const { spent: paid, budget } = facts.overview;
-  if (budget === null) return tile("Spent", withUnit(paid, unit), under("without a limit"));
-  const held = facts.reserved > 0 ? `, ${withUnit(facts.reserved, unit)} expected for what runs` : "";
+  if (budget === null) return tile("Spent", withUnit(paid, unit), under("no limit"));
+  const held = facts.reserved > 0 ? `, ${withUnit(facts.reserved, unit)} reserved for running evaluations` : "";
   return tile("Spent", [number(paid), h("small", { text: ` of ${given(budget, unit)}` })], progress(paid, budget, facts.reserved), under(`${percent(budget ? paid / budget : 1)}${held}`));
 };
 
@@ -26,7 +26,7 @@ const front = (view) => {
 const volume = (view) => {
   const found = view?.rows.hypervolume.findLast((value) => typeof value === "number");
   const regions = (view?.rows.region_volume ?? []).filter((value) => typeof value === "number");
-  const left = regions.length && regions[0] > 0 ? `Pareto region at ${percent(regions.at(-1) / regions[0])} of its first volume` : "of what is measured";
+  const left = regions.length && regions[0] > 0 ? `Pareto region at ${percent(regions.at(-1) / regions[0])} of its initial volume` : "of the measured designs";
   return tile("Hypervolume", found === undefined ? "–" : number(found), under(left));
 };
 
@@ -34,7 +34,7 @@ const running = (facts, now) => {
   const alive = facts.queue.filter((row) => row.worker.state === "alive");
   if (!alive.length) {
     const left = facts.queue.length ? `${counted(facts.queue.length, "evaluation")} left by a worker that is gone or silent` : "";
-    return tile("Running now", "nothing", under(left || (facts.last_event ? `last event ${duration(now - facts.last_event)} ago` : "")));
+    return tile("Running now", "none", under(left || (facts.last_event ? `last event ${duration(now - facts.last_event)} ago` : "")));
   }
   const [first] = alive;
   const others = alive.length > 1 ? ` and ${count(alive.length - 1)} more` : "";
@@ -65,12 +65,12 @@ export const chosenDesign = (point, { axes, points }, unit, close) => {
   });
   const options = Object.entries(point.design).map(([name, value]) => h("div", {}, h("dt", {}, data(name)), h("dd", {}, data(optionValue(value)))));
   const cost = axes.every((axis) => point.measured[axis.name] === true) ? "It is measured in every objective."
-    : point.confirm_cost === null ? "What it costs to confirm it is not known."
-    : point.confirm_cost > 0 ? `To confirm it costs about ${withUnit(point.confirm_cost, unit)}.` : "To confirm it is expected to cost nothing.";
-  return h("section", { class: "chosen", "aria-label": "Chosen design" },
-    h("div", { class: "chosen-top" }, h("h3", { text: "Chosen design" }), h("button", { type: "button", onclick: close }, "Close")),
+    : point.confirm_cost === null ? "The cost to confirm it is not known."
+    : point.confirm_cost > 0 ? `Confirming it costs about ${withUnit(point.confirm_cost, unit)}.` : "Confirming it is expected to cost nothing.";
+  return h("section", { class: "chosen", "aria-label": "Selected design" },
+    h("div", { class: "chosen-top" }, h("h3", { text: "Selected design" }), h("button", { type: "button", onclick: close }, "Close")),
     h("dl", { class: "pairs" }, values), h("dl", { class: "pairs" }, options),
     h("p", { class: "soft", text: cost }),
     point.standing ? h("p", { class: "soft", text: `On the front of the candidates: ${point.standing}.` }) : null,
-    point.probability < 1 ? h("p", { class: "soft", text: `It keeps every constraint with a probability of ${percent(point.probability)}.` }) : null);
+    point.probability < 1 ? h("p", { class: "soft", text: `It satisfies every constraint with probability ${percent(point.probability)}.` }) : null);
 };

@@ -8,9 +8,9 @@ const WORDS = {
 };
 const MEANINGS = {
   running: "It is being measured now.",
-  waiting: "A worker is there and measures nothing at the moment.",
-  finished: "What is left of the budget pays for no further evaluation.",
-  silent: "Nobody works on it at the moment.",
+  waiting: "A worker is connected but measures nothing at the moment.",
+  finished: "The remaining budget does not pay for another evaluation.",
+  silent: "No worker is active at the moment.",
   reading: "It is being read for the first time.",
   unreadable: "It cannot be read.",
 };

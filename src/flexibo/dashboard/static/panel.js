@@ -84,7 +84,7 @@ export class Panel {
     this.empty.hidden = true;
     this.host.hidden = false;
     this.note.hidden = version !== "measured";
-    this.note.textContent = "So far only what is measured; predictions and the Pareto region follow.";
+    this.note.textContent = "Measured designs only; predictions and the Pareto region follow.";
     return this.draw();
   }
 

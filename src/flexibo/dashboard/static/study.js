@@ -64,20 +64,20 @@ export class StudyPage {
 
   layout() {
     const { parts, panels } = this;
-    const courses = choice("What to draw along the cost", COURSES, this.course, (picture) => {
+    const courses = choice("What to draw against cost", COURSES, this.course, (picture) => {
       this.course = picture;
       panels.trace.draw();
     });
     this.comparison = h("div", { class: "wide" });
     const grid = h("div", { class: "grid" },
-      panel("Front and Pareto region", "Each mark is a design. Point at one to see its options, what is measured, and what it costs to confirm it; click to keep it.",
+      panel("Front and Pareto region", "Each marker is a design. Point at one to see its options, its values and the cost to confirm it; click to select it.",
         [parts.fronts, panels.front.element, parts.chosen], { wide: true }),
-      panel("Course", "What the evaluations brought, along what they cost.", [courses, panels.trace.element]),
-      panel("Spending", "What each objective cost so far, and will have cost when the budget is spent if the recent mix goes on.", panels.spending.element),
+      panel("Progress", "The results of the evaluations, against their cost.", [courses, panels.trace.element]),
+      panel("Spending", "The cost of each objective so far, and projected to the end of the budget if the recent mix of objectives continues.", panels.spending.element),
       panel("Queue", null, parts.queue, { wide: true }),
-      panel("Why these evaluations", "What each was expected to gain and cost when it was asked, and what would have been asked in its place.", parts.choices, { wide: true }),
-      panel("Importance of options", "How much of the variation of each objective an option explains, by the model.", panels.importance.element),
-      panel("Slice", "What the model thinks of an objective along one or two options, the others as in the best design so far.", [parts.slices, panels.slice.element]),
+      panel("Why these evaluations", "The expected gain and cost of each evaluation when it was asked, and the runner-up.", parts.choices, { wide: true }),
+      panel("Importance of options", "The share of each objective's variance that an option explains, according to the model.", panels.importance.element),
+      panel("Slice", "The prediction of an objective along one or two options; the others are fixed at a balanced design of the front.", [parts.slices, panels.slice.element]),
       panel("Parallel coordinates", "A line for each design, across its options and objectives.", panels.parallel.element, { wide: true }),
       panel("Failures", null, parts.failures, { wide: true }),
       panel("Notes", null, parts.notes),
@@ -175,7 +175,7 @@ export class StudyPage {
 
   showProblem() {
     const { study } = this;
-    const said = study.problem ? h("p", { class: "problem" }, data(study.problem), study.spent === undefined ? null : " What is shown is what could be read.")
+    const said = study.problem ? h("p", { class: "problem" }, data(study.problem), study.spent === undefined ? null : " The page shows what could be read.")
       : study.state === "reading" ? h("p", { class: "hint", text: `The study is being read: ${count(study.read)} of ${counted(study.events, "event")}.` }) : null;
     fill(this.parts.problem, said);
   }

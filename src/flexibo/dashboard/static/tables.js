@@ -10,12 +10,12 @@ const STATES = {
 };
 
 const worker = ({ id, host, pid, state, silent_seconds: silent, lease }) => {
-  const where = String(id).startsWith("hand-") ? ", by hand" : pid === null ? null : `, process ${pid}`;
+  const where = String(id).startsWith("hand-") ? ", manual" : pid === null ? null : `, process ${pid}`;
   const [words, mark] = STATES[state] ?? [state, "silent"];
-  const last = typeof silent === "number" && state !== "gone" ? `, last sign ${ago(silent)}` : "";
+  const last = typeof silent === "number" && state !== "gone" ? `, last sign of life ${ago(silent)}` : "";
   return [
     h("span", { class: "where" }, host === null ? "unknown" : data(host), where),
-    h("span", { class: "badge", "data-state": mark, title: typeof lease === "number" ? `Taken for gone after ${duration(lease)} without a sign.` : null },
+    h("span", { class: "badge", "data-state": mark, title: typeof lease === "number" ? `Considered gone after ${duration(lease)} without a sign.` : null },
       h("span", { class: "dot", "aria-hidden": "true" }), `${words}${last}`),
   ];
 };
@@ -24,7 +24,7 @@ const worker = ({ id, host, pid, state, silent_seconds: silent, lease }) => {
 export const queue = (rows, now, unit) => {
   if (!rows.length) return empty("Nothing is being measured at the moment.");
   const head = ["evaluation", "design", "where", "for", "expected cost", "lease"];
-  return table("Evaluations that are being measured", head, rows.map((row) => h("tr", {},
+  return table("Evaluations in progress", head, rows.map((row) => h("tr", {},
     cell([h("span", { class: "figure", text: `${row.number} ` }), data(row.objective), row.attempt > 1 ? h("span", { class: "soft", text: ` attempt ${row.attempt}` }) : null]),
     cell(brief(designText(row.design), 70)),
     cell(worker(row.worker)),
@@ -35,14 +35,14 @@ export const queue = (rows, now, unit) => {
 
 /** What failed, and what it said. */
 export const failures = (rows, inAll, unit) => {
-  if (!rows.length) return empty("Nothing has failed.");
-  const made = table("Evaluations that failed, the last first", ["evaluation", "what happened", "design", "cost", "when"], rows.map((row) => h("tr", {},
+  if (!rows.length) return empty("There are no failures.");
+  const made = table("Failed evaluations, latest first", ["evaluation", "what happened", "design", "cost", "when"], rows.map((row) => h("tr", {},
     cell([h("span", { class: "figure", text: `${row.number} ` }), data(row.objective)]),
     cell(h("div", { class: "message" }, row.state === "impossible" ? h("strong", { text: "Impossible. " }) : null, data(row.reason || "No reason was given."))),
     cell(brief(designText(row.design), 60)),
     cell(withUnit(row.cost, unit), true),
     cell(moment(row.time)))));
-  return inAll > rows.length ? [made, h("p", { class: "soft", text: `The last ${count(rows.length)} of ${count(inAll)}; the table to download has them all.` })] : made;
+  return inAll > rows.length ? [made, h("p", { class: "soft", text: `The last ${count(rows.length)} of ${count(inAll)}; the CSV file has them all.` })] : made;
 };
 
 const runnerUp = (second, unit) => {
@@ -68,14 +68,14 @@ export const choices = (view, unit) => {
     cell([h("span", { class: "figure", text: `${row.number} ` }), data(row.objective), h("div", { class: "became" }, became(row, unit, digits.get(row.objective)))]),
     cell(h("div", { class: "why" }, data(row.why || "–"))),
     cell(h("div", { class: "design" }, brief(designText(row.design), 60))),
-    cell([number(row.gain), row.gain_share === null ? null : h("div", { class: "soft", text: `${percent(row.gain_share)} of region` })], true),
+    cell([number(row.gain), row.gain_share === null ? null : h("div", { class: "soft", text: `${percent(row.gain_share)} of the region` })], true),
     cell(withUnit(row.cost, unit), true),
     cell(runnerUp(row.runner_up, unit)))));
 };
 
 /** What people wrote down. */
 export const notes = (rows, inAll) => {
-  if (!rows.length) return empty("Nobody has written a note.");
+  if (!rows.length) return empty("There are no notes.");
   const more = inAll > rows.length ? h("p", { class: "soft", text: `The last ${count(rows.length)} of ${count(inAll)}.` }) : null;
   return [h("ul", { class: "notes" }, rows.map((note) => h("li", {}, h("time", { class: "soft", text: moment(note.time) }), h("p", {}, data(note.text))))), more];
 };
@@ -103,14 +103,14 @@ export const settings = (facts) => {
     pair("Objectives", h("ul", {}, objectives)),
     pair("Options", h("ul", {}, options.map((one) => h("li", {}, data(one.name), h("span", { class: "soft" }, ": ", brief(one.values, 120)))))),
     pair("Designs", chosen.designs === null ? "infinitely many" : count(chosen.designs)),
-    pair("Measured first", `${count(chosen.initial_designs)} designs`),
+    pair("Initial designs", `${count(chosen.initial_designs)} designs`),
     pair("Candidates", count(chosen.candidates)),
     pair("Seed", String(chosen.seed)),
-    pair("Cost", data(chosen.cost || "the method's own")),
-    pair("Surrogate", data(chosen.surrogate || "the method's own")),
+    pair("Cost", data(chosen.cost || "the method's default")),
+    pair("Surrogate", data(chosen.surrogate || "the method's default")),
     pair("Stops at", data(listed(chosen.stop) || "the end of its budget")),
     chosen.reference ? pair("Reference", data(listed(chosen.reference))) : null,
-    Object.keys(chosen.origin ?? {}).length ? pair("Made by", brief(listed(chosen.origin), 300)) : null,
-    chosen.not_stored.length ? pair("Not stored", `${chosen.not_stored.join(", ")}: a function of the program that made the study`) : null,
+    Object.keys(chosen.origin ?? {}).length ? pair("Created by", brief(listed(chosen.origin), 300)) : null,
+    chosen.not_stored.length ? pair("Not stored", `${chosen.not_stored.join(", ")}: a function of the program that created the study`) : null,
     pair("Begun", moment(overview.begun)));
 };

@@ -17,7 +17,7 @@
         if (!entry.isFixed) {
           made.type = "button";
           made.setAttribute("aria-pressed", String(!hidden.has(entry.key)));
-          made.title = hidden.has(entry.key) ? "Show it again" : "Hide it";
+          made.title = hidden.has(entry.key) ? "Show" : "Hide";
           made.addEventListener("click", () => toggle(entry.key));
         }
         made.append(swatch(entry.style, look), element("bdi", "fc-name", entry.label));

@@ -52,7 +52,7 @@
       [
         { name: `spent${cost}`, value: `${number(row.spent)} (${percent(row.share)})` },
         { name: `lost to failures${cost}`, value: number(row.lost, 3) },
-        { name: `when the budget is spent${cost}`, value: number(row.projected) },
+        { name: `projected to the end of the budget${cost}`, value: number(row.projected) },
       ],
       [
         { name: "measured", value: number(row.evaluations, 7) },
@@ -67,7 +67,7 @@
     const made = [{ key: "spent", label: "spent", style: { area: 1, colour: look.soft }, isFixed: true }];
     if (rows.some(grows)) {
       const style = { area: 0.12, edge: [4, 3], colour: look.soft };
-      made.push({ key: "projected", label: "when the budget is spent, if the recent mix goes on", style });
+      made.push({ key: "projected", label: "projected to the end of the budget", style });
     }
     if (rows.some((row) => row.lost > 0)) {
       const style = { area: 1, colour: look.soft, notch: look.paper };
@@ -97,12 +97,12 @@
 
   const spending = (view, context) => {
     const rows = view.objectives;
-    if (!rows.some((row) => row.evaluations || row.failed)) return { empty: "Nothing was spent yet." };
+    if (!rows.some((row) => row.evaluations || row.failed)) return { empty: "Nothing has been spent yet." };
     const cost = unitIn(view);
     const ends = rows.flatMap((row) => [row.spent, context.hidden.has("projected") ? 0 : row.projected]);
     const paid = (amount, digits) => `${number(amount, digits)} ${short(unit(view.cost_label), 12)}`.trim();
     const budget = usable(view.budget) ? ` of a budget of ${paid(view.budget, MOST_DIGITS)}` : "";
-    const reserved = view.reserved > 0 ? `; ${paid(view.reserved)} more expected for what is being measured` : "";
+    const reserved = view.reserved > 0 ? `; ${paid(view.reserved)} reserved for evaluations in progress` : "";
     const said = rows.map((row) => `${short(row.name, 40)} ${number(row.spent)} (${percent(row.share)})`).join(", ");
     return {
       panels: [
@@ -160,7 +160,7 @@
       view.axes.map((axis) => ({
         name: short(axis.label, 32),
         value: percent(shareOf(view, "main", axis, option)),
-        note: `with others ${percent(shareOf(view, "total", axis, option))}`,
+        note: `with interactions ${percent(shareOf(view, "total", axis, option))}`,
       })),
     ],
   });
@@ -172,8 +172,8 @@
   };
 
   const importanceTable = (view, options) => ({
-    caption: "Importance of the options: alone, and together with others",
-    head: ["option", ...view.axes.flatMap((axis) => [axis.name, `${axis.name}, with others`])],
+    caption: "Importance of the options: alone, and with interactions",
+    head: ["option", ...view.axes.flatMap((axis) => [axis.name, `${axis.name}, with interactions`])],
     rows: options.map((option) => [
       option,
       ...view.axes.flatMap((axis) => ["main", "total"].map((which) => percent(shareOf(view, which, axis, option)))),
@@ -185,7 +185,7 @@
     const isKnown = view.axes.some((axis) =>
       view.options.some((option) => usable(shareOf(view, "main", axis, option))),
     );
-    if (!isKnown) return { empty: "How much the options matter is not known yet: too little has been measured." };
+    if (!isKnown) return { empty: "The importance of the options is not known yet: there are too few measurements." };
     const options = [...view.options].sort((a, b) => weightOf(view, b) - weightOf(view, a)).slice(0, MOST_OPTIONS);
     const ends = options.map((option) => 100 * weightOf(view, option));
     const left = view.options.length - options.length;
@@ -199,7 +199,7 @@
       panels: [
         {
           x: valued({
-            label: "variation of the objective explained [%]",
+            label: "share of the variance [%]",
             values: [1, ...ends],
             zero: true,
             margin: 0.03,
@@ -218,7 +218,7 @@
       })),
       walk: options.map((_, i) => i),
       series: [bars(importanceBars(view, options, context))],
-      legend: [...objectives, { key: "total", label: "together with other options", style: together }],
+      legend: [...objectives, { key: "total", label: "with interactions", style: together }],
       summary:
         `Importance of ${count(view.options.length, "option")}: ` +
         `${view.axes.map((axis) => mostImportant(view, axis)).join("; ")}.`,

@@ -10,7 +10,7 @@
       .join(", ");
 
   parts.pictures.choices = (view) => {
-    if (!view.choices.length) return { empty: "No evaluation was asked yet." };
+    if (!view.choices.length) return { empty: "No evaluation has been asked yet." };
     const costs = ` ${short(unit(view.cost_label), 12)}`.trimEnd();
     const measured = (name) => view.choices.filter((choice) => choice.objective === name).map(({ value }) => value);
     const digits = new Map(view.choices.map(({ objective: name }) => [name, 0]));
@@ -24,7 +24,7 @@
       isTableOnly: true,
       summary: `Why evaluations were chosen: the last ${count(view.choices.length, "choice")}.`,
       table: () => ({
-        caption: "Why each evaluation was chosen, the last first",
+        caption: "Why each evaluation was chosen, latest first",
         head: [
           "number",
           "objective",

@@ -46,8 +46,8 @@
 
   /** How surely a design is on the front, in words; what is only probable needs none. */
   const STANDINGS = {
-    certain: "Certain: on the front whatever the values within the boxes.",
-    possible: "Possible: it may be on the front, but is not by the best guess.",
+    certain: "Certain: on the front for all values within the confidence intervals.",
+    possible: "Possible: it may be on the front, but the predicted means say otherwise.",
   };
 
   /** What is known of a design, for whoever points at it. */
@@ -62,15 +62,15 @@
       value: short(value, 36),
     }));
     const notes = [];
-    if (values.every(({ note }) => note === "measured")) notes.push("Everything is measured.");
+    if (values.every(({ note }) => note === "measured")) notes.push("All objectives are measured.");
     else if (usable(point.confirm_cost)) {
       const cost = `${number(point.confirm_cost, 3)} ${short(unit(view.cost_label ?? "cost [s]"), 12)}`.trim();
-      const price = point.confirm_cost > 0 ? `about ${cost}` : "nothing, as far as known";
-      notes.push(`Measuring what is missing costs ${price}.`);
+      const price = point.confirm_cost > 0 ? `about ${cost}` : "nothing, according to the costs so far";
+      notes.push(`Measuring the missing objectives costs ${price}.`);
     }
     if (own(STANDINGS, point.standing)) notes.push(own(STANDINGS, point.standing));
     if (point.probability < 1)
-      notes.push(`Keeps every constraint with a probability of ${percent(point.probability)}.`);
+      notes.push(`Satisfies every constraint with probability ${percent(point.probability)}.`);
     return { title: kindOf(point.kind).label, groups: [values, options], notes };
   };
 
@@ -113,13 +113,13 @@
     const others = view.points.length - front.length + (view.left_out || 0);
     return (
       `Front of ${ranges.join("; ")}. ${count(front.length, "design")} on the front, ` +
-      `${whole} of them wholly measured; ` +
+      `${whole} of them measured in every objective; ` +
       `${count(others, "other design")}.`
     );
   };
 
   const leftOut = (view) =>
-    view.left_out ? [`${count(view.left_out, "dominated design")} further from the front not drawn.`] : [];
+    view.left_out ? [`${count(view.left_out, "dominated design")} farther from the front not drawn.`] : [];
 
   /** The points of a view by kind, in the order of the legend; unknown kinds come last. */
   const byKind = (view) => {
@@ -158,7 +158,7 @@
   };
 
   const isEmpty = (view) =>
-    view.points.length ? null : "No design to show yet: not every objective has been measured.";
+    view.points.length ? null : "No designs to show yet: not every objective has been measured.";
 
   /** The axes to show: those that were asked for, else the optimised ones before the constraints. */
   const chosenAxes = (view, asked = []) => {

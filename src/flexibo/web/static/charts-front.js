@@ -22,8 +22,8 @@
   } = parts.fronts;
 
   const REGION =
-    "By what the models think, the true front lies in the Pareto region: its solid edge is what may at best be " +
-    "attained, its dashed edge what very likely is. It is no guarantee.";
+    "According to the models, the true front lies in the Pareto region, between the optimistic front (solid) " +
+    "and the pessimistic front (dashed). This is not a guarantee.";
   const MOST_PANELS = 10;
   const MOST_FAINT_BARS = 60;
 

@@ -158,14 +158,14 @@
       }));
 
   const notesOf = (view, many, hasRanges) => {
-    const chosen = `${count(many, "design")} of ${number(view.lines.length, 7)} in the chosen ranges.`;
-    const notes = [hasRanges ? chosen : "Drag along an upright line to choose a range."];
-    if (view.left_out) notes.push(`${count(view.left_out, "dominated design")} further from the front not drawn.`);
+    const chosen = `${count(many, "design")} of ${number(view.lines.length, 7)} in the selected ranges.`;
+    const notes = [hasRanges ? chosen : "Drag along an axis to select a range."];
+    if (view.left_out) notes.push(`${count(view.left_out, "dominated design")} farther from the front not drawn.`);
     return notes;
   };
 
   const parallel = (view, { look, hidden, width, brushes }) => {
-    if (!view.lines.length || view.axes.length < 2) return { empty: "No design to show yet." };
+    if (!view.lines.length || view.axes.length < 2) return { empty: "No designs to show yet." };
     const axes = view.axes.map((_, k) => axisOf(view, k));
     const heights = view.lines.map((line) =>
       line.values.map((value, k) => heightOf(axes[k], axes[k].at(value ?? NaN))),

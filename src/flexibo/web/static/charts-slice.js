@@ -7,8 +7,8 @@
   const { dots, line, shapes } = parts.looks;
   const { labelOf } = parts.fronts;
 
-  const UNKNOWN = "The surrogate knows nothing yet: this objective has not been measured.";
-  const MEASURED = "measured (fainter: other options differ)";
+  const UNKNOWN = "No prediction yet: this objective has not been measured.";
+  const MEASURED = "measured (fainter: other options differ more)";
   // From dark blue to yellow in steps of equal brightness: for colour-blind people, and in black and white.
   const RAMP = [
     [0, 34, 78],
@@ -68,7 +68,7 @@
     const ends = [Math.min(...known), Math.max(...known)].map((end) => number(end, digitsIn(view)));
     const range = `from ${ends.join(" to ")}`;
     const measured = count(many, "measured design");
-    return `What is predicted of ${labelOf(view.axis)} over ${over.join(" and ")}: ${range}; ${measured}.`;
+    return `Prediction of ${labelOf(view.axis)} over ${over.join(" and ")}: ${range}; ${measured}.`;
   };
 
   /** Two standard deviations to both sides: a band, or a box for each category. */

@@ -64,7 +64,7 @@
   };
 
   const tableOf = (view, lines) => ({
-    caption: "Evaluations, the last first",
+    caption: "Evaluations, latest first",
     head: ["number", "objective", view.cost_label, ...lines.map((one) => one.label)],
     rows: column(view, "number")
       .map((name, i) => [
@@ -74,7 +74,7 @@
         ...lines.map((one) => one.values[i]),
       ])
       .reverse(),
-    note: view.thinned ? "Some evaluations are left out; every figure is exact." : "",
+    note: view.thinned ? "Some evaluations are left out; the totals are exact." : "",
   });
 
   const numbered = (view, i) => ({
@@ -97,7 +97,7 @@
   const overCost = (view, context, { label, lines, what, lack, whole = false }) => {
     const spent = column(view, "spent");
     if (!lines.some((one) => one.values.some(usable)))
-      return { empty: spent.length && lack ? lack : "Nothing was measured yet." };
+      return { empty: spent.length && lack ? lack : "There are no measurements yet." };
     const seen = lines.filter((one) => !context.hidden.has(one.key));
     const values = (seen.length ? seen : lines).flatMap((one) => one.values);
     const log = isWide(values) && !whole;
@@ -194,7 +194,7 @@
       legend: [...named, ...around.legend],
       summary: `Expected gain per cost of ${many} over ${short(view.cost_label, 40)}.`,
       table: () => tableOf(view, [{ label: "gain per cost", values: found }]),
-      notes: left ? [`${count(left, "choice")} without any expected gain not drawn.`] : [],
+      notes: left ? [`${count(left, "choice")} without an expected gain not drawn.`] : [],
     };
   };
 
@@ -206,8 +206,8 @@
       "Pareto region",
       "No evaluation was chosen by the Pareto region yet.",
     ),
-    evaluations: perObjective("evaluations", "Evaluations of each objective", () => "evaluations [count]", true),
-    spend: perObjective("costs", "Cost of each objective", (view) => `spent on each objective${unitIn(view)}`, false),
+    evaluations: perObjective("evaluations", "Evaluations of each objective", () => "number of evaluations", true),
+    spend: perObjective("costs", "Cost of each objective", (view) => `cost of each objective${unitIn(view)}`, false),
     gains,
   });
 })();

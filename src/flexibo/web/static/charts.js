@@ -22,7 +22,7 @@
     choices: ["choices"],
   };
   const START = { azimuth: -0.65, elevation: 0.42 };
-  const HINTS = { zoom: "drag to zoom", turn: "drag to turn" };
+  const HINTS = { zoom: "drag to zoom", turn: "drag to rotate" };
 
   const pictureOf = (view, asked) => {
     const known = Object.hasOwn(KINDS, view?.kind) ? KINDS[view.kind] : null;
@@ -59,7 +59,7 @@
     made.legend.setAttribute("role", "group");
     made.legend.setAttribute("aria-label", "Legend");
     made.reset.type = "button";
-    made.reset.title = "Show everything again (double click, or 0)";
+    made.reset.title = "Reset the zoom (double-click, or 0)";
     made.plot.tabIndex = 0;
     made.plot.setAttribute("role", "application");
     made.plot.setAttribute("aria-roledescription", "picture");
@@ -118,7 +118,7 @@
       this.chart?.dispose();
       this.chart = null;
       this.active = -1;
-      this.picture = { empty: "This picture could not be drawn.", items: [], walk: [] };
+      this.picture = { empty: "This chart could not be drawn.", items: [], walk: [] };
       shown.empty.textContent = this.picture.empty;
       shown.empty.hidden = false;
       for (const name of ["bar", "ramp", "plot", "details"]) shown[name].hidden = true;
@@ -161,12 +161,12 @@
       this.offerReset();
       const approximate =
         this.view.approximate && !picture.empty
-          ? ["Predictions come from some of the evaluations only: there are many."]
+          ? ["The models are fitted to a subset of the evaluations, because there are many."]
           : [];
       shown.notes.replaceChildren(
         ...[...(picture.notes ?? []), ...approximate].map((note) => element("p", "fc-note", note)),
       );
-      const keys = picture.walk?.length ? " Arrow keys go from one to the next." : "";
+      const keys = picture.walk?.length ? " Arrow keys move from one to the next." : "";
       shown.plot.setAttribute("aria-label", `${picture.summary ?? ""}${keys}`);
       shown.details.classList.toggle("fc-alone", Boolean(picture.isTableOnly));
       if (picture.isTableOnly) shown.details.open = true;
