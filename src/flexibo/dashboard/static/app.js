@@ -1,4 +1,4 @@
-// The dashboard: which study is shown, and what the server says of all of them.
+// The dashboard: the list of studies, and the study that is shown.
 
 import { offerColours, onTheme } from "./colours.js";
 import { Comparison } from "./compare.js";
@@ -8,7 +8,7 @@ import { mostInteresting, showStudies } from "./list.js";
 import { LiveFeed } from "./live.js";
 import { StudyPage } from "./study.js";
 
-const STALE = 15; // seconds without a look at a storage after which what is shown of it is old
+const STALE = 15; // seconds since a storage was last read after which its data is called old
 const byId = (id) => document.getElementById(id);
 
 class App {

@@ -1,4 +1,4 @@
-// Two studies side by side: their figures, their fronts and their courses.
+// Two studies side by side: their numbers, fronts and traces.
 
 import { ask, Refusal } from "./api.js";
 import { cell, choice, data, fill, h, table } from "./dom.js";

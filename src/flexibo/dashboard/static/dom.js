@@ -1,4 +1,4 @@
-// Elements of the page. Names, values and messages come from outside: they only ever become text.
+// Elements of the page. Names, values and messages come from users: they are only ever inserted as text.
 
 /** An element with attributes and children; a text among them becomes a text node. */
 export const h = (tag, attributes = {}, ...children) => {
@@ -78,7 +78,7 @@ const patched = (old, next) => {
   return true;
 };
 
-// A style is no attribute here: the page's policy forbids what could be markup.
+// Styles are not set as attributes: the content-security policy of the page forbids that.
 const setAttribute = (element, name, value) => {
   if (name === "style") element.style.cssText = value;
   else element.setAttribute(name, value);

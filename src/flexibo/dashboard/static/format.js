@@ -1,4 +1,4 @@
-// Numbers, durations and times for people.
+// Numbers, durations and times as text.
 
 const MISSING = "–";
 const plain = new Map();
@@ -50,7 +50,7 @@ export const duration = (seconds) => {
   return `${Math.floor(s / length)} ${name}${left ? ` ${left} ${rest[0]}` : ""}`;
 };
 
-/** When something was: "3 min 20 s ago". */
+/** A time in the past: "3 min 20 s ago". */
 export const ago = (seconds) => (isNumber(seconds) ? (seconds < 2 ? "just now" : `${duration(seconds)} ago`) : MISSING);
 
 /** A time that the server wrote, on the reader's own clock. */

@@ -1,4 +1,4 @@
-// The figures that matter most, and the design that was chosen in the picture.
+// The most important numbers, and the selected design.
 
 import { data, h } from "./dom.js";
 import { count, counted, digitsOf, duration, given, number, optionValue, percent, withUnit } from "./format.js";

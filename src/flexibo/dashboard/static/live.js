@@ -1,6 +1,6 @@
-// The live feed: what the server tells by itself, and whether it still does.
+// The live feed: messages of the server, and whether they still arrive.
 
-const SILENT = 15_000; // milliseconds without a word after which what is shown is old
+const SILENT = 15_000; // milliseconds without a message after which the data is called old
 const LATEST = 10_000;
 
 /** Follows the server while the page is looked at: a hidden page hangs up, so that many tabs do not use up all lines. */

@@ -1,23 +1,23 @@
-// A panel with a picture: asked for and drawn only while it can be seen, and again when the study has changed.
+// A panel with a chart: requested and drawn only while it is visible, and again when the study has changed.
 
 import { askPicture, Refusal } from "./api.js";
 import { theme } from "./colours.js";
 import { h } from "./dom.js";
 
-const PAUSE = 1500; // milliseconds between two pictures at least: a study may change many times a second
+const PAUSE = 1500; // minimum milliseconds between two drawings: a study may change many times a second
 
 /** One panel.
  *
- * `path()` is the address of its view, or null while there is nothing to ask for; `picture()` says what to draw of it;
- * `onView(view)` hears every new view; `lack(view)` is a sentence where there is nothing to draw yet; `onClick(point)`
- * hears what is clicked; `isAlwaysWanted` is whether `onView` hears views also while the panel is out of sight.
+ * `path()` is the address of its view, or null while there is none; `picture()` is the name of the chart;
+ * `onView(view)` is called with every new view; `lack(view)` is a message if there is nothing to draw yet; `onClick(point)`
+ * is called with a clicked point; `isAlwaysWanted` requests views for `onView` also while the panel is not visible.
  */
 export class Panel {
   constructor({ path, picture = () => undefined, onView = () => {}, lack = () => "", onClick, isAlwaysWanted = false }) {
     Object.assign(this, { path, picture, onView, lack, onClick, isAlwaysWanted });
     this.host = h("div", { class: "picture" });
     this.note = h("p", { class: "note", hidden: true });
-    this.empty = h("p", { class: "empty", text: "Thinking." });
+    this.empty = h("p", { class: "empty", text: "Computing …" });
     this.element = h("div", { class: "panel-picture" }, this.empty, this.host, this.note);
     this.stop = new AbortController();
     this.version = null;

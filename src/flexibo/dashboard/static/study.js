@@ -47,7 +47,7 @@ export class StudyPage {
     const view = (kind, options = {}) => new Panel({ path: () => this.path(kind), ...options });
     this.parts = {
       top: h("div", { class: "study-top" }), problem: h("div", { role: "status" }), figures: h("div"), chosen: h("div"), fronts: h("div"),
-      queue: h("div"), failures: h("div"), choices: h("div", {}, h("p", { class: "empty", text: "Thinking." })), notes: h("div"), settings: h("div"), slices: h("div", { class: "fields" }), failed: h("span"),
+      queue: h("div"), failures: h("div"), choices: h("div", {}, h("p", { class: "empty", text: "Computing …" })), notes: h("div"), settings: h("div"), slices: h("div", { class: "fields" }), failed: h("span"),
     };
     this.panels = {
       front: view("front", { isAlwaysWanted: true, lack: noFront, picture: (seen) => this.pictureOfFront(seen), onView: (seen) => this.takeFront(seen), onClick: (point) => this.choose(point) }),
@@ -215,8 +215,8 @@ export class StudyPage {
     };
     this.parts.slices.replaceChildren(
       select("Objective", objectives, this.slice.objective, changed("objective")),
-      select("Along", options, this.slice.x, changed("x")),
-      select("And", [["", "nothing else"], ...options], "", changed("y")));
+      select("Option", options, this.slice.x, changed("x")),
+      select("Second option", [["", "none"], ...options], "", changed("y")));
     this.panels.slice.refresh();
   }
 

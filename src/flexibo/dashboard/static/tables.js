@@ -1,4 +1,4 @@
-// What is known of a study in words and tables: the queue, failures, choices, notes and settings.
+// The tables of a study: queue, failures, choices, notes and settings.
 
 import { brief, cell, data, h, table } from "./dom.js";
 import { ago, count, designText, digitsOf, duration, given, moment, number, optionValue, percent, withUnit } from "./format.js";
@@ -84,7 +84,7 @@ const pair = (name, value) => [h("dt", { text: name }), h("dd", {}, value)];
 
 const listed = (record) => Object.entries(record ?? {}).map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : optionValue(value)}`).join(", ");
 
-/** What is wanted of an objective: "to minimise, at most 600 B". */
+/** The direction and the bounds of an objective: "to minimise, at most 600 B". */
 const meaning = ({ direction, optimise, at_most: most, at_least: least, unit, measured_with: leader }) => [
   optimise ? `to ${direction}imise` : null,
   most === null ? null : `at most ${given(most, unit)}`,
@@ -112,5 +112,5 @@ export const settings = (facts) => {
     chosen.reference ? pair("Reference", data(listed(chosen.reference))) : null,
     Object.keys(chosen.origin ?? {}).length ? pair("Created by", brief(listed(chosen.origin), 300)) : null,
     chosen.not_stored.length ? pair("Not stored", `${chosen.not_stored.join(", ")}: a function of the program that created the study`) : null,
-    pair("Begun", moment(overview.begun)));
+    pair("Started", moment(overview.begun)));
 };

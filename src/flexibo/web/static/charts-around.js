@@ -1,5 +1,5 @@
 "use strict";
-// What stands around a picture, as elements of the page: legend, description under the pointer, colour scale, table.
+// The elements around a chart: legend, tooltip, colour scale, table.
 (() => {
   const { parts } = window.flexiboCharts;
   const { element, short, clean } = parts.text;
@@ -8,7 +8,7 @@
   const MOST_OPTIONS = 14;
   const MOST_ROWS = 500;
 
-  /** The legend: a button for each entry, which hides it or shows it again. */
+  /** The legend: a button for each entry, which hides or shows it. */
   const legend = (host, entries, look, hidden, toggle) => {
     const focused = entries.findIndex((_, i) => host.children[i] === document.activeElement);
     host.replaceChildren(
@@ -35,7 +35,7 @@
     return row;
   };
 
-  /** Fills the description of what is pointed at. */
+  /** Fills the tooltip. */
   const tip = (host, { title, groups, notes }) => {
     const made = [element("p", "fc-title", clean(title))];
     for (const group of groups) {
@@ -49,14 +49,14 @@
     host.replaceChildren(...made);
   };
 
-  /** The same description as one sentence, for those who hear it. */
+  /** The text of the tooltip as one sentence, for screen readers. */
   const spoken = ({ title, groups, notes }) => {
     const rows = groups.flatMap((group) => group.slice(0, MOST_OPTIONS));
     const said = rows.map(({ name, value, note }) => `${name} ${value}${note ? ` ${note}` : ""}`);
     return [`${title}: ${said.join(", ")}.`, ...notes].join(" ");
   };
 
-  /** Puts the description beside a place of the picture, inside it where there is room. */
+  /** Places the tooltip beside a point of the chart, inside the chart if there is room. */
   const placeTip = (host, [px, py], width, height) => {
     const [own, tall] = [host.offsetWidth, host.offsetHeight];
     const isNarrow = width < 480;
@@ -77,7 +77,7 @@
     host.replaceChildren(element("bdi", "fc-name", scale.label), values);
   };
 
-  /** The picture's values as a table. */
+  /** The values of the chart as a table. */
   const table = (host, { caption, head, rows, note }) => {
     const made = element("table");
     const top = made.createTHead().insertRow();

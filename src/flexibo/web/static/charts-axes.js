@@ -1,6 +1,6 @@
 "use strict";
-// Axes: their extent, their ticks, and where on them a value lies. A logarithmic axis is drawn as the logarithm of its
-// values, a category as its place in the list, so that every axis is linear on the screen.
+// Axes: their limits, their ticks, and the position of a value. A logarithmic axis is drawn as the logarithm of its
+// values, a category as its index in the list, so that every axis is linear on the screen.
 (() => {
   const { parts } = window.flexiboCharts;
   const { number, short } = parts.text;
@@ -18,7 +18,7 @@
 
   /**
    * An axis that shows values, with a margin.
-   * `keep` are further values it shows where they lie near, `zero` whether it begins at zero.
+   * `keep` are further values that it shows if they are near, `zero` is whether it begins at zero.
    */
   const valued = ({ label, values, log = false, keep = [], zero = false, whole = false, margin = 0.06 }) => {
     const found = values.filter(usable);
@@ -37,11 +37,11 @@
     return { label, log: logarithmic, at, whole, min, max };
   };
 
-  /** An axis of categories, each as wide as the others; the first is on the left, or at the top. */
-  const categorical = ({ label, categories, upright = false }) => {
+  /** An axis of categories of equal width; the first is on the left, or at the top if vertical. */
+  const categorical = ({ label, categories, vertical = false }) => {
     const places = new Map(categories.map((category, place) => [category, place]));
     const at = (value) => places.get(value) ?? NaN;
-    return { label, at, categories, inverse: upright, min: -0.5, max: categories.length - 0.5 };
+    return { label, at, categories, inverse: vertical, min: -0.5, max: categories.length - 0.5 };
   };
 
   const stepOf = (span, count) => {
@@ -76,7 +76,7 @@
     return ticks.filter((tick) => tick >= min - 1e-9 && tick <= max + 1e-9);
   };
 
-  /** Where an axis has ticks, about `count` of them, and what stands there; texts of at most `limit` characters. */
+  /** The positions and texts of about `count` ticks; texts have at most `limit` characters. */
   const ticksOf = (axis, count, limit = 14) => {
     if (axis.categories) {
       const stride = axis.every ? 1 : Math.ceil(axis.categories.length / Math.max(1, count));
@@ -88,14 +88,14 @@
     return { at, texts: at.map((tick) => tickText(axis.log ? 10 ** tick : tick, axis.max - axis.min)) };
   };
 
-  // Ticks that lie close together far from zero need more digits than others.
+  // Ticks that are close together and far from zero need more digits.
   const tickText = (value, span) => {
     const size = Math.abs(value);
     const digits = size > 0 && span > 0 ? Math.ceil(Math.log10(size / span)) + 3 : 4;
     return number(Number(value.toPrecision(12)), Math.min(12, Math.max(4, digits)));
   };
 
-  /** An axis that shows another part of the same values; a part that cannot be shown leaves it as it is. */
+  /** An axis that shows another part of the same values; unchanged if the part is not usable. */
   const zoomed = (axis, part) => {
     const fits =
       part && usable(part[0]) && usable(part[1]) && part[1] - part[0] > 1e-12 * (Math.abs(part[0]) + Math.abs(part[1]));

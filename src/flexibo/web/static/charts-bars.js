@@ -1,5 +1,5 @@
 "use strict";
-// Bars: what every objective has cost, and how much every option matters.
+// Bars: the cost of every objective, and the importance of every option.
 (() => {
   const { parts } = window.flexiboCharts;
   const { short, number, MOST_DIGITS, percent, count, unit } = parts.text;
@@ -9,7 +9,7 @@
 
   const MOST_OPTIONS = 30;
 
-  /** Bars that lie: [{place, thick, from, to, style}]; places and thicknesses are shares of a category. */
+  /** Horizontal bars: [{place, thick, from, to, style}]; places and thicknesses are shares of a category. */
   const bars = (list) =>
     shapes(0, list.length, 3, (i, coord) => {
       const { place, thick, from, to, style } = list[i];
@@ -22,9 +22,9 @@
   const filled = (colour) => ({ fill: colour });
   const outlined = (colour) => ({ fill: colour, fillOpacity: 0.12, stroke: colour, lineWidth: 1.4, lineDash: [4, 3] });
 
-  /** An upright axis with a name at every place. */
+  /** A vertical axis of names. */
   const namedPlaces = (names) => ({
-    ...categorical({ label: "", categories: names.map((_, i) => i), upright: true }),
+    ...categorical({ label: "", categories: names.map((_, i) => i), vertical: true }),
     shown: names,
     every: true,
   });

@@ -1,5 +1,5 @@
 "use strict";
-// Designs with their objectives: what is said of them, in words and tables, however they are drawn.
+// Texts and tables about designs, shared by all charts that draw designs.
 (() => {
   const { parts } = window.flexiboCharts;
   const { short, number, digitsOf, MOST_DIGITS, amount, percent, count, unit } = parts.text;
@@ -15,7 +15,7 @@
 
   const foundDigits = new WeakMap();
 
-  /** How many digits tell the measured values of each objective apart, by its name. */
+  /** The number of digits that distinguishes the measured values of each objective, by name. */
   const digitsIn = (view) => {
     if (!foundDigits.has(view)) {
       const measured = (axis) => view.points.filter((point) => own(point.measured, axis.name) === true);
@@ -28,7 +28,7 @@
   const amountOf = (view, point, axis) =>
     amount(valueOf(point, axis), own(point.deviations, axis.name), digitsIn(view).get(axis.name));
 
-  /** The bound of an objective in words. */
+  /** The bound of an objective as text. */
   const boundText = (axis) => {
     const bound = `${axis.bound_side ?? "within"} ${number(axis.bound, MOST_DIGITS)}`;
     return `${short(axis.name, 24)} ${bound} ${short(axis.unit ?? "", 12)}`.trim();
@@ -37,20 +37,20 @@
   const breaks = (axis, value) =>
     usable(axis.bound) && usable(value) && (axis.bound_side === "at least" ? value < axis.bound : value > axis.bound);
 
-  /** Which bounds designs violate, in words. */
+  /** The bounds that designs violate, as text. */
   const violated = (view, points) => {
     const broken = view.axes.filter((axis) => points.some((point) => breaks(axis, valueOf(point, axis))));
     const isMeasured = points.every((point) => view.axes.every((axis) => own(point.measured, axis.name) === true));
     return `${isMeasured ? "measured, " : ""}violates ${broken.map(boundText).join(" or ") || "a constraint"}`;
   };
 
-  /** How surely a design is on the front, in words; what is only probable needs none. */
+  /** How certain it is that a design is on the front; no text for "probable". */
   const STANDINGS = {
     certain: "Certain: on the front for all values within the confidence intervals.",
     possible: "Possible: it may be on the front, but the predicted means say otherwise.",
   };
 
-  /** What is known of a design, for whoever points at it. */
+  /** The tooltip of a design. */
   const tipOf = (view, point) => {
     const values = view.axes.map((axis) => ({
       name: short(axis.label, 32),
@@ -100,7 +100,7 @@
     };
   };
 
-  /** The picture in words. */
+  /** The description of the chart. */
   const summaryOf = (view, axes) => {
     const front = view.points.filter((point) => isFront(point.kind));
     const whole = front.filter((point) => point.kind === "front-measured").length;
@@ -140,7 +140,7 @@
       count: points.length,
     }));
 
-  /** The designs as what a reader can point at; `marksOf(point)` says where each is drawn. */
+  /** The designs as items with tooltips; `marksOf(point)` returns where each is drawn. */
   const itemsOf = (view, marksOf) =>
     view.points.map((point) => ({
       key: JSON.stringify(point.design),
@@ -151,7 +151,7 @@
       tip: () => tipOf(view, point),
     }));
 
-  // Arrow keys walk along the front, from its best first value.
+  // Arrow keys move along the front, from its best first value.
   const walkOf = (items, axis) => {
     const front = items.map((_, i) => i).filter((i) => isFront(items[i].legend));
     return front.sort((a, b) => valueOf(items[a].point, axis) - valueOf(items[b].point, axis));
@@ -160,7 +160,7 @@
   const isEmpty = (view) =>
     view.points.length ? null : "No designs to show yet: not every objective has been measured.";
 
-  /** The axes to show: those that were asked for, else the optimised ones before the constraints. */
+  /** The axes to show: those that were requested, or the optimised ones before the constraints. */
   const chosenAxes = (view, asked = []) => {
     const named = asked.map((name) => view.axes.find((axis) => axis.name === name)).filter(Boolean);
     const rest = [...view.axes.filter((axis) => axis.optimise), ...view.axes.filter((axis) => !axis.optimise)];

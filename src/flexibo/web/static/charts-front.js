@@ -27,7 +27,7 @@
   const MOST_PANELS = 10;
   const MOST_FAINT_BARS = 60;
 
-  // The corners of what a front attains, from its best first value to the reference, both to be minimised.
+  // The corners of the region that a front attains, from its best first value to the reference (both minimised).
   const staircase = (rows, reference, signs) => {
     const worst = reference.map((value, j) => signs[j] * value);
     const losses = rows.map((row) => row.map((value, j) => signs[j] * value));
@@ -43,7 +43,7 @@
     return corners.map((corner) => corner.map((value, j) => signs[j] * value));
   };
 
-  // Far outside is as good as infinitely far, and can be drawn.
+  // Infinite values are drawn far outside.
   const within = (axis, value) => {
     const far = 20 * (axis.max - axis.min);
     return Math.min(axis.max + far, Math.max(axis.min - far, axis.at(value)));
@@ -69,7 +69,7 @@
     return [area, edge(upper, undefined), edge(lower, [5, 4])];
   };
 
-  /** Bars of one standard deviation to both sides. */
+  /** Error bars of one standard deviation. */
   const errorBars = (panel, index, shown, points, style) =>
     shapes(index, points.length, style.z - 1, (i, coord) => {
       const centre = shown.map((axis) => valueOf(points[i], axis));
@@ -119,7 +119,7 @@
     shown[1] ? panel.y.at(valueOf(point, shown[1])) : 0,
   ];
 
-  /** The region in the order of the axes shown; null where they are not the two that are optimised. */
+  /** The region in the order of the axes shown; null if they are not the two optimised ones. */
   const regionOf = (view, shown) => {
     const optimised = view.axes.filter((axis) => axis.optimise);
     const order = shown.map((axis) => optimised.indexOf(axis));

@@ -1,5 +1,5 @@
 "use strict";
-// The front of three objectives in space: a box that is turned by dragging, drawn without perspective.
+// The front of three objectives in three dimensions: a box that is rotated by dragging, without perspective.
 (() => {
   const { parts } = window.flexiboCharts;
   const { short, drawable } = parts.text;
@@ -8,10 +8,10 @@
   const { valueOf, labelOf, itemsOf, kindLegend, tableOf, summaryOf, leftOut, byKind, isEmpty, chosenAxes, walkOf } =
     parts.fronts;
 
-  const REACH = 1.72; // half the width of what is shown; the box reaches from -1 to 1 before it is turned
+  const REACH = 1.72; // half the visible width; the box extends from -1 to 1 before it is rotated
   const MOST_STEMS = 150;
 
-  /** Where a place in the box lies on the screen. */
+  /** The position of a point of the box on the screen. */
   const projection = ({ azimuth, elevation }) => {
     const [ca, sa, ce, se] = [Math.cos(azimuth), Math.sin(azimuth), Math.cos(elevation), Math.sin(elevation)];
     return ([x, y, z]) => [x * ca - y * sa, z * ce + (x * sa + y * ca) * se];
@@ -27,7 +27,7 @@
     return at.map((tick, i) => ({ at: (2 * (tick - axis.min)) / (axis.max - axis.min) - 1, text: texts[i] }));
   };
 
-  // A place on an axis j at t, with the other two coordinates given in order.
+  // The point at t on axis j; the other two coordinates are given in order.
   const along = (j, t, others) => {
     const place = [...others];
     place.splice(j, 0, t);
@@ -40,7 +40,7 @@
     [1, 1],
   ];
 
-  /** The edge at which an axis is labelled: the lowest for the two that lie, the leftmost for the one that stands. */
+  /** The edge at which an axis is labelled: the lowest for the horizontal axes, the leftmost for the vertical one. */
   const labelledEdge = (j, project) => {
     const choices = j === 2 ? CORNERS : CORNERS.filter((corner) => corner[1] === -1);
     const score = (corner) => project(along(j, 0, corner))[j === 2 ? 0 : 1];
@@ -76,7 +76,7 @@
       return { type: "line", shape: { x1, y1, x2, y2 }, style };
     });
 
-  /** What is written along the labelled edges: ticks, and the names of the axes. */
+  /** The texts along the labelled edges: ticks, and the names of the axes. */
   const writings = (axes, project) =>
     axes.flatMap((axis, j) => {
       const edge = labelledEdge(j, project);
@@ -87,7 +87,7 @@
       return [...ticks, { at: place, text: axis.label, side, j, isName: true }];
     });
 
-  // Ticks stand left of the upright axis and its name above it; those of the axes that lie are below them.
+  // Ticks are left of the vertical axis and its name is above it; those of the horizontal axes are below them.
   const placedText = ({ text, side, j, isName }, [x, y], room, look) => {
     const said = isName ? short(text, Math.floor(room.width / 8)) : text;
     const long = isName ? widthOf(said, 12, "600") : 0;

@@ -1,5 +1,5 @@
 "use strict";
-// From panels to what ECharts draws: where each panel lies, its axes and ticks, and which place on the screen is which.
+// From panels to the options of ECharts: the position of each panel, its axes and ticks, and what is at a pixel.
 (() => {
   const { parts } = window.flexiboCharts;
   const { short, drawable } = parts.text;
@@ -10,7 +10,7 @@
   const NAME = 12;
   const fitting = (text, room, size) => short(text, Math.max(6, Math.floor(room / (0.54 * size))));
 
-  // The nearest tick: a value may come back from the drawing with another last digit.
+  // The nearest tick: ECharts may return a value with another last digit.
   const textAt =
     ({ at, texts }) =>
     (value) => {
@@ -50,7 +50,7 @@
     splitLine: { show: !axis.categories, lineStyle: { color: look.rule } },
   });
 
-  // How many ticks fit across: as many as the widest of their texts leaves room for.
+  // The number of ticks that fit, given the widest text.
   const ticksAcross = (axis, width) => {
     if (axis.categories) {
       const limit = width < 420 ? 8 : 16;
@@ -84,7 +84,7 @@
     };
   };
 
-  /** The panels of a picture side by side, with what was zoomed: their rectangles, axes and ECharts' options. */
+  /** The panels of a chart side by side, with their zoom: rectangles, axes and options of ECharts. */
   const layout = (picture, width, zoom, look) => {
     const { columns, panelHeight } = picture;
     const boxWidth = width / columns;
@@ -113,7 +113,7 @@
     };
   };
 
-  /** Where a place of a panel lies, in pixels from the picture's corner. */
+  /** The position of a point of a panel, in pixels from the corner of the chart. */
   const pixelOf = ({ panels, rects }, { panel, x, y }) => {
     const [{ left, top, width, height }, axes] = [rects[panel], panels[panel]];
     const across = (x - axes.x.min) / (axes.x.max - axes.x.min);
@@ -121,7 +121,7 @@
     return [left + width * (axes.x.inverse ? 1 - across : across), top + height * (axes.y.inverse ? up : 1 - up)];
   };
 
-  /** The place of a panel at a pixel. */
+  /** The point of a panel at a pixel. */
   const placeAt = ({ panels, rects }, panel, [px, py]) => {
     const [{ left, top, width, height }, axes] = [rects[panel], panels[panel]];
     return [
@@ -130,7 +130,7 @@
     ];
   };
 
-  /** The panel at a pixel, or within some pixels of it; -1 where there is none. */
+  /** The panel at a pixel, or within some pixels of it; -1 if there is none. */
   const panelAt = ({ rects }, [px, py], around = 10) =>
     rects.findIndex(
       ({ left, top, width, height }) =>
@@ -145,7 +145,7 @@
 
   const NEAR = { point: 20, line: 9 };
 
-  /** The distance of a mark from a pixel, as a picture counts it. */
+  /** The distance of a mark from a pixel, as defined by the chart. */
   const DISTANCES = {
     point: (dx, dy) => Math.hypot(dx, dy),
     cell: (dx, dy) => Math.hypot(dx, dy),
@@ -153,7 +153,7 @@
     y: (_, dy) => Math.abs(dy),
   };
 
-  /** How far an item is from a pixel of a panel: its nearest mark, or the line through its marks. */
+  /** The distance of an item from a pixel of a panel: its nearest mark, or the line through its marks. */
   const distanceOf = (item, how, placed, panel, at) => {
     let least = Infinity;
     let before = null;
@@ -167,7 +167,7 @@
     return least;
   };
 
-  /** The item of a picture under a pixel; -1 where there is none. Designs of the front win over others beside them. */
+  /** The item at a pixel; -1 if there is none. Designs of the front win over others near them. */
   const itemAt = (picture, placed, at, isSeen) => {
     const panel = panelAt(placed, at);
     if (panel < 0) return -1;
@@ -176,7 +176,7 @@
     picture.items.forEach((item, i) => {
       if (!isSeen(item)) return;
       const distance = distanceOf(item, how, placed, panel, at);
-      // A measured place of a map is chosen only where one points at it; elsewhere the cell is meant.
+      // A measured design in a map is found only if the pointer is on it; elsewhere the cell is.
       const onMap = distance < 8 ? -1 : Infinity;
       const weighed = !item.isFirst ? distance : how === "cell" ? onMap : distance - 3;
       if (weighed < least) [best, least] = [i, weighed];

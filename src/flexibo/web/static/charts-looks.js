@@ -1,6 +1,6 @@
 "use strict";
-// How things look: Okabe and Ito's colours, which colour-blind people tell apart, symbols and dashes that differ too,
-// and the pieces of which pictures are made.
+// Styles: the colours of Okabe and Ito, which colour-blind people can distinguish, symbols and dashes that differ too,
+// and the elements of charts.
 (() => {
   const { parts } = window.flexiboCharts;
   const { CORNERS } = parts.symbols;
@@ -40,7 +40,7 @@
   const SERIES_SHAPES = ["circle", "square", "triangle", "diamond", "plus", "star", "cross"];
   const DASHES = ["solid", [8, 4], [2, 3], [10, 3, 2, 3], [14, 4], [6, 2, 2, 2, 2, 2], [4, 4]];
 
-  // Designs of a front, as a reader tells them apart. The order is the order of the legend; `z` is what lies over what.
+  // The kinds of designs, in the order of the legend; `z` is the order of drawing.
   const KINDS = {
     "front-measured": { label: "front, measured", shape: "circle", size: 11, colour: "ink", z: 8 },
     "front-half": {
@@ -68,7 +68,7 @@
   const styleOf = (kind, look) => ({ ...kindOf(kind), colour: look[kindOf(kind).colour] });
   const isFront = (kind) => kind.startsWith("front");
 
-  /** How the j-th of several things of a kind looks. */
+  /** The style of the j-th objective. */
   const nth = (look, j) => ({
     colour: look.series[j % look.series.length],
     shape: SERIES_SHAPES[j % SERIES_SHAPES.length],
@@ -80,7 +80,7 @@
       ? { fill: look.paper, stroke: colour, lineWidth: size > 10 ? 2 : 1.3 }
       : { fill: colour, stroke: look.paper, lineWidth: size > 8 ? 1 : 0 };
 
-  /** Symbols at places of a grid, all alike: [[x, y], ...]. */
+  /** Identical symbols at points of a grid: [[x, y], ...]. */
   const dots = (grid, data, style, look) =>
     shapes(grid, 1, style.z ?? 4, (_, coord, room) => {
       const isInside = ([x, y]) =>
@@ -95,7 +95,7 @@
       return { type: "flexiboSymbols", shape: { places, room, symbol }, style: { fill: style.colour } };
     });
 
-  /** A line through places of a grid; `step` draws stairs. */
+  /** A line through points of a grid; `step` draws steps. */
   const line = (grid, data, style) => ({
     type: "line",
     xAxisIndex: grid,
@@ -114,7 +114,7 @@
     },
   });
 
-  /** Shapes that a function makes from places on the screen: `shape(i, coord, room)` for each of `count`. */
+  /** Shapes made by a function from positions on the screen: `shape(i, coord, room)` for each of `count`. */
   const shapes = (grid, count, z, shape, clip = true) => ({
     type: "custom",
     xAxisIndex: grid,
@@ -127,7 +127,7 @@
     renderItem: (params, api) => shape(params.dataIndex, (x, y) => api.coord([x, y]), params.coordSys),
   });
 
-  /** A straight line through a whole grid, at a value of one of its axes. */
+  /** A straight line across a grid, at a value of one of its axes. */
   const rule = (grid, at, isUpright, style, z = 2) =>
     shapes(grid, 1, z, (_, coord, room) => {
       const [x, y] = isUpright ? coord(at, 0) : coord(0, at);
@@ -143,7 +143,7 @@
 
   const brush = document.createElement("canvas").getContext("2d");
 
-  /** The width of a text in pixels, in a font of so many. */
+  /** The width of a text in pixels, for a font size in pixels. */
   const widthOf = (text, size, weight = "") => {
     brush.font = `${weight} ${size}px ${FONT}`;
     return brush.measureText(text).width;
@@ -168,7 +168,7 @@
     return svg("polygon", { points: points.join(" "), ...paint });
   };
 
-  /** A small drawing of how something looks, for a legend. */
+  /** A small sample of a style, for a legend. */
   const swatch = (style, look) => {
     const made = svg("svg", { viewBox: "0 0 24 14", width: 24, height: 14, "aria-hidden": "true", focusable: "false" });
     if (style.area)

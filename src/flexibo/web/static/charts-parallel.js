@@ -1,5 +1,5 @@
 "use strict";
-// Parallel coordinates: an upright line for every option and objective, and a design as a line across them all.
+// Parallel coordinates: a vertical axis for every option and objective, and a line across them for every design.
 (() => {
   const { parts } = window.flexiboCharts;
   const { short, drawable, number, digitsOf, count } = parts.text;
@@ -19,7 +19,7 @@
   // From 0 at the bottom to 1 at the top.
   const heightOf = (axis, at) => (at - axis.min) / (axis.max - axis.min);
 
-  // The end of an axis, so exact that it is told from the ticks near it and stands in order with them.
+  // The end of an axis, with enough digits to differ from the ticks near it.
   const endText = (axis, end) => {
     if (axis.log) return number(10 ** end, 3);
     const places = Math.ceil(-Math.log10((axis.max - axis.min) / 200));
@@ -27,7 +27,7 @@
     return digits > 0 ? number(end, Math.min(12, digits)) : "0";
   };
 
-  // Numbers are also said where their line ends; ticks too near to an end give way.
+  // The ends of an axis are labelled too; ticks too near to an end are left out.
   const withEnds = (axis, { at, texts }) => {
     if (axis.categories) return { at, texts };
     const room = 0.07 * (axis.max - axis.min);
@@ -40,7 +40,7 @@
 
   const writing = (x, y, text, style) => ({ type: "text", x, y, style: { text: drawable(text), ...style } });
 
-  /** The ticks of an upright line at x, from the bottom to the top of the picture. */
+  /** The ticks of a vertical axis at x, from the bottom to the top of the chart. */
   const tickShapes = (axis, x, [bottom, top], limit, isLast, look) => {
     const { at, texts } = withEnds(axis, ticksOf(axis, 5, limit));
     const style = { fill: look.soft, font: `11px ${FONT}`, verticalAlign: "middle", stroke: look.paper, lineWidth: 3 };
@@ -53,12 +53,12 @@
     });
   };
 
-  /** The upright lines with their ticks and names; where there is little room, every second name stands higher. */
-  const uprights = (view, axes, look, width) => {
+  /** The vertical axes with ticks and names; if there is little room, every second name is higher. */
+  const axisLines = (view, axes, look, width) => {
     const limit = Math.max(4, Math.floor(width / axes.length / 8.5));
     const isTight = limit < 12;
     const last = axes.length - 1;
-    const upright = (k, coord) => {
+    const verticalAxis = (k, coord) => {
       const [x, bottom] = coord(k, 0);
       const [, top] = coord(k, 1);
       const isObjective = view.axes[k].role === "objective";
@@ -80,7 +80,7 @@
         ],
       };
     };
-    return shapes(0, axes.length, 6, upright, false);
+    return shapes(0, axes.length, 6, verticalAxis, false);
   };
 
   const DASHES = { "front-half": [6, 3], half: [6, 3], "front-violating": [2, 3], violating: [2, 3] };
@@ -115,7 +115,7 @@
 
   const foundDigits = new WeakMap();
 
-  /** How many digits tell the values on each axis apart. */
+  /** The number of digits that distinguishes the values on each axis. */
   const digitsIn = (view) => {
     const onAxis = (k) => digitsOf(view.lines.map((line) => line.values[k]));
     if (!foundDigits.has(view)) foundDigits.set(view, view.axes.map((_, k) => onAxis(k)));
@@ -192,7 +192,7 @@
       find: "line",
       drag: "brush",
       walk: items.map((_, i) => i).filter((i) => items[i].isFirst && kept[i]),
-      series: [lineSeries(view, heights, seen, look), rangeSeries(brushes, look), uprights(view, axes, look, width)],
+      series: [lineSeries(view, heights, seen, look), rangeSeries(brushes, look), axisLines(view, axes, look, width)],
       legend: legendOf(view, look),
       summary:
         `Parallel coordinates of ${view.axes.length} options and objectives: ` +

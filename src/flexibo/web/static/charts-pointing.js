@@ -1,18 +1,18 @@
 "use strict";
-// Mouse, finger and keys on a picture: describe what is pointed at, zoom, turn, choose.
+// Mouse, touch and keyboard: tooltips, zoom, rotation, selection.
 (() => {
   const { parts } = window.flexiboCharts;
   const { itemAt, panelAt, placeAt } = parts.layout;
 
-  const STEADY = 4; // pixels that a hand moves without meaning it
-  const FLAT = 12; // a box narrower than this many pixels means one axis alone
+  const STEADY = 4; // smaller movements in pixels are not a drag
+  const FLAT = 12; // a box narrower than this many pixels zooms one axis only
 
   const placeOf = (plot, event) => {
     const corner = plot.getBoundingClientRect();
     return [event.clientX - corner.left, event.clientY - corner.top];
   };
 
-  /** The nearest place inside a panel. */
+  /** The nearest point inside a panel. */
   const inside = (chart, panel, [px, py]) => {
     const { left, top, width, height } = chart.placed.rects[panel];
     return [Math.min(left + width, Math.max(left, px)), Math.min(top + height, Math.max(top, py))];
@@ -51,7 +51,7 @@
     if (chart.active >= 0) chart.options.onClick?.(chart.picture.items[chart.active].point);
   };
 
-  /** Describes what the pointer is over, once for every frame. */
+  /** Describes the item under the pointer, once per frame. */
   const hovering = (chart) => {
     const { plot } = chart.parts;
     const { signal } = chart.stop;
@@ -80,7 +80,7 @@
     const from = placeOf(plot, event);
     const panel = panelAt(chart.placed, from);
     const kind = panel < 0 ? undefined : chart.picture.drag;
-    // A finger scrolls the page; only what can be turned is dragged by it.
+    // Touch scrolls the page; only a chart that can be rotated is dragged.
     const isOwn = Boolean(kind) && (event.pointerType !== "touch" || kind === "turn");
     const start = panel < 0 ? from : inside(chart, panel, from);
     chart.drag = { id: event.pointerId, from: start, last: from, panel, kind, isOwn, hasMoved: false };
@@ -129,11 +129,11 @@
     plot.addEventListener("dblclick", () => chart.reset(), { signal });
   };
 
-  /** The wheel scrolls the page, unless the reader works with this picture: it has the focus. */
+  /** The wheel scrolls the page, unless the chart has the focus. */
   const listenToWheel = (chart) => {
     const { plot } = chart.parts;
     const { signal } = chart.stop;
-    let turned = 0; // since the last frame: a large study is drawn once for many turns
+    let turned = 0; // since the last frame: a large study is drawn once for many wheel events
     const zoom = (panel, at) => {
       const factor = Math.exp(Math.max(-1.5, Math.min(1.5, turned / 400)));
       turned = 0;
@@ -186,7 +186,7 @@
     chart.parts.plot.addEventListener("keydown", press, { signal: chart.stop.signal });
   };
 
-  /** Lets a chart hear its reader. */
+  /** Connects a chart to mouse, touch and keyboard. */
   const listen = (chart) => {
     listenToPointer(chart);
     listenToWheel(chart);

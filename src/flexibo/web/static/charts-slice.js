@@ -1,5 +1,5 @@
 "use strict";
-// A slice of what the surrogate believes: an objective over one option, or over two as a map of colours.
+// A slice of the prediction: an objective over one option, or over two as a colour map.
 (() => {
   const { parts } = window.flexiboCharts;
   const { short, number, digitsOf, amount, count } = parts.text;
@@ -32,7 +32,7 @@
       ? categorical({ label: short(name, 40), categories: values })
       : valued({ label: short(name, 40), values, log, margin });
 
-  /** Where the cell of each value begins and ends on its axis. */
+  /** The ends of the cell of each value on its axis. */
   const cells = (axis, values) => {
     const at = values.map((value) => axis.at(value));
     if (axis.categories || at.length < 2) return at.map((place) => [place - 0.5, place + 0.5]);
@@ -44,7 +44,7 @@
   };
   const aroundCells = (axis, edges) => (axis.categories ? axis : { ...axis, min: edges[0][0], max: edges.at(-1)[1] });
 
-  // What is far from the slice says less about it, and is fainter.
+  // Designs far from the slice are fainter.
   const nearness = (one) => 1 - 0.75 * Math.min(1, Math.max(0, one.distance ?? 0));
 
   const fixedOptions = (view) => {
@@ -71,7 +71,7 @@
     return `Prediction of ${labelOf(view.axis)} over ${over.join(" and ")}: ${range}; ${measured}.`;
   };
 
-  /** Two standard deviations to both sides: a band, or a box for each category. */
+  /** Two standard deviations on both sides: a band, or a box for each category. */
   const bandSeries = (at, ends, isBoxed, colour) =>
     shapes(0, isBoxed ? at.length : 1, 1, (i, coord) => {
       if (isBoxed) {

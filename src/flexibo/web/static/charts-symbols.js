@@ -1,11 +1,11 @@
 "use strict";
-// Symbols and lines, thousands of them at once. A symbol is painted once and then stamped, and all lines of a kind are
-// one element, so that ten thousand designs cost little more than ten.
+// Thousands of symbols and lines at once. A symbol is drawn once and then copied, and all lines of a kind are one
+// element, so that ten thousand designs take little more time than ten.
 (() => {
   const { parts } = window.flexiboCharts;
   const { graphic } = window.echarts;
 
-  // Corners in a square from -1 to 1, x and y in turn; a circle has none.
+  // Corners in a square from -1 to 1, alternating x and y; a circle has none.
   const CORNERS = {
     circle: null,
     diamond: [0, -1, 1, 0, 0, 1, -1, 0],
@@ -32,7 +32,7 @@
 
   const stamps = new Map();
 
-  /** A small canvas with one symbol in its middle. */
+  /** A small canvas with one symbol in its centre. */
   const stampOf = ({ form, radius, fill, stroke, lineWidth, opacity }, scale) => {
     const key = [form, radius, fill, stroke, lineWidth, opacity, scale].join();
     if (!stamps.has(key)) {
@@ -87,7 +87,7 @@
         for (const line of lines) {
           pen.beginPath();
           for (const [x, y] of line) pen.lineTo(x, y);
-          pen.stroke(); // one by one: where many cross, it is darker
+          pen.stroke(); // one by one: crossings of many lines are darker
         }
         pen.restore();
       },

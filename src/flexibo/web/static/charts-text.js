@@ -1,11 +1,11 @@
 "use strict";
-// Texts and numbers as pictures show them. Names, option values and messages come from outside: they are only ever
-// drawn as plain text, on one line, with nothing invisible in them, and without their middle where they are too long.
+// Texts and numbers in charts. Names, option values and messages come from users: they are only ever drawn as plain
+// text, on one line, without invisible characters, and without their middle if they are too long.
 (() => {
   const parts = {};
   window.flexiboCharts = { parts };
 
-  // Controls, marks that turn the writing direction, halves of characters: what no reader can see; stacks of accents.
+  // Invisible characters (controls, direction marks, unpaired surrogates) and stacked accents.
   const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
   const STACKED = /(\p{M}{2})\p{M}+/gu;
 
@@ -15,10 +15,10 @@
     return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
   };
 
-  // As it was given, but for digits that only rounding made.
+  // As given, without digits that come from rounding.
   const plain = (value) => String(Number.isInteger(value) ? value : Number(value.toPrecision(6)));
 
-  /** A value as text on one line, with everything in it visible. */
+  /** A value as text on one line, with visible characters only. */
   const clean = (value) => {
     const text = typeof value === "number" ? plain(value) : String(value ?? "–");
     return text.replace(INVISIBLE, escaped).replace(STACKED, "$1");
@@ -26,7 +26,7 @@
 
   /** A value as text of at most `limit` characters; its middle is left out. */
   const short = (value, limit = 40) => {
-    // Cut before cleaning: a text of megabytes must not be walked through to show forty characters of it.
+    // Cut before cleaning: a text of megabytes must not be processed to show forty characters of it.
     const whole = typeof value === "string" && value.length > 16 * limit ? ends(value, 6 * limit) : value;
     return ends(clean(whole), limit);
   };
@@ -42,7 +42,7 @@
   /** A text as ECharts may draw it: it looks up the widths of texts by themselves, also of such as "__proto__". */
   const drawable = (text) => (text in Object.prototype ? `${text} ` : text);
 
-  /** A number with at most `digits` that matter, thousands apart. */
+  /** A number with at most `digits` significant digits and separated thousands. */
   const number = (value, digits = 4) => {
     if (value === null || value === undefined || !Number.isFinite(value)) return "–";
     if (value === 0) return "0";
@@ -59,7 +59,7 @@
 
   const [FEWEST_DIGITS, MOST_DIGITS] = [4, 8];
 
-  /** How many digits tell nearly all of some values apart; of many values, some are always near each other. */
+  /** The number of digits that distinguishes nearly all of some values. */
   const digitsOf = (values) => {
     const known = [...new Set(values.filter((value) => Number.isFinite(value)))];
     const apart = (digits) => new Set(known.map((value) => value.toPrecision(digits))).size;
@@ -69,20 +69,20 @@
     return digits;
   };
 
-  /** A value with its standard deviation where it has one. */
+  /** A value with its standard deviation, if it has one. */
   const amount = (value, deviation, digits) =>
     deviation > 0 ? `${number(value, digits)} ± ${number(deviation, 2)}` : number(value, digits);
 
   const percent = (share) =>
     share === null || share === undefined ? "–" : `${number(100 * share, share >= 0.1 ? 2 : 1)}\u00a0%`;
 
-  /** So many things, in words: "1 design", "3 designs". */
+  /** A number of things: "1 design", "3 designs". */
   const count = (many, one, several = `${one}s`) => `${number(many, 7)} ${many === 1 ? one : several}`;
 
-  /** The unit in a label such as "cost [s]"; empty where there is none. */
+  /** The unit in a label such as "cost [s]"; empty if there is none. */
   const unit = (label) => (/\[([^\]]*)\]\s*$/.exec(label ?? "") ?? ["", ""])[1];
 
-  /** An element with text in it; the only way in which text from outside enters a page. */
+  /** An element with text in it; the only way in which texts of users enter a page. */
   const element = (name, className, text) => {
     const made = document.createElement(name);
     if (className) made.className = className;

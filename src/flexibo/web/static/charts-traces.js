@@ -1,5 +1,5 @@
 "use strict";
-// What a study reached and spent while its cost grew.
+// Charts against cost.
 (() => {
   const { parts } = window.flexiboCharts;
   const { short, number, MOST_DIGITS, count, unit } = parts.text;
@@ -17,7 +17,7 @@
   const column = (view, name) => own(view.rows, name) ?? [];
   const unitIn = (view) => (unit(view.cost_label) ? ` [${short(unit(view.cost_label), 12)}]` : "");
 
-  /** What was spent on the initial designs, as a band behind everything. */
+  /** The cost of the initial designs, as a band in the background. */
   const initialBand = (end, look) =>
     shapes(0, 1, 0, (_, coord, room) => {
       const [left, right] = [coord(0, 0)[0], coord(end, 0)[0]];
@@ -25,7 +25,7 @@
       return { type: "rect", shape, style: { fill: look.soft, opacity: 0.1 } };
     });
 
-  /** What every picture over cost has: the initial designs and the budget, as series and entries of the legend. */
+  /** The initial designs and the budget, which every chart against cost shows. */
   const surroundings = (view, { look, hidden }) => {
     const end = column(view, "spent")[column(view, "initial").lastIndexOf(true)];
     const found = [];
@@ -93,7 +93,7 @@
       },
     }));
 
-  /** Lines over cost: [{key, label, values, style}]. */
+  /** Lines against cost: [{key, label, values, style}]. */
   const overCost = (view, context, { label, lines, what, lack, whole = false }) => {
     const spent = column(view, "spent");
     if (!lines.some((one) => one.values.some(usable)))

@@ -1,10 +1,11 @@
 "use strict";
 // flexiboCharts.draw(element, view, options) draws a view of a study in an element and returns a handle:
 // update(view), resize(), setTheme("light" | "dark"), pixel(index), dispose(). flexiboCharts.digitsOf(values) says how
-// many digits tell values apart.
+// many digits distinguish the values.
 //
-// Options: `picture` (what to draw of the view, by its kind where it is not given), `theme` ("light" or "dark"; the
-// reader's own where it is not given), `axes` (names of the objectives to draw), `onHover(point)`, `onClick(point)`.
+// Options: `picture` (the name of the chart; by default the first one for the kind of view), `theme` ("light" or
+// "dark"; by default the user's preference), `axes` (names of the objectives to draw), `onHover(point)`,
+// `onClick(point)`.
 (() => {
   const { parts } = window.flexiboCharts;
   const { element } = parts.text;
@@ -66,7 +67,7 @@
     made.canvas.setAttribute("aria-hidden", "true");
     made.tip.setAttribute("aria-hidden", "true");
     made.live.setAttribute("aria-live", "polite");
-    made.details.append(element("summary", "", "As a table"), made.table);
+    made.details.append(element("summary", "", "Show as a table"), made.table);
     made.hint.setAttribute("aria-hidden", "true");
     made.bar.append(made.legend, made.hint, made.reset);
     made.plot.append(made.canvas, made.rings, made.line, made.box, made.tip);
@@ -99,11 +100,11 @@
       });
       this.listen();
       this.watch = new ResizeObserver(() => this.resize());
-      this.watch.observe(this.parts.notes); // always there, and as wide as a picture may be
+      this.watch.observe(this.parts.notes); // always present, and as wide as a chart may be
       this.render();
     }
 
-    /** Draws the picture; where that fails, a sentence stands in its place, and the page goes on. */
+    /** Draws the chart; if that fails, shows a message in its place. */
     render() {
       try {
         this.redraw();
@@ -129,7 +130,7 @@
       const { parts: shown, view, look } = this;
       this.host.dataset.theme = look.name;
       this.width = shown.notes.clientWidth;
-      if (!this.width) return; // not on the screen: drawn once it has a size
+      if (!this.width) return; // not visible: drawn once it has a size
       const remembered = this.picture?.items?.[this.active]?.key;
       const { hidden, turn, brushes, options, width } = this;
       this.picture = parts.pictures[this.name](view, { look, hidden, turn, brushes, options, width });
@@ -153,7 +154,7 @@
       });
     }
 
-    /** Everything around the picture: legend, notes, colours, words, table. */
+    /** Everything around the chart: legend, notes, colour scale, description, table. */
     decorate() {
       const { parts: shown, picture, look } = this;
       around.legend(shown.legend, picture.legend ?? [], look, this.hidden, (key) => this.toggle(key));
@@ -193,7 +194,7 @@
       this.render();
     }
 
-    /** Shows another part of a panel; far outside there is nothing to see. */
+    /** Shows another part of a panel, but not far outside it. */
     show(panel, x, y) {
       const whole = this.picture.panels[panel];
       const isFar = [
@@ -219,7 +220,7 @@
       return !item.isAside && !(item.legend && this.hidden.has(item.legend));
     }
 
-    /** Describes an item; -1 is none. `at` is where the pointer is, in pixels of the picture. */
+    /** Describes an item; -1 is none. `at` is the position of the pointer, in pixels of the chart. */
     point(index, { at, isQuiet = false } = {}) {
       const { parts: shown } = this;
       const item = index >= 0 ? this.picture.items[index] : null;
@@ -252,7 +253,7 @@
       return made;
     }
 
-    /** Goes to the next item along the picture, or to the one before. */
+    /** Moves to the next item, or to the previous one. */
     walk(step) {
       const order = this.picture.walk.filter(
         (i) => this.isSeen(this.picture.items[i]) && this.picture.items[i].marks.length,
@@ -280,7 +281,7 @@
       this.render();
     }
 
-    /** Keeps the lines that pass through what was dragged over, on the axes that lie in it. */
+    /** Selects the lines that pass through the dragged box, on the axes inside it. */
     choose(from, to) {
       const [a, b] = [placeAt(this.placed, 0, from), placeAt(this.placed, 0, to)];
       const [left, right] = [Math.min(a[0], b[0]) - 0.15, Math.max(a[0], b[0]) + 0.15];
@@ -313,7 +314,7 @@
       if (this.parts.notes.clientWidth !== this.width) this.render();
     }
 
-    /** Where the index-th item of the view lies in the window, in pixels; null where it is not drawn. */
+    /** The position of an item of the view in the window, in pixels; null if it is not drawn. */
     pixel(index) {
       const mark = this.picture?.items?.[index]?.marks[0];
       if (!mark || !this.placed) return null;

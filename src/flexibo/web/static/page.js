@@ -1,5 +1,5 @@
 "use strict";
-// Draws the pictures of a page that holds everything in one file.
+// Draws the charts of a page in one file.
 (() => {
   const views = JSON.parse(document.getElementById("data").textContent);
   const charts = [...document.querySelectorAll("figure > .chart")].map((element) =>
@@ -10,6 +10,6 @@
   dark.addEventListener("change", () => paint(dark.matches ? "dark" : "light"));
   window.addEventListener("beforeprint", () => paint("light"));
   window.addEventListener("afterprint", () => paint(dark.matches ? "dark" : "light"));
-  // For whoever looks at the page with a program: the pictures, in their order.
+  // For programs that control the page: the charts, in order.
   Object.defineProperty(document, "flexiboPictures", { value: Object.freeze(charts) });
 })();
