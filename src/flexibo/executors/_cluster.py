@@ -282,13 +282,13 @@ class ClusterExecutor:
         elif attempt.unserved is None:
             attempt.unserved = now
         elif now - attempt.unserved >= self._patience:
-            self._fault = self._nobody(attempt)
+            self._fault = self._no_worker_error(attempt)
 
     def _is_missing(self, place: str | None, since: float) -> bool:
         """Whether the worker is absent from a list that was asked for after this time."""
         return place is not None and self._asked_at > since and not self._capacity.is_there(place)
 
-    def _nobody(self, attempt: Attempt) -> MachineError:
+    def _no_worker_error(self, attempt: Attempt) -> MachineError:
         return MachineError(
             f"Objective {attempt.job.objective.name!r} needs {in_words(attempt.needs)} on one worker, and no worker "
             f"of the {self._engine.about} has offered that for {self._patience:g} s ({self._capacity.in_words()}); "

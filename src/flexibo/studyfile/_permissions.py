@@ -19,7 +19,7 @@ def doubtful(path: Path, *, uid: int | None = None) -> Path | None:
 
     Each of the file and the folders above it must belong to the user or to root, and only they may write to it. One
     kind of folder that others may write to is allowed, if it does not hold the file itself: where the sticky bit is
-    set, as for /tmp, nobody can exchange what belongs to another.
+    set, as for /tmp, no user can replace what belongs to another.
 
     Args:
         path: A file or a folder.

@@ -59,7 +59,7 @@ class StudyFile:
         names_storage: Whether the file names it.
         space: The designs.
         objectives: The objectives.
-        measures: What measures each objective that is asked for; those that are measured by hand are not here.
+        measures: What measures each objective that is asked for; those that are measured manually are not here.
         executor: Where they are measured.
         settings: The other arguments of `flexibo.Study`: what is not in the file is not here.
     """

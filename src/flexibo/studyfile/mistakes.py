@@ -66,7 +66,7 @@ class Mistakes:
         """Note a mistake; the same one at the same place counts once.
 
         Raises:
-            StudyFileError: There are so many that it is not worth reading on; those found are listed.
+            StudyFileError: There are too many to continue; those found are listed.
         """
         mistake = Mistake(place, printable_line(sentence))
         if mistake not in self._seen:

@@ -22,6 +22,16 @@ Functions = Mapping[str, Callable[[Design], Any]]
 Make = Callable[..., Study]
 
 
+@pytest.fixture
+def make_study(space: Space, objectives: list[Objective]) -> Make:
+    """The shared small study, with few candidates: these tests are not about how well a method chooses."""
+
+    def make(**settings: Any) -> Study:
+        return Study(space, objectives, **({"budget": 150, "seed": 0, "candidates": 100} | settings))
+
+    return make
+
+
 def answer(study: Study, functions: Functions, count: int) -> list[tuple[str, Design]]:
     """Ask and tell so many times; the questions."""
     asked = []
@@ -129,7 +139,7 @@ def test_given_initial_designs_are_asked_first(make_study: Make) -> None:
 
 
 def test_no_equivalent_evaluation_is_paid_twice(make_study: Make, functions: Functions) -> None:
-    study = make_study(budget=2000, stop={"max_evaluations": 120})
+    study = make_study(method="random", budget=2000, stop={"max_evaluations": 120})
     questions = answer(study, functions, 120)
     errors = [(d["filters"], d["kernel"]) for objective, d in questions if objective == "error"]
     assert len(errors) == len(set(errors)) <= 12
@@ -205,7 +215,14 @@ def test_a_second_different_value_of_an_exact_objective_is_refused(make_study: M
 
 
 def test_objectives_measured_together_are_bought_once(space: Space) -> None:
-    study = Study(space, ["joules", Objective("ms", measured_with="joules"), "error"], budget=80, seed=0, n_initial=4)
+    study = Study(
+        space,
+        ["joules", Objective("ms", measured_with="joules"), "error"],
+        budget=40,
+        seed=0,
+        n_initial=4,
+        method="random",
+    )
     calls = []
 
     def measure(design: Design) -> tuple[dict[str, float], float]:
@@ -357,7 +374,7 @@ def test_a_function_that_raises_fails_its_evaluation_and_is_retried_at_most_twic
             raise MemoryError("out of memory")
         return functions["joules"](design)  # type: ignore[no-any-return]
 
-    study = make_study(stop={"max_evaluations": 80}, budget=2000)
+    study = make_study(stop={"max_evaluations": 50}, budget=2000)
     study.run({**functions, "joules": fragile})
     failed = [row for row in study.trace() if row.value is None]
     assert failed
@@ -523,7 +540,7 @@ def test_run_names_the_function_that_is_missing(make_study: Make, functions: Fun
 
 
 def test_a_free_objective_is_allowed(space: Space) -> None:
-    study = Study(space, ["a", "b"], budget=30, seed=0, n_initial=3, stop={"max_evaluations": 40})
+    study = Study(space, ["a", "b"], budget=30, seed=0, n_initial=3, stop={"max_evaluations": 20}, candidates=60)
     functions = {"a": lambda d: (float(d["filters"]), 0.0), "b": lambda d: (-float(d["cpu_ghz"]), 1.0)}
     study.run(functions)
     assert study.summary().evaluations["a"] > 3
@@ -531,7 +548,7 @@ def test_a_free_objective_is_allowed(space: Space) -> None:
 
 @pytest.mark.parametrize("cost", ["log", "ratio", "sqrt", "constant", "learned", "paper-log"])
 def test_every_cost_function_runs(make_study: Make, functions: Functions, cost: str) -> None:
-    study = make_study(cost=cost, budget=150)
+    study = make_study(cost=cost, budget=50, n_initial=3)
     study.run(functions)
     assert study.front()
 
@@ -555,7 +572,7 @@ def test_a_remeasured_noisy_objective_may_be_asked_again(space: Space) -> None:
 
 
 def test_a_study_of_three_objectives_runs(space: Space) -> None:
-    study = Study(space, ["a", "b", "c"], budget=60, seed=0, n_initial=5)
+    study = Study(space, ["a", "b", "c"], budget=27, seed=0, n_initial=5, candidates=60)
     study.run(
         {
             "a": lambda d: (float(d["cpu_ghz"]), 1.0),  # type: ignore[arg-type]
@@ -564,7 +581,7 @@ def test_a_study_of_three_objectives_runs(space: Space) -> None:
         }
     )
     assert len(study.front()) > 3
-    assert study.spent == 60
+    assert study.spent == 27
 
 
 def test_other_settings_than_the_stored_ones_are_refused(make_study: Make, tmp_path: Path) -> None:
