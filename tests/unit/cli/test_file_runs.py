@@ -523,7 +523,7 @@ class TestWorker:
     def test_it_does_not_run_a_file_that_has_changed_unasked(self, folder: Path) -> None:
         good("run", "study.yaml", "--only", "joules", "--idle", "0.01s")
         (folder / "study.yaml").write_text(STUDY.replace("echo {x} 8", "touch evil; echo {x} 8"))
-        assert "has changed since study 'toy' was begun" in refusal("worker", "--only", "error", "--idle", "0.01s")
+        assert "has changed since study 'toy' was created" in refusal("worker", "--only", "error", "--idle", "0.01s")
         assert not (folder / "evil").exists()
 
     def test_functions_of_the_command_line_may_take_the_place_of_the_file(self, folder: Path) -> None:
