@@ -11,6 +11,7 @@ from flexibo import Objective, Study
 from flexibo.errors import InvalidTypeError, MachineError, UnknownNameError
 from flexibo.executors import Measure, Outcome, measured
 from flexibo.history.events import Evaluation, Released, Told
+from flexibo.optimizer import StopKind
 from flexibo.storage import MemoryStorage, StorageError
 from flexibo.study._run import RunLoop
 
@@ -154,7 +155,8 @@ def test_it_does_not_wait_longer_than_it_may_be_idle(monkeypatch: pytest.MonkeyP
     assert len(other.ask(6)) == 6
     mine.shared = True
     mine.run(FUNCTIONS, idle=10)
-    assert mine.stopped == "There was nothing to do for 10 s."
+    assert mine.stop_kind is StopKind.IDLE
+    assert "10 s" in mine.stopped
     assert now[0] == pytest.approx(10)
 
 
@@ -202,7 +204,7 @@ def test_what_was_fetched_before_an_interrupt_is_stored() -> None:
     study = line(budget=200, callbacks=interrupt)
     executor = AllAtOnce(a=2, b=2)
     study.run({"a": lambda d: (calls.append(d), FUNCTIONS["a"](d))[1], "b": FUNCTIONS["b"]}, executor=executor)
-    assert study.stopped.startswith("Interrupted")
+    assert study.stop_kind is StopKind.INTERRUPTED
     assert len(calls) == study.history.count(0)
     assert not any(isinstance(event, Released) for event in study.events)
 
