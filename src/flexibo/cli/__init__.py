@@ -7,16 +7,16 @@ from typing import Annotated, NoReturn
 import typer
 
 import flexibo
-from flexibo.cli import exits
+from flexibo.cli import _exit_status
+from flexibo.cli._help import HelpfulCommand, HelpfulGroup
 from flexibo.cli.commands import COMMANDS, MACHINE
-from flexibo.cli.helping import HelpfulCommand, HelpfulGroup
 from flexibo.cli.knobs import knobs
 
 app = typer.Typer(
     name="flexibo",
     cls=HelpfulGroup,
     help="Choose which design and which single objective to measure next.",
-    epilog="Exit status: " + ". ".join(f"{status:d} is {text}" for status, text in exits.MEANINGS.items()) + ".",
+    epilog="Exit status: " + ". ".join(f"{status:d} is {text}" for status, text in _exit_status.MEANINGS.items()) + ".",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -34,8 +34,8 @@ app.add_typer(knobs, name="knobs", rich_help_panel=MACHINE, short_help="List, ho
 
 
 def main() -> NoReturn:
-    """Run the command line and leave with one of the statuses that `flexibo.cli.exits` explains."""
-    exits.run(app)
+    """Run the command line and leave with one of the statuses that `flexibo.cli._exit_status` explains."""
+    _exit_status.run(app)
 
 
 def _show_version(wanted: bool) -> None:

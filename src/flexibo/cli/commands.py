@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from flexibo.cli.asking import ask
+from flexibo.cli.ask import ask
 from flexibo.cli.compare import compare
 from flexibo.cli.dashboard import dashboard
 from flexibo.cli.data import data
@@ -14,8 +14,9 @@ from flexibo.cli.demo import demo
 from flexibo.cli.doctor import doctor
 from flexibo.cli.export import export
 from flexibo.cli.front import front
-from flexibo.cli.importing import import_study
+from flexibo.cli.import_study import import_study
 from flexibo.cli.init import init
+from flexibo.cli.list_studies import list_studies
 from flexibo.cli.methods import methods
 from flexibo.cli.problems import problems
 from flexibo.cli.record import record
@@ -23,9 +24,8 @@ from flexibo.cli.reproduce import reproduce
 from flexibo.cli.resume import resume
 from flexibo.cli.run import run
 from flexibo.cli.status import status
-from flexibo.cli.studies import list_studies
 from flexibo.cli.systems import systems
-from flexibo.cli.telling import tell
+from flexibo.cli.tell import tell
 from flexibo.cli.worker import worker
 
 STUDIES, LOOK, MACHINE, COMPARE, SET_UP = "Studies", "Look", "Systems and hardware", "Compare", "Set-up"

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flexibo.cli.completing import method_names, problem_names, suite_names
-from flexibo.cli.progress import bar
-from flexibo.cli.stopping import interruptible
-from flexibo.cli.words import names
+from flexibo.cli._completion import method_names, problem_names, suite_names
+from flexibo.cli._parse import names
+from flexibo.cli._progress_bar import bar
+from flexibo.cli._signals import interruptible
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from flexibo.cli.screen import in_words
-from flexibo.cli.storage_options import VARIABLE, storage_url
+from flexibo.cli._storage_options import VARIABLE, storage_url
+from flexibo.cli._text import in_words
 
 TOKEN_VARIABLE = "FLEXIBO_DASHBOARD_TOKEN"
 PORT = 8765

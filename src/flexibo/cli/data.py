@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flexibo.cli.screen import print_json
+from flexibo.cli._text import print_json
 
 if TYPE_CHECKING:
     from flexibo.compare.problems.datasets import Status

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from flexibo.cli.completing import method_names
-from flexibo.cli.exits import ExitStatus
-from flexibo.cli.showing import save_picture, show
-from flexibo.cli.words import size
+from flexibo.cli._completion import method_names
+from flexibo.cli._exit_status import ExitStatus
+from flexibo.cli._parse import size
+from flexibo.cli._show import save_picture, show
 
 
 def demo(

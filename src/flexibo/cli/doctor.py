@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flexibo.cli.exits import ExitStatus
-from flexibo.cli.screen import in_words, print_json
-from flexibo.cli.storage_options import VARIABLE, JSONFlag
-from flexibo.cli.words import names, seconds
+from flexibo.cli._exit_status import ExitStatus
+from flexibo.cli._parse import names, seconds
+from flexibo.cli._storage_options import VARIABLE, JSONFlag
+from flexibo.cli._text import in_words, print_json
 
 if TYPE_CHECKING:
-    from flexibo.cli.findings import Finding
+    from flexibo.cli._doctor_findings import Finding
 
 MARKS = {"good": "✓", "absent": "–", "wrong": "!"}  # noqa: RUF001  # a dash that is no minus
 
@@ -50,8 +50,8 @@ def doctor(
     Exit status 1 means that something does not work that flexibo cannot do without or that you asked for: a storage, a
     cluster, a folder, or what --need names.
     """
-    from flexibo.cli.checks import Wanted, checks
-    from flexibo.cli.findings import found
+    from flexibo.cli._doctor_checks import Wanted, checks
+    from flexibo.cli._doctor_findings import found
     from flexibo.errors import unknown_name
 
     wanted = Wanted(storage, dask, ray, data, seconds(limit))

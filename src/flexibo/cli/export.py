@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flexibo._internal.text import printable
-from flexibo.cli.files import check_free, format_of, write_whole
-from flexibo.cli.storage_options import StorageURL, StudyName, storage_url
+from flexibo.cli._files import check_free, format_of, write_whole
+from flexibo.cli._storage_options import StorageURL, StudyName, storage_url
 
 if TYPE_CHECKING:
     from flexibo.transfer import Record

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flexibo._internal.numbers import cost_unit, format_exact, format_number
-from flexibo.cli.completing import PICTURES, picture_names
-from flexibo.cli.exits import ExitStatus
-from flexibo.cli.screen import harmless_console, in_words, print_json
-from flexibo.cli.storage_options import JSONFlag, StorageURL, StudyName, storage_url
+from flexibo.cli._completion import PICTURES, picture_names
+from flexibo.cli._exit_status import ExitStatus
+from flexibo.cli._storage_options import JSONFlag, StorageURL, StudyName, storage_url
+from flexibo.cli._text import harmless_console, in_words, print_json
 
 if TYPE_CHECKING:
     from rich.console import Console

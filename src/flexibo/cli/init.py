@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from flexibo._internal.text import printable_line
-from flexibo.cli.exits import ExitStatus
-from flexibo.cli.going_on import typed
+from flexibo.cli._exit_status import ExitStatus
+from flexibo.cli._outcome import typed
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -36,7 +36,7 @@ def init(
     The example has remarks on every line and comes with the small program that it tunes; flexibo run study.yaml runs
     it in about a minute. --reference explains every key that a study file may have.
     """
-    from flexibo.cli.files import check_free
+    from flexibo.cli._files import check_free
 
     if reference:
         _print_reference()
@@ -46,7 +46,7 @@ def init(
     asks = not yes and is_terminal()
     _check_folder(path)
     if asks:
-        from flexibo.cli.wizard import study_of_answers
+        from flexibo.cli._wizard import study_of_answers
 
         if path.parent.is_dir():
             check_free(path, force=force)
@@ -105,7 +105,7 @@ def _example(path: Path) -> dict[Path, str]:
 
 def _write(contents: Mapping[Path, str], *, force: bool) -> None:
     """Write all files, or none where one of them is there already."""
-    from flexibo.cli.files import check_free, write_whole
+    from flexibo.cli._files import check_free, write_whole
     from flexibo.errors import InvalidValueError
 
     for path in contents:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flexibo.cli.helping import HelpfulCommand, HelpfulGroup
-from flexibo.cli.screen import print_json
+from flexibo.cli._help import HelpfulCommand, HelpfulGroup
+from flexibo.cli._text import print_json
 
 if TYPE_CHECKING:
     from flexibo.hardware.knobs import Journal, Knob, Level, LinuxMachine, Write

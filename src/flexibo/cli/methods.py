@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import flexibo
-from flexibo.cli.screen import print_json
+from flexibo.cli._text import print_json
 
 if TYPE_CHECKING:
     from flexibo.methods.base import Method

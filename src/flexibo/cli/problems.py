@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flexibo.cli.screen import print_json
-from flexibo.cli.words import size
+from flexibo.cli._parse import size
+from flexibo.cli._text import print_json
 
 if TYPE_CHECKING:
     from flexibo.compare.problems.base import Family

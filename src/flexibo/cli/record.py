@@ -7,21 +7,11 @@ from typing import Annotated
 
 import typer
 
-from flexibo.cli.exits import ExitStatus
-from flexibo.cli.progress import bar
-from flexibo.cli.stopping import interruptible
-from flexibo.cli.system_options import (
-    Data,
-    Dataset,
-    Epochs,
-    Limit,
-    MeterName,
-    PlatformName,
-    Seed,
-    System,
-    data_folder,
-)
-from flexibo.cli.words import seconds
+from flexibo.cli._exit_status import ExitStatus
+from flexibo.cli._parse import seconds
+from flexibo.cli._progress_bar import bar
+from flexibo.cli._signals import interruptible
+from flexibo.cli._system_options import Data, Dataset, Epochs, Limit, MeterName, PlatformName, Seed, System, data_folder
 
 
 def record(

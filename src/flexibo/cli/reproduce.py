@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from flexibo.cli.completing import experiment_names, problem_names
-from flexibo.cli.progress import bar
-from flexibo.cli.stopping import interruptible
-from flexibo.cli.words import names
+from flexibo.cli._completion import experiment_names, problem_names
+from flexibo.cli._parse import names
+from flexibo.cli._progress_bar import bar
+from flexibo.cli._signals import interruptible
 
 
 def reproduce(

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flexibo._internal.text import printable
-from flexibo.cli.storage_options import StorageURL, StudyName, storage_url
-from flexibo.cli.study_files import StudyFilePath, is_typed
-from flexibo.cli.system_options import (
+from flexibo.cli._parse import names, seconds, share
+from flexibo.cli._storage_options import StorageURL, StudyName, storage_url
+from flexibo.cli._study_file import StudyFilePath, is_typed
+from flexibo.cli._system_options import (
     Address,
     CertifiedError,
     Data,
@@ -25,13 +26,12 @@ from flexibo.cli.system_options import (
     Workers,
     filled,
 )
-from flexibo.cli.words import names, seconds, share
 
 if TYPE_CHECKING:
-    from flexibo.cli.building import Given
-    from flexibo.cli.file_runs import Typed
-    from flexibo.cli.running import Place
-    from flexibo.cli.study_files import Joined
+    from flexibo.cli._build_system import Given
+    from flexibo.cli._measure import Place
+    from flexibo.cli._run_file import Typed
+    from flexibo.cli._study_file import Joined
 
 
 def resume(
@@ -62,10 +62,10 @@ def resume(
     Functions and commands come from the study file that you name, or from the one that the study was begun from if it
     has not changed; never from the database.
     """
-    from flexibo.cli.building import Given
-    from flexibo.cli.file_runs import Typed
-    from flexibo.cli.running import Place
-    from flexibo.cli.study_files import joined
+    from flexibo.cli._build_system import Given
+    from flexibo.cli._measure import Place
+    from flexibo.cli._run_file import Typed
+    from flexibo.cli._study_file import joined
 
     allowed, chosen = seconds(budget) if budget else None, tuple(names(only or []))
     stop = {"certified_error": share(certified_error)} if certified_error else {}
@@ -93,12 +93,12 @@ def resume(
 def _resume_file(
     found: Joined, given: Typed, file: Path | None, allowed: float | None, stop: Mapping[str, float]
 ) -> None:
-    from flexibo.cli.budgets import settle_budget, settle_stop
-    from flexibo.cli.file_runs import finish, placed
-    from flexibo.cli.going_on import larger_budget, resume_command
-    from flexibo.cli.pictures import Picture, picture_beside
-    from flexibo.cli.running import end
-    from flexibo.cli.study_files import note_change
+    from flexibo.cli._budget import settle_budget, settle_stop
+    from flexibo.cli._measure import end
+    from flexibo.cli._outcome import larger_budget, resume_command
+    from flexibo.cli._picture import Picture, picture_beside
+    from flexibo.cli._run_file import finish, placed
+    from flexibo.cli._study_file import note_change
 
     if allowed is not None:
         settle_budget(found.study, allowed, quiet=given.json)
@@ -126,14 +126,14 @@ def _resume_system(
 ) -> None:
     from dataclasses import replace
 
-    from flexibo.cli.budgets import settle_budget, settle_stop
-    from flexibo.cli.building import built_again
-    from flexibo.cli.going_on import resume_command
-    from flexibo.cli.pictures import Picture, draw_front
-    from flexibo.cli.running import end, introduce, measure, report
-    from flexibo.cli.screen import harmless_console
+    from flexibo.cli._budget import settle_budget, settle_stop
+    from flexibo.cli._build_system import built_again
+    from flexibo.cli._measure import end, introduce, measure, report
+    from flexibo.cli._outcome import resume_command
+    from flexibo.cli._picture import Picture, draw_front
+    from flexibo.cli._text import harmless_console
+    from flexibo.cli._workers import leads_of
     from flexibo.cli.worker import loaded
-    from flexibo.cli.working import leads_of
     from flexibo.errors import InvalidValueError
     from flexibo.storage import shown_url
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flexibo.cli.completing import method_names
-from flexibo.cli.pictures import Picture, chosen_picture, draw_front
-from flexibo.cli.storage_options import VARIABLE
-from flexibo.cli.study_files import check_is_system, is_study_file, is_typed
-from flexibo.cli.system_options import (
+from flexibo.cli._completion import method_names
+from flexibo.cli._parse import names, seconds, share
+from flexibo.cli._picture import Picture, chosen_picture, draw_front
+from flexibo.cli._storage_options import VARIABLE
+from flexibo.cli._study_file import check_is_system, is_study_file, is_typed
+from flexibo.cli._system_options import (
     FOR_SYSTEMS,
     Address,
     CertifiedError,
@@ -34,11 +35,10 @@ from flexibo.cli.system_options import (
     data_folder,
     filled,
 )
-from flexibo.cli.words import names, seconds, share
 
 if TYPE_CHECKING:
-    from flexibo.cli.building import Built, Given
-    from flexibo.cli.file_runs import Typed
+    from flexibo.cli._build_system import Built, Given
+    from flexibo.cli._run_file import Typed
     from flexibo.study import Study
 
 
@@ -139,7 +139,7 @@ def run(
     machine's.
     """
     if is_study_file(what):
-        from flexibo.cli.file_runs import run_file
+        from flexibo.cli._run_file import run_file
 
         run_file(Path(what), _typed(context, what), dry=dry_run)
         return
@@ -151,11 +151,11 @@ def run(
         _check_replayed(context)
     else:
         check_is_system(what)
-    from flexibo.cli import building
-    from flexibo.cli.budgets import settle_budget, settle_stop
-    from flexibo.cli.going_on import resume_command
-    from flexibo.cli.running import Place, end, introduce, measure, report
-    from flexibo.cli.working import leads_of
+    from flexibo.cli import _build_system
+    from flexibo.cli._budget import settle_budget, settle_stop
+    from flexibo.cli._measure import Place, end, introduce, measure, report
+    from flexibo.cli._outcome import resume_command
+    from flexibo.cli._workers import leads_of
     from flexibo.systems.recorded import recordings
 
     allowed, signs, longest_seconds = seconds(budget), seconds(lease), seconds(longest) if longest else None
@@ -164,10 +164,10 @@ def run(
     typed_picture = chosen_picture(out)
     chosen, is_budget_typed = tuple(names(only or [])), is_typed(context, "budget")
     if recorded:
-        found = building.recorded(what)
+        found = _build_system.recorded(what)
         study = _begun(found, storage, name, method, allowed, seed, signs, typed=is_budget_typed, stop=stop)
     elif set(chosen) == {"error_percent"}:
-        given = building.Given(
+        given = _build_system.Given(
             what,
             data,
             models,
@@ -199,7 +199,7 @@ def run(
             longest_seconds=longest_seconds,
             budget_seconds=allowed,
         )
-        found = building.built(request, names(objectives or []))
+        found = _build_system.built(request, names(objectives or []))
         study = _begun(found, storage, name, method, allowed, seed, signs, typed=is_budget_typed, stop=stop)
     if is_budget_typed:
         settle_budget(study, allowed, quiet=json)
@@ -216,7 +216,7 @@ def run(
 
 def _typed(context: typer.Context, file: str) -> Typed:
     """What was typed beside a file; an option of systems is refused."""
-    from flexibo.cli.file_runs import Typed
+    from flexibo.cli._run_file import Typed
     from flexibo.errors import InvalidValueError
 
     typed = {name for name in context.params if is_typed(context, name)}
@@ -255,7 +255,7 @@ def _begun(
     stop: object,
 ) -> Study:
     """The study of a system, begun now or gone on with; a budget that was typed is settled afterwards."""
-    from flexibo.cli.budgets import opening_budget
+    from flexibo.cli._budget import opening_budget
     from flexibo.study import Study
 
     system = found.system
@@ -278,7 +278,7 @@ def _begun(
 
 def _joined(url: str, name: str, lease: float, given: Given) -> tuple[Study, Built]:
     """A study that was begun where energy is measured, and what measures the error for it."""
-    from flexibo.cli.building import built_again
+    from flexibo.cli._build_system import built_again
     from flexibo.cli.worker import loaded
 
     study = loaded(url, name or _only_study(url, given.system), lease=lease)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flexibo._internal.numbers import cost_unit, format_number, format_spent
-from flexibo.cli.screen import duration, harmless_console, in_words, moment, options, print_json, wrapped
-from flexibo.cli.storage_options import JSONFlag, StorageURL, StudyName, storage_url
-from flexibo.cli.words import size
+from flexibo.cli._parse import size
+from flexibo.cli._storage_options import JSONFlag, StorageURL, StudyName, storage_url
+from flexibo.cli._text import duration, harmless_console, in_words, moment, options, print_json, wrapped
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flexibo.cli.screen import print_json
+from flexibo.cli._text import print_json
 
 
 def systems(

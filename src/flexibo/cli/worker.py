@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flexibo.cli.screen import in_words
-from flexibo.cli.storage_options import StorageURL, StudyName, storage_url
-from flexibo.cli.study_files import StudyFilePath, chosen_storage, is_typed, joined, note_change
-from flexibo.cli.system_options import Data, Epochs, Estimate, Lease, Limit, Longest, Models, Only
-from flexibo.cli.words import names, seconds
+from flexibo.cli._parse import names, seconds
+from flexibo.cli._storage_options import StorageURL, StudyName, storage_url
+from flexibo.cli._study_file import StudyFilePath, chosen_storage, is_typed, joined, note_change
+from flexibo.cli._system_options import Data, Epochs, Estimate, Lease, Limit, Longest, Models, Only
+from flexibo.cli._text import in_words
 
 if TYPE_CHECKING:
-    from flexibo.cli.building import Given
+    from flexibo.cli._build_system import Given
     from flexibo.executors import Measure
     from flexibo.study import Study
 
@@ -60,8 +60,8 @@ def worker(
 
     Ctrl-C or SIGTERM stops it: what it was measuring is given back.
     """
-    from flexibo.cli.building import Given
-    from flexibo.cli.working import leads_of, offered, parsed_resources
+    from flexibo.cli._build_system import Given
+    from flexibo.cli._workers import leads_of, offered, parsed_resources
     from flexibo.errors import InvalidValueError
 
     chosen = [flag for flag, value in (("--system", system), ("--functions", functions), ("--file", file)) if value]
@@ -125,8 +125,8 @@ def loaded(url: str, name: str | None, *, lease: float) -> Study:
 
 def work(study: Study, measures: Mapping[str, Measure], *, idle: float | None) -> None:
     """Measure until the study is finished or idle; a signal ends the process after everything was given back."""
-    from flexibo.cli.announcing import AnnouncingExecutor
-    from flexibo.cli.stopping import StopRequest, stop_requests
+    from flexibo.cli._announce import AnnouncingExecutor
+    from flexibo.cli._signals import StopRequest, stop_requests
     from flexibo.executors import InlineExecutor
 
     executor = AnnouncingExecutor(InlineExecutor(), say)
@@ -157,8 +157,8 @@ def _measures(
     study: Study, functions: str, given: Given, mine: Collection[str], of_file: Mapping[str, Measure] | None
 ) -> dict[str, Measure]:
     """The functions of these objectives."""
-    from flexibo.cli.building import built_again
-    from flexibo.cli.working import functions_of
+    from flexibo.cli._build_system import built_again
+    from flexibo.cli._workers import functions_of
     from flexibo.errors import InvalidValueError
 
     if of_file is not None:

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from flexibo.cli import app, checks
-from flexibo.cli.checks import Wanted
+from flexibo.cli import _doctor_checks as checks
+from flexibo.cli import app
+from flexibo.cli._doctor_checks import Wanted
+from flexibo.cli._doctor_findings import Check, Finding, found, output_of, python_says
+from flexibo.cli._doctor_packages import DEPENDENCIES, EXTRAS, dependencies, extras
 from flexibo.cli.doctor import _failed, _lines
-from flexibo.cli.findings import Check, Finding, found, output_of, python_says
-from flexibo.cli.packages import DEPENDENCIES, EXTRAS, dependencies, extras
 from flexibo.errors import UnknownNameError
 from flexibo.storage import open_storage
 

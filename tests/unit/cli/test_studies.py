@@ -28,9 +28,9 @@ from typer.testing import CliRunner
 from flexibo import Evaluation, Objective, Space, Study
 from flexibo import cli as command_line
 from flexibo.cli import app
-from flexibo.cli.exits import ExitStatus, status_of
-from flexibo.cli.files import write_whole
-from flexibo.cli.working import functions_of, offered
+from flexibo.cli._exit_status import ExitStatus, status_of
+from flexibo.cli._files import write_whole
+from flexibo.cli._workers import functions_of, offered
 from flexibo.errors import FlexiBOError, InvalidValueError, UnknownNameError
 from flexibo.executors import EXECUTORS, InlineExecutor, find_executor
 from flexibo.executors.processes import ProcessExecutor

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flexibo._internal.text import printable
+from flexibo.cli._files import format_of, read_lines
+from flexibo.cli._storage_options import StorageURL, storage_url
 from flexibo.cli.export import Format
-from flexibo.cli.files import format_of, read_lines
-from flexibo.cli.storage_options import StorageURL, storage_url
 
 if TYPE_CHECKING:
     from typing import BinaryIO

@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from flexibo.cli.completing import file_and_system_names, system_names
+from flexibo.cli._completion import file_and_system_names, system_names
 
 FOR_SYSTEMS = "Only for systems"
 """The part of the help in which the options stand that study files do without."""
@@ -15,7 +15,7 @@ FOR_SYSTEMS = "Only for systems"
 
 def filled(context: typer.Context, parameter: typer.CallbackParam, text: str) -> str:
     """What was typed for an option, which must not be blank: an empty variable of a shell is a mistake."""
-    from flexibo.cli.study_files import is_typed
+    from flexibo.cli._study_file import is_typed
     from flexibo.errors import InvalidValueError
 
     if not text.strip() and is_typed(context, parameter.name or ""):

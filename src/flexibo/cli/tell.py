@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flexibo._internal.numbers import cost_unit, format_spent
-from flexibo.cli.asking import HAND, study_by_hand
-from flexibo.cli.screen import in_words, print_json
-from flexibo.cli.storage_options import JSONFlag, StorageURL, StudyName, storage_url
+from flexibo.cli._storage_options import JSONFlag, StorageURL, StudyName, storage_url
+from flexibo.cli._text import in_words, print_json
+from flexibo.cli.ask import HAND, study_by_hand
 
 if TYPE_CHECKING:
     from flexibo.history.events import Evaluation

@@ -15,9 +15,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from flexibo.cli import app, completing, exits
+from flexibo.cli import _completion, _exit_status, app
+from flexibo.cli._exit_status import MEANINGS, ExitStatus, status_of
 from flexibo.cli.commands import COMMANDS
-from flexibo.cli.exits import MEANINGS, ExitStatus, status_of
 from flexibo.errors import DesignError, InvalidTypeError, InvalidValueError, MachineError, missing_extra, unknown_name
 from flexibo.hardware import MeterError
 from flexibo.storage import NoSuchStorageError, StorageError, open_storage
@@ -34,7 +34,7 @@ def ended(error: BaseException | None) -> int:
             raise error
 
     with pytest.raises(SystemExit) as left:
-        exits.run(command)
+        _exit_status.run(command)
     assert isinstance(left.value.code, int)
     return left.value.code
 
@@ -95,7 +95,7 @@ class TestStatuses:
                 sys.exit(1)
 
         with pytest.raises(SystemExit) as left:
-            exits.run(command)
+            _exit_status.run(command)
         assert left.value.code == 130
 
     def test_wrong_usage_is_a_mistake(self) -> None:
@@ -218,12 +218,12 @@ class TestCompletion:
         from flexibo.methods.table import METHODS
         from flexibo.systems.catalogue import SYSTEMS
 
-        assert set(completing.METHODS) == set(METHODS)
-        assert set(completing.PROBLEMS) == set(FAMILIES)
-        assert set(completing.SYSTEMS) == set(SYSTEMS)
-        assert set(completing.SUITES) == set(SUITES)
-        assert set(completing.PICTURES) == set(plots.PICTURES)
-        assert set(completing.EXPERIMENTS) == set(EXPERIMENTS)
+        assert set(_completion.METHODS) == set(METHODS)
+        assert set(_completion.PROBLEMS) == set(FAMILIES)
+        assert set(_completion.SYSTEMS) == set(SYSTEMS)
+        assert set(_completion.SUITES) == set(SUITES)
+        assert set(_completion.PICTURES) == set(plots.PICTURES)
+        assert set(_completion.EXPERIMENTS) == set(EXPERIMENTS)
 
     def test_a_shell_completes_commands_and_names(self, tmp_path: Path) -> None:
         assert completions("flexibo doc", tmp_path) == ["doctor"]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from flexibo.cli.running import Place
+    from flexibo.cli._measure import Place
     from flexibo.executors import Executor, Measure
     from flexibo.history import History
 
@@ -69,7 +69,7 @@ def parsed_resources(given: list[str]) -> Mapping[str, float]:
     >>> dict(parsed_resources(["jetson,GPU=2"]))
     {'jetson': 1.0, 'GPU': 2.0}
     """
-    from flexibo.cli.words import names
+    from flexibo.cli._parse import names
     from flexibo.errors import InvalidValueError
     from flexibo.objectives import checked_resources
 

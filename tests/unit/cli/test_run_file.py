@@ -45,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FLEXIBO_STORAGE", raising=False)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr("flexibo.cli.showing.save_picture", _drawn)
+    monkeypatch.setattr("flexibo.cli._show.save_picture", _drawn)
     (tmp_path / "study.yaml").write_text(STUDY)
     (tmp_path / "board.py").write_text(BOARD)
     yield tmp_path
@@ -356,7 +356,7 @@ objectives:
         assert "There is nothing of study 'tea' to measure here" in told
 
     def test_what_is_kept_elsewhere_is_named_without_its_secret(self) -> None:
-        from flexibo.cli.by_hand import sentences_by_hand
+        from flexibo.cli._manual import sentences_by_hand
 
         study = Study({"x": [1, 2, 3]}, ["a", "b"], name="tea")
         found = sentences_by_hand(study, "postgresql://ada:secret@host/studies", ["a", "b"], "")

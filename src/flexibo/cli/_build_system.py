@@ -123,7 +123,7 @@ def built_again(origin: Mapping[str, Any], settings: Mapping[str, Any], given: G
 
 
 def _request(name: str, origin: Mapping[str, Any], given: Given, only: Collection[str]) -> SystemRequest:
-    from flexibo.cli.system_options import data_folder
+    from flexibo.cli._system_options import data_folder
     from flexibo.systems.build import SystemRequest
     from flexibo.systems.dnn import reads_energy, trains
 

@@ -29,7 +29,7 @@ class Picture:
 
 def chosen_picture(out: Path | None) -> Picture | None:
     """The picture that was typed, which must be one that can be saved; None where none was."""
-    from flexibo.cli.running import checked_picture
+    from flexibo.cli._measure import checked_picture
 
     return None if out is None else Picture(checked_picture(out), is_typed=True)
 
@@ -44,14 +44,14 @@ def picture_beside(file: StudyFile, study: str) -> Path:
 
 def draw_front(study: Study, picture: Picture, console: Console) -> None:
     """Draw the front, if there is one, and say so; a file that flexibo did not draw is never replaced unasked."""
-    from flexibo.cli import showing
+    from flexibo.cli import _show
     from flexibo.errors import InvalidValueError
     from flexibo.plots.saving import is_drawn_by_flexibo
 
     if not study.front():
         return
     if picture.is_typed:
-        showing.save_picture(study, picture.path, console)
+        _show.save_picture(study, picture.path, console)
         return
     if os.path.lexists(picture.path) and not is_drawn_by_flexibo(picture.path):
         console.print(
@@ -62,6 +62,6 @@ def draw_front(study: Study, picture: Picture, console: Console) -> None:
         )
         return
     try:
-        showing.save_picture(study, picture.path, console)
+        _show.save_picture(study, picture.path, console)
     except InvalidValueError as error:  # what was measured matters more
         console.print(f"No picture: {error}", markup=False, highlight=False)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from flexibo._internal.text import printable, printable_line
-from flexibo.cli.by_hand import not_waiting, sentences_by_hand, waits_for_hands
-from flexibo.cli.going_on import facts, larger_budget, sentences, typed
-from flexibo.cli.words import names, seconds, share
+from flexibo.cli._manual import not_waiting, sentences_by_hand, waits_for_hands
+from flexibo.cli._outcome import facts, larger_budget, sentences, typed
+from flexibo.cli._parse import names, seconds, share
 
 if TYPE_CHECKING:
-    from flexibo.cli.pictures import Picture
-    from flexibo.cli.running import Place
+    from flexibo.cli._measure import Place
+    from flexibo.cli._picture import Picture
     from flexibo.study import Study
     from flexibo.studyfile import StudyFile
 
@@ -97,17 +97,17 @@ class Typed:
 
 def run_file(path: Path, given: Typed, *, dry: bool) -> None:
     """Run the study of a file, or with `dry` only show what would be run."""
-    from flexibo.cli.budgets import opening_budget, settle_budget
-    from flexibo.cli.pictures import Picture, chosen_picture, picture_beside
-    from flexibo.cli.running import end
-    from flexibo.cli.study_files import chosen_storage, note_change
+    from flexibo.cli._budget import opening_budget, settle_budget
+    from flexibo.cli._measure import end
+    from flexibo.cli._picture import Picture, chosen_picture, picture_beside
+    from flexibo.cli._study_file import chosen_storage, note_change
     from flexibo.studyfile import read_study_file
 
     file = read_study_file(path)
     url = chosen_storage(file, given.storage, typed=given.is_storage_typed)
     place, settings = placed(file, given), given.settings(file.settings.get("stop"))
     if dry:
-        from flexibo.cli.dry_run import show_plan
+        from flexibo.cli._dry_run import show_plan
 
         show_plan(file, url, settings, place, json=given.json)
         return
@@ -138,7 +138,7 @@ def _opened(file: StudyFile, settings: Mapping[str, Any]) -> Study:
 
 def placed(file: StudyFile, given: Typed) -> Place:
     """Where evaluations are measured: as typed, else as the file says, as far as the executor takes it."""
-    from flexibo.cli.running import Place
+    from flexibo.cli._measure import Place
     from flexibo.executors import EXECUTORS
 
     mine = file.executor
@@ -178,8 +178,8 @@ def finish(
         json: Print one JSON object and nothing else.
         picture: Where the front is drawn.
     """
-    from flexibo.cli.pictures import draw_front
-    from flexibo.cli.screen import harmless_console
+    from flexibo.cli._picture import draw_front
+    from flexibo.cli._text import harmless_console
 
     if not json:
         _introduce(study, file)
@@ -202,8 +202,8 @@ def finish(
 
 def _measure_here(study: Study, file: StudyFile, only: Collection[str], place: Place, *, quiet: bool) -> bool:
     """Measure what the file has functions and commands for; whether there is any of it."""
-    from flexibo.cli.running import measure
-    from flexibo.cli.working import leads_of
+    from flexibo.cli._measure import measure
+    from flexibo.cli._workers import leads_of
 
     leads = [name for name in leads_of(study.history, names(list(only))) if name in file.measures]
     if not leads:
@@ -224,7 +224,7 @@ def _attempts(study: Study) -> int:
 
 def _introduce(study: Study, file: StudyFile) -> None:
     """Say what is run, and how far it is; before the first measurement, also how it could cost less."""
-    from flexibo.cli.words import size
+    from flexibo.cli._parse import size
     from flexibo.studyfile.hints import dependence_hints
 
     count, done = len(study.space.names), len(study.history.measurements)

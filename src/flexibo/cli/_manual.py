@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from flexibo._internal.text import printable_line
 
 if TYPE_CHECKING:
-    from flexibo.cli.running import Place
+    from flexibo.cli._measure import Place
     from flexibo.study import Study
 
 SHORT = "0.01s"
@@ -45,8 +45,8 @@ def sentences_by_hand(study: Study, url: str, by_hand: Sequence[str], command: s
         by_hand: The objectives that are measured by hand.
         command: What measures the others; empty where there are none.
     """
-    from flexibo.cli.going_on import near, typed
-    from flexibo.cli.storage_options import VARIABLE
+    from flexibo.cli._outcome import near, typed
+    from flexibo.cli._storage_options import VARIABLE
     from flexibo.storage import shown_url
 
     has_secret = shown_url(url) != url

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 
-from flexibo.cli.findings import Finding
+from flexibo.cli._doctor_findings import Finding
 
 DEPENDENCIES: Mapping[str, str] = MappingProxyType(
     {

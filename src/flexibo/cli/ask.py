@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flexibo._internal.numbers import cost_unit, format_spent
-from flexibo.cli.exits import ExitStatus
-from flexibo.cli.screen import duration, in_words, print_json
-from flexibo.cli.storage_options import VARIABLE, JSONFlag, StorageURL, StudyName, storage_url
-from flexibo.cli.words import names, seconds
+from flexibo.cli._exit_status import ExitStatus
+from flexibo.cli._parse import names, seconds
+from flexibo.cli._storage_options import VARIABLE, JSONFlag, StorageURL, StudyName, storage_url
+from flexibo.cli._text import duration, in_words, print_json
 
 if TYPE_CHECKING:
     from flexibo.history.events import Evaluation
@@ -46,7 +46,7 @@ def ask(
     The command ends at once, and the evaluation stays out until it is told or its lease is over. Exit status 1 means
     that there is nothing to ask; standard error says why.
     """
-    from flexibo.cli.working import leads_of
+    from flexibo.cli._workers import leads_of
     from flexibo.errors import FlexiBOError, InvalidValueError
     from flexibo.storage.heartbeat import new_detached_worker
 

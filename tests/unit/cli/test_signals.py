@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from flexibo._internal.interrupts import Terminated
 from flexibo.cli import app
-from flexibo.cli.stopping import interruptible, terminable
+from flexibo.cli._signals import interruptible, terminable
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

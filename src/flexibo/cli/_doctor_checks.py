@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from flexibo.cli.findings import Check, Finding, output_of, python_says
-from flexibo.cli.packages import dependencies, extras
+from flexibo.cli._doctor_findings import Check, Finding, output_of, python_says
+from flexibo.cli._doctor_packages import dependencies, extras
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "firefox", "microsoft-edge", "xdg-open")
 _CLUSTER = """

@@ -9,8 +9,8 @@ from typing import Any
 import typer
 
 from flexibo._internal.numbers import cost_unit, format_spent
-from flexibo.cli.screen import duration, harmless_console, in_words, print_json
-from flexibo.cli.storage_options import JSONFlag, StorageURL, storage_url
+from flexibo.cli._storage_options import JSONFlag, StorageURL, storage_url
+from flexibo.cli._text import duration, harmless_console, in_words, print_json
 
 
 def list_studies(storage: StorageURL = "", json: JSONFlag = False) -> None:

@@ -13,7 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from flexibo import Evaluation, Objective, Space, Study
-from flexibo.cli import app, asking
+from flexibo.cli import app
+from flexibo.cli import ask as ask_module
 from flexibo.errors import FlexiBOError
 from flexibo.history.events import Failed, Released, Spent, Told
 from flexibo.storage import Sign, StorageError, open_storage
@@ -126,7 +127,7 @@ class TestAsk:
     def test_a_shell_gets_the_variables_that_a_command_of_a_study_file_gets(self) -> None:
         space = Space({"deep": ["yes", "no"], "layers": [1, 2]}, conditions={"layers": {"deep": ["yes"]}})
         evaluation = Evaluation(space.design({"deep": "no"}), "a", None, 0.0, "", 4, ("a",), attempt=2)
-        lines = "\n".join(asking._variables(evaluation, "hand-1"))
+        lines = "\n".join(ask_module._variables(evaluation, "hand-1"))
         command = Command("a", parsed("measure", space.names)[0], folder=".")
         names = [*command.environment(evaluation.design)]
         names[names.index("FLEXIBO_PYTHON")] = "FLEXIBO_HAND"
@@ -144,7 +145,7 @@ class TestAsk:
         def broken(*_: object, **__: object) -> None:
             raise BrokenPipeError
 
-        monkeypatch.setattr(asking, "print_json", broken)
+        monkeypatch.setattr(ask_module, "print_json", broken)
         call("ask", "--json", "--count", 2)
         assert not history().pending
         assert open_storage(URL, "net").workers() == {}

@@ -6,8 +6,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from flexibo.cli.completing import study_names
-from flexibo.cli.storage_places import VARIABLE, storage_url
+from flexibo.cli._completion import study_names
+from flexibo.cli._storage import VARIABLE, storage_url
 
 __all__ = ["VARIABLE", "JSONFlag", "StorageURL", "StudyName", "storage_url"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from flexibo.cli.screen import in_words, options
+from flexibo.cli._text import in_words, options
 
 if TYPE_CHECKING:
     from flexibo.executors import Executor, Measure, Outcome

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from flexibo.cli.going_on import near
-from flexibo.cli.screen import harmless_console, options
+from flexibo.cli._outcome import near
+from flexibo.cli._text import harmless_console, options
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from flexibo.cli.running import Place
+    from flexibo.cli._measure import Place
     from flexibo.objectives import Objective
     from flexibo.space.options import Option
     from flexibo.study import Study

@@ -31,7 +31,7 @@ def typed(words: Sequence[str], options: Mapping[str, object]) -> str:
 
 def resume_command(url: str, name: str, options: Mapping[str, object]) -> str:
     """The command that goes on with a stored study; a URL with a secret is left to the environment."""
-    from flexibo.cli.storage_options import VARIABLE
+    from flexibo.cli._storage_options import VARIABLE
     from flexibo.storage import shown_url
 
     has_secret = shown_url(url) != url

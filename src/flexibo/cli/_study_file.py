@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from flexibo.cli.storage_options import storage_url
+from flexibo.cli._storage_options import storage_url
 
 if TYPE_CHECKING:
     from flexibo.study import Study

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import typer
 
-from flexibo.cli.storage_places import VARIABLE, storage_url
+from flexibo.cli._storage import VARIABLE, storage_url
 
 RECORDED = Path(__file__).parents[1] / "systems" / "recorded"
 METHODS = (

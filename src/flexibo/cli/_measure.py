@@ -11,9 +11,9 @@ import typer
 
 from flexibo._internal.numbers import cost_unit, format_spent
 from flexibo._internal.text import printable, printable_line
-from flexibo.cli.exits import ExitStatus
-from flexibo.cli.screen import harmless_console
-from flexibo.cli.words import seconds, size
+from flexibo.cli._exit_status import ExitStatus
+from flexibo.cli._parse import seconds, size
+from flexibo.cli._text import harmless_console
 
 if TYPE_CHECKING:
     from flexibo.executors import Measure
@@ -119,7 +119,7 @@ def report(study: Study, url: str, command: str, *, json: bool) -> None:
     if json:
         from json import dumps
 
-        from flexibo.cli.going_on import facts
+        from flexibo.cli._outcome import facts
 
         typer.echo(dumps(facts(study, url, command), indent=2))
     elif is_interrupted(study):
@@ -154,10 +154,10 @@ def measure(
         by_hand: The objectives that are asked for and answered by hand meanwhile.
         quiet: Print nothing.
     """
-    from flexibo.cli.by_hand import say_why
-    from flexibo.cli.showing import show
-    from flexibo.cli.stopping import terminable
-    from flexibo.cli.working import opened_executor
+    from flexibo.cli._manual import say_why
+    from flexibo.cli._show import show
+    from flexibo.cli._signals import terminable
+    from flexibo.cli._workers import opened_executor
 
     idle = seconds(place.idle) if place.idle else None
     served = {*leads, *by_hand}
