@@ -311,6 +311,7 @@ def flexibo_complaint(words: list[str]) -> str:
         if command is None:
             return f"there is no command {name!r}"
         context = command.make_context(name, [], parent=context, resilient_parsing=True)
+        command = context.command  # of a command that is imported only when it is used
     given = words[: words.index("--")] if "--" in words else words
     known = {"--help", *(name for option in command.params for name in (*option.opts, *option.secondary_opts))}
     return ", ".join(word for word in given if re.match(r"--?[A-Za-z]", word) and word.partition("=")[0] not in known)

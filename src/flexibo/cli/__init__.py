@@ -1,4 +1,9 @@
-"""The command line."""
+"""The command line.
+
+Nothing else in flexibo imports this package. `commands.py` is the table of commands; each command is the module of its
+name and is imported when it is used. Those modules import at their top what is cheap, and what needs numpy, scipy or
+SQLAlchemy inside functions, so that help and completion stay fast.
+"""
 
 from __future__ import annotations
 
@@ -7,35 +12,23 @@ from typing import Annotated, NoReturn
 import typer
 
 import flexibo
-from flexibo.cli import _exit_status
-from flexibo.cli._help import HelpfulCommand, HelpfulGroup
-from flexibo.cli.commands import COMMANDS, MACHINE
-from flexibo.cli.knobs import knobs
+from flexibo.cli._exit_status import MEANINGS, exit_with_status
+from flexibo.cli._help import LazyGroup
 
 app = typer.Typer(
     name="flexibo",
-    cls=HelpfulGroup,
+    cls=LazyGroup,
     help="Choose which design and which single objective to measure next.",
-    epilog="Exit status: " + ". ".join(f"{status:d} is {text}" for status, text in _exit_status.MEANINGS.items()) + ".",
+    epilog="Exit status: " + "; ".join(f"{status:d} {text}" for status, text in MEANINGS.items()) + ".",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
 )
-for command in COMMANDS:
-    app.command(
-        command.name,
-        cls=HelpfulCommand,
-        short_help=command.summary,
-        epilog=command.epilog,
-        rich_help_panel=command.panel,
-        context_settings={"ignore_unknown_options": command.free},
-    )(command.function)
-app.add_typer(knobs, name="knobs", rich_help_panel=MACHINE, short_help="List, hold and restore machine settings.")
 
 
 def main() -> NoReturn:
-    """Run the command line and leave with one of the statuses that `flexibo.cli._exit_status` explains."""
-    _exit_status.run(app)
+    """Run the command line and exit with one of the statuses of `flexibo.cli._exit_status`."""
+    exit_with_status(app)
 
 
 def _show_version(wanted: bool) -> None:

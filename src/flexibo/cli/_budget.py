@@ -1,30 +1,26 @@
-"""What is typed for a study that is stored already: its budget counts, also where it is smaller, and its stop rules."""
+"""The budget and the stop rules that are typed for a stored study: they count, also a smaller budget."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import typer
 
 from flexibo._internal.numbers import cost_unit, format_number, format_spent
 from flexibo._internal.text import printable_line
-
-if TYPE_CHECKING:
-    from flexibo.study import Study
+from flexibo.cli._storage import is_stored
+from flexibo.study import Study
+from flexibo.transfer import study_copy
 
 
 def opening_budget(url: str, name: str, typed: float) -> float:
-    """What a study is opened with: the typed budget, or the stored one where that is larger and is lowered later."""
-    from flexibo.cli.worker import is_there
-    from flexibo.transfer import study_copy
-
-    stored = study_copy(url, name).study.budget if is_there(url, name) else None
+    """The budget to open a study with: the typed one, or a larger stored one, which is lowered afterwards."""
+    stored = study_copy(url, name).study.budget if is_stored(url, name) else None
     return typed if stored is None else max(typed, stored)
 
 
-def settle_budget(study: Study, typed: float, *, quiet: bool) -> None:
-    """Set the budget of a study to what was typed, and say where that lowers it or was spent before."""
+def set_budget(study: Study, typed: float, *, quiet: bool) -> None:
+    """Set the budget of a study to what was typed, and say so if that lowers it or it is spent already."""
     before, unit = study.budget, cost_unit(study.history.origin)
     if before != typed:
         study.budget = typed
@@ -38,8 +34,8 @@ def settle_budget(study: Study, typed: float, *, quiet: bool) -> None:
         typer.echo(printable_line(" ".join(lines)))
 
 
-def settle_stop(study: Study, typed: Mapping[str, float]) -> None:
-    """Add the stop rules that were typed, which may be none, to those of a study."""
+def set_stop_rules(study: Study, typed: Mapping[str, float]) -> None:
+    """Add the stop rules that were typed, if any, to those of a study."""
     if typed:
         study.stop = {**study.stop, **typed}
 

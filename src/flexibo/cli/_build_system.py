@@ -1,75 +1,68 @@
-"""Systems from what a user typed, or from what a stored study was made of."""
+"""Systems as typed, or as a stored study describes them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from flexibo.systems.base import System
-    from flexibo.systems.build import SystemRequest
+from flexibo.cli._options import SystemOptions
+from flexibo.compare.problems.recorded_systems import recorded_system
+from flexibo.errors import InvalidValueError
+from flexibo.hardware import MeterError
+from flexibo.study import Study
+from flexibo.systems.base import System
+from flexibo.systems.build import SystemRequest, build_runner
+from flexibo.systems.catalogue import find_system
+from flexibo.systems.dnn import dnn_system, reads_energy, trains
+from flexibo.systems.recorded import recordings
+
+Value = TypeVar("Value", str, int, float, list)  # type: ignore[type-arg]  # JSON says no more
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltSystem:
     """A system that is ready to be measured.
 
     Attributes:
         system: The system.
-        origin: What is stored to build it again: no paths, which are each machine's own matter, and no secrets.
+        origin: What is stored to build it again: no paths, which belong to each machine, and no secrets.
     """
 
     system: System
     origin: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What a user said of a system whose study exists already; what is None or empty comes from the study.
-
-    Attributes:
-        system: Its name.
-        data: The folder with the data.
-        models: The folder of trained models.
-        dataset: What it learns from.
-        platform: Where it runs.
-        limit: At most so many training examples.
-        epochs: How often each is seen.
-        meter: The kind of meter.
-        estimate: Estimate the energy from this power, in watts.
-        longest: How many seconds an evaluation may take.
-        budget: How many may be spent in all.
-    """
-
-    system: str = ""
-    data: Path | None = None
-    models: Path = Path("models")
-    dataset: str = ""
-    platform: str = ""
-    limit: int | None = None
-    epochs: int | None = None
-    meter: str = ""
-    estimate: float | None = None
-    longest: float | None = None
-    budget: float | None = None
-
-
-def recorded(name: str) -> Built:
-    """A system that answers from its recorded table."""
-    from flexibo.compare.problems.recorded_systems import recorded_system
-
+def recorded_table(name: str) -> BuiltSystem:
+    """A system that replays its recorded table."""
     system = recorded_system(name)
-    return Built(system, {"system": system.name, "recorded": True})  # the table: a system may get a second one
+    return BuiltSystem(system, {"system": system.name, "recorded": True})  # the table: a system may get a second one
 
 
-def built(request: SystemRequest, beside: Collection[str] = ()) -> Built:
-    """The system that a user requests, on this machine."""
-    from flexibo.hardware import MeterError
-    from flexibo.systems.build import build_runner
-    from flexibo.systems.dnn import dnn_system, reads_energy, trains
+def system_request(
+    name: str, options: SystemOptions, only: Collection[str], *, seed: int, budget: float
+) -> SystemRequest:
+    """What was typed about a new system, with defaults for the rest."""
+    return SystemRequest(
+        name,
+        options.data_folder(trains=trains(only), is_recorded=bool(recordings(name))),
+        platform=options.platform or "auto",
+        dataset=options.dataset,
+        limit=options.limit,
+        epochs=options.epochs,
+        models=options.models,
+        meter=options.meter or "auto",
+        estimate_watts=options.estimate,
+        knobs=options.knobs,
+        seed=seed,
+        objectives=tuple(only),
+        longest_seconds=options.longest_seconds,
+        budget_seconds=budget,
+    )
 
+
+def build_system(request: SystemRequest, beside: Collection[str] = ()) -> BuiltSystem:
+    """A system as it was requested, on this machine."""
     try:
         runner = build_runner(request)
     except MeterError as error:
@@ -94,82 +87,76 @@ def built(request: SystemRequest, beside: Collection[str] = ()) -> Built:
         "trains": trains(request.objectives),
         "read_from": runner.meter.name if reads_energy(request.objectives) else "",
     }
-    return Built(system, origin)
+    return BuiltSystem(system, origin)
 
 
-def built_again(origin: Mapping[str, Any], settings: Mapping[str, Any], given: Given, only: Collection[str]) -> Built:
+def rebuild_system(
+    study: Study, options: SystemOptions, only: Collection[str], *, system: str = "", budget: float | None
+) -> BuiltSystem:
     """The system of a stored study, as far as it is measured here.
 
     Args:
-        origin: What is stored with the study.
-        settings: What the study was created with.
-        given: What the user says of this machine.
+        study: The study.
+        options: What was typed about this machine.
         only: The objectives that are measured here; empty: all.
+        system: The name of the system, if it was typed.
+        budget: The budget in seconds.
     """
-    from flexibo.errors import InvalidValueError
-    from flexibo.systems.dnn import reads_energy, trains
-
-    name = given.system or str(origin.get("system", ""))
+    origin = study.history.origin
+    name = system or str(origin.get("system", ""))
     if origin.get("system") not in (None, name):
         raise InvalidValueError(f"The study is of system {origin['system']!r}; {name!r} given. Leave --system out.")
     if origin.get("recorded"):
-        return recorded(name)
-    found = built(_request(name, origin, given, only), tuple(_texts(origin, "and")))
+        return recorded_table(name)
+    found = build_system(_stored_request(name, origin, options, only, budget), tuple(_texts(origin, "and")))
     _check_same_training(origin, found.origin, trains=trains(only))
     if reads_energy(only):
-        _check_same_space(found.system, settings)
+        _check_same_space(found.system, study.settings.to_dict())
         _check_same_meter(origin, found.origin)
     return found
 
 
-def _request(name: str, origin: Mapping[str, Any], given: Given, only: Collection[str]) -> SystemRequest:
-    from flexibo.cli._system_options import data_folder
-    from flexibo.systems.build import SystemRequest
-    from flexibo.systems.dnn import reads_energy, trains
-
-    # Who only trains does so wherever it can: the platform of a study is where energy is read.
-    platform = given.platform or (_text(origin, "platform") if reads_energy(only) else "")
+def _stored_request(
+    name: str, origin: Mapping[str, Any], options: SystemOptions, only: Collection[str], budget: float | None
+) -> SystemRequest:
+    # A machine that only trains does so wherever it can: the platform of a study is where energy is measured.
+    platform = options.platform or (_stored(origin, "platform", str) if reads_energy(only) else "")
     return SystemRequest(
         name,
-        data_folder(given.data, trains=trains(only)),
+        options.data_folder(trains=trains(only)),
         platform=platform or "auto",
-        dataset=given.dataset or _text(origin, "dataset"),
-        limit=given.limit or _whole(origin, "limit"),
-        epochs=given.epochs or _whole(origin, "epochs"),
-        models=given.models,
-        meter=given.meter or _text(origin, "meter") or "auto",
-        estimate_watts=given.estimate or _number(origin, "estimate"),
+        dataset=options.dataset or _stored(origin, "dataset", str) or "",
+        limit=options.limit or _stored(origin, "limit", int),
+        epochs=options.epochs or _stored(origin, "epochs", int),
+        models=options.models,
+        meter=options.meter or _stored(origin, "meter", str) or "auto",
+        estimate_watts=options.estimate or _number(origin, "estimate"),
         knobs=tuple(_texts(origin, "knobs")),
-        seed=_whole(origin, "seed") or 0,
+        seed=_stored(origin, "seed", int) or 0,
         objectives=tuple(only),
-        longest_seconds=given.longest or _number(origin, "longest"),
-        budget_seconds=given.budget,
+        longest_seconds=options.longest_seconds or _number(origin, "longest"),
+        budget_seconds=budget,
     )
 
 
 def _check_same_training(origin: Mapping[str, Any], mine: Mapping[str, Any], *, trains: bool) -> None:
-    """Errors of networks that learned otherwise must not be mixed, nor networks that words make larger."""
-    from flexibo.errors import InvalidValueError
-    from flexibo.systems.catalogue import find_system
-
+    """Refuse other training data: errors would not be comparable, and a vocabulary changes the size of a network."""
     shaped_by_words = find_system(str(mine["system"])).kind != "images"
     matters = shaped_by_words or (trains and bool(origin.get("trains")))
     if matters and origin.get("training") not in (None, mine["training"]):
         raise InvalidValueError(
             f"The data or the training of {mine['system']} here ({mine['dataset']}) are not those that the study was "
-            "begun with; use the same files, --dataset, --limit and --epochs, or begin another study."
+            "started with; use the same files, --dataset, --limit and --epochs, or start another study."
         )
 
 
 def _check_same_space(system: System, settings: Mapping[str, Any]) -> None:
-    from flexibo.errors import InvalidValueError
-
     stored = {option["name"]: option for option in settings["space"]["options"]}
     here = {option["name"]: option for option in system.space.to_dict()["options"]}
     differing = [name for name in dict.fromkeys([*stored, *here]) if stored.get(name) != here.get(name)]
     if differing:
         raise InvalidValueError(
-            f"This machine offers other values of {', '.join(differing[:3])} than the one that the study was begun on; "
+            f"This machine offers other values of {', '.join(differing[:3])} than the one the study was started on; "
             "measure energy on that machine or one like it, and here --only error_percent."
         )
     wanted = [objective["name"] for objective in settings["objectives"]]
@@ -181,30 +168,23 @@ def _check_same_space(system: System, settings: Mapping[str, Any]) -> None:
 
 
 def _check_same_meter(origin: Mapping[str, Any], mine: Mapping[str, Any]) -> None:
-    from flexibo.errors import InvalidValueError
-
     if origin.get("read_from") not in (None, "", mine["read_from"]):
         raise InvalidValueError(
-            f"The energy of the study is read from {origin['read_from']}; here it would be from {mine['read_from']}. "
-            "Readings of two meters must not be mixed."
+            f"The energy of the study is measured with {origin['read_from']}; here it would be {mine['read_from']}. "
+            "Measurements of two meters must not be mixed."
         )
 
 
-def _text(origin: Mapping[str, Any], key: str) -> str:
+def _stored(origin: Mapping[str, Any], key: str, kind: type[Value]) -> Value | None:
+    """A stored value of this type; None if it is missing or of another type, for others may have written it."""
     value = origin.get(key)
-    return value if isinstance(value, str) else ""
+    return value if isinstance(value, kind) and not isinstance(value, bool) else None
 
 
 def _texts(origin: Mapping[str, Any], key: str) -> list[str]:
-    value = origin.get(key)
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
-
-
-def _whole(origin: Mapping[str, Any], key: str) -> int | None:
-    value = origin.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return [one for one in _stored(origin, key, list) or [] if isinstance(one, str)]
 
 
 def _number(origin: Mapping[str, Any], key: str) -> float | None:
-    value = origin.get(key)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    value = _stored(origin, key, int) or _stored(origin, key, float)
+    return None if value is None else float(value)

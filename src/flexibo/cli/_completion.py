@@ -1,18 +1,21 @@
-"""What a shell may complete: names that are known without importing anything heavy, and never an error.
+"""What a shell completes: names that are known without heavy imports, and never an error.
 
-The names of methods, systems and problems stand here once more, because importing their tables takes longer than a
-user waits for a key; tests compare them with the tables. Recorded systems are the files of their folder.
+The names of methods, systems and problems are repeated here, because importing their tables is too slow for
+completion; tests compare them with the tables. Recorded systems are the files in their folder.
 """
 
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
+from urllib.parse import quote
 
 import typer
 
-from flexibo.cli._storage import VARIABLE, storage_url
+from flexibo.cli._storage import STORAGE_VARIABLE, storage_url
 
 RECORDED = Path(__file__).parents[1] / "systems" / "recorded"
 METHODS = (
@@ -36,74 +39,70 @@ PICTURES = (
 )
 EXPERIMENTS = ("rq1", "rq2", "rq3", "times", "motivation")
 PATIENCE_SECONDS = 0.2
-"""How long a database that is busy may keep a user waiting for a key."""
+"""How long to wait for a busy database."""
 
 
 def method_names(incomplete: str) -> list[str]:
-    """Methods that begin so."""
-    return _beginning(METHODS, incomplete)
+    """Methods with this prefix."""
+    return _with_prefix(METHODS, incomplete)
 
 
 def system_names(incomplete: str) -> list[str]:
-    """Systems that begin so."""
-    return _beginning(SYSTEMS, incomplete)
+    """Systems with this prefix."""
+    return _with_prefix(SYSTEMS, incomplete)
 
 
 def file_and_system_names(incomplete: str) -> list[str]:
-    """Study files of the folder that is being typed, and systems, that begin so."""
+    """Study files in the folder that is being typed, and systems, with this prefix."""
     folder = incomplete.rpartition("/")[0]
     try:
         files = sorted(path for path in Path(folder or ".").iterdir() if path.suffix in (".yaml", ".yml"))
     except OSError:
         files = []
-    return _beginning((*(f"{folder}/{path.name}" if folder else path.name for path in files), *SYSTEMS), incomplete)
+    return _with_prefix((*(f"{folder}/{path.name}" if folder else path.name for path in files), *SYSTEMS), incomplete)
 
 
 def problem_names(incomplete: str) -> list[str]:
-    """Problems that begin so; after a comma, another one.
+    """Problems with this prefix; after a comma, another one.
 
     >>> problem_names("zdt1,zdt")
     ['zdt1,zdt1', 'zdt1,zdt2', 'zdt1,zdt3']
     """
     before, comma, last = incomplete.rpartition(",")
-    return [f"{before}{comma}{name}" for name in _beginning(PROBLEMS, last)]
+    return [f"{before}{comma}{name}" for name in _with_prefix(PROBLEMS, last)]
 
 
 def suite_names(incomplete: str) -> list[str]:
-    """Ready-made comparisons that begin so."""
-    return _beginning(SUITES, incomplete)
+    """Predefined comparisons with this prefix."""
+    return _with_prefix(SUITES, incomplete)
 
 
 def experiment_names(incomplete: str) -> list[str]:
-    """Experiments of the paper that begin so."""
-    return _beginning(EXPERIMENTS, incomplete)
+    """Experiments of the paper with this prefix."""
+    return _with_prefix(EXPERIMENTS, incomplete)
 
 
 def picture_names(incomplete: str) -> list[str]:
-    """Pictures that begin so."""
-    return _beginning(PICTURES, incomplete)
+    """Pictures with this prefix."""
+    return _with_prefix(PICTURES, incomplete)
 
 
 def study_names(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Studies that begin so, of a database file; a server is not asked while a user waits for a key."""
+    """Studies of a database file with this prefix; a server would be too slow."""
     try:
-        url = storage_url(ctx.params.get("storage") or os.environ.get(VARIABLE, ""))
+        url = storage_url(ctx.params.get("storage") or os.environ.get(STORAGE_VARIABLE, ""))
         scheme, _, path = url.partition(":///")
-        return _beginning(_stored(Path(path)), incomplete) if scheme == "sqlite" else []
-    except Exception:  # whatever is wrong, a key must not print a traceback
+        return _with_prefix(_stored(Path(path)), incomplete) if scheme == "sqlite" else []
+    except Exception:  # completion must not print a traceback
         return []
 
 
 def _stored(path: Path) -> list[str]:
-    import sqlite3
-    from contextlib import closing
-    from urllib.parse import quote
-
     url = f"file:{quote(str(path.absolute()))}?mode=ro"
     with closing(sqlite3.connect(url, uri=True, timeout=PATIENCE_SECONDS)) as database:
         return [str(name) for (name,) in database.execute("SELECT DISTINCT study FROM flexibo_events ORDER BY study")]
 
 
-def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
-    """The names that begin so and that every shell can print as one word."""
+def _with_prefix(names: Iterable[str], incomplete: str) -> list[str]:
+    """The names with this prefix that a shell can print."""
     return [name for name in names if name.startswith(incomplete) and name.isprintable()]

@@ -1,16 +1,28 @@
-"""What ``flexibo doctor`` looks at besides packages: meters, GPUs, databases, clusters, browser, data, knobs."""
+"""The checks of ``flexibo doctor`` besides packages: meters, GPUs, databases, clusters, browser, data, knobs."""
 
 from __future__ import annotations
 
 import os
+import platform
 import shutil
+import sqlite3
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
+from flexibo import __version__
 from flexibo.cli._doctor_findings import Check, Finding, output_of, python_says
 from flexibo.cli._doctor_packages import dependencies, extras
+from flexibo.compare.problems.datasets import status
+from flexibo.errors import FlexiBOError, MissingExtraError
+from flexibo.hardware import MeterError, open_meter
+from flexibo.hardware.knobs import LinuxMachine, NvidiaGpus, all_knobs, default_path, state
+from flexibo.storage import shown_url, stored_studies
+from flexibo.systems.catalogue import SYSTEMS
+from flexibo.systems.data.catalogue import find_dataset
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "firefox", "microsoft-edge", "xdg-open")
 _CLUSTER = """
@@ -30,8 +42,8 @@ print(f"torch {torch.__version__} sees", ", ".join(torch.cuda.get_device_name(i)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the user asked to be looked at.
+class DoctorTargets:
+    """What the user asked to be checked.
 
     Attributes:
         storage: The URL of a storage; empty: none.
@@ -48,8 +60,8 @@ class Wanted:
     limit: float = 10.0
 
 
-def checks(wanted: Wanted) -> list[Check]:
-    """Everything that is looked at, in the order of the report."""
+def checks(wanted: DoctorTargets) -> list[Check]:
+    """All checks, in the order of the report."""
     return [
         Check("Python", "python", _python),
         Check("Packages", "packages", dependencies),
@@ -61,7 +73,7 @@ def checks(wanted: Wanted) -> list[Check]:
         Check("Databases", "storage", partial(_storage, wanted.storage)),
         Check("Clusters", "dask-cluster", partial(_cluster, "dask", wanted.dask, wanted.limit)),
         Check("Clusters", "ray-cluster", partial(_cluster, "ray", wanted.ray, wanted.limit)),
-        Check("Look", "browser", _browser),
+        Check("Browser", "browser", _browser),
         Check("Data", "data", partial(_folder, wanted.data)),
         Check("Data", "tables", partial(_tables, wanted.data)),
         Check("Data", "training", partial(_training, wanted.data)),
@@ -71,20 +83,12 @@ def checks(wanted: Wanted) -> list[Check]:
 
 
 def _python() -> Iterator[Finding]:
-    import platform
-    import sys
-
-    from flexibo import __version__
-
     yield Finding("Python", "flexibo", "good", f"{__version__}, in {Path(__file__).parents[1]}")
     yield Finding("Python", "python", "good", f"{platform.python_version()}, {sys.executable}")
     yield Finding("Python", "system", "good", f"{platform.platform()}, {os.cpu_count()} cores")
 
 
 def _meter(kind: str) -> Iterator[Finding]:
-    from flexibo.errors import MissingExtraError
-    from flexibo.hardware import MeterError, open_meter
-
     try:
         meter = open_meter(kind)
     except (MeterError, MissingExtraError) as error:
@@ -108,8 +112,6 @@ def _gpus(limit: float) -> Iterator[Finding]:
 
 
 def _torch(limit: float) -> Iterator[Finding]:
-    from importlib.util import find_spec
-
     if find_spec("torch") is None:
         yield Finding("GPUs", "torch", "absent", "torch is not installed.", "pip install 'flexibo[dnn]'")
         return
@@ -118,25 +120,20 @@ def _torch(limit: float) -> Iterator[Finding]:
 
 
 def _sqlite() -> Iterator[Finding]:
-    import sqlite3
-
     yield Finding("Databases", "sqlite", "good", f"SQLite {sqlite3.sqlite_version}")
 
 
 def _storage(url: str) -> Iterator[Finding]:
-    """Whether the storage that was named can be read; what it says never holds its password."""
-    from flexibo.errors import FlexiBOError
-    from flexibo.storage import shown_url, stored_studies
-
+    """Whether the storage can be read; the text never contains its password."""
     if not url:
-        text = "No storage is named; give --storage, or set FLEXIBO_STORAGE, to see whether it can be reached."
+        text = "No storage was given; check one with --storage, or set FLEXIBO_STORAGE."
         yield Finding("Databases", "storage", "absent", text)
         return
     try:
         studies = stored_studies(url)
     except FlexiBOError as error:
         yield Finding("Databases", "storage", "wrong", str(error))
-    except Exception as error:  # a driver's words may hold all it was given
+    except Exception as error:  # a driver's message may contain the password
         yield Finding("Databases", "storage", "wrong", f"{shown_url(url)} cannot be used ({type(error).__name__}).")
     else:
         many = "1 study" if len(studies) == 1 else f"{len(studies)} studies"
@@ -144,14 +141,12 @@ def _storage(url: str) -> Iterator[Finding]:
 
 
 def _cluster(kind: str, address: str, limit: float) -> Iterator[Finding]:
-    from importlib.util import find_spec
-
     name, package = f"{kind}-cluster", {"dask": "distributed", "ray": "ray"}[kind]
     if find_spec(package) is None:
         told = f"{address} was not tried: " * bool(address) + f"{package} is not installed."
         yield Finding("Clusters", name, "wrong" if address else "absent", told, f"pip install 'flexibo[{kind}]'")
     elif not address:
-        yield Finding("Clusters", name, "absent", f"No cluster is named; give --{kind} ADDRESS to reach one.")
+        yield Finding("Clusters", name, "absent", f"No cluster was given; check one with --{kind} ADDRESS.")
     else:
         status, said = python_says(_CLUSTER, kind, address, limit=limit)
         yield Finding("Clusters", name, "wrong" if status else "good", said if status else f"{address} answers")
@@ -160,24 +155,22 @@ def _cluster(kind: str, address: str, limit: float) -> Iterator[Finding]:
 def _browser() -> Iterator[Finding]:
     here = [name for name in BROWSERS if shutil.which(name)]
     if here:
-        yield Finding("Look", "browser", "good", f"{here[0]} can show the dashboard")
+        yield Finding("Browser", "browser", "good", f"{here[0]} can show the dashboard")
     else:
-        text = "There is no browser here; open the dashboard from another machine through a tunnel."
-        yield Finding("Look", "browser", "absent", text, "ssh -L 8765:127.0.0.1:8765 THIS_MACHINE")
+        text = "There is no browser here; open the dashboard on another machine through a tunnel."
+        yield Finding("Browser", "browser", "absent", text, "ssh -L 8765:127.0.0.1:8765 THIS_MACHINE")
 
 
 def _folder(data: str) -> Iterator[Finding]:
     if not data:
         yield Finding("Data", "data", "absent", "FLEXIBO_DATA is not set.", "export FLEXIBO_DATA=FOLDER")
     elif not Path(data).is_dir():
-        yield Finding("Data", "data", "wrong", f"FLEXIBO_DATA is {data}, which is no folder.", f"mkdir -p {data}")
+        yield Finding("Data", "data", "wrong", f"FLEXIBO_DATA is {data}, which is not a folder.", f"mkdir -p {data}")
     else:
         yield Finding("Data", "data", "good", f"FLEXIBO_DATA is {data}")
 
 
 def _tables(data: str) -> Iterator[Finding]:
-    from flexibo.compare.problems.datasets import status
-
     found = status(Path(data) if data else None)
     good = sum(one.complete for one in found)
     faults = [f"{one.dataset.name}: {one.fault}" for one in found if one.present and not one.complete]
@@ -189,10 +182,6 @@ def _tables(data: str) -> Iterator[Finding]:
 
 
 def _training(data: str) -> Iterator[Finding]:
-    from flexibo.errors import FlexiBOError
-    from flexibo.systems.catalogue import SYSTEMS
-    from flexibo.systems.data.catalogue import find_dataset
-
     ready = []
     for entry in SYSTEMS.values() if data else ():
         try:
@@ -205,8 +194,6 @@ def _training(data: str) -> Iterator[Finding]:
 
 
 def _knobs() -> Iterator[Finding]:
-    from flexibo.hardware.knobs import LinuxMachine, NvidiaGpus, all_knobs, state
-
     gpus = NvidiaGpus(allow=False)
     machine = LinuxMachine(nvidia=gpus)
     states = [state(knob, machine) for knob in all_knobs(machine, gpus)]
@@ -219,8 +206,6 @@ def _knobs() -> Iterator[Finding]:
 
 
 def _journal(environment: Mapping[str, str]) -> Iterable[Finding]:
-    from flexibo.hardware.knobs import default_path
-
     path = default_path(environment, Path.home())
     if path.exists():
         text = f"{path} keeps settings that a session changed; if it was killed, put them back."

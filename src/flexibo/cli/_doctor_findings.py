@@ -1,4 +1,4 @@
-"""What ``flexibo doctor`` finds: small facts, each looked for within a time limit, so that nothing hangs."""
+"""Checks of ``flexibo doctor`` and their findings, each within a time limit."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Finding:
     """One fact about this machine.
 
     Attributes:
-        group: Where it stands in the report.
-        name: A short name, by which it may be needed.
-        state: "good", "absent" (which may be as it should be) or "wrong".
-        text: What was found, or what it would be for.
-        remedy: What to do, a command where there is one; empty where nothing is to be done.
+        group: The section of the report.
+        name: A short name, for --need.
+        state: "good", "absent" (which may be intended) or "wrong".
+        text: What was found, or its purpose.
+        remedy: What to do, if possible a command; empty if nothing.
     """
 
     group: str
@@ -34,12 +34,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Something to look at.
+    """Something to check.
 
     Attributes:
-        group: Where its findings stand in the report.
-        name: The name of its finding, also when it does not end.
-        look: Finds.
+        group: The section of the report.
+        name: The name of its finding, also after a timeout.
+        look: Returns the findings.
     """
 
     group: str
@@ -48,24 +48,24 @@ class Check:
 
 
 def found(checks: Sequence[Check], *, limit: float, clock: Callable[[], float] = time.monotonic) -> list[Finding]:
-    """What the checks find, in their order, all looking at once; one that takes longer than the limit is left alone.
+    """The findings of the checks, in their order; all run at once, and one that exceeds the limit is abandoned.
 
     Args:
-        checks: What to look at.
-        limit: Seconds until a check is given up.
-        clock: Gives seconds and never goes back.
+        checks: The checks.
+        limit: The time limit in seconds.
+        clock: A monotonic clock.
     """
-    looks = [_Look(check) for check in checks]
+    running = [_RunningCheck(check) for check in checks]
     end = clock() + limit
-    for look in looks:
-        look.thread.start()
-    for look in looks:
-        look.thread.join(max(0.0, end - clock()))
-    return [finding for look in looks for finding in look.findings(limit)]
+    for one in running:
+        one.thread.start()
+    for one in running:
+        one.thread.join(max(0.0, end - clock()))
+    return [finding for one in running for finding in one.findings(limit)]
 
 
-class _Look:
-    """A check in a thread, which does not keep the process from ending."""
+class _RunningCheck:
+    """A check in a daemon thread."""
 
     def __init__(self, check: Check) -> None:
         self._check = check
@@ -76,7 +76,7 @@ class _Look:
         check = self._check
         try:
             self._found = list(check.look())
-        except Exception as error:  # whatever a library says, the other checks go on
+        except Exception as error:  # the other checks continue
             self._found = [Finding(check.group, check.name, "wrong", f"{type(error).__name__}: {error}")]
 
     def findings(self, limit: float) -> list[Finding]:
@@ -86,10 +86,7 @@ class _Look:
 
 
 def output_of(command: Sequence[str], *, limit: float) -> tuple[int, str]:
-    """The exit status of a program and what it printed, the last line of its complaints if it failed.
-
-    It is killed after the limit. Nothing of it reaches this terminal.
-    """
+    """The exit status of a program and its output, or the last line of its errors; it is killed after the limit."""
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=limit
@@ -105,5 +102,5 @@ def output_of(command: Sequence[str], *, limit: float) -> tuple[int, str]:
 
 
 def python_says(code: str, *arguments: str, limit: float) -> tuple[int, str]:
-    """The same of a few lines of Python, in a process of their own: what they import may hang or crash."""
+    """The same for a few lines of Python in a separate process, because what they import may hang or crash."""
     return output_of([sys.executable, "-c", code, *arguments], limit=limit)

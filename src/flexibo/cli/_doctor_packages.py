@@ -1,4 +1,4 @@
-"""The packages that flexibo uses: which are installed, what each is for, and how to get those that are missing."""
+"""The packages that flexibo uses: which are installed, their purpose, and how to get missing ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEPENDENCIES: Mapping[str, str] = MappingProxyType(
         "typer>=0.12": "this command line",
     }
 )
-"""What flexibo cannot do without."""
+"""Required packages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class Extra:
     """Packages for one purpose.
 
     Attributes:
-        packages: With the oldest version that will do.
-        purpose: What they are for.
+        packages: With the oldest version that works.
+        purpose: Their purpose.
     """
 
     packages: tuple[str, ...]
@@ -58,13 +58,13 @@ EXTRAS: Mapping[str, Extra] = MappingProxyType(
         ),
     }
 )
-"""What can be added, by the name that pip knows."""
+"""Optional packages, by the name of the extra."""
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(\[[\w,]+\])?>=(?P<oldest>[\d.]+)")
 Version = Callable[[str], str]
 
 
 def dependencies(installed: Version = version) -> Iterator[Finding]:
-    """The packages that flexibo cannot do without."""
+    """The required packages."""
     for package, purpose in DEPENDENCIES.items():
         name, told, is_good = _state(package, installed)
         remedy = "" if is_good else f"pip install '{package}'"
@@ -72,7 +72,7 @@ def dependencies(installed: Version = version) -> Iterator[Finding]:
 
 
 def extras(installed: Version = version) -> Iterator[Finding]:
-    """The packages that can be added."""
+    """The optional packages."""
     for extra, about in EXTRAS.items():
         states = [_state(package, installed) for package in about.packages]
         told = ", ".join(f"{name} {said}" for name, said, _ in states)
@@ -88,7 +88,7 @@ def _lacking(states: Sequence[tuple[str, str, bool]]) -> str:
 
 
 def _state(package: str, installed: Version) -> tuple[str, str, bool]:
-    """The name of a package, what can be said of it, and whether it will do."""
+    """The name of a package, its version or what is wrong, and whether it can be used."""
     match = _REQUIREMENT.fullmatch(package)
     assert match is not None  # the tables above are ours
     name, oldest = match["name"], match["oldest"]

@@ -1,47 +1,48 @@
-"""``flexibo run study.yaml --dry-run``: the whole study as it was understood, and what would be asked first."""
+"""``flexibo run study.yaml --dry-run``: the study as it was understood, and its first questions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from json import dumps
+from typing import Any
 
 import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from flexibo.cli._outcome import near
-from flexibo.cli._text import harmless_console, options
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from flexibo.cli._measure import Place
-    from flexibo.objectives import Objective
-    from flexibo.space.options import Option
-    from flexibo.study import Study
-    from flexibo.studyfile import StudyFile
+from flexibo.cli._measure import ExecutorSettings
+from flexibo.cli._storage import short_url
+from flexibo.cli._text import design_line, printable_console
+from flexibo.errors import FlexiBOError
+from flexibo.objectives import Objective
+from flexibo.space.options import Option, option_to_dict
+from flexibo.storage import MemoryStorage, shown_url, stored_studies
+from flexibo.study import Study
+from flexibo.studyfile import Command, Function, StudyFile
+from flexibo.studyfile.hints import dependence_hints
+from flexibo.transfer import study_copy
 
 FIRST = 3
-"""How many questions are shown."""
+"""The number of questions that are shown."""
 
 
-def show_plan(file: StudyFile, url: str, settings: Mapping[str, Any], place: Place, *, json: bool) -> None:
+def show_plan(
+    file: StudyFile, url: str, settings: Mapping[str, Any], executor: ExecutorSettings, *, json: bool
+) -> None:
     """Print the study that a file describes; nothing is measured or stored."""
     study, is_begun = _rehearsal(file, url, settings)
     has_seed = is_begun or "seed" in {**file.settings, **settings}
-    plan = _plan(file, url, study, place, is_begun=is_begun, has_seed=has_seed)
+    plan = _plan(file, url, study, executor, is_begun=is_begun, has_seed=has_seed)
     if json:
-        from json import dumps
-
         typer.echo(dumps(plan, indent=2))
         return
-    with harmless_console() as console:
+    with printable_console() as console:
         _print(plan, study, console)
 
 
 def _rehearsal(file: StudyFile, url: str, settings: Mapping[str, Any]) -> tuple[Study, bool]:
-    """The study in memory, a copy of the stored one if there is one; and whether there is."""
-    from flexibo.storage import MemoryStorage
-    from flexibo.transfer import study_copy
-
+    """The study in memory, a copy of the stored one if it exists; and whether it does."""
     memory = MemoryStorage()
     name = settings.get("name", file.name)
     is_begun = _is_stored(url, name)
@@ -52,20 +53,16 @@ def _rehearsal(file: StudyFile, url: str, settings: Mapping[str, Any]) -> tuple[
 
 
 def _is_stored(url: str, name: str) -> bool:
-    from flexibo.errors import FlexiBOError
-    from flexibo.storage import stored_studies
-
     try:
         return any(study.name == name for study in stored_studies(url))
     except FlexiBOError:  # there is no database yet
         return False
 
 
-def _plan(file: StudyFile, url: str, study: Study, place: Place, *, is_begun: bool, has_seed: bool) -> dict[str, Any]:
-    """What is printed, ready for JSON; what comes first is known only if the seed is."""
-    from flexibo.storage import shown_url
-    from flexibo.studyfile.hints import dependence_hints
-
+def _plan(
+    file: StudyFile, url: str, study: Study, executor: ExecutorSettings, *, is_begun: bool, has_seed: bool
+) -> dict[str, Any]:
+    """What is printed, ready for JSON; the first questions are known only if the seed is."""
     settings = study.settings
     return {
         "file": str(file.path),
@@ -84,7 +81,7 @@ def _plan(file: StudyFile, url: str, study: Study, place: Place, *, is_begun: bo
         "reference": study.reference,
         "initial_designs": len(settings.initial_designs),
         "stop": dict(study.history.stop or {}),
-        "executor": {"name": place.executor, "workers": place.workers, "address": place.address or None},
+        "executor": {"name": executor.executor, "workers": executor.workers, "address": executor.address or None},
         "first": _first(file, study) if has_seed else None,
         "advice": dependence_hints(file),
         "stopped": study.stopped,
@@ -93,15 +90,11 @@ def _plan(file: StudyFile, url: str, study: Study, place: Place, *, is_begun: bo
 
 
 def _option(option: Option) -> dict[str, Any]:
-    from flexibo.space.options import option_to_dict
-
     return option_to_dict(option)
 
 
 def _how(file: StudyFile, objective: Objective) -> str:
-    """What measures an objective, in words."""
-    from flexibo.studyfile import Command, Function
-
+    """What measures an objective, as text."""
     if objective.measured_with is not None:
         return f"with {objective.measured_with}"
     if objective.name in file.by_hand:
@@ -113,9 +106,7 @@ def _how(file: StudyFile, objective: Objective) -> str:
 
 
 def _first(file: StudyFile, study: Study) -> list[dict[str, Any]]:
-    """What would be asked first, with the command as it would be run."""
-    from flexibo.studyfile import Command
-
+    """The first questions, with the commands that would be run."""
     found = []
     for evaluation in study.ask(FIRST):
         measure = file.measures.get(evaluation.objective)
@@ -132,16 +123,14 @@ def _first(file: StudyFile, study: Study) -> list[dict[str, Any]]:
 
 
 def _print(plan: Mapping[str, Any], study: Study, console: Console) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     facts = {
         "study": plan["name"],
         "file": plan["file"],
-        "storage": near(plan["storage"]) + (f" ({plan['measurements']} measurements)" if plan["begun"] else " (new)"),
+        "storage": short_url(plan["storage"])
+        + (f" ({plan['measurements']} measurements)" if plan["begun"] else " (new)"),
         "method": plan["method"],
         "budget": "none" if plan["budget"] is None else f"{plan['budget']:g}, {plan['spent']:.4g} spent",
-        "seed": "drawn when the study begins" if plan["seed"] is None else str(plan["seed"]),
+        "seed": "drawn when the study starts" if plan["seed"] is None else str(plan["seed"]),
         "initial designs": str(plan["initial_designs"]),
         "stop": ", ".join(f"{rule} {limit:g}" for rule, limit in plan["stop"].items()) or "at the end of the budget",
         "executor": ", ".join(_executor_words(plan["executor"])),
@@ -163,19 +152,19 @@ def _print(plan: Mapping[str, Any], study: Study, console: Console) -> None:
 
 
 def _first_lines(plan: Mapping[str, Any]) -> Iterator[str]:
-    """What would be asked first, in words."""
+    """The first questions, as text."""
     if plan["first"] is None:
-        yield "Asked first: not known yet, for the seed is drawn when the study begins; with --seed 0 it is shown here."
+        yield "First questions: not known yet, because the seed is drawn when the study starts; try --seed 0."
         return
-    yield f"Asked first{'' if plan['first'] else ': nothing. ' + plan['stopped']}"
+    yield f"First questions:{'' if plan['first'] else ' none. ' + plan['stopped']}"
     for n, question in enumerate(plan["first"], 1):
-        yield f"{n}. {question['objective']} of {options(question['design'])}"
+        yield f"{n}. {question['objective']} of {design_line(question['design'])}"
         if question["command"]:
             yield f"   $ {question['command']}"
 
 
 def _executor_words(executor: Mapping[str, Any]) -> list[str]:
-    """Where evaluations are measured, in words."""
+    """Where evaluations are measured, as text."""
     found = [executor["name"]]
     found += [f"{executor['workers']} at a time"] if executor["workers"] else []
     return [*found, f"at {executor['address']}"] if executor["address"] else found

@@ -1,19 +1,24 @@
-"""Exit statuses: what a script may rely on, and which mistake, failure or signal leads to which."""
+"""Exit statuses, which scripts may rely on, and which error or signal leads to which."""
 
 from __future__ import annotations
 
 import errno
 import os
+import platform
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from enum import IntEnum
+from traceback import format_exception
 from types import MappingProxyType
 from typing import NoReturn
 
 import typer
 
+import flexibo
 from flexibo._internal.text import printable
+from flexibo.errors import FlexiBOError, MachineError, MissingExtraError
+from flexibo.storage import NoSuchStorageError, StorageError
 
 
 class ExitStatus(IntEnum):
@@ -31,43 +36,40 @@ class ExitStatus(IntEnum):
 
 MEANINGS: Mapping[ExitStatus, str] = MappingProxyType(
     {
-        ExitStatus.DONE: "done",
-        ExitStatus.NOTHING: "nothing found, an objective or a check that failed, or work left for another call",
-        ExitStatus.MISTAKE: "a mistake in what was typed or in a file",
-        ExitStatus.MACHINE: "a machine or a storage that failed, or a package that is missing",
-        ExitStatus.FAULT: "a fault of flexibo itself",
+        ExitStatus.DONE: "success",
+        ExitStatus.NOTHING: "nothing found, a failed objective or check, or work left for the next call",
+        ExitStatus.MISTAKE: "an invalid command line or file",
+        ExitStatus.MACHINE: "a failed machine or storage, or a missing package",
+        ExitStatus.FAULT: "a bug in flexibo",
         ExitStatus.INTERRUPTED: "Ctrl-C",
-        ExitStatus.UNREAD: "output that nobody reads any more, as with head",
+        ExitStatus.UNREAD: "closed output pipe, as with head",
         ExitStatus.TERMINATED: "SIGTERM",
     }
 )
-"""What each status means, for the help and for people who write scripts."""
-_OF_THE_MACHINE = {"ENOSPC", "EDQUOT", "EROFS", "EIO", "EMFILE", "ENFILE", "EACCES", "EPERM"}
-"""Errors of the operating system that are the machine's and no fault of the program."""
+"""What each status means, for the help."""
+_MACHINE_ERRORS = {"ENOSPC", "EDQUOT", "EROFS", "EIO", "EMFILE", "ENFILE", "EACCES", "EPERM"}
+"""Errors of the operating system that are not a bug in the program."""
 
 
-def run(command: Callable[[], object]) -> NoReturn:
-    """Run a command line to its end and leave with its status; a mistake is one sentence on standard error."""
+def exit_with_status(command: Callable[[], object]) -> NoReturn:
+    """Run a command line and exit with its status; an error is one sentence on standard error."""
     status: int = ExitStatus.DONE
     try:
         command()
     except SystemExit as ended:
         status = _status_of_exit(ended)
     except BaseException as error:
-        status = _told(error)
+        status = _report(error)
     try:
         sys.stdout.flush()
-    except OSError as error:  # what was printed last has not reached its reader, or the disk
-        status = status or _told(error)
-        _turn_off_output()
+    except OSError as error:  # the last output did not reach the pipe or the disk
+        status = status or _report(error)
+        _discard_output()
     sys.exit(status)
 
 
 def status_of(error: BaseException) -> ExitStatus:
     """The status that an exception ends a command with."""
-    from flexibo.errors import FlexiBOError, MachineError, MissingExtraError
-    from flexibo.storage import NoSuchStorageError, StorageError
-
     if isinstance(error, KeyboardInterrupt):
         return ExitStatus.INTERRUPTED
     if isinstance(error, BrokenPipeError):
@@ -78,46 +80,41 @@ def status_of(error: BaseException) -> ExitStatus:
         return ExitStatus.MACHINE
     if isinstance(error, FlexiBOError):
         return ExitStatus.MISTAKE
-    if isinstance(error, OSError) and errno.errorcode.get(error.errno or 0) in _OF_THE_MACHINE:
+    if isinstance(error, OSError) and errno.errorcode.get(error.errno or 0) in _MACHINE_ERRORS:
         return ExitStatus.MACHINE
     return ExitStatus.FAULT
 
 
-def _told(error: BaseException) -> ExitStatus:
-    """The status of an exception, after it was told in one sentence; a fault of the program has its traceback too."""
+def _report(error: BaseException) -> ExitStatus:
+    """Print an exception in one sentence, a bug with its traceback, and return its status."""
     status = status_of(error)
     text = "Interrupted." if status is ExitStatus.INTERRUPTED else str(error) or type(error).__name__
     if status is ExitStatus.FAULT:
-        import platform
-        from traceback import format_exception
-
-        from flexibo import __version__
-
         text = "".join(format_exception(error)) + (
-            f"flexibo: This is a fault of flexibo {__version__} (Python {platform.python_version()}), not yours; "
-            "please report it with the lines above."
+            f"flexibo: This is a bug in flexibo {flexibo.__version__} (Python {platform.python_version()}); please "
+            "report it with the lines above."
         )
     if status is not ExitStatus.UNREAD:
-        _say(text if status is ExitStatus.FAULT else f"flexibo: {text}")
+        _print_error(text if status is ExitStatus.FAULT else f"flexibo: {text}")
     return status
 
 
-def _say(text: str) -> None:
-    """Print to standard error what others may have written."""
+def _print_error(text: str) -> None:
+    """Print a text, whose parts may come from outside, to standard error."""
     with suppress(OSError):
         typer.echo(printable(text), err=True)
 
 
 def _status_of_exit(ended: SystemExit) -> int:
-    """The status of an exit; libraries leave with 1 where a closed pipe or an interruption is the reason."""
+    """The status of an exit; libraries exit with 1 also after a closed pipe or an interruption."""
     if ended.code is None:
         return ExitStatus.DONE
     if not isinstance(ended.code, int):
-        _say(str(ended.code))
+        _print_error(str(ended.code))
         return ExitStatus.NOTHING
     for cause in _causes(ended) if ended.code == ExitStatus.NOTHING else ():
         if isinstance(cause, BrokenPipeError):
-            _turn_off_output()
+            _discard_output()
             return ExitStatus.UNREAD
         if isinstance(cause, KeyboardInterrupt | typer.Abort):
             return ExitStatus.INTERRUPTED
@@ -125,7 +122,7 @@ def _status_of_exit(ended: SystemExit) -> int:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """What led to an exception, the nearest first."""
+    """The causes of an exception, the nearest first."""
     seen: set[int] = set()
     cause = error.__cause__ or error.__context__
     while cause is not None and id(cause) not in seen:
@@ -134,7 +131,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         cause = cause.__cause__ or cause.__context__
 
 
-def _turn_off_output() -> None:
-    """Let the interpreter's last flush go nowhere, rather than complain of a closed pipe."""
+def _discard_output() -> None:
+    """Discard the interpreter's last flush, which would complain about a closed pipe."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

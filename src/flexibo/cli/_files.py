@@ -1,19 +1,20 @@
-"""Files that the command line writes and reads: whole or not at all."""
+"""Reading files, and writing them atomically."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from flexibo.errors import InvalidValueError
+
 
 def check_free(path: Path, *, force: bool) -> None:
-    """Refuse a place where a file cannot be written, or where one is that must not be lost."""
-    from flexibo.errors import InvalidValueError
-
+    """Refuse a path that cannot be written, or an existing file without `force`."""
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise InvalidValueError(f"{path} cannot be written; give a file in a folder that exists.")
     if path.exists() and not force:
@@ -21,11 +22,7 @@ def check_free(path: Path, *, force: bool) -> None:
 
 
 def write_whole(path: Path, lines: Iterable[str], *, force: bool) -> None:
-    """Write a file that appears complete or not at all, also when the power goes."""
-    import secrets
-
-    from flexibo.errors import InvalidValueError
-
+    """Write a file that appears complete or not at all, even after a power failure."""
     check_free(path, force=force)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
@@ -44,7 +41,7 @@ def write_whole(path: Path, lines: Iterable[str], *, force: bool) -> None:
 def _put_in_place(draft: Path, path: Path, *, force: bool) -> None:
     if not force:
         try:
-            os.link(draft, path)  # unlike a rename it fails if somebody else was faster
+            os.link(draft, path)  # unlike a rename, it fails if the file exists by now
             return
         except FileExistsError:
             raise _exists(path) from None
@@ -54,16 +51,12 @@ def _put_in_place(draft: Path, path: Path, *, force: bool) -> None:
 
 
 def _exists(path: Path) -> Exception:
-    from flexibo.errors import InvalidValueError
-
     return InvalidValueError(f"{path} exists already; give another name, or --force to replace it.")
 
 
 @contextmanager
 def read_lines(path: Path) -> Iterator[BinaryIO]:
-    """An open file in binary mode; - is the standard input."""
-    from flexibo.errors import InvalidValueError
-
+    """An open file in binary mode; - is standard input."""
     if str(path) == "-":
         yield sys.stdin.buffer
         return
@@ -76,9 +69,7 @@ def read_lines(path: Path) -> Iterator[BinaryIO]:
 
 
 def format_of(path: Path, given: str) -> str:
-    """The format of a file: what was given, or what its name ends in."""
-    from flexibo.errors import InvalidValueError
-
+    """The format of a file: the given one, or the suffix of its name."""
     form = given or path.suffix.lstrip(".").lower()
     if form not in ("jsonl", "csv"):
         what = f"The format of {path} is {form!r}" if form else f"The format of {path} is not given"

@@ -1,47 +1,87 @@
-"""The help of commands: paragraphs that fill their lines, and flags without a type."""
+"""Typer commands for this command line: imported when used, with paragraphs that fill their lines."""
 
 from __future__ import annotations
 
 import inspect
+from importlib import import_module
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
-AS_IT_IS = "\b"
-"""A paragraph that begins with this keeps its lines."""
+from flexibo.cli.commands import COMMANDS, CommandEntry
+
+PREFORMATTED = "\b"
+"""A paragraph that begins with this keeps its line breaks."""
 
 
 class HelpfulCommand(TyperCommand):
-    """A command whose help is laid out by `filled` and `without_types`."""
+    """A command whose help is laid out by `filled_paragraphs` and whose flags show no type."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, **{**settings, "help": filled(settings.get("help") or "")})
+        super().__init__(*arguments, **{**settings, "help": filled_paragraphs(settings.get("help") or "")})
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The parameters, as the help shows them."""
-        return without_types(super().get_params(ctx))
+        return _without_flag_types(super().get_params(ctx))
 
 
 class HelpfulGroup(TyperGroup):
-    """A group of commands, the same way."""
+    """A group of commands whose flags show no type."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The parameters, as the help shows them."""
-        return without_types(super().get_params(ctx))
+        return _without_flag_types(super().get_params(ctx))
 
 
-def filled(text: str) -> str:
+class LazyCommand(TyperCommand):
+    """The entry of a command in the help; using it imports the command's module."""
+
+    def __init__(self, entry: CommandEntry) -> None:
+        super().__init__(entry.name, short_help=entry.summary, rich_help_panel=entry.panel)
+        self._entry = entry
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """The context of the real command."""
+        return load(self._entry).make_context(info_name, args, parent, **extra)
+
+
+class LazyGroup(HelpfulGroup):
+    """The commands of the table; the help and the completion of their names import none of them."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.commands.update({entry.name: LazyCommand(entry) for entry in COMMANDS})
+
+
+def load(entry: CommandEntry) -> Any:
+    """The real command of an entry."""
+    module, _, name = entry.place.partition(":")
+    found = getattr(import_module(module), name)
+    if isinstance(found, typer.Typer):
+        return typer.main.get_command(found)
+    app = typer.Typer(add_completion=False)
+    app.command(
+        entry.name,
+        cls=HelpfulCommand,
+        epilog=entry.epilog,
+        context_settings={"ignore_unknown_options": entry.allows_dashes},
+    )(found)
+    return typer.main.get_command(app)
+
+
+def filled_paragraphs(text: str) -> str:
     r"""A text whose paragraphs are one line each, for the terminal to break.
 
-    >>> filled("First.\n\n    Second line\n    goes on.\n\n    \b\n    As it\n    is.")
-    'First.\n\nSecond line goes on.\n\n\x08\nAs it\nis.'
+    >>> filled_paragraphs("First.\n\n    Second line\n    continues.\n\n    \b\n    As it\n    is.")
+    'First.\n\nSecond line continues.\n\n\x08\nAs it\nis.'
     """
     paragraphs = inspect.cleandoc(text).split("\n\n")
-    return "\n\n".join(part if part.startswith(AS_IT_IS) else part.replace("\n", " ") for part in paragraphs)
+    return "\n\n".join(part if part.startswith(PREFORMATTED) else part.replace("\n", " ") for part in paragraphs)
 
 
-def without_types(parameters: list[Any]) -> list[Any]:
-    """The parameters, where flags, which take no value, show no type."""
+def _without_flag_types(parameters: list[Any]) -> list[Any]:
+    """The parameters; a flag, which takes no value, shows no type."""
     for parameter in parameters:
         if getattr(parameter, "is_flag", False):
             parameter.metavar = ""

@@ -1,76 +1,64 @@
-"""What is said at the end of a run: how to go on, and the whole as JSON."""
+"""The end of a run: the front, what was measured, how to resume, the same as JSON, and the exit status."""
 
 from __future__ import annotations
 
-import shlex
+import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
-from flexibo._internal.text import printable_line
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-if TYPE_CHECKING:
-    from flexibo.study import Study
+from flexibo._internal.numbers import cost_unit, format_number, format_spent
+from flexibo._internal.text import printable, printable_line
+from flexibo.cli._exit_status import ExitStatus
+from flexibo.cli._measure import is_interrupted
+from flexibo.cli._picture import PictureFile, draw_front
+from flexibo.cli._storage import STORAGE_VARIABLE, has_password, short_url
+from flexibo.cli._text import print_json, printable_console, typed_command
+from flexibo.history.events import Failed, Told
+from flexibo.optimizer import StopKind
+from flexibo.optimizer.stop_reasons import failing
+from flexibo.results.summary import Summary
+from flexibo.storage import shown_url
+from flexibo.study import Study
+from flexibo.study.progress import front_table
+
+ROUNDING = 1e-9
+"""A smaller share of the spent budget is a rounding error."""
 
 
-def typed(words: Sequence[str], options: Mapping[str, object]) -> str:
-    """A command as it can be typed again; what is None, False or empty is left out, a list is repeated.
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is needed to report on a study after it ran.
 
-    >>> typed(["flexibo", "run", "my study.yaml"], {"--only": ["a", "b"], "--json": True, "--name": ""})
-    "flexibo run 'my study.yaml' --only a --only b --json"
+    Attributes:
+        url: Where the study is stored.
+        command: The command that resumes it.
+        larger: The command that resumes it with a larger budget.
+        picture: Where the front is drawn.
+        attempts: The number of evaluations that were answered or failed before the run.
+        manual: The objectives that people measure.
+        json: Print one JSON object and nothing else.
     """
-    found = list(words)
-    for option, value in options.items():
-        for one in value if isinstance(value, list | tuple) else [value]:
-            if one is True:
-                found.append(option)
-            elif one not in (None, False, ""):
-                found += [option, str(one)]
-    return shlex.join(found)
+
+    url: str
+    command: str
+    larger: str
+    picture: PictureFile
+    attempts: int
+    manual: Sequence[str] = ()
+    json: bool = False
 
 
 def resume_command(url: str, name: str, options: Mapping[str, object]) -> str:
-    """The command that goes on with a stored study; a URL with a secret is left to the environment."""
-    from flexibo.cli._storage_options import VARIABLE
-    from flexibo.storage import shown_url
-
-    has_secret = shown_url(url) != url
-    command = typed(["flexibo", "resume"], {"--storage": None if has_secret else near(url), "--name": name, **options})
-    return f"{command} (with {VARIABLE} set to the storage)" if has_secret else command
-
-
-def near(url: str) -> str:
-    """A storage URL for people: without secrets, and relative to the working folder where it is in there."""
-    from flexibo.storage import shown_url
-
-    scheme, sign, path = url.partition(":///")
-    here = f"{Path.cwd()}/"
-    if scheme.startswith("sqlite") and sign and path.startswith(here):
-        return f"{scheme}:///{path.removeprefix(here)}"
-    return shown_url(url)
-
-
-def sentences(study: Study, url: str, command: str, larger: str, *, measured: int) -> list[str]:
-    """Where the study is kept, and how to go on.
-
-    Args:
-        study: The study after it ran.
-        url: Where it is kept.
-        command: What goes on with it.
-        larger: What goes on with it where its budget is spent.
-        measured: How many evaluations were made just now.
-    """
-    from flexibo.cli.running import is_interrupted
-    from flexibo.optimizer import StopKind
-
-    found = [f"The study {study.name!r} is kept in {near(url)}."]
-    if is_interrupted(study):
-        found.append(f"Go on with: {command}")
-    elif not measured:
-        found.insert(0, f"Nothing was measured: the study had ended before. {study.stopped}")
-    if study.budget is not None and study.stop_kind is StopKind.BUDGET:
-        found.append(f"Go on with a larger budget: {larger}")
-    return [printable_line(sentence) for sentence in found]
+    """The command that resumes a stored study; a URL with a password is left to the environment."""
+    storage = None if has_password(url) else short_url(url)
+    command = typed_command(["flexibo", "resume"], {"--storage": storage, "--name": name, **options})
+    return command if storage else f"{command} (with {STORAGE_VARIABLE} set to the storage)"
 
 
 def larger_budget(budget: float | None) -> str:
@@ -86,11 +74,44 @@ def larger_budget(budget: float | None) -> str:
     return f"{seconds:g}s"
 
 
-def facts(study: Study, url: str, command: str) -> dict[str, Any]:
-    """A study that has run, ready for JSON."""
-    from flexibo.cli.running import is_interrupted
-    from flexibo.storage import shown_url
+def count_attempts(study: Study) -> int:
+    """The number of evaluations that were answered or failed, in any process."""
+    return sum(isinstance(event, Told | Failed) for event in study.events)
 
+
+def report(study: Study, about: Report, *, ran: bool) -> None:
+    """Print what came of a run and exit with its status.
+
+    Args:
+        study: The study after it ran.
+        about: How to report.
+        ran: Whether anything is measured here; otherwise every objective is measured by hand.
+    """
+    if about.json:
+        print_json({**facts(study, about.url, about.command), "by_hand": list(about.manual)})
+    else:
+        with printable_console() as console:
+            if ran:
+                _print_end(study, console)
+            draw_front(study, about.picture, console)
+        waits = about.manual and study.stop_kind in (None, StopKind.MANUAL)
+        lines = _manual_lines(study, about, ran=ran) if waits else _lines(study, about)
+        for line in lines:
+            typer.echo(printable_line(line))
+    exit_after(study)
+
+
+def show(study: Study, console: Console) -> None:
+    """Print the front, what was measured at which cost, and why the study stopped."""
+    if front := study.front():
+        console.print(front_table(study.history, front))
+    summary = study.summary()
+    console.print(_spending(summary))
+    console.print(f"Stopped: {summary.stopped}", highlight=False, markup=False)
+
+
+def facts(study: Study, url: str, command: str) -> dict[str, Any]:
+    """A study after a run, ready for JSON."""
     summary = study.summary()
     return {
         "study": study.name,
@@ -118,3 +139,103 @@ def facts(study: Study, url: str, command: str) -> dict[str, Any]:
         ],
         "go_on": command,
     }
+
+
+def exit_after(study: Study) -> None:
+    """Exit with the status of an interrupted run, or of one in which an objective gave no value."""
+    if study.stop_kind is StopKind.TERMINATED:
+        raise typer.Exit(ExitStatus.TERMINATED)
+    if is_interrupted(study):
+        raise typer.Exit(ExitStatus.INTERRUPTED)
+    if complaint := failure(study):
+        typer.echo(printable(complaint), err=True)
+        raise typer.Exit(ExitStatus.NOTHING)
+
+
+def failure(study: Study) -> str:
+    """Which objectives failed so often that the study stopped or has no front, and what to do; empty if none did."""
+    history = study.history
+    tried = {
+        purchase.objective: history.failed_attempts[purchase.objective]
+        for purchase in history.purchases
+        if not all(history.count(j) for j in purchase.members)
+    }
+    found = [
+        f"Objective {name!r} gave no value: {'its only attempt' if n == 1 else f'all {n} attempts'} failed."
+        for name, n in tried.items()
+        if n
+    ]
+    if not found and not failing(history):
+        return ""
+    found.append("Fix the cause and run the same command again; flexibo status shows the failures and their reasons.")
+    return printable_line(" ".join(found))
+
+
+def _print_end(study: Study, console: Console) -> None:
+    """Print the outcome; after an interruption without the front, which stays on the screen from the progress."""
+    if not is_interrupted(study):
+        show(study, console)
+        return
+    spent = format_spent(study.spent, study.budget, cost_unit(study.history.origin))
+    counts = ", ".join(f"{study.history.count(j)} of {name}" for j, name in enumerate(study.history.names))
+    for line in (f"Stopped: {study.stopped}", f"Spent {spent}; measured {counts}."):
+        console.print(Text(line), soft_wrap=True)
+
+
+def _lines(study: Study, about: Report) -> list[str]:
+    """Where the study is stored, and how to resume it."""
+    found = [f"The study {study.name!r} is stored in {short_url(about.url)}."]
+    if is_interrupted(study):
+        found.append(f"Resume with: {about.command}")
+    elif count_attempts(study) == about.attempts:
+        found.insert(0, f"Nothing was measured: the study had ended before. {study.stopped}")
+    if study.budget is not None and study.stop_kind is StopKind.BUDGET:
+        found.append(f"Resume with a larger budget: {about.larger}")
+    return found
+
+
+def _manual_lines(study: Study, about: Report, *, ran: bool) -> list[str]:
+    """Where the study is stored, and how people ask and answer."""
+    password = has_password(about.url)
+    where: dict[str, object] = {"--storage": None if password else short_url(about.url), "--name": study.name}
+    ask = typed_command(["flexibo", "ask"], {**where, "--only": list(about.manual) if ran else []})
+    tell = typed_command(["flexibo", "tell", "NUMBER", "VALUE", "--cost", "COST"], where)
+    return [
+        f"The study {study.name!r} is stored in {short_url(about.url)}; measured by hand: {', '.join(about.manual)}.",
+        *([f"Set {STORAGE_VARIABLE} to the storage for these commands."] if password else []),
+        f"Ask what to measure:  {ask}",
+        f"Answer:               {tell}",
+        *([f"Then resume with:     {about.command}"] if ran else []),
+    ]
+
+
+def _spending(summary: Summary) -> Table:
+    """What was measured and what it cost; with a row for failed or lost attempts, if there are any."""
+    rows = [(name, number, summary.costs[name]) for name, number in summary.evaluations.items()]
+    failed, lost = sum(summary.failures.values()), summary.spent - sum(summary.costs.values())
+    if failed or lost > ROUNDING * summary.spent:
+        rows.append(("failed attempts" if failed else "lost attempts", failed, max(lost, 0.0)))
+    table = Table(title="What was measured")
+    for title in ("objective", "measured", "cost [s]", "mean cost [s]", "share of cost"):
+        table.add_column(Text(title), justify="left" if title == "objective" else "right")
+    for (name, number, cost), share in zip(rows, shares([cost for *_, cost in rows]), strict=True):
+        mean = format_number(cost / number, 3) if number else "-"
+        table.add_row(Text(printable_line(name)), str(number) if number else "-", f"{cost:.1f}", mean, share)
+    return table
+
+
+def shares(costs: Sequence[float]) -> list[str]:
+    """The shares of costs in whole per cent, which add up to 100; those with the largest remainders are rounded up.
+
+    >>> shares([1.0, 1.0, 1.0]), shares([0.0])
+    (['34%', '33%', '33%'], ['-'])
+    """
+    total = sum(costs)
+    if total <= 0:
+        return ["-" for _ in costs]
+    exact = [100.0 * cost / total for cost in costs]
+    whole = [math.floor(share) for share in exact]
+    by_loss = sorted(range(len(costs)), key=lambda i: whole[i] - exact[i])
+    for i in by_loss[: 100 - sum(whole)]:
+        whole[i] += 1
+    return [f"{share}%" for share in whole]

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 
 @contextmanager
 def bar(console: Console, what: str) -> Iterator[Callable[[int, int, str], None]]:
-    """A bar, and the function that moves it: so many done, of so many, and what was done last."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
+    """A bar, and the function that moves it: how many are done, how many in total, and what was done last."""
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: what runs is given back, and nothing is torn apart."""
+"""Ctrl-C and SIGTERM: what runs is released, and storage stays consistent."""
 
 from __future__ import annotations
 
@@ -7,18 +7,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING
 
 import typer
+from rich.console import Console
 
 from flexibo._internal.interrupts import Terminated
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 
 class StopRequest(BaseException):
-    """Somebody wants this process to stop; no error of a function that is measured.
+    """A signal asks this process to stop; not an error of a measured function.
 
     Attributes:
         number: The signal.
@@ -33,8 +30,8 @@ class StopRequest(BaseException):
 def stop_requests() -> Iterator[None]:
     """A context in which Ctrl-C and SIGTERM raise a `StopRequest`.
 
-    A SIGTERM takes the way of Ctrl-C, which waits where what is stored and what is remembered must not part. Where
-    Ctrl-C is ignored, as in the background of a shell, it stays so.
+    SIGTERM is raised as Ctrl-C, which waits while memory and storage must change together. Where Ctrl-C is ignored, as
+    in the background of a shell, it stays ignored.
     """
     before = signal.getsignal(signal.SIGINT)
 
@@ -49,10 +46,10 @@ def stop_requests() -> Iterator[None]:
 
 @contextmanager
 def interruptible(console: Console, kept: str) -> Iterator[None]:
-    """A context that Ctrl-C or SIGTERM ends with a sentence on what is kept, and the status of that signal.
+    """A context that Ctrl-C or SIGTERM ends with a message and the exit status of that signal.
 
     Args:
-        console: Where to say it.
+        console: Where the message is printed.
         kept: What is kept, and where.
     """
     ended: list[int] = []
@@ -60,7 +57,7 @@ def interruptible(console: Console, kept: str) -> Iterator[None]:
         with _terminable(ended, None):
             yield
     except KeyboardInterrupt:
-        console.print(f"Interrupted; {kept}. The same command goes on.", markup=False, highlight=False)
+        console.print(f"Interrupted; {kept}. The same command resumes.", markup=False, highlight=False)
         raise typer.Exit(128 + (ended[0] if ended else signal.SIGINT)) from None
 
 
@@ -74,7 +71,7 @@ def terminable() -> Iterator[None]:
 @contextmanager
 def _terminable(ended: list[int], interrupt: Callable[[int, FrameType | None], object] | None) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals are the main thread's
+        yield  # only the main thread gets signals
         return
 
     def terminate(number: int, frame: FrameType | None) -> None:

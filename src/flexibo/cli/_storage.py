@@ -1,16 +1,22 @@
-"""Where studies are kept, if nobody says so."""
+"""Where studies are stored: the storage to use by default, and what a storage holds."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-VARIABLE = "FLEXIBO_STORAGE"
+from flexibo.errors import InvalidValueError
+from flexibo.storage import open_storage, shown_url, stored_studies
+
+if TYPE_CHECKING:
+    from flexibo.study import Study
+
+STORAGE_VARIABLE = "FLEXIBO_STORAGE"
 
 
 def storage_url(given: str, *, folder: Path = Path()) -> str:
-    """The storage that was given, or the only database file of the folder."""
-    from flexibo.errors import InvalidValueError
-
+    """The storage that was given, or the only database file in the folder."""
     if given:
         return given
     files = sorted(path.name for path in folder.glob("*.db") if path.is_file())
@@ -18,10 +24,61 @@ def storage_url(given: str, *, folder: Path = Path()) -> str:
         return f"sqlite:///{folder / files[0]}"
     if not files:
         raise InvalidValueError(
-            "No storage was named, and there is no .db file here; begin with flexibo init or flexibo run, give one "
-            f"such as --storage sqlite:///FILE, or set {VARIABLE}."
+            "No storage was given, and there is no .db file here; create a study with flexibo init or flexibo run, "
+            f"give --storage sqlite:///FILE, or set {STORAGE_VARIABLE}."
         )
     found = f"there are {', '.join(files[:4])}{', ...' if len(files) > 4 else ''} here"
     raise InvalidValueError(
-        f"No storage was named ({found}); give one such as --storage sqlite:///{files[0]}, or set {VARIABLE}."
+        f"No storage was given ({found}); give --storage sqlite:///{files[0]}, or set {STORAGE_VARIABLE}."
     )
+
+
+def short_url(url: str) -> str:
+    """A storage URL for people: without a password, and relative to the working folder where possible."""
+    scheme, sign, path = url.partition(":///")
+    here = f"{Path.cwd()}/"
+    if scheme.startswith("sqlite") and sign and path.startswith(here):
+        return f"{scheme}:///{path.removeprefix(here)}"
+    return shown_url(url)
+
+
+def has_password(url: str) -> bool:
+    """Whether a storage URL must not be printed as it is."""
+    return shown_url(url) != url
+
+
+def is_stored(url: str, name: str) -> bool:
+    """Whether the study, or any study if the name is empty, exists; a database that cannot be used is an error."""
+    scheme, _, path = url.partition(":///")
+    if scheme.startswith("sqlite") and not Path(path).expanduser().exists():
+        return False
+    found = [study.name for study in stored_studies(url)]
+    return name in found if name else bool(found)
+
+
+def stored_origin(url: str, name: str) -> Mapping[str, Any]:
+    """What is stored with a study about where its functions come from."""
+    found = open_storage(url, name, create=False).read()[0].get("origin", {})
+    return found if isinstance(found, Mapping) else {}
+
+
+def load_study(url: str, name: str, *, worker: str = "", lease: float) -> Study:
+    """The stored study, if everything that it needs to continue is stored.
+
+    Args:
+        url: The storage.
+        name: The study; empty: the only one.
+        worker: The identity under which evaluations are claimed by hand; empty: this process.
+        lease: How long a claim lasts without a sign of life, in seconds.
+    """
+    from flexibo.study import Study
+    from flexibo.study.stored import stored_study
+    from flexibo.transfer import not_stored
+
+    storage, found, settings = stored_study(url, name or None)
+    if missing := not_stored(settings):
+        raise InvalidValueError(
+            f"Study {found!r} has a custom {' and a custom '.join(missing)}, which is only in the program that created "
+            f"it; continue there, with Study.load({shown_url(url)!r}, {found!r}, ...).run(...)."
+        )
+    return Study.load(storage, found, detached_worker=worker, lease=lease)

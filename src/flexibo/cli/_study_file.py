@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-import typer
-
-from flexibo.cli._storage_options import storage_url
-
-if TYPE_CHECKING:
-    from flexibo.study import Study
-    from flexibo.studyfile import StudyFile
+from flexibo.cli._options import StudyOptions
+from flexibo.cli._storage import storage_url, stored_origin
+from flexibo.errors import InvalidValueError, UnknownNameError
+from flexibo.history.events import Noted
+from flexibo.study import Study
+from flexibo.study.stored import stored_study
+from flexibo.studyfile import StudyFile, has_changed, is_from_file, read_study_file, stored_file
+from flexibo.systems.catalogue import SYSTEMS
+from flexibo.systems.recorded import recordings
 
 SUFFIXES = (".yaml", ".yml")
-StudyFilePath: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--file",
-        help="The study file whose functions and commands measure; by default the one that the study was begun from, "
-        "if it has not changed.",
-        show_default=False,
-    ),
-]
 
 
 def is_study_file(what: str) -> bool:
@@ -33,8 +25,6 @@ def is_study_file(what: str) -> bool:
     >>> is_study_file("study.yaml"), is_study_file("lenet")
     (True, False)
     """
-    from flexibo.systems.catalogue import SYSTEMS
-
     if what in SYSTEMS:
         return False
     path = Path(what)
@@ -42,41 +32,28 @@ def is_study_file(what: str) -> bool:
 
 
 def check_is_system(name: str) -> None:
-    """Refuse what is neither the name of a system nor a file that is there."""
-    from flexibo.errors import InvalidValueError, UnknownNameError
-    from flexibo.systems.catalogue import SYSTEMS
-    from flexibo.systems.recorded import recordings
-
+    """Refuse what is neither the name of a system nor an existing file."""
     if name in SYSTEMS:
         return
     if name in recordings():
-        raise InvalidValueError(f"{name!r} is a recorded table; add --recorded to have it answer.")
+        raise InvalidValueError(f"{name!r} is a recorded table; add --recorded to replay it.")
     files = sorted(path.name for path in Path().glob("*") if path.suffix in SUFFIXES)
-    hint = _nearest(name, [*SYSTEMS, *files, *(Path(file).stem for file in files)])
-    hint = next((file for file in files if Path(file).stem == hint), hint)
-    here = (
-        f"study files here: {', '.join(files[:5])}" if files else "there is no study file here; flexibo init writes one"
-    )
-    raise UnknownNameError(
-        f"{name!r} is neither a study file nor a system{f'; did you mean {hint!r}?' if hint else ';'} Systems: "
-        f"{', '.join(SYSTEMS)}; {here}."
-    )
-
-
-def _nearest(name: str, known: list[str]) -> str:
-    import difflib
-
-    return next(iter(difflib.get_close_matches(name.lower(), known, n=1)), "")
+    names = [*SYSTEMS, *files, *(Path(file).stem for file in files)]
+    near = next(iter(difflib.get_close_matches(name.lower(), names, n=1)), "")
+    near = next((file for file in files if Path(file).stem == near), near)
+    hint = f"; did you mean {near!r}?" if near else "."
+    here = f"Study files here: {', '.join(files[:5])}." if files else "No study file is here; flexibo init writes one."
+    raise UnknownNameError(f"{name!r} is neither a study file nor a system{hint} Systems: {', '.join(SYSTEMS)}. {here}")
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedStudy:
     """A stored study, and the file whose functions and commands measure for it.
 
     Attributes:
         study: The study.
         file: The file.
-        url: Where the study is kept.
+        url: Where the study is stored.
     """
 
     study: Study
@@ -84,62 +61,29 @@ class Joined:
     url: str
 
 
-def joined(storage: str, name: str, file: Path | None, *, lease: float | None, storage_typed: bool) -> Joined | None:
-    """The stored study, and the file that the user names or that it was begun from; None if it has none.
-
-    Args:
-        storage: Where the study is kept, as typed or as the environment says.
-        name: Its name; empty where there is only one, or as the file says.
-        file: The file that the user names.
-        lease: How long a sign of life lasts; None: as the file says.
-        storage_typed: Whether the storage was typed.
-    """
-    from flexibo.study.stored import stored_study
-    from flexibo.studyfile import is_from_file, read_study_file, stored_file
-
+def join_study(given: StudyOptions, file: Path | None) -> JoinedStudy | None:
+    """The stored study, and the file that the user names or that it was created from; None if it has none."""
+    lease = given.lease_seconds
     if file is not None:
         found = read_study_file(file)
-        url, name = chosen_storage(found, storage, typed=storage_typed), name or found.name
-        return Joined(found.joined(url, name, lease=lease), found, url)
-    url = storage_url(storage)
-    name = stored_study(url, name or None)[1]
-    origin = origin_of(url, name)
+        url = chosen_storage(found, given)
+        return JoinedStudy(found.joined(url, given.name or found.name, lease=lease), found, url)
+    url = storage_url(given.storage)
+    name = stored_study(url, given.name or None)[1]
+    origin = stored_origin(url, name)
     if not is_from_file(origin):
         return None
     found = stored_file(origin, name)
-    return Joined(found.joined(url, name, lease=lease), found, url)
+    return JoinedStudy(found.joined(url, name, lease=lease), found, url)
 
 
-def is_typed(context: typer.Context, name: str) -> bool:
-    """Whether an option was typed, rather than left at its default or found in the environment."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
-
-
-def chosen_storage(file: StudyFile, given: str, *, typed: bool) -> str:
-    """Where the study of a file is kept: as typed, else as the file says, else as the environment says, else beside it.
-
-    Args:
-        file: The study file.
-        given: What was typed, or what the environment says; empty for neither.
-        typed: Whether it was typed.
-    """
-    return given if given and (typed or not file.names_storage) else file.storage
-
-
-def origin_of(url: str, name: str) -> Mapping[str, Any]:
-    """What is stored with a study to say where its functions come from."""
-    from flexibo.storage import open_storage
-
-    found = open_storage(url, name, create=False).read()[0].get("origin", {})
-    return found if isinstance(found, Mapping) else {}
+def chosen_storage(file: StudyFile, given: StudyOptions) -> str:
+    """Where the study of a file is stored: as typed, as in the file, as in the environment, or beside the file."""
+    return given.storage if given.storage and (given.is_storage_typed or not file.names_storage) else file.storage
 
 
 def note_change(study: Study, file: StudyFile) -> str:
-    """Write down, once, that the file of a study has changed, and say so; empty if it has not."""
-    from flexibo.history.events import Noted
-    from flexibo.studyfile import has_changed
-
+    """Note once in the study that its file has changed, and return a message; empty if it has not."""
     if not has_changed(file, study.history.origin):
         return ""
     text = f"{file.path.name} has changed since the study was begun (its SHA-256 is now {file.source.digest[:12]})."

@@ -1,34 +1,30 @@
-"""Printing what others may have written: names, reasons and designs of a shared study."""
+"""Text for the terminal: names, reasons and designs of a shared study may hold anything."""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from json import dumps
 from math import isfinite
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 import typer
+from rich.console import Console
 
 from flexibo._internal.numbers import format_number
 from flexibo._internal.text import printable, printable_line
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _HARD_SPACE = "\xa0"
 _TIMES = re.compile(r"\b\d+(\.\d+)? (s|min|h|d)\b( ago\b)?|\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b")
 
 
 @contextmanager
-def harmless_console() -> Iterator[Console]:
-    """A console as wide as the terminal, whose text is printed at the end, without what would command a terminal."""
-    from rich.console import Console
-
+def printable_console() -> Iterator[Console]:
+    """A console as wide as the terminal, whose text is printed at the end, without control characters."""
     text = io.StringIO()
     console = Console(file=text, width=Console().width, highlight=False, color_system=None, force_terminal=False)
     yield console
@@ -36,7 +32,7 @@ def harmless_console() -> Iterator[Console]:
 
 
 def print_json(value: object) -> None:
-    """Print a value as strict JSON: a number that is not finite is null, and no character commands a terminal."""
+    """Print a value as strict JSON: numbers that are not finite are null, and control characters are escaped."""
     typer.echo(dumps(_strict(value), indent=2, allow_nan=False))
 
 
@@ -48,8 +44,8 @@ def _strict(value: object) -> object:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def in_words(text: str) -> str:
-    """A text in one line, its line breaks and margins as single spaces, without what would command a terminal."""
+def squeezed(text: str) -> str:
+    """A text in one line, with single spaces and without control characters."""
     return printable_line(" ".join(text.split()))
 
 
@@ -59,13 +55,13 @@ def wrapped(text: str, width: int, *, margin: str = "", hanging: str = "") -> li
     >>> wrapped("the last 2 min ago", 16)
     ['the last', '2 min ago']
     """
-    kept = _TIMES.sub(lambda found: found[0].replace(" ", _HARD_SPACE), in_words(text))
+    kept = _TIMES.sub(lambda found: found[0].replace(" ", _HARD_SPACE), squeezed(text))
     lines = wrap(kept, width, initial_indent=margin, subsequent_indent=hanging, break_on_hyphens=False)
     return [line.replace(_HARD_SPACE, " ") for line in lines]
 
 
 def duration(seconds: float) -> str:
-    """A time for people.
+    """A duration for people.
 
     >>> duration(3.2), duration(300), duration(9000), duration(200000)
     ('3 s', '5 min', '2.5 h', '2.3 d')
@@ -77,7 +73,7 @@ def duration(seconds: float) -> str:
 
 
 def moment(seconds: float | None, now: float) -> str:
-    """When something was, in local time, and how long ago."""
+    """A time in local time, and how long ago it was."""
     if seconds is None:
         return "-"
     try:
@@ -87,9 +83,34 @@ def moment(seconds: float | None, now: float) -> str:
     return f"{when}, {duration(now - seconds)} ago"
 
 
-def options(design: dict[str, object]) -> str:
+def design_line(design: dict[str, object]) -> str:
     """A design in one line."""
     return ", ".join(
         f"{name}={format_number(value, 3) if isinstance(value, float) else '-' if value is None else value}"
         for name, value in design.items()
     )
+
+
+def count_of_designs(number: float) -> str:
+    """The number of designs of a space.
+
+    >>> count_of_designs(12554), count_of_designs(float("inf"))
+    ('12,554', 'infinitely many')
+    """
+    return "infinitely many" if number == float("inf") else f"{number:,}"
+
+
+def typed_command(words: Sequence[str], options: Mapping[str, object]) -> str:
+    """A command as it can be typed; options that are None, False or empty are left out, a list is repeated.
+
+    >>> typed_command(["flexibo", "run", "my study.yaml"], {"--only": ["a", "b"], "--json": True, "--name": ""})
+    "flexibo run 'my study.yaml' --only a --only b --json"
+    """
+    found = list(words)
+    for option, value in options.items():
+        for one in value if isinstance(value, list | tuple) else [value]:
+            if one is True:
+                found.append(option)
+            elif one not in (None, False, ""):
+                found += [option, str(one)]
+    return shlex.join(found)

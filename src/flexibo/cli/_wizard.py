@@ -1,18 +1,28 @@
-"""The questions of ``flexibo init``: each answer is checked at once; nothing is written before the last one."""
+"""The questions of ``flexibo init``: each answer is checked at once, and nothing is written before the last one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
 from flexibo._internal.text import printable_line
-
-if TYPE_CHECKING:
-    from flexibo.studyfile.writing import ObjectiveAnswer
+from flexibo.studyfile.file import study_file_of
+from flexibo.studyfile.file_text import file_text_of
+from flexibo.studyfile.mistakes import StudyFileError
+from flexibo.studyfile.writing import (
+    ObjectiveAnswer,
+    dependence_problem,
+    duration_problem,
+    measure_problem,
+    named_options,
+    number_problem,
+    option_problem,
+    study_text,
+    used_options,
+)
 
 Check = Callable[[str], str]
 """What is wrong with an answer, or an empty text."""
@@ -20,9 +30,7 @@ Check = Callable[[str], str]
 
 def study_of_answers(path: Path) -> str | None:
     """The study file that the user's answers make; None if it is not to be written."""
-    from flexibo.studyfile.writing import duration_problem, study_text
-
-    typer.echo("This writes a study file: what may be varied, what is measured, for how long. Ctrl-C leaves nothing.")
+    typer.echo("This writes a study file: what may vary, what is measured, and for how long. Ctrl-C writes nothing.")
     name = _asked("Name of the study", default=path.absolute().parent.name or "study")
     options = _options()
     objectives = _objectives(list(options))
@@ -35,9 +43,7 @@ def study_of_answers(path: Path) -> str | None:
 
 def _options() -> dict[str, str]:
     """The values of each option as they were typed."""
-    from flexibo.studyfile.writing import option_problem
-
-    typer.echo("\nOptions: what may be varied. An empty name ends the list.")
+    typer.echo("\nOptions: what may vary. An empty name ends the list.")
     typer.echo("  Values are a list (16, 32, 64 or fast, small) or a range (1..9 or 0.1..2.5, or 0.001..1 log).")
     options: dict[str, str] = {}
     while name := _asked(
@@ -53,7 +59,7 @@ def _objectives(options: Sequence[str]) -> list[ObjectiveAnswer]:
     """At least two objectives."""
     typer.echo("\nObjectives: what is measured, at least two. An empty name ends the list.")
     typer.echo("  Each is measured by a command, where {option} stands for a value and the last line is the result,")
-    typer.echo("  or by a function of Python, as module:function, or by hand: you are asked, and tell the values.")
+    typer.echo("  or by a Python function, as module:function, or by hand: you are asked and enter the values.")
     found: list[ObjectiveAnswer] = []
     while name := _asked(
         f"Objective {len(found) + 1}",
@@ -65,9 +71,7 @@ def _objectives(options: Sequence[str]) -> list[ObjectiveAnswer]:
 
 
 def _objective(name: str, options: Sequence[str]) -> ObjectiveAnswer:
-    """What an objective is, how it is measured, what it depends on, and how well it can be known."""
-    from flexibo.studyfile.writing import ObjectiveAnswer, measure_problem, number_problem
-
+    """What an objective is, how it is measured, what it depends on, and whether it is noisy."""
     shown = printable_line(name)
     direction = _asked(f"Direction of {shown}: min (less is better) or max", default="min", check=_no_direction)
     unit = _asked(f"Unit of {shown}, may be empty", empty=True)
@@ -85,8 +89,6 @@ def _objective(name: str, options: Sequence[str]) -> ObjectiveAnswer:
 
 def _depends(shown: str, how: str, options: Sequence[str]) -> tuple[str, ...] | None:
     """The options that an objective depends on, by default those that its command names; None for all."""
-    from flexibo.studyfile.writing import dependence_problem, named_options, used_options
-
     if len(options) == 1 or any("," in option for option in options):
         return None
     used = used_options(how, options)
@@ -99,7 +101,7 @@ def _depends(shown: str, how: str, options: Sequence[str]) -> tuple[str, ...] | 
 
 
 def _asked(question: str, *, default: str = "", empty: bool = False, check: Check = lambda answer: "") -> str:
-    """An answer that is all right; what is wrong with the others is said."""
+    """A valid answer; prints what is wrong with invalid ones."""
     while True:
         answer: str = typer.prompt(question, default=default, show_default=bool(default)).strip()
         if not answer and empty:
@@ -119,14 +121,10 @@ def _no_direction(answer: str) -> str:
 
 
 def _check(text: str) -> None:
-    """Say what a study of these answers lacks as a whole, while it can still be left unwritten."""
-    from flexibo.studyfile.file import study_file_of
-    from flexibo.studyfile.file_text import file_text_of
-    from flexibo.studyfile.mistakes import StudyFileError
-
+    """Print what is wrong with the study as a whole, before it is written."""
     try:
         study_file_of(file_text_of(text.encode(), Path("study.yaml")), imports=False)
     except StudyFileError as error:
         for mistake in error.mistakes:
             typer.echo(f"  line {mistake.place.line}: {mistake.sentence}")
-        typer.echo("These can be mended in the file.")
+        typer.echo("You can fix these in the file.")

@@ -1,4 +1,4 @@
-"""``flexibo compare``: methods and rivals on the same problems for the same money."""
+"""``flexibo compare``: methods and other libraries on the same problems at equal cost."""
 
 from __future__ import annotations
 
@@ -6,36 +6,37 @@ import os
 import shlex
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 
 from flexibo.cli._completion import method_names, problem_names, suite_names
-from flexibo.cli._parse import names
+from flexibo.cli._parse import parsed_names
 from flexibo.cli._progress_bar import bar
 from flexibo.cli._signals import interruptible
+from flexibo.errors import InvalidValueError, unknown_name
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from flexibo.compare.runs import Run
     from flexibo.compare.suites import Suite
 
-THINKING = "Thinking time counts as cost: a second for what the cheapest evaluation of a problem costs."
+THINKING = (
+    "Add the overhead of the optimizer to the cost: one second costs as much as the cheapest evaluation of a problem."
+)
 
 
 def compare(
     problems: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Names that 'flexibo problems' lists, with commas or repeated.", autocompletion=problem_names
-        ),
+        typer.Option(help="Names from 'flexibo problems', comma-separated or repeated.", autocompletion=problem_names),
     ] = None,
     methods: Annotated[
         list[str] | None,
         typer.Option(
-            help="Names that 'flexibo methods' lists; the first one is judged. Without a suite: flexibo.",
+            help="Names from 'flexibo methods'; the first one is judged. Default without a suite: flexibo.",
             autocompletion=method_names,
         ),
     ] = None,
@@ -47,21 +48,25 @@ def compare(
         ),
     ] = None,
     suite: Annotated[
-        str | None, typer.Option(help="A ready-made comparison: standard or quick.", autocompletion=suite_names)
+        str | None, typer.Option(help="A predefined comparison: standard or quick.", autocompletion=suite_names)
     ] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds; 10 unless the suite has its own.")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="The number of seeds; 10 unless the suite has its own.")
+    ] = None,
     budget: Annotated[
         float | None, typer.Option(help="Mean full evaluations after the initial designs; 20 by default.")
     ] = None,
     initial: Annotated[int | None, typer.Option(help="Initial designs, the same for all; 10 by default.")] = None,
-    out: Annotated[Path, typer.Option(help="Where results are kept; called again, it goes on.")] = Path("results"),
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes at once; as many as cores by default.")] = None,
+    out: Annotated[Path, typer.Option(help="The folder of results; a second call resumes.")] = Path("results"),
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="The number of parallel processes; by default the number of cores.")
+    ] = None,
     count_thinking: Annotated[bool, typer.Option("--count-thinking", help=THINKING)] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Run rivals even where results come with flexibo.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Run other libraries even if their results are included in flexibo.")
+    ] = False,
 ) -> None:
-    """Compare methods at equal cost: a table here, results.csv and report.html in the folder."""
-    from rich.console import Console
-
+    """Compare methods at equal cost; prints tables and writes results.csv and report.html."""
     from flexibo.compare.verdict import verdict
 
     chosen = _chosen(suite, problems, methods, rivals, seeds, budget, initial)
@@ -86,30 +91,27 @@ def _chosen(
     budget: float | None,
     initial: int | None,
 ) -> Suite:
-    """The comparison that the options mean: a suite, or one made of names, with what differs from it."""
-    from dataclasses import replace
-
+    """The comparison that was typed: a suite, possibly changed, or one made of names."""
     from flexibo.compare.contestants import checked_method, checked_rival
     from flexibo.compare.problems.table import full_name
     from flexibo.compare.runs import Allowance
     from flexibo.compare.suites import SUITES, Suite
-    from flexibo.errors import InvalidValueError, unknown_name
 
     if name is not None and name not in SUITES:
         raise unknown_name("suite", name, SUITES)
     base = SUITES[name] if name is not None else Suite("", (), ("flexibo",), (), 10)
     changed = replace(
         base,
-        problems=base.problems if problems is None else tuple(dict.fromkeys(map(full_name, names(problems)))),
-        methods=base.methods if methods is None else tuple(map(checked_method, names(methods))),
-        rivals=base.rivals if rivals is None else tuple(map(checked_rival, names(rivals))),
+        problems=base.problems if problems is None else tuple(dict.fromkeys(map(full_name, parsed_names(problems)))),
+        methods=base.methods if methods is None else tuple(map(checked_method, parsed_names(methods))),
+        rivals=base.rivals if rivals is None else tuple(map(checked_rival, parsed_names(rivals))),
         seeds=base.seeds if seeds is None else seeds,
         allowance=Allowance(
             base.allowance.n_initial if initial is None else initial,
             base.allowance.budget if budget is None else budget,
         ),
     )
-    if problems is not None:  # who is too slow for a whole suite may still be wanted here
+    if problems is not None:  # a method that is too slow for a whole suite may still be wanted here
         changed = replace(changed, limits={})
     if not changed.problems:
         raise InvalidValueError("No problem is named; give --problems, such as branin-currin:ratio=10, or --suite.")
@@ -121,7 +123,7 @@ def _chosen(
 def _runs(suite: Suite, out: Path, jobs: int, stored: bool, console: Console) -> list[Run]:
     from flexibo.compare.comparison import compare
 
-    with interruptible(console, f"what was finished is kept in {out}"), bar(console, "runs") as update:
+    with interruptible(console, f"finished runs are kept in {out}"), bar(console, "runs") as update:
 
         def finished(done: int, total: int, run: Run | None) -> None:
             update(done, total, "" if run is None else f"{run.method} on {run.problem}")

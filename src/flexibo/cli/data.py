@@ -1,4 +1,4 @@
-"""``flexibo data``: the recorded tables that problems need, and where their originals can be had."""
+"""``flexibo data``: the recorded tables that problems need, and where to get their originals."""
 
 from __future__ import annotations
 
@@ -12,25 +12,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flexibo.cli._text import print_json
+from flexibo.errors import FlexiBOError, InvalidValueError
 
 if TYPE_CHECKING:
     from flexibo.compare.problems.datasets import Status
 
 
 def data(
-    rebuild: Annotated[
-        str | None, typer.Option(help="Rebuild this table, or 'all', from the originals that you have.")
-    ] = None,
+    rebuild: Annotated[str | None, typer.Option(help="Rebuild this table, or 'all', from its originals.")] = None,
     originals: Annotated[
-        Path | None, typer.Option(help="The folder of the originals, such as a clone of their repository.")
+        Path | None, typer.Option(help="The folder with the originals, such as a clone of their repository.")
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a table that is there already.")] = False,
-    all: Annotated[bool, typer.Option("--all", help="Also say where tables come from that are there.")] = False,  # noqa: A002
-    json: Annotated[bool, typer.Option("--json", help="Print a list of objects instead.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing table.")] = False,
+    all: Annotated[bool, typer.Option("--all", help="Also print the origin of complete tables.")] = False,  # noqa: A002
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
-    """Say which recorded tables are in the folder FLEXIBO_DATA, and where the originals can be had."""
+    """List the recorded tables in the folder FLEXIBO_DATA, and where to get the originals of missing ones."""
     from flexibo.compare.problems.datasets import VARIABLE, data_folder, status
-    from flexibo.errors import InvalidValueError
 
     if rebuild is not None:
         if all or json:
@@ -38,18 +36,18 @@ def data(
         _rebuild(rebuild, originals, replace)
         return
     if originals is not None or replace:
-        raise InvalidValueError("--originals and --replace are for rebuilding; say which table with --rebuild NAME.")
+        raise InvalidValueError("--originals and --replace are for rebuilding; name the table with --rebuild NAME.")
     folder = data_folder() if os.environ.get(VARIABLE) else None
     found = status(folder)
     if json:
         print_json([_described(one) for one in found])
         return
     width = get_terminal_size().columns
-    typer.echo("\n".join(_told(folder, found, width, everything=all)))
+    typer.echo("\n".join(_lines(folder, found, width, everything=all)))
 
 
-def _told(folder: Path | None, found: list[Status], width: int, *, everything: bool) -> list[str]:
-    """Lines: one for tables that are there; for the others, where they come from and how to rebuild them."""
+def _lines(folder: Path | None, found: list[Status], width: int, *, everything: bool) -> list[str]:
+    """A line for complete tables; for the others, their origin and how to rebuild them."""
     from flexibo.compare.problems.datasets import FOLDER, VARIABLE
 
     good = [one for one in found if one.complete]
@@ -86,7 +84,7 @@ def _wrapped(text: str, width: int, indent: int = 0) -> list[str]:
 
 
 def _grouped(found: Iterable[Status]) -> list[list[Status]]:
-    """Tables of one kind and in one state together."""
+    """Tables grouped by kind and state."""
     groups: dict[tuple[object, ...], list[Status]] = {}
     for one in found:
         key = one.dataset.kind or one.dataset.name
@@ -95,7 +93,7 @@ def _grouped(found: Iterable[Status]) -> list[list[Status]]:
 
 
 def _listed(names: Iterable[str]) -> str:
-    """Names with what they share said once.
+    """Names, with a common prefix printed once.
 
     >>> _listed(["tx2-xception-200", "tx2-xception-400", "accel"])
     'tx2-xception-200/400, accel'
@@ -108,7 +106,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _origin(group: list[Status]) -> list[str]:
-    """What tables are, which problems need them, and where their original can be had."""
+    """What tables are, which problems need them, and where to get their original."""
     first = group[0].dataset
     alone = len(group) == 1
     problems = [name for one in group for name in one.dataset.problems]
@@ -124,10 +122,9 @@ def _origin(group: list[Status]) -> list[str]:
 def _rebuild(name: str, originals: Path | None, replace: bool) -> None:
     from flexibo.compare.problems.datasets import DATASETS, data_folder
     from flexibo.compare.problems.datasets import rebuild as rebuilt
-    from flexibo.errors import FlexiBOError, InvalidValueError
 
     if originals is None:
-        raise InvalidValueError("The originals are missing; give their folder as --originals PATH.")
+        raise InvalidValueError("The folder with the originals is missing; give --originals FOLDER.")
     folder = data_folder()
     if name != "all":
         typer.echo(f"{name}: {_state(rebuilt(name, originals, folder, replace=replace))}")

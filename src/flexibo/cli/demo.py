@@ -1,4 +1,4 @@
-"""``flexibo demo``: the main job on a small network that is trained here and now."""
+"""``flexibo demo``: tunes a small network that is trained on the spot."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from flexibo.cli._completion import method_names
 from flexibo.cli._exit_status import ExitStatus
-from flexibo.cli._parse import size
-from flexibo.cli._show import save_picture, show
 
 
 def demo(
@@ -22,22 +21,21 @@ def demo(
     out: Annotated[Path, typer.Option(help="Where to save the picture.")] = Path("flexibo-demo.png"),
 ) -> None:
     """Tune a small neural network on handwritten digits: prediction error against the cost of inference."""
-    from rich.console import Console
-
-    from flexibo.optimizer import StopKind
+    from flexibo.cli._measure import is_interrupted
+    from flexibo.cli._outcome import show
+    from flexibo.cli._picture import save_picture
+    from flexibo.cli._run_system import introduce_system
     from flexibo.study import Study
     from flexibo.systems.digits import digits_system
 
     console = Console()
     system = digits_system()
     study = Study(system.space, system.objectives, method=method, budget=budget, seed=seed, name="demo")
-    console.print(f"[bold]{system.name}[/]: {len(system.space.names)} options, {size(system.space.size)} designs.")
-    for note in system.notes:
-        console.print(note, highlight=False)
+    introduce_system(system)
     study.run(system.functions)
     show(study, console)
-    if study.stop_kind is StopKind.INTERRUPTED:
-        console.print("The demo keeps nothing; to go on after Ctrl-C, begin with 'flexibo init' or 'flexibo run'.")
+    if is_interrupted(study):
+        console.print("The demo stores nothing; to resume after Ctrl-C, use 'flexibo init' or 'flexibo run'.")
         raise typer.Exit(ExitStatus.INTERRUPTED)
     if study.front():
         save_picture(study, out, console)

@@ -1,21 +1,22 @@
-"""``flexibo doctor``: what is installed, what can be reached, what is missing and how to get it."""
+"""``flexibo doctor``: what is installed, reachable or missing, and how to get it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict
 from shutil import get_terminal_size
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from flexibo.cli._doctor_findings import Finding, found
 from flexibo.cli._exit_status import ExitStatus
-from flexibo.cli._parse import names, seconds
-from flexibo.cli._storage_options import VARIABLE, JSONFlag
-from flexibo.cli._text import in_words, print_json
-
-if TYPE_CHECKING:
-    from flexibo.cli._doctor_findings import Finding
+from flexibo.cli._options import JSONFlag
+from flexibo.cli._parse import parsed_names, parsed_seconds
+from flexibo.cli._storage import STORAGE_VARIABLE
+from flexibo.cli._text import print_json, squeezed
+from flexibo.errors import unknown_name
 
 MARKS = {"good": "✓", "absent": "–", "wrong": "!"}  # noqa: RUF001  # a dash that is no minus
 
@@ -26,43 +27,45 @@ def doctor(
     storage: Annotated[
         str,
         typer.Option(
-            help="See whether this storage can be reached.", envvar=VARIABLE, show_envvar=True, show_default=False
+            help="Check that this storage can be reached.",
+            envvar=STORAGE_VARIABLE,
+            show_envvar=True,
+            show_default=False,
         ),
     ] = "",
     dask: Annotated[
         str,
-        typer.Option(help="See whether this Dask scheduler answers, as in tcp://10.0.0.1:8786.", show_default=False),
+        typer.Option(help="Check that this Dask scheduler answers, as in tcp://10.0.0.1:8786.", show_default=False),
     ] = "",
     ray: Annotated[
-        str, typer.Option(help="See whether this Ray cluster answers, as in ray://10.0.0.1:10001.", show_default=False)
+        str, typer.Option(help="Check that this Ray cluster answers, as in ray://10.0.0.1:10001.", show_default=False)
     ] = "",
     data: Annotated[
         str, typer.Option(help="The folder of data.", envvar="FLEXIBO_DATA", show_envvar=True, show_default=False)
     ] = "",
     need: Annotated[
-        list[str] | None, typer.Option(help="Exit with status 1 unless this is good, as in plot, rapl-meter or gpu.")
+        list[str] | None,
+        typer.Option(help="Exit with status 1 unless this check is good, as in plot, rapl-meter or gpu."),
     ] = None,
-    limit: Annotated[str, typer.Option(help="Give each check up after so long.")] = "25s",
+    limit: Annotated[str, typer.Option(help="The time limit of each check.")] = "25s",
     json: JSONFlag = False,
 ) -> None:
-    """Say what is installed, which meters, GPUs, databases and clusters can be reached, and how to get what is missing.
+    """Check what is installed and which meters, GPUs, databases and clusters are reachable, and how to get the rest.
 
-    Exit status 1 means that something does not work that flexibo cannot do without or that you asked for: a storage, a
-    cluster, a folder, or what --need names.
+    Exit status 1 means that something required does not work: a dependency, or a storage, cluster, folder or check that
+    you named.
     """
-    from flexibo.cli._doctor_checks import Wanted, checks
-    from flexibo.cli._doctor_findings import found
-    from flexibo.errors import unknown_name
+    from flexibo.cli._doctor_checks import DoctorTargets, checks
 
-    wanted = Wanted(storage, dask, ray, data, seconds(limit))
-    # What runs programs of its own stops them at the limit, and needs a moment to say so.
+    wanted = DoctorTargets(storage, dask, ray, data, parsed_seconds(limit))
+    # Checks that run programs stop them at the limit, and need a moment to report it.
     findings = found(checks(wanted), limit=wanted.limit + 5.0)
     known = {finding.name for finding in findings}
-    for name in names(need or []):
+    for name in parsed_names(need or []):
         if name not in known:
             raise unknown_name("check", name, known)
     given = {"storage": storage, "dask-cluster": dask, "ray-cluster": ray, "data": data}
-    failed = _failed(findings, {*(what for what in given if given[what]), *names(need or [])})
+    failed = _failed(findings, {*(what for what in given if given[what]), *parsed_names(need or [])})
     if json:
         print_json(_facts(findings, failed))
     else:
@@ -73,19 +76,17 @@ def doctor(
 
 
 def _failed(findings: Sequence[Finding], needed: Collection[str]) -> list[str]:
-    """What is needed and not good, in the order of the findings."""
+    """The required checks that are not good, in the order of the findings."""
     mattering = [one for one in findings if one.name in needed or one.group in ALWAYS_NEEDED]
     return list(dict.fromkeys(one.name for one in mattering if one.state != "good"))
 
 
 def _facts(findings: Sequence[Finding], failed: Collection[str]) -> dict[str, object]:
-    from dataclasses import asdict
-
     return {"good": not failed, "failed": list(failed), "findings": [asdict(finding) for finding in findings]}
 
 
 def _lines(findings: Sequence[Finding], failed: Collection[str], width: int) -> Iterator[str]:
-    """The report: a heading per group, a mark and a line per finding, and what to do below it."""
+    """The report: a heading per group, a line per finding, and what to do below it."""
     column = max(len(finding.name) for finding in findings) + 2
     group = ""
     for finding in findings:
@@ -93,9 +94,9 @@ def _lines(findings: Sequence[Finding], failed: Collection[str], width: int) -> 
             yield ("\n" if group else "") + finding.group
             group = finding.group
         heading = f"  {MARKS[finding.state]} {finding.name.ljust(column)}"
-        yield from _wrapped(heading, in_words(finding.text), width)
+        yield from _wrapped(heading, squeezed(finding.text), width)
         if finding.remedy:
-            yield from _wrapped(" " * len(heading), f"-> {in_words(finding.remedy)}", width)
+            yield from _wrapped(" " * len(heading), f"-> {squeezed(finding.remedy)}", width)
     yield ""
     yield f"{MARKS['good']} good   {MARKS['absent']} not here   {MARKS['wrong']} wrong   -> what to type"
     yield f"Not good, but needed: {', '.join(failed)}." if failed else "Everything that is needed is good."

@@ -12,12 +12,13 @@ import typer
 
 from flexibo._internal.text import printable
 from flexibo.cli._files import check_free, format_of, write_whole
-from flexibo.cli._storage_options import StorageURL, StudyName, storage_url
+from flexibo.cli._options import StorageURL, StudyName
+from flexibo.cli._storage import storage_url
 
 if TYPE_CHECKING:
     from flexibo.transfer import Record
 
-Format = Annotated[str, typer.Option("--format", help="jsonl or csv; by default what the name ends in.")]
+Format = Annotated[str, typer.Option("--format", help="jsonl or csv. By default the suffix of the name.")]
 
 
 def export(
@@ -27,9 +28,9 @@ def export(
     storage: StorageURL = "",
     name: StudyName = "",
     form: Format = "",
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Write a stored study to a file, or to the standard output with --out -."""
+    """Write a stored study to a file, or with --out - to standard output."""
     from flexibo.transfer import event_lines, records, study_copy, table_lines
 
     form = format_of(out, form)
@@ -47,7 +48,7 @@ def export(
         return
     is_screen = sys.stdout.isatty()
     for line in lines:
-        sys.stdout.write(printable(line) if is_screen else line)  # typer.echo would change what a program is to read
+        sys.stdout.write(printable(line) if is_screen else line)  # typer.echo would change what a program reads
 
 
 def _contents(found: Sequence[Record], study: str) -> str:

@@ -1,4 +1,4 @@
-"""``flexibo front``: the front of a stored study, for people, programs and pictures."""
+"""``flexibo front``: the front of a stored study, as a table, JSON, CSV or picture."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
 from flexibo._internal.numbers import cost_unit, format_exact, format_number
 from flexibo.cli._completion import PICTURES, picture_names
 from flexibo.cli._exit_status import ExitStatus
-from flexibo.cli._storage_options import JSONFlag, StorageURL, StudyName, storage_url
-from flexibo.cli._text import harmless_console, in_words, print_json
+from flexibo.cli._options import JSONFlag, StorageURL, StudyName
+from flexibo.cli._storage import storage_url
+from flexibo.cli._text import print_json, printable_console, squeezed
+from flexibo.errors import InvalidValueError, unknown_name
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from flexibo.results.front_layout import FrontLayout
     from flexibo.study import Study
     from flexibo.transfer import StudyCopy
@@ -30,7 +32,7 @@ FORMATS = (".png", ".pdf", ".svg", ".html")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class FrontSelection:
     """The designs of a front that are shown.
 
     Attributes:
@@ -48,29 +50,29 @@ def front(
     storage: StorageURL = "",
     name: StudyName = "",
     measured: Annotated[
-        bool, typer.Option("--measured", help="Only among designs that were measured in every objective.")
+        bool, typer.Option("--measured", help="Only designs that were measured in every objective.")
     ] = False,
     possible: Annotated[
-        bool, typer.Option("--possible", help="List also designs that may be on the front, but not by the best guess.")
+        bool, typer.Option("--possible", help="Also designs that may be on the front, but are not by the best guess.")
     ] = False,
     number: Annotated[
         int | None, typer.Option(min=1, help="Show this design of the front in full.", show_default=False)
     ] = None,
     certificate: Annotated[
         bool,
-        typer.Option("--certificate", help="Say what the front misses at most, and on which conditions that holds."),
+        typer.Option("--certificate", help="Print how much the front misses at most, and under which conditions."),
     ] = False,
     json: JSONFlag = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print a table for programs instead.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV instead.")] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Draw a picture into a file: .png, .pdf, .svg or .html.", show_default=False)
+        Path | None, typer.Option(help="Save a picture: .png, .pdf, .svg or .html.", show_default=False)
     ] = None,
-    table: Annotated[bool, typer.Option("--table", help="Print the table also where --out draws.")] = False,
+    table: Annotated[bool, typer.Option("--table", help="Print the table too when --out saves a picture.")] = False,
     picture: Annotated[
         str,
         typer.Option(
-            help="What --out draws, as in hypervolume, region, evaluations or importance; by default the front, and "
-            "in a page all pictures.",
+            help="The picture, as in hypervolume, region, evaluations or importance. By default the front, and "
+            "in an .html page all pictures.",
             show_default=False,
             autocompletion=picture_names,
         ),
@@ -83,7 +85,6 @@ def front(
     candidates, and one that is ruled out is not; others are probable by the best guess, or possible. Exit status 1
     means that there is no front yet. Nothing is changed.
     """
-    from flexibo.errors import InvalidValueError
     from flexibo.transfer import study_copy
 
     if json and as_csv:
@@ -101,7 +102,7 @@ def front(
     elif as_csv:
         _write_table(shown, copy.study)
     elif shown.designs and (out is None or table or number is not None):
-        with harmless_console() as console:
+        with printable_console() as console:
             _print(shown, copy, console, whole=number is not None, flags=_flags(measured=measured, possible=possible))
     if found is not None and not json:
         typer.echo(str(found), err=as_csv)
@@ -113,13 +114,11 @@ def front(
 
         plots.save(copy.study, out, picture or None)
         what = f"The picture {picture!r}" if picture else "The front"
-        typer.echo(in_words(f"{what} is drawn in {out}."), err=json or as_csv)
+        typer.echo(squeezed(f"{what} is drawn in {out}."), err=json or as_csv)
 
 
 def _check_picture(out: Path, picture: str) -> None:
-    """Refuse a picture that cannot be drawn before anything is calculated."""
-    from flexibo.errors import InvalidValueError, unknown_name
-
+    """Refuse a picture that cannot be drawn, before anything is computed."""
     if picture and picture not in PICTURES:
         raise unknown_name("picture", picture, PICTURES)
 
@@ -134,8 +133,7 @@ def _flags(**given: bool) -> str:
     return "".join(f"--{name} " for name, is_given in given.items() if is_given)
 
 
-def _shown(study: Study, *, measured: bool, possible: bool, number: int | None) -> Shown:
-    from flexibo.errors import InvalidValueError
+def _shown(study: Study, *, measured: bool, possible: bool, number: int | None) -> FrontSelection:
     from flexibo.views.front import front_view
 
     view = front_view(study, limit=max(1, len(study.history.designs)))
@@ -147,18 +145,18 @@ def _shown(study: Study, *, measured: bool, possible: bool, number: int | None) 
     if number is not None and found and number > len(found):
         raise InvalidValueError(f"The front has {len(found)} designs; --number {number} is none of them.")
     numbered = [(n, point) for n, point in enumerate(found, 1) if number in (None, n)]
-    return Shown(view.axes, numbered, len(found))
+    return FrontSelection(view.axes, numbered, len(found))
 
 
-def _facts(shown: Shown) -> dict[str, Any]:
+def _facts(shown: FrontSelection) -> dict[str, Any]:
     return {
         "objectives": [axis.to_dict() for axis in shown.axes],
         "designs": [{"number": n, **point.to_dict()} for n, point in shown.designs],
     }
 
 
-def _write_table(shown: Shown, study: Study) -> None:
-    """Print CSV: no text in it is a formula for a spreadsheet."""
+def _write_table(shown: FrontSelection, study: Study) -> None:
+    """Print CSV; texts that a spreadsheet would run as formulas are escaped."""
     from flexibo.transfer.evaluation_table import without_formula
 
     objectives, options = study.history.names, study.space.names
@@ -173,9 +171,7 @@ def _write_table(shown: Shown, study: Study) -> None:
         writer.writerow([n, *cells, *rest, *(without_formula(point.design[one]) for one in options)])
 
 
-def _print(shown: Shown, copy: StudyCopy, console: Console, *, whole: bool, flags: str) -> None:
-    from rich.text import Text
-
+def _print(shown: FrontSelection, copy: StudyCopy, console: Console, *, whole: bool, flags: str) -> None:
     if whole:
         ((n, point),) = shown.designs
         for line in _whole(n, point, shown, cost_unit(copy.study.history.origin)):
@@ -186,7 +182,7 @@ def _print(shown: Shown, copy: StudyCopy, console: Console, *, whole: bool, flag
         console.print("Predicted with the method's own surrogate: the study's own is not stored.")
 
 
-def _layout(shown: Shown, study: Study, flags: str) -> FrontLayout:
+def _layout(shown: FrontSelection, study: Study, flags: str) -> FrontLayout:
     from flexibo.results.cells import confirm_cell
     from flexibo.results.front_layout import front_layout
 
@@ -209,22 +205,21 @@ def _layout(shown: Shown, study: Study, flags: str) -> FrontLayout:
 def _notes(points: Sequence[FrontPoint], flags: str, *, lacking: bool) -> list[str]:
     from flexibo.results.cells import CONFIRM_LEGEND, legend
 
-    marks = [legend(points), CONFIRM_LEGEND if lacking else ""]
-    notes = "; ".join(filter(None, marks))
+    notes = "; ".join(filter(None, [legend(points), CONFIRM_LEGEND if lacking else ""]))
     return [*([notes] if notes else []), f"A design in full: flexibo front {flags}--number N"]
 
 
-def _whole(n: int, point: FrontPoint, shown: Shown, unit: str) -> list[str]:
-    """Everything about one design, its values and options as exactly as they are kept."""
+def _whole(n: int, point: FrontPoint, shown: FrontSelection, unit: str) -> list[str]:
+    """Everything about one design, with exact values."""
     from flexibo.results.cells import confirm_cell, feasibility_cell
 
     lines = [f"Design {n} of {shown.total}, in full"]
-    width = max(len(in_words(name)) for name in (*(axis.name for axis in shown.axes), *point.design))
+    width = max(len(squeezed(name)) for name in (*(axis.name for axis in shown.axes), *point.design))
     for axis in shown.axes:
-        own = f" {in_words(axis.unit)}" if axis.unit else ""
+        own = f" {squeezed(axis.unit)}" if axis.unit else ""
         state = "measured" if point.measured[axis.name] else "predicted"
         bound = "" if axis.bound is None else f", {axis.bound_side} {format_exact(axis.bound)}{own}"
-        lines.append(f"  {in_words(axis.name).ljust(width)}  {_exact_value(point, axis.name)}{own} ({state}{bound})")
+        lines.append(f"  {squeezed(axis.name).ljust(width)}  {_exact_value(point, axis.name)}{own} ({state}{bound})")
     if any(axis.bound is not None for axis in shown.axes):
         lines.append(f"  {'feasible'.ljust(width)}  {feasibility_cell(point)}")
     if not all(point.measured.values()):
@@ -234,13 +229,13 @@ def _whole(n: int, point: FrontPoint, shown: Shown, unit: str) -> list[str]:
         lines.append(f"  {'standing'.ljust(width)}  {point.standing}")
     lines.append("Options:")
     for name, value in point.design.items():
-        text = "-" if value is None else repr(value) if isinstance(value, float) else in_words(str(value))
-        lines.append(f"  {in_words(name).ljust(width)}  {text}")
+        text = "-" if value is None else repr(value) if isinstance(value, float) else squeezed(str(value))
+        lines.append(f"  {squeezed(name).ljust(width)}  {text}")
     return lines
 
 
 def _exact_value(point: FrontPoint, name: str) -> str:
-    """A value as exactly as it is kept, with its deviation if it is not exact."""
+    """An exact value, with its standard deviation if it has one."""
     value, deviation = point.values[name], point.deviations[name]
     if value is None:
         return "-"
@@ -252,5 +247,5 @@ def _nothing(study: Study, *, measured: bool) -> str:
     history = study.history
     lacking = [name for j, name in enumerate(history.names) if not history.count(j)]
     if lacking:
-        return in_words(f"No front yet: {', '.join(lacking)} {'have' if lacking[1:] else 'has'} not been measured.")
+        return squeezed(f"No front yet: {', '.join(lacking)} {'have' if lacking[1:] else 'has'} not been measured.")
     return "No front yet: no design was measured in every objective." if measured else "No front yet."

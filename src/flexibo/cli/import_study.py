@@ -1,20 +1,20 @@
-"""``flexibo import``: a new study from exported events, or results from a table for a study that is there."""
+"""``flexibo import``: a new study from exported events, or results from a table for an existing study."""
 
 from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, BinaryIO
 
 import typer
 
 from flexibo._internal.text import printable
 from flexibo.cli._files import format_of, read_lines
-from flexibo.cli._storage_options import StorageURL, storage_url
+from flexibo.cli._options import StorageURL
+from flexibo.cli._storage import is_stored, storage_url
 from flexibo.cli.export import Format
-
-if TYPE_CHECKING:
-    from typing import BinaryIO
+from flexibo.errors import InvalidValueError
+from flexibo.storage import shown_url
 
 
 def import_study(
@@ -22,17 +22,17 @@ def import_study(
         Path,
         typer.Argument(
             help="FILE.jsonl of 'flexibo export': a new study. FILE.csv with a column per option and objective: "
-            "results for a study that is there. - is the standard input.",
+            "results for an existing study. - is standard input.",
             show_default=False,
         ),
     ],
     storage: StorageURL = "",
     name: Annotated[
-        str, typer.Option("--name", help="The study; by default the exported name, or the only study.")
+        str, typer.Option("--name", help="The study. By default the exported name, or the only study.")
     ] = "",
     form: Format = "",
 ) -> None:
-    """Make a new study from exported events, or bring the results of a table into a study: all or nothing."""
+    """Create a study from exported events, or add the results of a table to a study: all or nothing."""
     form = format_of(file, form)
     source = "the standard input" if str(file) == "-" else str(file)
     with read_lines(file) as lines:
@@ -41,15 +41,12 @@ def import_study(
 
 
 def _events(lines: BinaryIO, source: str, storage: str, name: str) -> str:
-    from flexibo.cli.worker import is_there
-    from flexibo.errors import InvalidValueError
-    from flexibo.storage import shown_url
     from flexibo.transfer import import_events, read_events
 
     url = storage_url(storage)
     exported = read_events(lines, source)
     wanted = name or exported.name
-    if is_there(url, wanted):
+    if is_stored(url, wanted):
         raise InvalidValueError(
             f"{shown_url(url)} holds a study {wanted!r} already; import it under another name with --name. Nothing was "
             "changed."
@@ -70,7 +67,7 @@ def _results(lines: BinaryIO, source: str, storage: str, name: str) -> str:
     try:
         results = read_results(text, copy, source)
     finally:
-        text.detach()  # who opened the file closes it
+        text.detach()  # the caller closes the file
     if results.results:
         import_results(results, place, copy)
     empty = f" {results.empty} rows have no values and were passed over." if results.empty else ""

@@ -1,4 +1,4 @@
-"""``flexibo init``: a study file to begin with."""
+"""``flexibo init``: writes a study file to start with."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.markdown import Markdown
 
 from flexibo._internal.text import printable_line
 from flexibo.cli._exit_status import ExitStatus
-from flexibo.cli._outcome import typed
+from flexibo.cli._files import check_free, write_whole
+from flexibo.cli._text import typed_command
+from flexibo.errors import InvalidValueError
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -21,23 +25,23 @@ def init(
         Path,
         typer.Argument(
             metavar="FOLDER|FILE",
-            help="A folder, or the name of the study file; by default study.yaml here.",
+            help="A folder, or the name of the study file. By default study.yaml.",
             show_default=False,
         ),
     ] = Path(),
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing: write an example that runs at once.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Ask nothing; write an example that can be run at once.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     reference: Annotated[
-        bool, typer.Option("--reference", help="Print the page that explains every key of a study file, and end.")
+        bool, typer.Option("--reference", help="Print the page that explains every key of a study file, and exit.")
     ] = False,
 ) -> None:
     """Write a study file: in a terminal from your answers, with --yes or without a terminal an example.
 
-    The example has remarks on every line and comes with the small program that it tunes; flexibo run study.yaml runs
-    it in about a minute. --reference explains every key that a study file may have.
+    The example explains every line and comes with the small program that it tunes; flexibo run study.yaml runs it in
+    about a minute. --reference explains every key of a study file.
     """
-    from flexibo.cli._files import check_free
-
     if reference:
         _print_reference()
         return
@@ -58,39 +62,35 @@ def init(
     else:
         contents = _example(path)
         if not yes:
-            typer.echo("This is no terminal to ask questions in, so here is the example (--yes).")
+            typer.echo("This is not a terminal, so no questions are asked; writing the example (--yes).")
     _write(contents, force=force)
     for written in contents:
         typer.echo(printable_line(f"Wrote {written}."))
-    typer.echo(f"Look at it:  {typed(['flexibo', 'run', str(path)], {'--dry-run': True})}")
-    typer.echo(f"Run it:      {typed(['flexibo', 'run', str(path)], {})}")
+    typer.echo(f"Look at it:  {typed_command(['flexibo', 'run', str(path)], {'--dry-run': True})}")
+    typer.echo(f"Run it:      {typed_command(['flexibo', 'run', str(path)], {})}")
 
 
 def _print_reference() -> None:
-    """The page on study files: drawn in a terminal, as it is for other programs."""
+    """The page on study files: formatted in a terminal, unchanged for other programs."""
     from flexibo.studyfile.example import reference_page
 
     if not sys.stdout.isatty():
         typer.echo(reference_page(), nl=False)
         return
-    from rich.console import Console
-    from rich.markdown import Markdown
 
     Console().print(Markdown(reference_page(), hyperlinks=False))
 
 
 def is_terminal() -> bool:
-    """Whether there is somebody to ask."""
+    """Whether questions can be asked."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _check_folder(path: Path) -> None:
-    """Refuse a file whose folder cannot be one."""
-    from flexibo.errors import InvalidValueError
-
+    """Refuse a file whose folder is a file."""
     folder = path.absolute().parent
     if folder.exists() and not folder.is_dir():
-        raise InvalidValueError(f"{folder} is no folder; give a folder, or a file such as study.yaml.")
+        raise InvalidValueError(f"{folder} is not a folder; give a folder, or a file such as study.yaml.")
 
 
 def _example(path: Path) -> dict[Path, str]:
@@ -104,10 +104,7 @@ def _example(path: Path) -> dict[Path, str]:
 
 
 def _write(contents: Mapping[Path, str], *, force: bool) -> None:
-    """Write all files, or none where one of them is there already."""
-    from flexibo.cli._files import check_free, write_whole
-    from flexibo.errors import InvalidValueError
-
+    """Write all files, or none if one of them exists."""
     for path in contents:
         if path.absolute().parent.is_dir():
             check_free(path, force=force)

@@ -1,10 +1,11 @@
-"""``flexibo knobs``: hardware and operating-system settings, listed, held while a command runs, put back."""
+"""``flexibo knobs``: lists machine settings, sets them while a command runs, and restores them."""
 
 from __future__ import annotations
 
 import os
 import re
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ import typer
 
 from flexibo.cli._help import HelpfulCommand, HelpfulGroup
 from flexibo.cli._text import print_json
+from flexibo.errors import InvalidValueError
 
 if TYPE_CHECKING:
     from flexibo.hardware.knobs import Journal, Knob, Level, LinuxMachine, Write
@@ -19,14 +21,15 @@ if TYPE_CHECKING:
 knobs = typer.Typer(
     name="knobs",
     cls=HelpfulGroup,
-    help="List settings of this machine, hold some while a command runs, put back what a killed session left.",
+    help="List machine settings, set them while a command runs, and restore what a killed session left.",
     no_args_is_help=True,
+    add_completion=False,
 )
 
 JournalOption = Annotated[
-    Path | None, typer.Option("--journal", help="The file that keeps what is changed; one per user by default.")
+    Path | None, typer.Option("--journal", help="The file that records changes; by default one per user.")
 ]
-AllowGpu = Annotated[bool, typer.Option("--allow-gpu", help="Allow clocks and power limit of NVIDIA GPUs to be set.")]
+AllowGpu = Annotated[bool, typer.Option("--allow-gpu", help="Allow setting clocks and power limits of NVIDIA GPUs.")]
 SysOption = Annotated[Path, typer.Option("--sys", help="Where /sys is.", hidden=True)]
 ProcOption = Annotated[Path, typer.Option("--proc", help="Where /proc is.", hidden=True)]
 SYS, PROC = Path("/sys"), Path("/proc")
@@ -36,13 +39,11 @@ _SETTING = re.compile(r"(\w+)=(.*)")
 @knobs.command(cls=HelpfulCommand, name="list")
 def list_knobs(
     allow_gpu: AllowGpu = False,
-    json: Annotated[bool, typer.Option("--json", help="Print a list of objects instead.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
     sys: SysOption = SYS,
     proc: ProcOption = PROC,
 ) -> None:
-    """Show each knob: its value now, what the machine offers, and whether you may set it."""
-    from dataclasses import asdict
-
+    """Show each knob: its value, the possible values, and whether you may set it."""
     from flexibo.hardware.knobs import state
 
     machine, found = _machine(sys, proc, allow_gpu)
@@ -63,21 +64,20 @@ def set_knobs(
     words: Annotated[
         list[str], typer.Argument(metavar="NAME=VALUE... -- COMMAND...", help="Settings, then the command to run.")
     ],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be written; write nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the changes; make none.")] = False,
     journal: JournalOption = None,
     allow_gpu: AllowGpu = False,
     sys: SysOption = SYS,
     proc: ProcOption = PROC,
 ) -> None:
-    """Run a command under these settings and put them back; the exit status is the command's."""
-    from flexibo.errors import InvalidValueError
+    """Run a command with these settings, then restore them; the exit status is the command's."""
     from flexibo.hardware.knobs import settings
 
     values, command = _parted(words)
     if not values:
         raise InvalidValueError("No setting is given; give some as NAME=VALUE, such as swappiness=10.")
     if not command and not dry_run:
-        raise InvalidValueError("No command is given; give one after --, because settings are put back when it ends.")
+        raise InvalidValueError("No command is given; give one after --, because settings are restored when it ends.")
     machine, found = _machine(sys, proc, allow_gpu)
     with settings(found, values, machine=machine, journal=_journal(journal, machine), dry_run=dry_run) as writes:
         if dry_run:
@@ -91,12 +91,12 @@ def set_knobs(
 def restore_knobs(
     journal: JournalOption = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Even if the journal is of another boot, or its process is alive.")
+        bool, typer.Option("--force", help="Even if the journal is from another boot, or its process is alive.")
     ] = False,
     sys: SysOption = SYS,
     proc: ProcOption = PROC,
 ) -> None:
-    """Put back the settings that a killed session left."""
+    """Restore the settings that a killed session left."""
     from flexibo.hardware.knobs import restore
 
     machine, _ = _machine(sys, proc, allow_gpu=True)
@@ -132,8 +132,6 @@ def _parted(words: list[str]) -> tuple[dict[str, Level], list[str]]:
     >>> _parted(["swappiness=10", "scheduler=NOOP", "dd", "if=/dev/zero"])
     ({'swappiness': 10, 'scheduler': 'NOOP'}, ['dd', 'if=/dev/zero'])
     """
-    from flexibo.errors import InvalidValueError
-
     values: dict[str, Level] = {}
     for position, word in enumerate(words):
         found = _SETTING.fullmatch(word)
@@ -157,8 +155,6 @@ def _value(text: str) -> Level:
 
 def _run(command: list[str]) -> int:
     """The exit status of a command, as a shell gives it."""
-    from flexibo.errors import InvalidValueError
-
     try:
         status = subprocess.call(command)
     except OSError as error:

@@ -1,22 +1,26 @@
-"""``flexibo list``: the studies of a database."""
+"""``flexibo list``: the studies of a storage."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from flexibo._internal.numbers import cost_unit, format_spent
-from flexibo.cli._storage_options import JSONFlag, StorageURL, storage_url
-from flexibo.cli._text import duration, harmless_console, in_words, print_json
+from flexibo.cli._options import JSONFlag, StorageURL
+from flexibo.cli._storage import storage_url
+from flexibo.cli._text import duration, print_json, printable_console, squeezed
+from flexibo.errors import FlexiBOError
+from flexibo.storage import shown_url, stored_studies
 
 
 def list_studies(storage: StorageURL = "", json: JSONFlag = False) -> None:
-    """List the studies of a database, and how far each one is; nothing is changed."""
-    from flexibo.storage import shown_url, stored_studies
-
+    """List the studies of a storage with their progress; nothing is changed."""
     url = storage_url(storage)
     rows = [_row(url, study.name, study.events) for study in stored_studies(url)]
     if json:
@@ -29,8 +33,7 @@ def list_studies(storage: StorageURL = "", json: JSONFlag = False) -> None:
 
 
 def _row(url: str, name: str, events: int) -> dict[str, Any]:
-    """The numbers of one study; one that cannot be read does not hide the others."""
-    from flexibo.errors import FlexiBOError
+    """The numbers of one study; an unreadable one does not hide the others."""
     from flexibo.transfer import records, study_copy
     from flexibo.views.status import overview
 
@@ -43,9 +46,6 @@ def _row(url: str, name: str, events: int) -> dict[str, Any]:
 
 
 def _print(rows: Sequence[dict[str, Any]], now: float) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     headings = ("study", "method", "measured", "pending", "failed", "spent", "last event")
     table = Table(box=None, pad_edge=False)
     for heading in headings:
@@ -53,7 +53,7 @@ def _print(rows: Sequence[dict[str, Any]], now: float) -> None:
         table.add_column(heading, justify="right" if number else "left", no_wrap=number, overflow="fold")
     for row in rows:
         table.add_row(*map(Text, _cells(row, now)))
-    with harmless_console() as console:
+    with printable_console() as console:
         console.print(table)
         for row in rows:
             if "error" in row:
@@ -67,7 +67,7 @@ def _cells(row: dict[str, Any], now: float) -> tuple[str, ...]:
     return (
         row["name"],
         row["method"],
-        "\n".join(f"{in_words(objective['name'])} {objective['values']}" for objective in objectives),
+        "\n".join(f"{squeezed(objective['name'])} {objective['values']}" for objective in objectives),
         str(sum(objective["pending"] for objective in objectives)),
         str(sum(objective["failed"] + objective["impossible"] for objective in objectives)),
         format_spent(row["spent"], row["budget"], row["cost_unit"]),
@@ -76,6 +76,4 @@ def _cells(row: dict[str, Any], now: float) -> tuple[str, ...]:
 
 
 def _ago(when: str | None, now: float) -> str:
-    from datetime import datetime
-
     return f"{duration(now - datetime.fromisoformat(when).timestamp())} ago" if when else "-"

@@ -1,10 +1,13 @@
-"""``flexibo methods``: what a study can use."""
+"""``flexibo methods``: the methods that a study can use."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
 
 import flexibo
 from flexibo.cli._text import print_json
@@ -14,15 +17,12 @@ if TYPE_CHECKING:
 
 
 def methods(
-    json: Annotated[bool, typer.Option("--json", help="Print a list of objects instead.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
     """List the methods that a study can use."""
     if json:
         print_json([_described(method) for method in flexibo.list_methods()])
         return
-    from rich.console import Console
-    from rich.padding import Padding
-    from rich.text import Text
 
     console = Console()
     for method in flexibo.list_methods():

@@ -1,4 +1,4 @@
-"""``flexibo problems``: what methods can be compared on."""
+"""``flexibo problems``: the problems to compare methods on."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from flexibo.cli._parse import size
-from flexibo.cli._text import print_json
+from flexibo.cli._text import count_of_designs, print_json
+from flexibo.errors import FlexiBOError
 
 if TYPE_CHECKING:
     from flexibo.compare.problems.base import Family
 
 WIDE = 120
-"""A terminal with so many columns has room for summaries."""
+"""A terminal with this many columns has room for summaries."""
 
 
 def problems(
-    json: Annotated[bool, typer.Option("--json", help="Print a list of objects instead.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
     """List the problems that methods can be compared on."""
     from flexibo.compare.problems.table import FAMILIES
@@ -27,9 +30,6 @@ def problems(
     if json:
         print_json(described)
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
     console = Console()
     headings = ["problem", "options", "designs", "objectives, and what measuring them costs", "front", "summary"]
@@ -49,7 +49,7 @@ def problems(
 
 
 def _parameters(families: Iterable[Family]) -> list[str]:
-    """What each parameter does, its default, and where it exists."""
+    """What each parameter does, its default, and its problems."""
     told: dict[str, list[str]] = {}
     for family in families:
         for name, parameter in family.parameters.items():
@@ -58,9 +58,7 @@ def _parameters(families: Iterable[Family]) -> list[str]:
 
 
 def _described(family: Family) -> dict[str, Any]:
-    """What is known of a problem; of one whose table is missing, why."""
-    from flexibo.errors import FlexiBOError
-
+    """A problem as JSON; if its table is missing, the reason."""
     parameters = {
         name: {"default": parameter.default, "summary": parameter.summary}
         for name, parameter in family.parameters.items()
@@ -87,7 +85,7 @@ def _described(family: Family) -> dict[str, Any]:
 def _cells(facts: dict[str, Any]) -> tuple[str, str, str, str]:
     if "missing" in facts:
         return "", "", "its table is not here", ""
-    designs = "infinite" if facts["designs"] is None else size(facts["designs"])
+    designs = "infinite" if facts["designs"] is None else count_of_designs(facts["designs"])
     costs = facts["mean_costs"]
     priced = [f"{name} {costs[name]:g} {facts['unit']}" if costs[name] else name for name in facts["objectives"]]
     return str(facts["options"]), designs, ", ".join(priced), facts["front"]

@@ -1,4 +1,4 @@
-"""``flexibo status``: one stored study, as it is now."""
+"""``flexibo status``: one stored study."""
 
 from __future__ import annotations
 
@@ -7,34 +7,45 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from flexibo._internal.numbers import cost_unit, format_number, format_spent
-from flexibo.cli._parse import size
-from flexibo.cli._storage_options import JSONFlag, StorageURL, StudyName, storage_url
-from flexibo.cli._text import duration, harmless_console, in_words, moment, options, print_json, wrapped
+from flexibo.cli._options import JSONFlag, StorageURL, StudyName
+from flexibo.cli._storage import storage_url
+from flexibo.cli._text import (
+    count_of_designs,
+    design_line,
+    duration,
+    moment,
+    print_json,
+    printable_console,
+    squeezed,
+    wrapped,
+)
+from flexibo.storage import shown_url
+from flexibo.storage.heartbeat import is_detached
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from flexibo.transfer import StudyCopy
 
 MARGIN = "  "
 SHOWN = 5
-"""So many failures and notes are shown; JSON has them all."""
+"""How many failures and notes are shown; JSON has them all."""
 
 
 def status(
     storage: StorageURL = "",
     name: StudyName = "",
-    front: Annotated[bool, typer.Option(help="Calculate the front; takes a while in a large study.")] = True,
+    front: Annotated[bool, typer.Option(help="Compute the front; slow for a large study.")] = True,
     json: JSONFlag = False,
 ) -> None:
-    """Show a stored study: what was spent and measured, what is in flight, what failed, and the front so far.
+    """Show a stored study: its budget, measurements, pending evaluations, failures and front.
 
     The hypervolume is how much the front measured so far dominates, up to the reference point: it grows as the front
     gets better. Nothing is changed, also while others write.
     """
-    from flexibo.storage import shown_url
     from flexibo.transfer import study_copy
 
     url = storage_url(storage)
@@ -43,7 +54,7 @@ def status(
     if json:
         print_json({**facts, **(_front_facts(copy) if front else {})})
         return
-    with harmless_console() as console:
+    with printable_console() as console:
         _print(facts, copy, console, now)
         if front:
             _print_front(copy, console)
@@ -66,8 +77,6 @@ def _facts(copy: StudyCopy, now: float) -> dict[str, Any]:
 
 
 def _print(facts: Mapping[str, Any], copy: StudyCopy, console: Console, now: float) -> None:
-    from rich.text import Text
-
     unit = cost_unit(copy.study.history.origin)
     for line in _heading(facts, copy, now, unit):
         console.print(Text("\n".join(wrapped(line, console.width))))
@@ -88,7 +97,7 @@ def _print(facts: Mapping[str, Any], copy: StudyCopy, console: Console, now: flo
 
 def _heading(facts: Mapping[str, Any], copy: StudyCopy, now: float, unit: str) -> list[str]:
     chosen, times = facts["settings"], copy.times
-    designs = "infinitely many" if chosen["designs"] is None else size(chosen["designs"])
+    designs = "infinitely many" if chosen["designs"] is None else count_of_designs(chosen["designs"])
     lines = [
         f"{facts['name']}, in {facts['storage']}",
         f"Method {facts['method']}, seed {chosen['seed']}; {len(chosen['options'])} options, {designs} designs, "
@@ -123,9 +132,6 @@ def _money(facts: Mapping[str, Any], unit: str) -> str:
 
 
 def _objectives(rows: Sequence[Mapping[str, Any]], unit: str) -> Any:
-    from rich.table import Table
-    from rich.text import Text
-
     states = ["measured", "pending", "failed"]
     states += [state for state in ("impossible", "released", "added") if any(row[state] for row in rows)]
     lost = ["lost_cost"] if any(row["lost_cost"] for row in rows) else []
@@ -142,19 +148,17 @@ def _objectives(rows: Sequence[Mapping[str, Any]], unit: str) -> Any:
             mean = "-" if row["mean_cost"] is None else format_number(row["mean_cost"], 3)
             costs = [format_number(row[name]) for name in ("cost", *lost)]
             cells = [*(str(row[state]) for state in states), *costs, mean]
-        table.add_row(*map(Text, (in_words(title), *cells)))
+        table.add_row(*map(Text, (squeezed(title), *cells)))
     return table
 
 
 def _flight(row: Mapping[str, Any]) -> str:
     since = "" if row["seconds"] is None else f", for {duration(row['seconds'])}"
-    return f"{row['number']} {row['objective']} of {options(row['design'])}: {_by(row['worker'])}{since}"
+    return f"{row['number']} {row['objective']} of {design_line(row['design'])}: {_by(row['worker'])}{since}"
 
 
 def _by(worker: Mapping[str, Any]) -> str:
-    """Who measures, and whether it is there."""
-    from flexibo.storage.heartbeat import is_detached
-
+    """Which worker measures, and its state."""
     if worker["state"] == "gone":
         return "its worker is gone"
     if is_detached(worker["id"]):
@@ -173,7 +177,7 @@ def _by(worker: Mapping[str, Any]) -> str:
 def _failure(row: Mapping[str, Any]) -> str:
     reason = row["reason"] or "no reason was given"
     impossible = "impossible: " if row["state"] == "impossible" else ""
-    return f"{row['number']} {row['objective']} of {options(row['design'])}: {impossible}{reason}"
+    return f"{row['number']} {row['objective']} of {design_line(row['design'])}: {impossible}{reason}"
 
 
 def _front_facts(copy: StudyCopy) -> dict[str, Any]:

@@ -1,25 +1,26 @@
-"""``flexibo systems``: what can be optimised here."""
+"""``flexibo systems``: the systems that can be optimised."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
 from flexibo.cli._text import print_json
+from flexibo.errors import FlexiBOError
 
 
 def systems(
     data: Annotated[
-        Path | None, typer.Option(help="Look for training data here too.", envvar="FLEXIBO_DATA", show_envvar=True)
+        Path | None, typer.Option(help="The folder with training data.", envvar="FLEXIBO_DATA", show_envvar=True)
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
-    """List the systems: networks of the paper, their options, and the data that is there to train them."""
-    from rich.console import Console
-    from rich.table import Table
-
+    """List the systems: networks of the paper, their options, and the available training data."""
     rows = _rows(data)
     if json:
         print_json(rows)
@@ -35,13 +36,10 @@ def systems(
     console.print(table)
     console.print("Run one with: flexibo run NAME --data FOLDER --budget 30m", highlight=False)
     if any(row["recorded"] for row in rows):
-        console.print("Without data or a GPU, from what is recorded: flexibo run NAME --recorded", highlight=False)
+        console.print("Without data or a GPU, from a recorded table: flexibo run NAME --recorded", highlight=False)
 
 
 def _rows(data: Path | None) -> list[dict[str, Any]]:
-    import math
-
-    from flexibo.errors import FlexiBOError
     from flexibo.systems.catalogue import SYSTEMS
     from flexibo.systems.data.catalogue import find_dataset
     from flexibo.systems.recorded import recordings
@@ -50,7 +48,7 @@ def _rows(data: Path | None) -> list[dict[str, Any]]:
     for entry in SYSTEMS.values():
         try:
             found = find_dataset(entry.datasets, data) if data else ""
-        except FlexiBOError:  # what is there may be damaged; running the system says how
+        except FlexiBOError:  # the data may be damaged; flexibo run reports how
             found = ""
         rows.append(
             {

@@ -1,4 +1,4 @@
-"""``flexibo tell``: the answer to an evaluation that ``flexibo ask`` gave out."""
+"""``flexibo tell``: answers an evaluation that ``flexibo ask`` claimed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flexibo._internal.numbers import cost_unit, format_spent
-from flexibo.cli._storage_options import JSONFlag, StorageURL, StudyName, storage_url
-from flexibo.cli._text import in_words, print_json
-from flexibo.cli.ask import HAND, study_by_hand
+from flexibo.cli._options import JSONFlag, StorageURL, StudyName
+from flexibo.cli._storage import load_study, storage_url
+from flexibo.cli._text import print_json, squeezed
+from flexibo.cli.ask import HAND
+from flexibo.errors import InvalidValueError
+from flexibo.storage.heartbeat import is_detached
 
 if TYPE_CHECKING:
     from flexibo.history.events import Evaluation
     from flexibo.study import Study
 
-LEASE = 60.0
-"""Who tells holds nothing new, so that this is never waited for."""
+LEASE_SECONDS = 60.0
+"""Never waited for: answering claims nothing."""
 
 
 def tell(
@@ -27,24 +30,23 @@ def tell(
         list[str] | None,
         typer.Argument(
             metavar="VALUE | NAME=VALUE...",
-            help="What was measured; by name where there are several.",
+            help="The measured value; several values by name.",
             show_default=False,
         ),
     ] = None,
-    cost: Annotated[
-        float, typer.Option(help="What it cost, in the units of the budget: seconds, if it is time.")
-    ] = 0.0,
+    cost: Annotated[float, typer.Option(help="The cost, in units of the budget, such as seconds.")] = 0.0,
     failed: Annotated[
-        str | None, typer.Option("--failed", metavar="REASON", help="It gave no value, and why.", show_default=False)
+        str | None,
+        typer.Option("--failed", metavar="REASON", help="The evaluation failed, and why.", show_default=False),
     ] = None,
     impossible: Annotated[
         bool, typer.Option("--impossible", help="With --failed: never try this design again.")
     ] = False,
-    released: Annotated[bool, typer.Option("--released", help="Give it back; it was not attempted.")] = False,
+    released: Annotated[bool, typer.Option("--released", help="Release the evaluation; it was not attempted.")] = False,
     hand: Annotated[
         str,
         typer.Option(
-            help="Who was asked, where 'flexibo ask' named one: another may have been asked the same before.",
+            help="The identity that 'flexibo ask' printed, if others were asked the same before.",
             envvar=HAND,
             show_default=False,
         ),
@@ -53,12 +55,12 @@ def tell(
     name: StudyName = "",
     json: JSONFlag = False,
 ) -> None:
-    """Answer an evaluation of 'flexibo ask': its value, that it failed, or that you give it back."""
+    """Answer an evaluation of 'flexibo ask': with its value, as failed, or as released."""
     given = values or []
     _check_one_answer(given, failed, impossible, released, cost)
     url = storage_url(storage)
     hand = _asker(url, name, number, hand)
-    study = study_by_hand(url, name, hand=hand, lease=LEASE)
+    study = load_study(url, name, worker=hand, lease=LEASE_SECONDS)
     try:
         evaluation = _answerable(study, number, hand)
         if released:
@@ -77,20 +79,18 @@ def tell(
 
 
 def _check_one_answer(values: Sequence[str], failed: str | None, impossible: bool, released: bool, cost: float) -> None:
-    from flexibo.errors import InvalidValueError
-
     if (bool(values), failed is not None, released).count(True) != 1:
         raise InvalidValueError("Give one answer: a VALUE (or NAME=VALUE...), --failed REASON, or --released.")
     if impossible and failed is None:
-        raise InvalidValueError("--impossible says why something failed for good; give --failed REASON with it.")
+        raise InvalidValueError("--impossible needs a reason; give --failed REASON with it.")
     if released and cost:
-        raise InvalidValueError("--cost is of an attempt, and --released means that there was none; leave one out.")
+        raise InvalidValueError(
+            "--cost is the cost of an attempt, and --released means that there was none; leave one out."
+        )
 
 
 def _asker(url: str, name: str, number: int, named: str) -> str:
-    """The hand that was asked an evaluation: the named one, or the first that has not answered it."""
-    from flexibo.errors import InvalidValueError
-    from flexibo.storage.heartbeat import is_detached
+    """The identity that claimed an evaluation: the named one, or the first that has not answered it."""
     from flexibo.study.stored import stored_study
 
     place, study, _ = stored_study(url, name or None)
@@ -122,8 +122,7 @@ def _asker(url: str, name: str, number: int, named: str) -> str:
 
 
 def _answerable(study: Study, number: int, hand: str) -> Evaluation:
-    """The evaluation, if its hand has not answered it."""
-    from flexibo.errors import InvalidValueError
+    """The evaluation, if it has not been answered under this identity."""
     from flexibo.history.events import Spent
 
     evaluation = study.history.asked[number]
@@ -139,8 +138,6 @@ def _answerable(study: Study, number: int, hand: str) -> Evaluation:
 
 
 def _release(study: Study, evaluation: Evaluation, hand: str) -> str:
-    from flexibo.errors import InvalidValueError
-
     holder = study.history.assignments.get(evaluation.number)
     if holder is None or holder.worker != hand:
         raise InvalidValueError(
@@ -153,8 +150,6 @@ def _release(study: Study, evaluation: Evaluation, hand: str) -> str:
 
 def _numbers(evaluation: Evaluation, given: Iterable[str]) -> Mapping[str, float]:
     """The values by objective."""
-    from flexibo.errors import InvalidValueError
-
     found: dict[str, float] = {}
     for text in given:
         name, sign, number = text.rpartition("=")
@@ -187,4 +182,4 @@ def _say(study: Study, evaluation: Evaluation, told: str, *, counted: bool, cost
     price = "" if cost is None else f", cost {cost:g}" if cost else ", without a cost (the budget is not charged)"
     spent = format_spent(study.spent, study.budget, cost_unit(study.history.origin))
     late = "" if counted else " Another worker has it or has answered it: only the cost counts."
-    typer.echo(in_words(f"Evaluation {evaluation.number}: {told}{price}.{late} Spent {spent}."))
+    typer.echo(squeezed(f"Evaluation {evaluation.number}: {told}{price}.{late} Spent {spent}."))

@@ -1,7 +1,8 @@
+"""``flexibo compare``."""
+
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 
 import pytest
@@ -36,18 +37,6 @@ def test_a_comparison_prints_tables_and_leaves_a_table_and_a_page(tmp_path: Path
     assert len(rows) == 2 * 2 * 21
     assert {row["problem"] for row in rows} == {"zdt1:finite"}
     assert "<script" in (out / "report.html").read_text()
-
-
-def test_problems_are_listed_for_people_and_scripts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("FLEXIBO_DATA", raising=False)
-    shown = invoke("problems").output
-    for words in ("dnn-stack", "branin-currin", "its table is not here", "FLEXIBO_DATA is not set", "ratio"):
-        assert words in shown
-    listed = {facts["name"]: facts for facts in json.loads(invoke("problems", "--json").output)}
-    assert listed["dnn-stack"]["options"] == 14
-    assert listed["dnn-stack"]["front"] == "true"
-    assert listed["zdt1"]["designs"] is None
-    assert "missing" in listed["nb201-tx2"]
 
 
 def test_a_long_list_of_names_does_not_hide_what_is_meant() -> None:

@@ -28,7 +28,7 @@ def test_a_signal_ends_long_work_with_a_sentence_and_its_status(number: signal.S
     finally:
         signal.signal(signal.SIGINT, before[0])
     assert ended.value.exit_code == status
-    assert said.getvalue() == "Interrupted; all is kept in [out]. The same command goes on.\n"
+    assert said.getvalue() == "Interrupted; all is kept in [out]. The same command resumes.\n"
     assert signal.getsignal(signal.SIGTERM) == before[1]
 
 
@@ -75,7 +75,7 @@ def test_long_commands_say_what_is_kept(
     assert outcome.exit_code == 130, (outcome.output, outcome.exception)
     assert outcome.stdout.startswith("Interrupted; ")
     assert kept in outcome.stdout
-    assert "The same command goes on." in outcome.stdout
+    assert "The same command resumes." in outcome.stdout
 
 
 def test_a_repeated_experiment_says_what_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -88,19 +88,4 @@ def test_a_repeated_experiment_says_what_is_kept(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(reproduce, "EXPERIMENTS", {"rq1": Experiment()})
     outcome = CliRunner().invoke(app, ["reproduce", "rq1", "--out", "here"], env={"COLUMNS": "200"})
     assert outcome.exit_code == 130, (outcome.output, outcome.exception)
-    assert "kept in here. The same command goes on." in outcome.stdout
-
-
-def test_the_demo_ends_with_the_status_of_an_interruption(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from flexibo.optimizer import StopKind
-    from flexibo.study import Study
-
-    def stop(self: Study, *_: object, **__: object) -> None:
-        self.record_stop(StopKind.INTERRUPTED, "Interrupted; what was measured is kept.")
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Study, "run", stop)
-    outcome = CliRunner().invoke(app, ["demo"], env={"COLUMNS": "200"})
-    assert outcome.exit_code == 130, (outcome.output, outcome.exception)
-    assert "The demo keeps nothing" in outcome.stdout
-    assert not list(tmp_path.iterdir())
+    assert "kept in here. The same command resumes." in outcome.stdout

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+import flexibo
 from flexibo import Objective, list_methods
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.methods import METHODS, ProposingMethod, RandomMethod, ScoringMethod, find_method
@@ -56,3 +57,20 @@ def test_limits_name_objectives_constraints_and_extras() -> None:
     assert "constraints" in METHODS["sobol"].limits
     assert "constraints" not in METHODS["ehvi"].limits
     assert "evolution" in METHODS["nsga2"].limits
+
+
+def test_a_method_that_needs_an_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flexibo.methods.table.find_spec", lambda name: None)
+    with pytest.raises(flexibo.FlexiBOError, match=r"flexibo\[evolution\]"):
+        flexibo.Study({"x": (0.0, 1.0)}, ["a", "b"], method="nsga2")
+
+
+def test_a_method_refuses_more_objectives_than_it_takes() -> None:
+    with pytest.raises(flexibo.FlexiBOError, match="'ehvi' takes at most 6 objectives; 7 given"):
+        flexibo.Study({"x": (0.0, 1.0)}, list("abcdefg"), method="ehvi")
+
+
+@pytest.mark.parametrize("method", ["nsga2/cost", "sobol/cost", "random/cost"])
+def test_a_method_without_scores_has_none_to_divide(method: str) -> None:
+    with pytest.raises(flexibo.FlexiBOError, match="has no scores to divide"):
+        flexibo.Study({"x": (0.0, 1.0)}, ["a", "b"], method=method)

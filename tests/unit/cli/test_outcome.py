@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flexibo.cli.showing import shares
+from flexibo.cli._outcome import shares
 
 
 @pytest.mark.parametrize("costs", [[1.0, 1.0, 1.0], [0.004, 0.996], [5.0], [1.0] * 7, [0.0, 3.0]])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flexibo.cli.screen import wrapped
+from flexibo.cli._text import wrapped
 
 
 @pytest.mark.parametrize("width", range(20, 60))

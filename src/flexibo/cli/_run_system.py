@@ -1,0 +1,160 @@
+"""Studies of systems: run, joined by a machine that measures only the error, or resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.console import Console
+
+from flexibo.cli._budget import opening_budget, set_budget, set_stop_rules
+from flexibo.cli._build_system import BuiltSystem, build_system, rebuild_system, recorded_table, system_request
+from flexibo.cli._measure import ExecutorSettings, executor_settings, leading_objectives, measure
+from flexibo.cli._options import ExecutionOptions, StudyOptions, SystemOptions
+from flexibo.cli._outcome import Report, count_attempts, larger_budget, report, resume_command
+from flexibo.cli._picture import PictureFile, typed_picture
+from flexibo.cli._storage import load_study, storage_url, stored_origin
+from flexibo.cli._study_file import check_is_system
+from flexibo.cli._text import count_of_designs
+from flexibo.errors import InvalidValueError
+from flexibo.storage import shown_url, stored_studies
+from flexibo.study import Study
+from flexibo.systems.base import System
+
+DEFAULT_BUDGET_SECONDS = 1800.0
+DEFAULT_LEASE_SECONDS = 60.0
+
+
+def run_system(
+    name: str,
+    options: SystemOptions,
+    given: StudyOptions,
+    execution: ExecutionOptions,
+    *,
+    out: Path | None,
+    json: bool,
+) -> None:
+    """Run the study of a system, from its recorded table or on this machine."""
+    if not options.recorded:
+        check_is_system(name)
+    executor, picture = executor_settings(execution), typed_picture(out)
+    if options.recorded:
+        built = recorded_table(name)
+        study = _open_study(built, given)
+    elif set(execution.only) == {"error_percent"}:
+        study, built = _join_study(name, options, given)
+        set_stop_rules(study, given.stop_rules)
+    else:
+        budget = given.budget_seconds or DEFAULT_BUDGET_SECONDS
+        request = system_request(name, options, execution.only, seed=given.seed or 0, budget=budget)
+        built = build_system(request, options.objectives)
+        study = _open_study(built, given)
+    if given.budget_seconds is not None:
+        set_budget(study, given.budget_seconds, quiet=json)
+    url = given.storage or f"sqlite:///{built.system.name}.db"
+    again = {"--data": options.data, "--only": list(execution.only), "--executor": execution.executor}
+    about = _report(study, url, given.name, again, picture or _default_picture(built), json=json)
+    _measure_and_report(study, built.system, execution, executor, about)
+
+
+def resume_system(options: SystemOptions, given: StudyOptions, execution: ExecutionOptions, *, json: bool) -> None:
+    """Resume the stored study of a system."""
+    executor, url = executor_settings(execution), storage_url(given.storage)
+    study = load_study(url, given.name, lease=given.lease_seconds or DEFAULT_LEASE_SECONDS)
+    if not study.history.origin.get("system"):
+        raise InvalidValueError(
+            f"Study {study.name!r} was made by a program, which has its functions; continue there, with "
+            f"Study.load({shown_url(url)!r}, {study.name!r}).run({{...}}), or with flexibo worker "
+            "--functions MODULE:NAME."
+        )
+    only = leading_objectives(study.history, execution.only) if execution.only else ()
+    built = rebuild_system(study, options, only, budget=given.budget_seconds or study.budget)
+    if given.budget_seconds is not None:
+        set_budget(study, given.budget_seconds, quiet=json)
+    set_stop_rules(study, given.stop_rules)
+    again = {"--data": options.data, "--only": list(execution.only)}
+    about = _report(study, url, given.name, again, _default_picture(built), json=json)
+    _measure_and_report(study, built.system, execution, executor, about)
+
+
+def _open_study(built: BuiltSystem, given: StudyOptions) -> Study:
+    """The study of a system, new or stored; a typed budget is set afterwards."""
+    system, budget = built.system, given.budget_seconds
+    # Values that were made otherwise are another study, in the same file.
+    own_name = f"{system.name} {system.identity}" if system.identity else system.name
+    url, name = given.storage or f"sqlite:///{system.name}.db", given.name or own_name
+    return Study(
+        system.space,
+        system.objectives,
+        method=given.method or "flexibo",
+        budget=DEFAULT_BUDGET_SECONDS if budget is None else opening_budget(url, name, budget),
+        seed=given.seed or 0,
+        storage=url,
+        name=name,
+        lease=given.lease_seconds or DEFAULT_LEASE_SECONDS,
+        stop=given.stop_rules,
+        origin=built.origin,
+    )
+
+
+def _join_study(system: str, options: SystemOptions, given: StudyOptions) -> tuple[Study, BuiltSystem]:
+    """A study that was created where energy is measured, and what measures the error for it."""
+    url = given.storage or f"sqlite:///{system}.db"
+    lease = given.lease_seconds or DEFAULT_LEASE_SECONDS
+    study = load_study(url, given.name or _only_study(url, system), lease=lease)
+    budget = given.budget_seconds or DEFAULT_BUDGET_SECONDS
+    return study, rebuild_system(study, options, ["error_percent"], system=system, budget=budget)
+
+
+def _only_study(url: str, system: str) -> str:
+    """The name of the only study of a system."""
+    found = [study.name for study in stored_studies(url) if stored_origin(url, study.name).get("system") == system]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InvalidValueError(
+            f"{shown_url(url)} holds several studies of {system}; name one with --name: {', '.join(map(repr, found))}."
+        )
+    raise InvalidValueError(
+        f"{shown_url(url)} holds no study of {system}; start it where energy is measured, with flexibo run {system} "
+        "--only energy_millijoules, because the options of the deployment are those of that machine."
+    )
+
+
+def _report(
+    study: Study, url: str, name: str, again: Mapping[str, object], picture: PictureFile, *, json: bool
+) -> Report:
+    larger = {**again, "--budget": larger_budget(study.budget)}
+    return Report(
+        url,
+        resume_command(url, name, again),
+        resume_command(url, name, larger),
+        picture,
+        count_attempts(study),
+        json=json,
+    )
+
+
+def _default_picture(built: BuiltSystem) -> PictureFile:
+    return PictureFile(Path(f"{built.system.name}.png"))
+
+
+def _measure_and_report(
+    study: Study, system: System, execution: ExecutionOptions, executor: ExecutorSettings, about: Report
+) -> None:
+    if not about.json:
+        introduce_system(system)
+    objectives = leading_objectives(study.history, execution.only)
+    measure(study, system.functions, objectives, executor, quiet=about.json)
+    report(study, about, ran=True)
+
+
+def introduce_system(system: System) -> None:
+    """Print what is measured, and how."""
+    console = Console()
+    console.print(
+        f"[bold]{system.name}[/]: {len(system.space.names)} options, {count_of_designs(system.space.size)} designs.",
+        highlight=False,
+    )
+    for note in system.notes:
+        console.print(note, highlight=False, markup=False)

@@ -1,0 +1,223 @@
+"""What ``flexibo worker`` does: choose its objectives and functions, measure, and print a line for each evaluation."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import typer
+
+from flexibo.cli._build_system import rebuild_system
+from flexibo.cli._measure import leading_objectives
+from flexibo.cli._options import StudyOptions, SystemOptions
+from flexibo.cli._signals import StopRequest, stop_requests
+from flexibo.cli._storage import is_stored, load_study, storage_url
+from flexibo.cli._study_file import chosen_storage, join_study, note_change
+from flexibo.cli._text import design_line, squeezed
+from flexibo.cli._worker_functions import imported_functions
+from flexibo.errors import InvalidValueError
+from flexibo.executors import Executor, InlineExecutor, Measure, Outcome
+from flexibo.history import History
+from flexibo.history.events import Evaluation
+from flexibo.objectives import Objective
+from flexibo.study import Study
+from flexibo.study.stored import stored_study
+from flexibo.studyfile import StudyFile, read_study_file
+
+POLL_SECONDS = 1.0
+"""How often to look for a study that does not exist yet."""
+
+
+def find_study(
+    given: StudyOptions, file: Path | None, *, needs_file: bool, lease: float, patience: float
+) -> tuple[Study, StudyFile | None]:
+    """The study to work for, waited for if necessary, and its study file if that measures.
+
+    Args:
+        given: What was typed about the study.
+        file: The study file that the user names.
+        needs_file: Whether neither a system nor functions were named.
+        lease: How long this process may be silent.
+        patience: How long to wait for the study.
+    """
+    url, name = storage_url(given.storage) if file is None else "", given.name
+    if file is not None:
+        found = read_study_file(file)
+        url, name = chosen_storage(found, given), name or found.name
+    name = _await_study(url, name, patience)
+    if needs_file and (joined := join_study(replace(given, storage=url, name=name, is_storage_typed=True), file)):
+        if change := note_change(joined.study, joined.file):
+            say(change)
+        return joined.study, joined.file
+    return load_study(url, name, lease=lease), None
+
+
+def chosen_objectives(
+    study: Study, only: Collection[str], resources: Mapping[str, float], file: StudyFile | None
+) -> list[str]:
+    """The objectives that are measured here; says why the others are not."""
+    mine, reasons = measurable_objectives(study.history, leading_objectives(study.history, only), resources)
+    manual = [name for name in mine if file is not None and name in file.by_hand]
+    mine = [name for name in mine if name not in manual]
+    for reason in (*reasons, *(f"{name} is measured by hand: flexibo ask --only {name}." for name in manual)):
+        say(reason)
+    if not mine:
+        raise InvalidValueError(f"Study {study.name!r} has nothing to measure here; see --only and --resources.")
+    return mine
+
+
+def measurable_objectives(
+    history: History, objectives: Collection[str], resources: Mapping[str, float]
+) -> tuple[list[str], list[str]]:
+    """The objectives that a worker with these resources can measure, and a sentence for each other one."""
+    mine, sentences = [], []
+    for name in objectives:
+        needs = history.objectives[history.names.index(name)].resources
+        lacking = [f"{what}={amount:g}" for what, amount in needs.items() if resources.get(what, 0.0) < amount]
+        if lacking:
+            sentences.append(f"{name} is left to other workers: it needs --resources {','.join(lacking)}.")
+        else:
+            mine.append(name)
+    return mine, sentences
+
+
+def chosen_functions(
+    study: Study,
+    objectives: Collection[str],
+    options: SystemOptions,
+    *,
+    system: str,
+    functions: str,
+    file: StudyFile | None,
+) -> dict[str, Measure]:
+    """The functions of these objectives: of the file, as named with --functions, or of the system."""
+    found: Mapping[str, Measure]
+    if file is not None:
+        found = file.measures
+    elif functions:
+        found = imported_functions(functions)
+    elif system or study.history.origin.get("system"):
+        whole = set(objectives) == {purchase.objective for purchase in study.history.purchases}
+        only = () if whole else objectives
+        found = rebuild_system(study, options, only, system=system, budget=study.budget).system.functions
+    else:
+        raise InvalidValueError(
+            f"Study {study.name!r} was made by a program, which has its functions; name them with --functions "
+            "MODULE:NAME, or name a --system or a --file."
+        )
+    for objective in objectives:
+        if objective not in found:
+            raise InvalidValueError(
+                f"There is no function of {objective!r} among {', '.join(map(str, found)) or 'none'}; give one, or "
+                "choose with --only what is measured here."
+            )
+    return {objective: found[objective] for objective in objectives}
+
+
+def work(study: Study, measures: Mapping[str, Measure], *, idle: float | None) -> None:
+    """Measure until the study is finished or idle; after a signal, release what is held and exit."""
+    executor = AnnouncingExecutor(InlineExecutor())
+    so_far = len(study.history.measurements)
+    say(f"Measuring {', '.join(measures)} for study {study.name!r}, which has {so_far} measurements.")
+    stopped = 0
+    try:
+        with stop_requests(), _failures_logged_once():
+            study.run(measures, executor=executor, progress=False, idle=idle)
+    except StopRequest as request:
+        stopped = request.number
+    finally:
+        study.close()
+    counts = f"{executor.measured} measured, {executor.failed} failed"
+    if stopped:
+        held = f"released evaluation {', '.join(map(str, executor.held))}" if executor.held else "nothing was held"
+        name = "Ctrl-C" if stopped == signal.SIGINT else signal.Signals(stopped).name
+        say(f"Stopped by {name}: {held}; {counts}.")
+        raise typer.Exit(128 + stopped)
+    say(f"{study.stopped} Here: {counts}.")
+
+
+class AnnouncingExecutor:
+    """Delegates to another executor, and prints a line for each evaluation after its outcome was stored.
+
+    Args:
+        executor: What measures.
+
+    Attributes:
+        held: Submitted evaluations whose outcome is not stored yet, by number.
+        measured: The number of evaluations that gave a value.
+        failed: The number of evaluations that failed.
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self.held: dict[int, Evaluation] = {}
+        self.measured = 0
+        self.failed = 0
+
+    def has_room(self, objective: Objective) -> bool:
+        """Whether an evaluation can be submitted."""
+        return self._executor.has_room(objective)
+
+    def submit(self, evaluation: Evaluation, objective: Objective, measure: Measure) -> None:
+        """Start one evaluation."""
+        self.held[evaluation.number] = evaluation
+        self._executor.submit(evaluation, objective, measure)
+
+    def is_busy(self) -> bool:
+        """Whether an evaluation is not finished."""
+        return self._executor.is_busy()
+
+    def finished(self, wait: float | None = None) -> Iterator[Outcome]:
+        """The outcomes so far; each is announced when the next one is requested, that is, once it is stored."""
+        for outcome in self._executor.finished(wait):
+            yield outcome
+            self.held.pop(outcome.evaluation.number, None)
+            self.measured += outcome.values is not None
+            self.failed += outcome.values is None
+            say(outcome_line(outcome))
+
+    def close(self) -> None:
+        """Stop what still runs."""
+        self._executor.close()
+
+
+def outcome_line(outcome: Outcome) -> str:
+    """The outcome of an evaluation in one line."""
+    evaluation = outcome.evaluation
+    values = outcome.values or {}
+    given = ", ".join(f"{name} {value:.5g}" for name, value in values.items())
+    what = f"{given}, cost {outcome.cost:.3g}" if values else f"{evaluation.objective} failed: {outcome.reason}"
+    return squeezed(f"{evaluation.number} {what}, for {design_line(dict(evaluation.design))}")
+
+
+def say(text: str) -> None:
+    """Print one line with the time of day."""
+    typer.echo(f"{time.strftime('%H:%M:%S')} {squeezed(text)}")
+
+
+def _await_study(url: str, name: str, patience: float) -> str:
+    """The name of the study, after waiting for it to be created."""
+    until, has_said = time.monotonic() + patience, False
+    while not is_stored(url, name) and time.monotonic() < until:
+        if not has_said:
+            say(f"Waiting for the study{f' {name!r}' if name else ''} to be created.")
+        has_said = True
+        time.sleep(min(POLL_SECONDS, patience))
+    return stored_study(url, name or None)[1]
+
+
+@contextmanager
+def _failures_logged_once() -> Iterator[None]:
+    """A context without the log messages on failures: each evaluation has a line already."""
+    log = logging.getLogger("flexibo.study.failures")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(before)

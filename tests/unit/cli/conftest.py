@@ -1,0 +1,74 @@
+"""Fixtures of the command line: an empty folder, a stored study, a study file, a toy system, small training data."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.command_line import BOARD_FILE, HOSTILE, OURS, STUDY_FILE, asked, begun, energy, error, worked, write_mnist
+
+from flexibo import Objective, Space, Study
+from flexibo.systems.base import System
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each test has a folder of its own, and no storage by default."""
+    for variable in ("FLEXIBO_STORAGE", "FLEXIBO_DATA"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    before = list(sys.path), set(sys.modules)
+    yield
+    sys.path[:] = before[0]
+    for module in set(sys.modules) - before[1]:
+        if not module.startswith("flexibo") and str(getattr(sys.modules[module], "__file__", "")).startswith(
+            str(tmp_path)
+        ):
+            del sys.modules[module]
+
+
+@pytest.fixture
+def study() -> Iterator[Study]:
+    """A study with a bit of everything, whose worker is this process."""
+    with begun() as study:
+        worked(study, 7)
+        study.fail(asked(study), f"burnt {HOSTILE}\nand gone", cost=2.0)
+        study.note(f"The fan was repaired {HOSTILE}")
+        asked(study)
+        yield study
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> System:
+    """A system whose recorded table is a formula."""
+    objectives = (Objective("error_percent"), Objective("energy_millijoules", unit="mJ"))
+    functions = {"error_percent": error, "energy_millijoules": energy}
+    system = System("toy-table", Space({"x": [i / 20 for i in range(21)], "k": [1, 2, 3]}), objectives, functions)
+    monkeypatch.setattr("flexibo.cli._build_system.recorded_system", lambda name: system)
+    return system
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty folder with a study file, as the working folder."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr("flexibo.cli._picture.save_picture", _drawn)
+    (tmp_path / "study.yaml").write_text(STUDY_FILE)
+    (tmp_path / "board.py").write_text(BOARD_FILE)
+    yield tmp_path
+    sys.modules.pop("board", None)
+
+
+def _drawn(study: Study, out: Path, console: object) -> None:
+    """Instead of a picture, which takes long to draw."""
+    out.write_bytes(OURS + f"{len(study.front())} designs".encode())
+
+
+@pytest.fixture
+def mnist(tmp_path: Path) -> Path:
+    """A folder with MNIST in its own format, but small."""
+    write_mnist(tmp_path)
+    return tmp_path

@@ -1,0 +1,103 @@
+"""What ``flexibo doctor`` checks besides packages."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from flexibo.cli import _doctor_checks as checks
+from flexibo.cli import app
+from flexibo.cli._doctor_checks import DoctorTargets
+from flexibo.cli._doctor_findings import Finding
+from flexibo.storage import open_storage
+
+
+def call(*arguments: object) -> Any:
+    """The outcome of a doctor that is patient, as on a crowded machine."""
+    return CliRunner().invoke(app, ["doctor", "--limit", "300s", *map(str, arguments)], catch_exceptions=True)
+
+
+class TestStorages:
+    def look(self, url: str) -> Finding:
+        (finding,) = checks._storage(url)
+        return finding
+
+    def test_a_storage_that_was_named_is_tried(self, tmp_path: Path) -> None:
+        open_storage("sqlite:///study.db", "net").commit(0, lambda _: [{"event": "note", "text": "x"}])
+        assert self.look("sqlite:///study.db").text == "sqlite:///study.db holds 1 study"
+        assert self.look("sqlite:///none.db").state == "wrong"
+        assert call("--storage", "sqlite:///none.db").exit_code == 1
+        assert call("--storage", "sqlite:///study.db").exit_code == 0
+
+    def test_a_password_is_never_printed(self) -> None:
+        pytest.importorskip("psycopg")
+        outcome = call("--storage", "postgresql://ada:s3cret@127.0.0.1:1/studies", "--json")
+        assert outcome.exit_code == 1
+        assert "ada:***@127.0.0.1:1" in outcome.stdout
+        assert "s3cret" not in outcome.output
+
+    def test_a_driver_that_says_everything_is_not_quoted(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def talkative(url: str) -> None:
+            raise RuntimeError(f"cannot connect with {url}")
+
+        monkeypatch.setattr(checks, "stored_studies", talkative)
+        finding = self.look("postgresql://ada:s3cret@host/studies")
+        assert finding.text == "postgresql://ada:***@host/studies cannot be used (RuntimeError)."
+
+
+class TestMachine:
+    def test_gpus_come_from_their_driver(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        program = tmp_path / "nvidia-smi"
+        program.write_text("#!/bin/sh\necho 'NVIDIA H200, 143771 MiB, 570.1'\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+        assert [(one.state, one.text) for one in checks._gpus(60)] == [("good", "NVIDIA H200, 143771 MiB, 570.1")]
+        program.write_text("#!/bin/sh\necho 'driver is not loaded' >&2\nexit 9\n")
+        assert [(one.state, one.text) for one in checks._gpus(60)] == [("wrong", "driver is not loaded")]
+        program.unlink()
+        monkeypatch.setenv("PATH", str(tmp_path))
+        assert [one.state for one in checks._gpus(60)] == ["absent"]
+
+    def test_a_cluster_that_was_named_is_tried(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(checks, "find_spec", lambda name: None)
+        (finding,) = checks._cluster("dask", "tcp://127.0.0.1:1", 60)
+        assert finding.text == "tcp://127.0.0.1:1 was not tried: distributed is not installed."
+        assert (finding.state, finding.remedy) == ("wrong", "pip install 'flexibo[dask]'")
+        monkeypatch.setattr(checks, "find_spec", lambda name: object())
+        monkeypatch.setattr(checks, "_CLUSTER", "import sys; sys.exit('nobody at ' + sys.argv[2])")
+        (finding,) = checks._cluster("ray", "10.0.0.1:6379", 60)
+        assert (finding.state, finding.text) == ("wrong", "nobody at 10.0.0.1:6379")
+        monkeypatch.setattr(checks, "_CLUSTER", "")
+        (finding,) = checks._cluster("ray", "10.0.0.1:6379", 60)
+        assert (finding.state, finding.text) == ("good", "10.0.0.1:6379 answers")
+
+    def test_folders_are_looked_into(self, tmp_path: Path) -> None:
+        (finding,) = checks._folder(str(tmp_path / "none"))
+        assert (finding.state, finding.remedy) == ("wrong", f"mkdir -p {tmp_path / 'none'}")
+        assert [one.state for one in checks._folder(str(tmp_path))] == ["good"]
+        (tables,) = checks._tables(str(tmp_path))
+        assert tables.state == "absent"
+        assert re.fullmatch(r"0 of \d+ recorded tables", tables.text)
+        (tmp_path / "recorded").mkdir()
+        from flexibo.compare.problems.datasets import DATASETS
+
+        first = next(iter(DATASETS.values()))
+        (tmp_path / "recorded" / first.file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "recorded" / first.file).write_text("nonsense\n1\n")
+        assert [one.state for one in checks._tables(str(tmp_path))] == ["wrong"]
+
+    def test_settings_that_a_killed_session_left_are_found(self, tmp_path: Path) -> None:
+        assert list(checks._journal({"XDG_STATE_HOME": str(tmp_path)})) == []
+        (tmp_path / "flexibo").mkdir()
+        (tmp_path / "flexibo" / "knobs.json").write_text("{}")
+        (finding,) = checks._journal({"XDG_STATE_HOME": str(tmp_path)})
+        assert (finding.state, finding.remedy) == ("wrong", "flexibo knobs restore")
+
+    def test_every_finding_is_of_its_check(self) -> None:
+        wanted = DoctorTargets(limit=60.0)
+        for check in checks.checks(wanted):
+            assert all(one.group == check.group for one in check.look()), check.name

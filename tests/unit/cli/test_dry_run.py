@@ -1,0 +1,68 @@
+"""``flexibo run FILE --dry-run``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.command_line import (
+    STUDY_FILE,
+    call,
+    printed,
+)
+
+from flexibo import Study
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+def stored(name: str | None = "toy", file: str = "toy.db") -> Study:
+    return Study.load(f"sqlite:///{file}", name)
+
+
+class TestDryRun:
+    def test_a_dry_run_shows_all_and_leaves_nothing(self, folder: Path) -> None:
+        shown = printed("run", "study.yaml", "--dry-run")
+        for part in (
+            "sqlite:///toy.db (new)",
+            "whole numbers 0 to 1000",
+            "plain, $(touch pwned) (unordered)",
+            "function: board:joules",
+            "First questions:",
+            "Nothing was measured or stored.",
+        ):
+            assert part in shown
+        assert {path.name for path in folder.iterdir()} - {"__pycache__"} == {"study.yaml", "board.py"}
+
+    def test_a_dry_run_as_json_has_the_first_commands_with_values_in_quotes(self) -> None:
+        plan = json.loads(call("run", "study.yaml", "--dry-run", "--json").stdout)
+        assert plan["options"]["x"] == {"kind": "integer", "low": 0, "high": 1000, "log": False}
+        assert plan["budget"] == 60
+        first = plan["first"][0]
+        assert first["objective"] == "error"
+        kind = "plain" if first["design"]["kind"] == "plain" else "'$(touch pwned)'"
+        assert first["command"] == f"echo {first['design']['x']} {kind} > last; echo {first['design']['x']} 8"
+
+    def test_a_dry_run_of_a_stored_study_shows_what_comes_next_and_changes_nothing(self) -> None:
+        printed("run", "study.yaml")
+        events = stored().events
+        assert f"({len(stored().history.measurements)} measurements)" in printed("run", "study.yaml", "--dry-run")
+        plan = json.loads(call("run", "study.yaml", "--dry-run", "--json", "--budget", "90s").stdout)
+        assert plan["begun"]
+        assert len(plan["first"]) == 3
+        assert stored().events == events
+        assert stored().budget == 60
+
+    def test_without_a_seed_a_dry_run_does_not_guess_what_is_asked_first(self, folder: Path) -> None:
+        (folder / "study.yaml").write_text(STUDY_FILE.replace("seed: 1\n", ""))
+        shown = printed("run", "study.yaml", "--dry-run")
+        assert "First questions: not known yet" in shown
+        assert "1. " not in shown
+        plan = json.loads(call("run", "study.yaml", "--dry-run", "--json").stdout)
+        assert (plan["seed"], plan["first"]) == (None, None)
+        plan = json.loads(call("run", "study.yaml", "--dry-run", "--json", "--seed", "7").stdout)
+        assert (plan["seed"], len(plan["first"])) == (7, 3)
+        printed("run", "study.yaml", "--budget", "30s", "--seed", "7")
+        first = stored().history.asked[0]
+        assert plan["first"][0]["design"] == dict(first.design)

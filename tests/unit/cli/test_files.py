@@ -1,0 +1,30 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from flexibo.cli._files import write_whole
+from flexibo.errors import InvalidValueError
+
+
+class TestWriting:
+    def test_a_file_appears_whole_or_not_at_all(self, tmp_path: Path) -> None:
+        def interrupted() -> Iterator[str]:
+            yield "half of it"
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            write_whole(tmp_path / "f.csv", interrupted(), force=False)
+        assert list(tmp_path.iterdir()) == []
+
+        def overtaken() -> Iterator[str]:
+            (tmp_path / "f.csv").write_text("theirs")
+            yield "ours"
+
+        with pytest.raises(InvalidValueError, match="exists already"):
+            write_whole(tmp_path / "f.csv", overtaken(), force=False)
+        assert [path.read_text() for path in tmp_path.iterdir()] == ["theirs"]

@@ -1,0 +1,73 @@
+"""The help and the start of the command line."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from itertools import pairwise
+
+import pytest
+from typer.testing import CliRunner
+
+import flexibo
+from flexibo.cli import app
+from flexibo.cli.commands import COMMANDS, CommandEntry
+
+
+class TestHelp:
+    def test_every_command_stands_once_in_its_part_with_one_line(self) -> None:
+        shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "80", "TERM": "dumb"}).stdout
+        for panel in ("Studies", "Inspect", "Systems and hardware", "Compare", "Setup"):
+            assert f" {panel} " in shown
+        assert " Commands " not in shown
+        for command in COMMANDS:
+            assert len(re.findall(rf"^\W+{command.name}\s+{re.escape(command.summary)}", shown, re.MULTILINE)) == 1
+
+    @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+    def test_every_command_explains_itself_with_examples(self, command: CommandEntry) -> None:
+        shown = CliRunner().invoke(app, [command.name, "--help"], env={"COLUMNS": "200"})
+        assert shown.exit_code == 0
+        assert command.examples or command.name == "knobs"
+        for example in command.examples:
+            assert example.startswith("flexibo ") or "$(flexibo " in example
+            assert example in shown.stdout
+
+    @pytest.mark.parametrize("words", [["front"], ["run"], ["knobs", "set"], []])
+    def test_flags_show_no_type_and_paragraphs_fill_their_lines(self, words: list[str]) -> None:
+        shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "80", "TERM": "dumb"}).stdout
+        assert "bool" not in shown.lower()
+        text = [line.strip() for line in shown.partition("╭")[0].splitlines()]
+        broken = [line for line, after in pairwise(text) if after and 0 < len(line) < 60]
+        assert broken == []
+
+    def test_examples_name_options_that_exist(self) -> None:
+        for command in COMMANDS:
+            shown = CliRunner().invoke(app, [command.name, "--help"], env={"COLUMNS": "200"}).stdout
+            before = shown.partition("Examples:")[0]
+            for option in re.findall(r"(?<!\w)--[\w-]+", " ".join(command.examples)):
+                assert re.search(rf"{option}\b", before), (command.name, option)
+
+
+class TestStartUp:
+    def test_the_help_imports_nothing_heavy(self) -> None:
+        code = (
+            "import sys\n"
+            "sys.argv = ['flexibo', '--help']\n"
+            "from flexibo.cli import main\n"
+            "try:\n    main()\n"
+            "except SystemExit:\n    pass\n"
+            "heavy = {'numpy', 'scipy', 'sklearn', 'sqlalchemy', 'matplotlib', 'yaml', 'moocore', 'torch'}\n"
+            "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+            "print(len([m for m in sys.modules if m.startswith('flexibo')]), file=sys.stderr)\n"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        heavy, number = done.stderr.splitlines()
+        assert heavy == "[]"
+        assert int(number) <= 60
+
+
+def test_the_command_line_says_its_version() -> None:
+    result = CliRunner().invoke(app, ["--version"])
+    assert result.output.strip() == f"flexibo {flexibo.__version__}"

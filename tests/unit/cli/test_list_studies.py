@@ -1,0 +1,57 @@
+"""``flexibo list``."""
+
+from __future__ import annotations
+
+import json
+
+from tests.command_line import (
+    HOSTILE,
+    asked,
+    begun,
+    good,
+)
+
+from flexibo import Objective, Study
+from flexibo.storage import open_storage
+
+
+class TestList:
+    def test_it_shows_how_far_each_study_is(self, study: Study) -> None:
+        begun("other", method="random").close()
+        shown = " ".join(good("list").split())
+        assert "net flexibo" in shown
+        assert f"{study.spent:.4g} of 100" in shown
+        assert "other random error 0 0 0 0 of 100" in shown
+        rows = json.loads(good("list", "--json", "--storage", "sqlite:///study.db"))
+        assert [row["name"] for row in rows] == ["net", "other"]
+        assert rows[0]["spent"] == study.spent
+        assert [one["values"] for one in rows[0]["objectives"]] == [study.history.count(0), study.history.count(1)]
+        assert sum(one["pending"] for one in rows[0]["objectives"]) == 1
+        assert sum(one["failed"] for one in rows[0]["objectives"]) == 1
+
+    def test_one_study_that_cannot_be_read_does_not_hide_the_others(self, study: Study) -> None:
+        contents = open_storage("sqlite:///study.db", "net").read()
+        future = open_storage("sqlite:///study.db", "future")
+        future.commit(0, lambda _: [*contents, {"event": "dreamt", "what": HOSTILE}])
+        shown = good("list")
+        assert "future cannot be read: The event 'dreamt' is unknown" in " ".join(shown.split())
+        assert "net" in shown
+        assert "error" in {row["name"]: row for row in json.loads(good("list", "--json"))}["future"]
+
+    def test_long_names_are_shown_whole_in_a_narrow_terminal(self) -> None:
+        name, objective = "a-study-with-a-name-of-fifty-letters-in-one-word-xyz", "an_objective_with_a_long_name_too"
+        with begun(name, objectives=[Objective(objective), Objective("energy")]) as study:
+            study.tell(asked(study), 1.0, cost=1.0)
+        columns = [line.split("  ")[0].strip() for line in good("list").splitlines()[1:]]
+        assert "".join(columns) == name
+        squeezed = "".join(good("list").split())
+        assert "\u2026" not in squeezed
+        shown = good("status", "--no-front")
+        assert "\u2026" not in shown
+        assert objective in shown
+        assert max(map(len, shown.splitlines())) <= 80
+
+    def test_an_empty_database_holds_no_studies(self) -> None:
+        open_storage("sqlite:///empty.db", "nothing")
+        assert good("list") == "sqlite:///empty.db holds no studies.\n"
+        assert json.loads(good("list", "--json")) == []

@@ -1,0 +1,26 @@
+"""``flexibo problems``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from flexibo.cli import app
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "120"})
+
+
+def test_problems_are_listed_for_people_and_scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FLEXIBO_DATA", raising=False)
+    shown = invoke("problems").output
+    for words in ("dnn-stack", "branin-currin", "its table is not here", "FLEXIBO_DATA is not set", "ratio"):
+        assert words in shown
+    listed = {facts["name"]: facts for facts in json.loads(invoke("problems", "--json").output)}
+    assert listed["dnn-stack"]["options"] == 14
+    assert listed["dnn-stack"]["front"] == "true"
+    assert listed["zdt1"]["designs"] is None
+    assert "missing" in listed["nb201-tx2"]

@@ -1,0 +1,125 @@
+"""``flexibo resume`` of studies from files."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.command_line import (
+    STUDY_FILE,
+    call,
+    printed,
+    refusal,
+)
+
+from flexibo import Study
+from flexibo.history.events import Noted
+from flexibo.storage import open_storage
+from flexibo.storage.base import Content
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+def stored(name: str | None = "toy", file: str = "toy.db") -> Study:
+    return Study.load(f"sqlite:///{file}", name)
+
+
+class TestResume:
+    def test_it_goes_on_from_the_file_that_the_study_names(self) -> None:
+        printed("run", "study.yaml", "--budget", "30s", "--method", "sobol")
+        before = len(stored().history.measurements)
+        shown = printed("resume", "--budget", "50s")
+        assert len(stored().history.measurements) > before
+        assert stored().method.name == "sobol"
+        assert "flexibo resume --storage sqlite:///toy.db --name toy --budget 100s" in shown
+        assert json.loads(call("resume", "--json").stdout)["study"] == "toy"
+
+    def test_a_share_that_may_be_missed_is_added_to_the_stored_stop_rules(self, folder: Path) -> None:
+        (folder / "study.yaml").write_text(STUDY_FILE + "stop: {max_evaluations: 90}\n")
+        printed("run", "study.yaml", "--budget", "40s")
+        shown = printed("resume", "--budget", "400s", "--certified-error", "99.9%")
+        assert stored().stop == {"max_evaluations": 90, "certified_error": 0.999}
+        assert "The front is certified to miss at most 99.9 %" in shown
+        assert stored().spent < 100
+
+    def test_a_stop_rule_that_was_typed_stays_when_the_study_goes_on(self, folder: Path) -> None:
+        (folder / "study.yaml").write_text(STUDY_FILE + "stop: {max_evaluations: 90}\n")
+        printed("run", "study.yaml", "--budget", "30s", "--certified-error", "1%")
+        printed("resume", "--budget", "40s")
+        assert stored().stop == {"max_evaluations": 90, "certified_error": 0.01}
+
+    def test_a_file_that_was_named_may_have_changed_and_leaves_a_note(self, folder: Path) -> None:
+        printed("run", "study.yaml", "--budget", "30s")
+        (folder / "study.yaml").write_text(STUDY_FILE + "# a remark\n")
+        assert "has changed since study 'toy' was created from it" in refusal("resume", "--budget", "50s")
+        assert stored().budget == 30
+        for _ in range(2):
+            assert "has changed since the study was begun" in printed(
+                "resume", "--budget", "50s", "--file", "study.yaml"
+            )
+        notes = [event for event in stored().events if isinstance(event, Noted)]
+        assert len(notes) == 1
+        assert stored().budget == 50
+
+    def test_a_study_of_a_program_has_no_file(self) -> None:
+        Study({"x": [1, 2, 3]}, ["error", "joules"], storage="sqlite:///p.db", name="p").close()
+        assert "was made by a program" in refusal("resume", "--storage", "sqlite:///p.db")
+
+    @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
+    def test_a_file_that_everybody_may_write_is_not_run_unasked(self, folder: Path) -> None:
+        printed("run", "study.yaml", "--budget", "30s")
+        os.chmod(folder / "study.yaml", 0o666)
+        assert "may be written by others" in refusal("resume", "--budget", "50s")
+        printed("resume", "--budget", "50s", "--file", "study.yaml")
+
+    def test_a_file_that_is_gone_must_be_named(self, folder: Path) -> None:
+        printed("run", "study.yaml", "--budget", "30s")
+        (folder / "study.yaml").rename(folder / "moved.yaml")
+        assert "which was not found here; name the file with --file" in refusal("resume", "--budget", "50s")
+        printed("resume", "--budget", "50s", "--file", "moved.yaml")
+
+
+class TestTrust:
+    """Whoever can write to the database chooses no commands."""
+
+    def changed(self, **origin: Any) -> None:
+        """A copy of the study whose first event says something else of its origin."""
+        events = [dict(event) for event in open_storage("sqlite:///toy.db", "toy").read()]
+        events[0]["origin"] = origin
+        (Path.cwd() / "toy.db").unlink()
+        contents: list[Content] = list(events)
+        open_storage("sqlite:///toy.db", "toy").commit(0, lambda _: contents)
+
+    def test_commands_in_the_database_are_never_run(self, folder: Path) -> None:
+        printed("run", "study.yaml", "--budget", "30s")
+        evil = {"command": "touch evil; echo 1", "function": "board:joules", "objectives": {"error": "touch evil"}}
+        self.changed(**evil, study_file=str(folder / "nowhere.yaml"), sha256="0" * 64)
+        assert "was not found here" in refusal("resume", "--budget", "50s")
+        self.changed(**evil)
+        assert "was made by a program" in refusal("resume", "--budget", "50s")
+        assert not (folder / "evil").exists()
+
+    def test_another_file_of_another_study_is_not_run(self, folder: Path) -> None:
+        printed("run", "study.yaml", "--budget", "30s")
+        other = folder / "other.yaml"
+        other.write_text(STUDY_FILE.replace("to: 1000", "to: 9000").replace("echo {x}", "touch evil; echo {x}"))
+        import hashlib
+
+        self.changed(study_file=str(other), sha256=hashlib.sha256(other.read_bytes()).hexdigest())
+        assert "was created with another space" in refusal("resume", "--budget", "50s")
+        assert not (folder / "evil").exists()
+
+    @pytest.mark.parametrize("path", ["study.yaml", "", "\0", "/dev/zero", "/", "x" * 5000])
+    def test_a_path_that_is_none_is_not_followed(self, folder: Path, path: str) -> None:
+        printed("run", "study.yaml", "--budget", "30s")
+        self.changed(study_file=path, sha256="0" * 64)
+        assert "was not found here" in refusal("resume", "--budget", "50s")
+
+    @pytest.mark.parametrize("origin", [{"study_file": 3, "sha256": 4}, {"study_file": ["a"]}, {"sha256": "x"}])
+    def test_an_origin_of_the_wrong_shape_is_no_file(self, origin: dict[str, Any]) -> None:
+        printed("run", "study.yaml", "--budget", "30s")
+        self.changed(**origin)
+        assert "was made by a program" in refusal("resume", "--budget", "50s")

@@ -1,0 +1,146 @@
+"""The questions of ``flexibo init``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from flexibo import Objective
+from flexibo.cli import app
+from flexibo.studyfile import Command, read_study_file
+
+ANSWERS = ["net", "filters", "16, 32", "kernel", "1x1, no", "rate", "0.001..1 log", "", "error", "min", "%"]
+
+
+def call(*arguments: str, answers: list[str] | None = None) -> Any:
+    return CliRunner().invoke(app, ["init", *arguments], input="".join(f"{a}\n" for a in answers or []))
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return tmp_path
+
+
+@pytest.mark.usefixtures("terminal")
+class TestWizard:
+    def test_answers_become_a_study_file(self, folder: Path) -> None:
+        outcome = call(answers=ANSWERS)
+        assert outcome.exit_code == 0, outcome.output
+        (folder / "board.py").write_text("def speed(design):\n    return 1.0\n")
+        file = read_study_file("study.yaml")
+        sys.modules.pop("board", None)
+        assert file.name == "net"
+        assert file.space.to_dict()["options"] == [
+            {"name": "filters", "kind": "ordinal", "values": [16, 32]},
+            {"name": "kernel", "kind": "categorical", "values": ["1x1", "no"]},
+            {"name": "rate", "kind": "real", "low": 0.001, "high": 1.0, "log": True},
+        ]
+        assert file.objectives == (
+            Objective("error", unit="%", options=["filters", "kernel"], at_most=5, optimise=True),
+            Objective("speed", "max", options=["filters", "kernel"], noisy=True),
+        )
+        assert file.settings["budget"] == 90
+        error = file.measures["error"]
+        assert isinstance(error, Command)
+        assert error.template.text == "train {filters} --kernel {kernel}"
+        assert names(folder) - {"__pycache__"} == {"study.yaml", "board.py"}  # and no example program
+
+    @pytest.mark.parametrize(
+        ("place", "wrong", "words"),
+        [
+            (2, "32..16", "the lower bound must come first"),
+            (2, "a, a", "has the value 'a' twice"),
+            (2, "", "Give an answer."),
+            (2, "-1..1 log", "a log scale needs a lower bound above 0"),
+            (3, "filters", "There is an option 'filters' already"),
+            (9, "down", "give min or max"),
+            (11, "train '{filters}'", "stands inside single quotes"),
+            (11, "train {filter}", "did you mean 'filters'?"),
+            (11, "train 'x", "The shell cannot read it"),
+            (12, "filters", "The command uses {kernel}; name kernel too."),
+            (12, "filters, kernle", "There is no option 'kernle'; did you mean 'kernel'?"),
+            (13, "little", "The answer is 'little'; give a number."),
+            (16, "error", "There is an objective 'error' already"),
+            (24, "soon", "The duration is 'soon'"),
+        ],
+    )
+    def test_each_answer_is_checked_at_once(self, folder: Path, place: int, wrong: str, words: str) -> None:
+        outcome = call(answers=[*ANSWERS[:place], wrong, *ANSWERS[place:]])
+        assert outcome.exit_code == 0, outcome.output
+        assert words in outcome.stdout
+        assert call("--force", answers=ANSWERS).exit_code == 0
+        assert (folder / "study.yaml").exists()
+
+    def test_two_objectives_and_an_option_are_the_least(self, folder: Path) -> None:
+        answers = [ANSWERS[0], "", *ANSWERS[1:8], "", *ANSWERS[8:16], "", *ANSWERS[16:]]
+        outcome = call(answers=answers)
+        assert outcome.stdout.count("Give an answer.") == 3
+        assert outcome.exit_code == 0
+
+    def test_nothing_is_written_without_consent(self, folder: Path) -> None:
+        outcome = call(answers=[*ANSWERS[:-1], "n"])
+        assert outcome.exit_code == 1
+        assert "Nothing was written." in outcome.stdout
+        assert not names(folder)
+
+    @pytest.mark.parametrize("given", range(0, len(ANSWERS), 4))
+    def test_ctrl_c_and_the_end_of_input_leave_nothing_behind(self, folder: Path, given: int) -> None:
+        outcome = call("deep/new", answers=ANSWERS[:given])
+        assert outcome.exit_code != 0
+        assert not names(folder)
+
+    def test_a_file_that_is_there_is_refused_before_the_first_question(self, folder: Path) -> None:
+        (folder / "study.yaml").write_text("mine")
+        outcome = call(answers=ANSWERS)
+        assert "exists already" in str(outcome.exception)
+        assert "Name of the study" not in outcome.stdout
+
+    def test_hostile_answers_become_texts(self, folder: Path) -> None:
+        answers = list(ANSWERS)
+        answers[0], answers[3] = 'a"b: [c]\\n', "# - {k"
+        answers[11], answers[20] = "train {filters}", "# - {k, rate"
+        assert call(answers=answers).exit_code == 0
+        file = read_study_file("study.yaml", imports=False)
+        assert file.name == 'a"b: [c]\\n'
+        assert file.space.names == ("filters", "# - {k", "rate")
+        assert [objective.options for objective in file.objectives] == [("filters",), ("# - {k", "rate")]
+
+    def test_the_options_that_a_command_names_are_what_it_depends_on_unless_told_otherwise(self, folder: Path) -> None:
+        answers = list(ANSWERS)
+        answers[11] = "train {kernel}"
+        shown = call(answers=answers).stdout
+        assert "Options that error depends on, or all [kernel]" in shown
+        assert read_study_file("study.yaml", imports=False).objectives[0].options == ("kernel",)
+        answers[11], answers[12] = "train.sh", "all"
+        assert "Options that error depends on, or all [all]" in call("--force", answers=answers).stdout
+        assert read_study_file("study.yaml", imports=False).objectives[0].options is None
+
+    def test_an_only_option_is_not_asked_about(self, folder: Path) -> None:
+        how = ["min", "", "train {filters}", "", "n"]
+        outcome = call(answers=["net", "filters", "16, 32", "", "a", *how, "b", *how, "", "90s", "y"])
+        assert outcome.exit_code == 0, outcome.output
+        assert "depends on" not in outcome.stdout
+
+    def test_what_must_be_kept_is_a_constraint_and_at_least_where_more_is_better(self, folder: Path) -> None:
+        answers = list(ANSWERS)
+        answers[21:22] = ["30", "n"]
+        assert call(answers=answers).exit_code == 0
+        error, speed = read_study_file("study.yaml", imports=False).objectives
+        assert (error.at_most, error.optimise) == (5, True)
+        assert (speed.at_least, speed.optimise) == (30, False)
+
+    def test_an_objective_may_be_measured_by_hand(self, folder: Path) -> None:
+        answers = list(ANSWERS)
+        answers[19] = "hand"
+        assert call(answers=answers).exit_code == 0
+        assert read_study_file("study.yaml").by_hand == ("speed",)

@@ -1,0 +1,205 @@
+"""``flexibo worker``."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from tests.command_line import BOARD_FILE, SPACE, STUDY_FILE, asked, begun, call, good, printed, refusal
+
+from flexibo import Objective, Space, Study
+from flexibo.cli._work import measurable_objectives
+from flexibo.history import History
+from flexibo.history.events import Reissued, Released
+from flexibo.storage import Sign, open_storage
+from flexibo.storage.heartbeat import about_this_process
+
+BOARD = """
+import os, signal
+
+calls = []
+
+def error(design):
+    calls.append(design)
+    if {fail!r} == "error":
+        raise RuntimeError("burnt \\x1b[31m" + chr(10) + "and gone")
+    if {kill!r} and len(calls) == 3:
+        os.kill(os.getpid(), {kill!r})
+    return design["x"] + design["k"] / 10, 5.0
+
+def energy(design):
+    return 1 - design["x"] + design["k"] / 20, 1.0
+
+functions = {{"error": error, "energy": energy}}
+
+def made():
+    return functions
+
+class Bench:
+    functions = functions
+
+needs = lambda argument: functions
+number = 3
+"""
+
+
+def board(*, fail: str = "", kill: int = 0) -> None:
+    Path("board.py").write_text(BOARD.format(fail=fail, kill=kill))
+
+
+NEEDY = [Objective("error", resources={"GPU": 1}), Objective("energy", resources={"jetson": 2})]
+
+
+class TestWorker:
+    def test_it_measures_until_the_study_is_finished_and_says_each_evaluation_in_a_line(self) -> None:
+        board()
+        begun(budget=30).close()
+        lines = good("worker", "--functions", "board:functions").splitlines()
+        study = Study.load("sqlite:///study.db")
+        assert len(study.history.measurements) == len(lines) - 2
+        assert "Measuring error, energy for study 'net', which has 0 measurements." in lines[0]
+        assert any(" error 0." in line and ", cost 5, for x=0." in line and ", k=" in line for line in lines)
+        assert "The budget is spent" in lines[-1]
+        assert lines[-1].endswith(f"Here: {len(lines) - 2} measured, 0 failed.")
+        assert open_storage("sqlite:///study.db", "net").workers() == {}
+
+    def test_it_serves_what_its_resources_allow_and_leaves_the_rest_to_others(self) -> None:
+        board()
+        begun(objectives=NEEDY, method="random", budget=40).close()
+        common = ("worker", "--functions", "board:functions", "--idle", "0.3s")
+        first = good(*common, "--resources", "GPU=1,jetson")
+        assert "energy is left to other workers: it needs --resources jetson=2." in first
+        assert "There was nothing to do for 0.3 s." in first
+        assert {e.objective for e in Study.load("sqlite:///study.db").history.asked} == {"error"}
+        good(*common, "--resources", "GPU=1", "--resources", "jetson=2", "--only", "energy")
+        asked_for = [evaluation.objective for evaluation in Study.load("sqlite:///study.db").history.asked]
+        assert asked_for[:3] == ["error"] * 3
+        assert set(asked_for[3:]) == {"energy"}
+        assert "Study 'net' has nothing to measure here" in refusal(*common)
+
+    def test_a_failure_is_one_harmless_line(self, caplog: pytest.LogCaptureFixture) -> None:
+        board(fail="error")
+        begun(n_initial=1).close()
+        lines = good("worker", "--functions", "board:functions").splitlines()
+        failed = [line for line in lines if "failed:" in line]
+        assert "error failed: RuntimeError: burnt \\x1b[31m and gone (board.py, line 9), for x=" in failed[0]
+        assert not caplog.records
+
+    @pytest.mark.parametrize(("number", "name"), [(signal.SIGTERM, "SIGTERM"), (signal.SIGINT, "Ctrl-C")])
+    def test_a_signal_stops_it_and_what_it_held_is_given_back(self, number: signal.Signals, name: str) -> None:
+        board(kill=int(number))
+        begun().close()
+        before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGINT)}
+        outcome = call("worker", "--functions", "board:functions")
+        assert outcome.exit_code == 128 + number
+        study = Study.load("sqlite:///study.db")
+        (released,) = [event for event in study.events if isinstance(event, Released)]
+        last = outcome.stdout.splitlines()[-1]
+        assert f"Stopped by {name}: released evaluation {released.number}; " in last
+        assert not study.pending
+        assert open_storage("sqlite:///study.db", "net").workers() == {}
+        assert {one: signal.getsignal(one) for one in before} == before
+
+    def test_what_a_dead_worker_held_is_measured_first(self) -> None:
+        board()
+        dead = begun(budget=30)
+        left = asked(dead)
+        worker = next(iter(open_storage("sqlite:///study.db", "net").workers()))
+        dead._heartbeat._leave = None  # it dies without a word
+        about = {**about_this_process(), "pid": 2**22 + 1}
+        open_storage("sqlite:///study.db", "net").sign(worker, Sign(1, 5.0, 60.0, about))
+        lines = good("worker", "--functions", "board:functions").splitlines()
+        assert f" {left.number} {left.objective} " in lines[1]
+        events = Study.load("sqlite:///study.db").events
+        assert any(isinstance(event, Reissued) and event.number == left.number for event in events)
+
+    @pytest.mark.parametrize(
+        ("arguments", "sentence"),
+        [
+            ([], "Study 'net' was made by a program, which has its functions; name them with --functions MODULE:NAME"),
+            (["--functions", "board:functions", "--only", "eror"], "did you mean 'error'?"),
+            (["--functions", "board:functions", "--system", "lenet"], "Both --system and --functions are given"),
+            (["--functions", "board:functions", "--resources", "GPU=many"], "--resources has 'GPU=many'"),
+            (["--functions", "board:functions", "--resources", "GPU=0"], "--resources has 0.0 of resource 'GPU'"),
+            (["--functions", "board:functions", "--idle", "soon"], "The duration is 'soon'"),
+            (["--functions", "board:functions", "--name", "nett", "--idle", "0.3s"], "did you mean 'net'?"),
+        ],
+    )
+    def test_a_mistake_is_said_before_anything_is_claimed(self, arguments: list[str], sentence: str) -> None:
+        board()
+        begun().close()
+        assert sentence in refusal("worker", *arguments)
+        assert not Study.load("sqlite:///study.db").history.asked
+
+    def test_a_function_that_is_missing_is_named(self) -> None:
+        board()
+        begun(objectives=["error", "weight"]).close()
+        assert "There is no function of 'weight' among error, energy" in refusal("worker", "--functions", "board:made")
+
+    def test_it_waits_for_a_study_that_is_not_begun_yet(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        board()
+        steps = iter(
+            [lambda: open_storage("sqlite:///late.db", "net"), lambda: begun(url="sqlite:///late.db", budget=20)]
+        )
+        clock = SimpleNamespace(sleep=lambda seconds: next(steps)(), monotonic=time.monotonic, strftime=time.strftime)
+        monkeypatch.setattr(import_module("flexibo.cli._work"), "time", clock)
+        shown = good("worker", "--functions", "board:functions", "--storage", "sqlite:///late.db", "--name", "net")
+        assert shown.count("Waiting for the study 'net' to be created.") == 1
+        assert "The budget is spent" in shown
+
+    def test_it_waits_for_no_longer_than_it_may_be_idle(self) -> None:
+        outcome = call("worker", "--functions", "board:f", "--storage", "sqlite:///none.db", "--idle", "0.3s")
+        assert "There is no file" in str(outcome.exception)
+        assert not Path("none.db").exists()
+        Path("foreign.db").write_text("not a database" * 100)
+        assert "is not a SQLite database" in refusal("worker", "--storage", "sqlite:///foreign.db", "--idle", "10m")
+
+    def test_a_study_with_a_rule_of_its_own_stays_with_its_program(self) -> None:
+        board()
+        begun(space=Space(SPACE, valid=lambda design: True), cost=lambda design, objective: 1.0).close()
+        sentence = refusal("worker", "--functions", "board:functions")
+        assert sentence.startswith("Study 'net' has a custom rule and a custom cost")
+
+    def test_what_it_offers_must_suffice_for_all_that_an_objective_needs(self) -> None:
+        history = History(Space(SPACE), [Objective("a", resources={"GPU": 1, "jetson": 1}), Objective("b")])
+        assert measurable_objectives(history, ["a", "b"], {"GPU": 2.0})[0] == ["b"]
+        assert measurable_objectives(history, ["a", "b"], {"GPU": 1.0, "jetson": 1.0}) == (["a", "b"], [])
+
+
+def stored(name: str | None = "toy", file: str = "toy.db") -> Study:
+    return Study.load(f"sqlite:///{file}", name)
+
+
+@pytest.mark.usefixtures("folder")
+class TestWithAStudyFile:
+    def test_it_measures_its_part_from_the_file_of_the_study(self) -> None:
+        printed("run", "study.yaml", "--only", "joules", "--idle", "0.01s")
+        assert stored().history.count(0) == 0
+        shown = printed("worker", "--only", "error", "--idle", "0.01s")
+        assert "Measuring error for study 'toy'" in shown
+        assert stored().history.count(0)
+
+    def test_a_file_may_be_named_and_says_where_the_study_is(self, folder: Path) -> None:
+        (folder / "study.yaml").write_text(f"storage: sqlite:///mine.db\n{STUDY_FILE}")
+        printed("run", "study.yaml", "--only", "joules", "--idle", "0.01s")
+        printed("worker", "--file", "study.yaml", "--only", "error", "--idle", "0.01s")
+        assert stored("toy", "mine.db").history.count(0)
+
+    def test_it_does_not_run_a_file_that_has_changed_unasked(self, folder: Path) -> None:
+        printed("run", "study.yaml", "--only", "joules", "--idle", "0.01s")
+        (folder / "study.yaml").write_text(STUDY_FILE.replace("echo {x} 8", "touch evil; echo {x} 8"))
+        assert "has changed since study 'toy' was created" in refusal("worker", "--only", "error", "--idle", "0.01s")
+        assert not (folder / "evil").exists()
+
+    def test_functions_of_the_command_line_may_take_the_place_of_the_file(self, folder: Path) -> None:
+        printed("run", "study.yaml", "--only", "joules", "--idle", "0.01s")
+        (folder / "board.py").write_text(BOARD_FILE + "\nfunctions = {'error': lambda design: (0.5, 8.0)}\n")
+        sys.modules.pop("board", None)
+        printed("worker", "--only", "error", "--functions", "board:functions", "--idle", "0.01s")
+        assert stored().history.count(0)
+        assert not (folder / "last").exists()
