@@ -192,7 +192,7 @@ class TestAsk:
     def test_a_study_with_a_rule_of_its_own_is_asked_by_its_program(self) -> None:
         space = Space({"x": (0.0, 1.0)}, valid=lambda design: True)
         Study(space, ["a", "b"], n_initial=2, storage="sqlite:///odd.db", name="odd").close()
-        assert "only its program has" in refusal("ask", "--storage", "sqlite:///odd.db")
+        assert "has a custom rule" in refusal("ask", "--storage", "sqlite:///odd.db")
 
 
 class TestLeases:

@@ -70,7 +70,7 @@ class TestExample:
     def test_without_a_terminal_it_is_written_and_said(self, folder: Path) -> None:
         outcome = call()
         assert outcome.exit_code == 0
-        assert "no terminal to ask questions in" in outcome.stdout
+        assert "--yes" in outcome.stdout
         assert (folder / "study.yaml").exists()
 
     def test_a_folder_is_made_and_a_file_may_have_another_name(self, folder: Path) -> None:
@@ -93,7 +93,7 @@ class TestExample:
 
     def test_a_file_where_the_folder_should_be_is_said(self, folder: Path) -> None:
         (folder / "taken").write_text("")
-        assert "is no folder" in str(call("--yes", "taken").exception)
+        assert "is not a folder" in str(call("--yes", "taken").exception)
 
 
 class TestReference:
