@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import ast
 import itertools
+import random
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -177,21 +178,28 @@ def lay_out(house: House) -> Layout:
 
 
 def order(rows: list[list[str]], above: Mapping[str, list[str]], below: Mapping[str, list[str]]) -> list[list[str]]:
-    """Sort each row by the mean position of its neighbours, down and up, and keep the order with fewest crossings."""
+    """Sort each row by the mean position of its neighbours, from many starts; keep the order with fewest crossings."""
+    rng = random.Random(0)
     best, fewest = [list(row) for row in rows], crossings(rows, below)
-    for sweep in range(40):
-        down = sweep % 2 == 0
-        for index in range(1, len(rows)) if down else range(len(rows) - 2, -1, -1):
-            fixed = {node: i for i, node in enumerate(rows[index - 1 if down else index + 1])}
-            neighbours = above if down else below
-            place = {}
-            for i, node in enumerate(rows[index]):
-                found = [fixed[n] for n in neighbours.get(node, ())]
-                place[node] = sum(found) / len(found) if found else i
-            rows[index].sort(key=lambda node: place[node])
-        if (count := crossings(rows, below)) < fewest:
-            best, fewest = [list(row) for row in rows], count
+    for _ in range(60):
+        for sweep in range(12):
+            sort_rows(rows, above if sweep % 2 == 0 else below, down=sweep % 2 == 0)
+            if (count := crossings(rows, below)) < fewest:
+                best, fewest = [list(row) for row in rows], count
+        for row in rows:
+            rng.shuffle(row)
     return best
+
+
+def sort_rows(rows: list[list[str]], neighbours: Mapping[str, list[str]], *, down: bool) -> None:
+    """Sort every row by the mean position of its neighbours in the row before it, downward or upward."""
+    for index in range(1, len(rows)) if down else range(len(rows) - 2, -1, -1):
+        fixed = {node: i for i, node in enumerate(rows[index - 1 if down else index + 1])}
+        place = {}
+        for i, node in enumerate(rows[index]):
+            found = [fixed[n] for n in neighbours.get(node, ())]
+            place[node] = sum(found) / len(found) if found else i
+        rows[index].sort(key=place.__getitem__)
 
 
 def crossings(rows: list[list[str]], below: Mapping[str, list[str]]) -> int:
