@@ -119,7 +119,9 @@ def test_an_error_fails_the_evaluation_and_says_what_and_where(executor: Executo
 
 def test_what_is_no_number_fails_the_evaluation(executor: Executor) -> None:
     found = outcome(executor, lambda design: "good")
-    assert (found.values, found.reason) == (None, "Objective 'error' was told 'good'; it must be a number.")
+    assert found.values is None
+    assert "'error'" in found.reason
+    assert "'good'" in found.reason
 
 
 def test_a_design_that_cannot_be_built_is_impossible(executor: Executor) -> None:

@@ -185,7 +185,7 @@ def test_nobody_else_writes_while_one_decides_and_all_may_when_it_is_over(url: s
     first, second = SQLStorage(url, "study"), SQLStorage(url, "study", patience=0.1)
 
     def refused(_: list[Any]) -> Sequence[dict[str, Any]]:
-        with pytest.raises(StorageError, match="is being written by another process"):
+        with pytest.raises(StorageError, match="another process"):
             second.commit(0, lambda _: [{"n": "second"}])
         raise KeyError
 

@@ -420,7 +420,7 @@ def test_the_results_of_an_exported_table_come_back(url: str, tmp_path: Path) ->
     [
         (["x,k,mode,error", "0.1,2,fast,0.5", "0.1,9,fast,0.5"], "Line 3 of a table: Option 'k' is 9"),
         (["x,k,mode,error", "0.1,2,fast,half"], "Line 2 of a table: 'error' is 'half'; it must be a number"),
-        (["x,k,mode,error", "0.1,2,fast,nan"], "Line 2 of a table: Objective 'error' was told nan"),
+        (["x,k,mode,error", "0.1,2,fast,nan"], "Line 2 of a table: Objective 'error' got the value nan"),
         (["x,k,mode,error", "0.1,2,fast"], "Line 2 of a table: It has 3 cells; the heading has 4"),
         (["x,k,error", "0.1,2,0.5"], "Line 2 of a table: Option 'mode' is missing"),
         (["x,k,mode,error", "0.1,2,fast,0.5", "0.1,2,fast,0.6"], "Line 3 of a table: Objective 'error' of this design"),

@@ -366,9 +366,9 @@ def test_what_is_missing_is_told_with_its_origin_and_fits_the_screen(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--rebuild", "accel"], "The originals are missing"),
-        (["--replace"], "say which table with --rebuild"),
-        (["--originals", "."], "say which table with --rebuild"),
+        (["--rebuild", "accel"], "--originals"),
+        (["--replace"], "--rebuild"),
+        (["--originals", "."], "--rebuild"),
         (["--rebuild", "accel", "--originals", ".", "--json"], "leave them out with --rebuild"),
         (["--rebuild", "acel", "--originals", "."], "did you mean 'accel'"),
         (["--rebuild", "all", "--originals", "recorded"], "No table was rebuilt from recorded"),
