@@ -127,7 +127,7 @@ class TestRunAndResume:
         failing = dataclasses.replace(toy, functions={**toy.functions, "energy_millijoules": broken})
         monkeypatch.setattr("flexibo.cli._build_system.recorded_system", lambda name: failing)
         for form in ((), ("--json",)):
-            outcome = call("run", "toy", "--recorded", *form)
+            outcome = call("run", "toy", "--recorded", "--method", "random", *form)
             assert outcome.exit_code == 1
             assert "Objective 'energy_millijoules' gave no value: all " in outcome.stderr
             assert "run the same command again; flexibo status shows the failures" in outcome.stderr

@@ -14,6 +14,13 @@ from flexibo.cli import app
 from flexibo.studyfile import Command, read_study_file
 
 ANSWERS = ["net", "filters", "16, 32", "kernel", "1x1, no", "rate", "0.001..1 log", "", "error", "min", "%"]
+ANSWERS += ["train {filters} --kernel {kernel}", "", "5", "y", "n"]  # depends on what it names, bound, optimised, exact
+ANSWERS += ["speed", "max", "", "board:speed", "kernel, filters", "", "y", "", "90s", "y"]
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flexibo.cli.init.is_terminal", lambda: True)
 
 
 def call(*arguments: str, answers: list[str] | None = None) -> Any:
