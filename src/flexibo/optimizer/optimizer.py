@@ -1,17 +1,20 @@
-"""The core loop, Algorithm 1 of the paper: believe, score, choose. Same history, same question.
+"""One turn of Algorithm 1 of the paper, from a history to the next question: believe, score, choose.
 
 1. Believe. The model of each objective learns from that objective's own measurements. Candidates X_m are drawn, and
-   each gets a box mu - sqrt(beta_t) sigma .. mu + sqrt(beta_t) sigma that probably holds its losses (eq. uncertainty;
-   mu alone where it was measured). The best and the worst front that the boxes allow enclose the Pareto region: what is
-   not known about the true front (`flexibo.pareto.region`).
-2. Score. The method fills a table: a row for each candidate, a column for each objective, or for each bundle of
-   objectives that are measured together. FlexiBO's score is how much the volume of the region is expected to shrink if
-   that objective of that candidate is measured (`flexibo.methods.flexibo`).
-3. Choose. Each score is divided by theta, a function of what the evaluation is expected to cost. The best of those
-   that the budget pays for, and that were not asked before, is the next question (eq. max-acq).
+   each gets a box mu - sqrt(beta_t) sigma .. mu + sqrt(beta_t) sigma that probably holds its losses (`uncertainty`). In
+   an objective that was measured exactly the box has no width: both ends are the measured value. The front of the best
+   corners (F_opt) and the front of the worst corners (F_pess) enclose the Pareto region, where the true front may still
+   lie (`flexibo.pareto.region`).
+2. Score. The method fills a table: a row for each of m candidates, a column for each of b bundles. A bundle is what one
+   evaluation measures: in the paper always one objective. FlexiBO's score is how much the volume of the region shrinks
+   if that measurement comes out at the predicted mean (`flexibo.methods.flexibo`).
+3. Choose. Each score, weighted by the probability of success, is divided by theta, a function of the expected cost. The
+   largest quotient among evaluations that are affordable and were not asked before is the next question (`max-acq`).
 
-The private modules beside this one hold what is not the idea: initial designs and the rest of bundles (`_unscored`),
-methods that score nothing (`_without_models`), questions where no score is above 0 (`_last_questions`).
+The caller measures, stores the answer and asks again. Equations are named by their labels in the paper's LaTeX source;
+`eq:7` is the acquisition function alpha. The private modules beside this one hold the special cases: initial designs
+and what is still missing of a bundle (`_unscored`), methods without scores (`_without_models`), questions for when
+scoring yields none (`_last_questions`).
 """
 
 from __future__ import annotations
@@ -39,14 +42,14 @@ from flexibo.optimizer.stop_reasons import NOTHING_LEFT, ONLY_UNLIKELY, no_regio
 from flexibo.surrogates import joint
 
 PATIENCE = 10
-"""After this many failures of an objective in a row, designs that would probably fail too are not asked about."""
+"""After this many failures of an objective in a row, no design is asked about that will probably fail too."""
 
 
 class Optimizer:
     """Chooses what to measure next. Same history, same question.
 
     Args:
-        predictor: Predicts the losses of candidates, and names the method that chooses.
+        predictor: Predicts the losses of candidates, and holds the method that scores them.
         n_given: How many of the initial designs were given by the user rather than drawn.
     """
 
@@ -56,7 +59,7 @@ class Optimizer:
         self.costs = predictor.costs
         self.n_given = n_given
         if isinstance(self.method, ScoringMethod) and self.method.joint_draws:
-            joint(predictor.surrogate.settings)  # an error here, before anything is paid for
+            joint(predictor.surrogate.settings)  # an error now is better than one after measurements were paid for
         self._proposal = self.method.proposal() if isinstance(self.method, ProposingMethod) else None
 
     def ask(self, history: History, *, only: Collection[str] | None = None, salt: int = 0) -> Evaluation | Stop:
@@ -64,13 +67,13 @@ class Optimizer:
 
         Args:
             history: What happened so far.
-            only: Ask for one of these objectives, because the caller can measure no others; None is any.
-            salt: Another number draws other candidates, for workers that came to the same question.
+            only: The objectives that the caller can measure now; None means all.
+            salt: Changes the draw of candidates, so that workers with the same history get different questions.
         """
         request = Request.of(history, self.costs, only)
-        first = unscored(request, self.predictor, n_given=self.n_given)
-        if first is not None:
-            return first
+        needs_no_score = unscored(request, self.predictor, n_given=self.n_given)
+        if needs_no_score is not None:
+            return needs_no_score
         with single_thread():
             if isinstance(self.method, ScoringMethod):
                 return self._scored(request, self.method, salt)
@@ -79,7 +82,7 @@ class Optimizer:
             return drawn(request, self.predictor, salt)
 
     def _scored(self, request: Request, method: ScoringMethod, salt: int) -> Evaluation | Stop:
-        """The question with the best score per cost; one that would probably fail only if no other scores."""
+        """The best question. A design that will probably fail is asked about only if there is no other question."""
         best = self._best(request, method, salt)
         if isinstance(best, Evaluation) and not will_probably_succeed(request.history, best.design):
             other = self._best(request, method, salt, likely=True)
@@ -93,9 +96,9 @@ class Optimizer:
         return best
 
     def _best(self, request: Request, method: ScoringMethod, salt: int, *, likely: bool = False) -> Evaluation | Stop:
-        """The question with the best score per cost, among all candidates or those that will probably succeed."""
+        """Draw candidates, a few times if need be, until they yield a question; `likely`: without probable failures."""
         stop = NOTHING_LEFT
-        for draw in range(DRAWS):  # other candidates may have a region where these have none
+        for draw in range(DRAWS):  # another draw may have a region where this one has none
             rng = self.predictor.generator(request.history, draw, salt)
             belief = self.predictor.belief(request.history, rng, likely=likely)
             allowed = request.allowed(belief.price_list)
@@ -119,20 +122,23 @@ class Optimizer:
             request: What is asked for.
             method: Fills the score table (m, b).
             belief: The boxes of the candidates (m), their Pareto region, and what each evaluation costs.
-            allowed: What may be asked and paid (m, b).
+            allowed: What may be asked and is affordable (m, b).
             rng: Breaks ties.
         """
-        region = belief.region  # None for methods that are not about it
+        region = belief.region  # None for methods that do not use one
         if region is not None and region.is_gone:
             return no_region(region)
-        scores = method.acquisition(belief, rng)  # FlexiBO: V - V', the numerator of eq. 7
-        scores = scores * success_weights(request.history, belief.designs)[:, None]  # 1 where nothing ever failed
+        scores = method.acquisition(belief, rng)  # FlexiBO: V - V', the numerator of eq:7
+        scores = (
+            scores * success_weights(request.history, belief.designs)[:, None]
+        )  # all 1 if nothing has failed so far
         if method.constraints is Constraints.WEIGHTED and np.isfinite(belief.limits).any():
             scores = scores * belief.feasible()[:, None]
-        # Tied corners can make every score 0 although there is a region. Then the widest box is measured.
+        # Two candidates with the same corner hide each other: pinning one of them removes no volume, so all scores can
+        # be 0 although there is a region. Then the widest box is measured, of F_opt first, then of U.
         everywhere = [] if method.step else [np.ones(len(belief.designs), dtype=bool)]
         fallbacks = everywhere if region is None else [region.optimistic, region.alive]
-        cell = choose(scores / belief.thetas, belief, allowed, rng, fallbacks=fallbacks)  # eq. 7 and eq. max-acq
+        cell = choose(scores / belief.thetas, belief, allowed, rng, fallbacks=fallbacks)  # eq:7, max-acq
         if cell is None:
             return nothing_scores(request.history, belief.price_list, region, method.ending.reason)
         return explained(request, belief, allowed, scores, cell, method.score)

@@ -1,4 +1,4 @@
-"""The gain: how much of the Pareto region a measurement is expected to remove (the numerator of eq. 7)."""
+"""The gain: how much of the Pareto region a measurement is expected to remove (the numerator of the paper's `eq:7`)."""
 
 from __future__ import annotations
 

@@ -5,8 +5,9 @@ max(R_t), since the paper maximises), its upper corner its worst case. Under con
 corner that breaks a limit is at infinity: it dominates nothing and adds no volume.
 
 Differences from the paper:
-    Equation ``pf`` and Algorithm 1 print the comparison that defines U the wrong way round; this follows the intent.
-    The clipping rule, equation ``pess-2``, does not move corners. It only decides which further designs are scored.
+    Algorithm 1 swaps x and x' in the test for U; equation ``pf`` does so too and lacks the "not". This follows the
+    text: x is in U unless the worst case of another design dominates its best case.
+    The clipping rule, equation ``pess-2``, moves no corner (see `flexibo.methods.flexibo`).
     The paper has no constraints.
 """
 
@@ -23,7 +24,7 @@ from flexibo.pareto.goals import goals_of_boxes
 from flexibo.pareto.hypervolume import hypervolume
 
 NO_REGION = 1e-12
-"""Below this share of the optimistic front's volume, the region is rounding error."""
+"""At or below this share of the optimistic front's volume, the region counts as empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Region:
 
     @property
     def is_gone(self) -> bool:
-        """Whether only rounding error is left of it."""
+        """Whether only rounding error is left of it, or no best corner is better than the reference."""
         return self.volume <= NO_REGION * self.optimistic_volume
 
 
@@ -63,7 +64,8 @@ def pareto_region(
     Args:
         lower: The best corner of each candidate's box, shape (m, n).
         upper: The worst corner of each candidate's box, shape (m, n), nowhere below `lower`.
-        reference: The reference point of the volumes, shape (k,). Corners that are not better add nothing.
+        reference: The reference point of the volumes, shape (k,). A corner adds volume only if it is
+            better than this point in every objective.
         optimised: The k columns that are objectives, in the order of `reference`; all n by default.
         limits: The greatest feasible loss of each quantity, infinity where there is none, shape (n,); none by default.
 
@@ -80,6 +82,7 @@ def pareto_region(
     >>> region.optimistic.tolist(), region.pessimistic.tolist(), region.volume
     ([True, False, False], [False, True, False], 3.0)
     """
+    # Keeps the optimised columns; a corner that breaks a limit becomes infinity.
     goals = goals_of_boxes(lower, upper, reference, optimised, limits)
     best, worst = goals.corners(lower), goals.corners(upper)
     alive, optimistic, pessimistic = alive_and_fronts(best, worst)
@@ -91,8 +94,8 @@ def pareto_region(
 def alive_and_fronts(best: FloatArray, worst: FloatArray) -> tuple[BoolArray, BoolArray, BoolArray]:
     """The masks (m,) of U, F_opt and F_pess.
 
-    Both fronts may be taken over all candidates instead of U: outside U, both corners are at infinity or dominated by
-    corners of U.
+    The paper takes both fronts over U. Taking them over all candidates gives the same: outside U, each corner is at
+    infinity or dominated by a corner of U.
 
     Args:
         best: The best corners, at infinity if they break a limit, shape (m, k).
@@ -100,7 +103,8 @@ def alive_and_fronts(best: FloatArray, worst: FloatArray) -> tuple[BoolArray, Bo
     """
     optimistic = finite_front(best)  # eq. opt
     pessimistic = finite_front(worst)  # eq. pess-1
-    alive = optimistic.copy()  # a corner that no best corner dominates is not dominated by a worst corner either
-    rest = np.flatnonzero(~optimistic & (best[:, 0] < np.inf))
-    alive[rest] = ~strictly_dominated(best.take(rest, axis=0), worst[pessimistic])  # eq. pf
+    alive = optimistic.copy()
+    # F_opt is in U: a worst corner that dominated a member would have a best corner that dominates it too.
+    rest = np.flatnonzero(~optimistic & (best[:, 0] < np.inf))  # a broken corner is infinite in every column
+    alive[rest] = ~strictly_dominated(best.take(rest, axis=0), worst[pessimistic])  # eq. pf; F_pess is enough
     return alive, optimistic, pessimistic
