@@ -110,7 +110,7 @@ def test_two_workers_with_different_resources_finish_a_study_together(tmp_path: 
     assert {name: len(found) for name, found in workers.items()} == {"error": 1, "energy": 1}
     assert workers["error"] != workers["energy"]
     assert 35 < study.spent <= 44
-    assert "error is left to others: it needs --resources GPU=1." in told[1]
+    assert "it needs --resources GPU=1." in told[1]
     assert all("The budget is spent" in text for text in told)
     lines = [line for text in told for line in text.splitlines() if ", cost " in line]
     assert len(lines) == len(study.history.measurements)
@@ -161,7 +161,7 @@ def test_a_worker_that_is_asked_to_stop_gives_back_what_it_holds(tmp_path: Path,
     gpu.send_signal(signal.SIGTERM)
     told = gpu.communicate(timeout=PATIENCE)[0]
     assert gpu.returncode == 128 + signal.SIGTERM
-    assert "Stopped by SIGTERM: gave back evaluation 0; 0 measured, 0 failed." in told
+    assert "Stopped by SIGTERM: released evaluation 0; 0 measured, 0 failed." in told
     assert "Traceback" not in told
     events = Study.load(url).events
     assert isinstance(events[-1], Released)
