@@ -85,8 +85,8 @@ def missing_extra(package: str, extra: str) -> MissingExtraError:
     """An error that names the extra to install.
 
     >>> str(missing_extra("pandas", "pandas"))
-    "This needs pandas, which is not installed; install it with: pip install 'flexibo[pandas]'."
+    "This needs pandas, not installed here; install the extra with: pip install 'flexibo[pandas]'."
     """
     return MissingExtraError(
-        f"This needs {package}, which is not installed; install it with: pip install 'flexibo[{extra}]'."
+        f"This needs {package}, not installed here; install the extra with: pip install 'flexibo[{extra}]'."
     )

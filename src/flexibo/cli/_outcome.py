@@ -88,17 +88,17 @@ def report(study: Study, about: Report, *, ran: bool) -> None:
         ran: Whether anything is measured here; otherwise every objective is measured by hand.
     """
     if about.json:
-        print_json({**facts(study, about.url, about.command), "by_hand": list(about.manual)})
+        print_json({**facts(study, about.url, about.command, ran=ran), "by_hand": list(about.manual)})
     else:
         with printable_console() as console:
             if ran:
                 _print_end(study, console)
             draw_front(study, about.picture, console)
-        waits = about.manual and study.stop_kind in (None, StopKind.MANUAL)
+        waits = about.manual and (not ran or study.stop_kind in (None, StopKind.MANUAL))
         lines = _manual_lines(study, about, ran=ran) if waits else _lines(study, about)
         for line in lines:
             typer.echo(printable_line(line))
-    exit_after(study)
+    exit_after(study, ran=ran)
 
 
 def show(study: Study, console: Console) -> None:
@@ -110,8 +110,8 @@ def show(study: Study, console: Console) -> None:
     console.print(f"Stopped: {summary.stopped}", highlight=False, markup=False)
 
 
-def facts(study: Study, url: str, command: str) -> dict[str, Any]:
-    """A study after a run, ready for JSON."""
+def facts(study: Study, url: str, command: str, *, ran: bool) -> dict[str, Any]:
+    """A study after a run, ready for JSON; `ran` says whether anything was measured here."""
     summary = study.summary()
     return {
         "study": study.name,
@@ -119,7 +119,7 @@ def facts(study: Study, url: str, command: str) -> dict[str, Any]:
         "method": summary.method,
         "stopped": summary.stopped,
         "stop_kind": summary.stop_kind,
-        "interrupted": is_interrupted(study),
+        "interrupted": ran and is_interrupted(study),
         "spent": summary.spent,
         "budget": summary.budget,
         "evaluations": dict(summary.evaluations),
@@ -141,11 +141,16 @@ def facts(study: Study, url: str, command: str) -> dict[str, Any]:
     }
 
 
-def exit_after(study: Study) -> None:
-    """Exit with the status of an interrupted run, or of one in which an objective gave no value."""
-    if study.stop_kind is StopKind.TERMINATED:
+def exit_after(study: Study, *, ran: bool) -> None:
+    """Exit with the status of an interrupted run, or of one in which an objective gave no value.
+
+    Args:
+        study: The study after the run.
+        ran: Whether anything was measured here; otherwise a stored stop is that of an earlier run.
+    """
+    if ran and study.stop_kind is StopKind.TERMINATED:
         raise typer.Exit(ExitStatus.TERMINATED)
-    if is_interrupted(study):
+    if ran and is_interrupted(study):
         raise typer.Exit(ExitStatus.INTERRUPTED)
     if complaint := failure(study):
         typer.echo(printable(complaint), err=True)

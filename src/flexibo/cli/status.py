@@ -68,6 +68,8 @@ def _facts(copy: StudyCopy, now: float) -> dict[str, Any]:
     found = records(copy.study.history, copy.times)
     return {
         **views.overview(copy, found),
+        "stopped": copy.study.stopped,
+        "stop_kind": copy.study.stop_kind,
         "reserved": reserved_cost(copy.study.history),
         "settings": views.settings(copy),
         "in_flight": views.in_flight(copy, found, now),
@@ -110,7 +112,8 @@ def _heading(facts: Mapping[str, Any], copy: StudyCopy, now: float, unit: str) -
     if chosen["stop"]:
         lines.append(f"Stops at {', '.join(f'{rule} {limit:g}' for rule, limit in chosen['stop'].items())}.")
     lines.append(f"Begun {moment(times[0], now)}; {facts['events']} events, the last {moment(times[-1], now)}.")
-    return [*lines, _money(facts, unit)]
+    stopped = [f"Stopped: {facts['stopped']}"] if facts["stopped"] else []
+    return [*lines, _money(facts, unit), *stopped]
 
 
 def _is_said(value: object) -> bool:

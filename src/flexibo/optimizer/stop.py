@@ -37,6 +37,10 @@ class StopKind(str, Enum):
     """SIGTERM or SIGHUP."""
 
 
+PASSING = (StopKind.IDLE, StopKind.WAITING)
+"""Kinds that say something about one process and not about the study."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stop:
     """There is nothing to ask.

@@ -18,7 +18,9 @@ def checked_callbacks(
     callbacks: Callable[[Observed, Event], object] | Iterable[Callable[[Observed, Event], object]],
 ) -> Callbacks[Observed]:
     """The given callbacks, one or several."""
-    found = (callbacks,) if callable(callbacks) else tuple(callbacks or ())
+    if not callable(callbacks) and not isinstance(callbacks, Iterable):
+        raise InvalidTypeError(f"callbacks is {callbacks!r}; give a callable, or a list of them.")
+    found = (callbacks,) if callable(callbacks) else tuple(callbacks)
     for callback in found:
         if not callable(callback):
             raise InvalidTypeError(f"A callback is {callback!r}; it must be callable with the study and an event.")

@@ -28,8 +28,8 @@ from flexibo.history.events import (
 )
 from flexibo.methods.table import check_method, find_method
 from flexibo.objectives import Objective, check_objectives
-from flexibo.optimizer import Stop, StopKind
 from flexibo.optimizer.predictor import Predictor
+from flexibo.optimizer.stop import PASSING, Stop, StopKind
 from flexibo.optimizer.stop_reasons import failing
 from flexibo.results.certificate import Certificate, certificate
 from flexibo.results.confidence import front_of
@@ -146,6 +146,7 @@ class Study:
         self._log = EventLog(opened, self.history, name=name)
         self._ask_memory = AskMemory()
         self._stop: Stop | None = None
+        self._stopped_after = 0
         settings_from = partial(
             checked_settings,
             self.space,
@@ -310,7 +311,7 @@ class Study:
         asking = Asking(self._log, self._optimizer, self._heartbeat, stops, self._notify, self._ask_memory)
         with self._lock:
             answer = asking.ask(only)
-            self._stop = answer if isinstance(answer, Stop) else None
+            self._remember_stop(answer if isinstance(answer, Stop) else None)
             return answer
 
     def tell(self, evaluation: Evaluation, value: object, *, cost: float = 0.0) -> None:
@@ -430,12 +431,18 @@ class Study:
 
     def record_stop(self, kind: StopKind, reason: str) -> None:
         """Store why the study stopped, for a program that knows more about it than `run`, which stores it itself."""
-        self._stop = Stop(kind, reason)
-        stopped = Stopped(kind.value, reason)
+        stopped = Stopped(StopKind(kind).value, reason)
+
+        def events() -> list[Event]:
+            last = self.history.stopped
+            return [stopped] if last is None or last.kind != stopped.kind else []
+
         try:
-            self._commit(lambda: [] if self.history.stopped == stopped else [stopped])
+            if kind not in PASSING:
+                self._commit(events)
         except StorageError as error:  # the results are stored, and the reason is only information
             logger.warning("Why the study stopped could not be stored: %s", error)
+        self._remember_stop(Stop(kind, reason))
 
     def front(self, *, measured: bool = False, include: str = "probable") -> Front:
         """The designs that no other dominates, among those measured in at least one objective.
@@ -534,12 +541,16 @@ class Study:
             if interruption is not None:
                 bar.interrupted(self)
 
+    def _remember_stop(self, stop: Stop | None) -> None:
+        self._stop, self._stopped_after = stop, len(self.history.events)
+
     def _last_stop(self) -> Stop | None:
-        """The stop of the last call here, or else the stored one, if nothing happened since."""
-        stored = self.history.stopped
-        if self._stop is not None or stored is None:
+        """The stop of the last call here or else the stored one; None if something happened since."""
+        since = self.history.events[self._stopped_after :]
+        if self._stop is not None and all(isinstance(event, Noted | Stopped) for event in since):
             return self._stop
-        return Stop(StopKind(stored.kind), stored.reason)
+        stored = self.history.stopped
+        return None if stored is None else Stop(StopKind(stored.kind), stored.reason)
 
     def _agree_on_stop_rules(self) -> None:
         """Store the named rules that were given, or use those that are stored."""

@@ -84,7 +84,7 @@ def test_a_stop_decides_no_question() -> None:
             evaluation = study.ask()
             assert evaluation is not None
             study.tell(evaluation, FUNCTIONS[evaluation.objective](evaluation.design)[0], cost=1.0)
-        stopped.record_stop(StopKind.IDLE, f"after {len(stopped.events)} events")
+        stopped.record_stop(StopKind.RULE, f"after {len(stopped.events)} events")
     assert len(stops(stopped)) == 8
     assert plain.history.asked == stopped.history.asked
 
@@ -168,3 +168,43 @@ def test_a_forgotten_study_is_collected_at_once(rule: Any) -> None:
         assert forgotten() is None
     finally:
         gc.enable()
+
+
+def test_a_stop_ends_in_the_study_that_ran_too_when_something_happens() -> None:
+    study = opened(MemoryStorage())
+    study.run(FUNCTIONS)
+    study.budget = 20
+    assert (study.stop_kind, study.stopped) == (None, "")
+
+
+def test_a_study_takes_the_later_stop_of_another_process() -> None:
+    storage = MemoryStorage()
+    study = opened(storage)
+    study.run(FUNCTIONS)
+    other = Study.load(storage)
+    other.budget = 20
+    other.run(FUNCTIONS)
+    study.refresh()
+    assert study.stopped == other.stopped != ""
+
+
+def test_a_reason_whose_text_varies_is_stored_once() -> None:
+    study = opened(MemoryStorage())
+    for seconds in range(4):
+        study.record_stop(StopKind.RULE, f"{seconds} s have passed.")
+    assert [stop.reason for stop in stops(study)] == ["0 s have passed."]
+    assert study.stopped == "3 s have passed."
+
+
+@pytest.mark.parametrize("kind", [StopKind.IDLE, StopKind.WAITING])
+def test_what_only_concerns_one_process_is_not_stored(kind: StopKind) -> None:
+    storage = MemoryStorage()
+    study = opened(storage)
+    study.record_stop(kind, "There was nothing to do.")
+    assert study.stop_kind is kind
+    assert Study.load(storage).stop_kind is None
+
+
+def test_callbacks_must_be_callable() -> None:
+    with pytest.raises(TypeError, match="callbacks is 5"):
+        opened(callbacks=5)
