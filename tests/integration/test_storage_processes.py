@@ -169,7 +169,7 @@ def test_a_forked_process_has_its_own_connections(url: str) -> None:
 CLOSES = """
 import os, sys, threading, warnings
 warnings.simplefilter("ignore", DeprecationWarning)
-from flexibo.storage import connections
+from flexibo.storage import _connections as connections
 from flexibo.storage.sql import SQLStorage
 connections.FORK_PATIENCE = 0.1
 storage = SQLStorage(sys.argv[1], "study")

@@ -410,7 +410,7 @@ def test_a_missing_library_names_the_extra_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     extra = {"distributed": "dask"}.get(library, library)
-    with pytest.raises(MissingExtraError, match=rf"install it with: pip install 'flexibo\[{extra}\]'\.$"):
+    with pytest.raises(MissingExtraError, match=rf"pip install 'flexibo\[{extra}\]'\.$"):
         executor()  # type: ignore[call-arg]
 
 
