@@ -179,7 +179,7 @@ class Heartbeat:
             return False
         if self._beats is not None:
             if self._beats.is_late():
-                return False  # a storage that does not accept our beats does not accept those of others either
+                return False  # a storage that does not accept our beats does not accept those of other workers either
             since = max(since, self._beats.since)
         return self._clock() - since > sign.lease
 
