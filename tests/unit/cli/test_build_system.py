@@ -20,44 +20,10 @@ from flexibo.hardware import MeterError
 from flexibo.systems import catalogue
 from flexibo.systems.platforms import LinuxCpu
 
-BOARD = """
-import os, signal
-
-calls = []
-
-def error(design):
-    calls.append(design)
-    if {fail!r} == "error":
-        raise RuntimeError("burnt \\x1b[31m" + chr(10) + "and gone")
-    if {kill!r} and len(calls) == 3:
-        os.kill(os.getpid(), {kill!r})
-    return design["x"] + design["k"] / 10, 5.0
-
-def energy(design):
-    return 1 - design["x"] + design["k"] / 20, 1.0
-
-functions = {{"error": error, "energy": energy}}
-
-def made():
-    return functions
-
-class Bench:
-    functions = functions
-
-needs = lambda argument: functions
-number = 3
-"""
-
-
-def board(*, fail: str = "", kill: int = 0) -> None:
-    Path("board.py").write_text(BOARD.format(fail=fail, kill=kill))
-
-
-SMALL = {
-    f"{what}_{layer}": values
-    for layer in (1, 2, 3, 4)
-    for what, values in (("filters", (16, 32)), ("filter_size", (1, 3)))
+TINY = {"filters_1": (16, 32)} | {
+    name: (1,) if "size" in name else (16,) for name in catalogue.NETWORKS["lenet"] if name != "filters_1"
 }
+RUNNING = {"threads": (1,), "precision": ("fp32",), "batch": (1, 2)}
 
 
 @pytest.mark.torch
@@ -67,9 +33,11 @@ class TestSplitBetweenMachines:
 
     @pytest.fixture
     def data(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        """MNIST in its own format, but small."""
+        """MNIST in its own format, but small, and a space of two networks with two deployments each."""
         pytest.importorskip("torch")
-        monkeypatch.setattr(catalogue, "NETWORKS", MappingProxyType({**catalogue.NETWORKS, "lenet": SMALL}))
+        monkeypatch.setattr(catalogue, "NETWORKS", MappingProxyType({**catalogue.NETWORKS, "lenet": TINY}))
+        monkeypatch.setattr(LinuxCpu, "options", lambda self, traits: RUNNING)
+        monkeypatch.setattr("flexibo.systems._expected_time.work_of", lambda task, design: None)
         reading = SimpleNamespace(joules=0.25, call_seconds=0.5, watts=0.5, seconds_total=0.01)
         monkeypatch.setattr("flexibo.systems.network_runner.measure", lambda run, meter, **how: reading)
         folder = tmp_path / "data"
@@ -93,7 +61,7 @@ class TestSplitBetweenMachines:
         monkeypatch.setattr(LinuxCpu, "meter", lambda self: FakeMeter())
 
         def run(*more: str) -> str:
-            common = ("--data", data, "--platform", "linux-cpu", "--epochs", "1", "--idle", "0.3s", "--budget", "20s")
+            common = ("--data", data, "--platform", "linux-cpu", "--epochs", "1", "--idle", "0.1s", "--budget", "1h")
             return good("run", "lenet", "--only", "energy_millijoules", *common, *more)
 
         return run
@@ -113,16 +81,16 @@ class TestSplitBetweenMachines:
         assert study.history.count(0) == 0
         assert study.history.count(1) == study.history.count(2) > 0
         no_meter()
-        good("worker", "--system", "lenet", "--only", "error_percent", "--data", data, "--idle", "0.3s")
+        good("worker", "--system", "lenet", "--only", "error_percent", "--data", data, "--idle", "0.1s")
         study.refresh()
         assert study.history.count(0) > 0
         assert list(Path("models").glob("lenet-*.json"))
-        assert "Without a meter" in refusal("worker", "--data", data, "--idle", "0.3s")
+        assert "Without a meter" in refusal("worker", "--data", data, "--idle", "0.1s")
 
     def test_run_with_the_error_alone_joins_what_was_begun_where_energy_is_measured(
         self, data: Path, begin: Callable[..., str], no_meter: Callable[[], None]
     ) -> None:
-        only = ("run", "lenet", "--only", "error_percent", "--data", data, "--idle", "0.3s")
+        only = ("run", "lenet", "--only", "error_percent", "--data", data, "--idle", "0.1s")
         assert "There is no file" in refusal(*only)
         begin()
         no_meter()
@@ -135,14 +103,13 @@ class TestSplitBetweenMachines:
         self, data: Path, begin: Callable[..., str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         begin()
-        reading = ("worker", "--only", "energy_millijoules", "--idle", "0.3s", "--data", data)
+        reading = ("worker", "--only", "energy_millijoules", "--idle", "0.1s", "--data", data)
         assert "study is of system 'lenet'; 'resnet' given" in refusal(*reading, "--system", "resnet")
         with monkeypatch.context() as patch:
             patch.setattr(FakeMeter, "name", "another")
             assert "is measured with a fake; here it would be another" in refusal(*reading)
         with monkeypatch.context() as patch:
-            offers = LinuxCpu.options
-            patch.setattr(LinuxCpu, "options", lambda self, traits: {**offers(self, traits), "batch": (1, 2)})
+            patch.setattr(LinuxCpu, "options", lambda self, traits: {**RUNNING, "batch": (1, 4)})
             assert "This machine offers other values of batch" in refusal(*reading)
         assert "which decides the shape of the network; give --data" in refusal(*reading[:-2])
         good(*reading)
@@ -153,7 +120,7 @@ class TestSplitBetweenMachines:
         monkeypatch.setattr(LinuxCpu, "meter", lambda self: FakeMeter())
         both = ("--data", data, "--platform", "linux-cpu", "--epochs", "1", "--budget", "1s")
         good("run", "lenet", *both)
-        training = ("worker", "--only", "error_percent", "--data", data, "--idle", "0.3s")
+        training = ("worker", "--only", "error_percent", "--data", data, "--idle", "0.1s")
         assert "are not those that the study was started with" in refusal(*training, "--epochs", "2")
         assert "are not those that the study was started with" in refusal(*training, "--limit", "30")
         good(*training)

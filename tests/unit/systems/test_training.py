@@ -167,7 +167,7 @@ def test_the_losses_are_the_means_of_the_epochs_and_the_loss_falls() -> None:
     assert trained.losses[-1] < 0.8 * trained.losses[0]
 
 
-@pytest.mark.parametrize("epoch", [1, 2, 3, 4])
+@pytest.mark.parametrize("epoch", [1, 4])
 def test_an_interrupted_training_ends_with_the_weights_of_an_uninterrupted_one(tmp_path: Path, epoch: int) -> None:
     whole = train(Parity(), DESIGN, seed=3)
     with pytest.raises(StopsError):

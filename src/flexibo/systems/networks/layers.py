@@ -75,7 +75,7 @@ def classifier(layers: list[nn.Module], width: int, classes: int) -> nn.Module:
 def he_initialised(network: nn.Module) -> nn.Module:
     """The network with its convolutions initialised as in He et al. 2015, which deep rectifier networks need."""
     for module in network.modules():
-        if isinstance(module, nn.Conv2d):
+        if isinstance(module, nn.Conv2d) and not module.weight.is_meta:  # there, sizes are counted without numbers
             nn.init.kaiming_normal_(module.weight, mode="fan_in", nonlinearity="relu")
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
