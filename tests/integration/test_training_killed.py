@@ -21,10 +21,11 @@ import hashlib, os, signal, sys
 from pathlib import Path
 import numpy as np
 import torch
+from flexibo._internal.files import write_atomically
 from flexibo.systems.data.base import Dataset, Images
 from flexibo.systems.model_store import ModelStore
 from flexibo.systems.tasks.images import ImageTask, ImageTraining
-from flexibo.systems.training import CHECKPOINT, packed, train, write_atomically
+from flexibo.systems.training import CHECKPOINT, packed, train
 
 torch.set_num_threads(1)
 rng = np.random.default_rng(0)

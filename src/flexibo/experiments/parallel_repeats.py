@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flexibo._internal.append_only import append_line
+from flexibo._internal.files import append_line
 from flexibo.compare.comparison import method_fingerprint
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.problems.table import find_problem

@@ -30,6 +30,7 @@ from uuid import uuid4
 
 from torch import nn
 
+from flexibo._internal.files import write_atomically
 from flexibo._internal.text import printable_line
 from flexibo.errors import MachineError
 from flexibo.systems.tasks.base import Design, Device, LearningTask, TrainingFailedError
@@ -43,7 +44,6 @@ from flexibo.systems.training import (
     seeded,
     train,
     unpacked,
-    write_atomically,
 )
 
 HEARTBEAT_SECONDS = 5.0

@@ -14,7 +14,6 @@ import hashlib
 import io
 import logging
 import math
-import os
 import pickle
 import platform
 import socket
@@ -24,13 +23,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import torch
 from torch import nn
 
 from flexibo._internal.arrays import plain
+from flexibo._internal.files import write_atomically
 from flexibo.errors import InvalidValueError
 from flexibo.systems.device_errors import within_memory
 from flexibo.systems.options import NETWORKS
@@ -243,25 +242,6 @@ def unpacked(content: bytes, device: Device = "cpu") -> dict[str, Any]:
     """The state from `packed`; only tensors and plain values are read from a file."""
     state: dict[str, Any] = torch.load(io.BytesIO(content), map_location=device, weights_only=True)
     return state
-
-
-def write_atomically(path: Path, content: bytes, *, open_file: Callable[..., Any] = open) -> None:
-    """Write a file so that it has either its old or its new content at every moment, also after a power failure."""
-    draft = path.with_name(f".{path.name}.{uuid4().hex}.part")
-    try:
-        with open_file(draft, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-    descriptor = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _checkpoint(path: Path) -> dict[str, Any] | None:

@@ -19,6 +19,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
+from flexibo._internal.files import write_atomically  # noqa: E402
 from flexibo.systems import model_store  # noqa: E402
 from flexibo.systems.data.base import Dataset, Images  # noqa: E402
 from flexibo.systems.device_errors import OutOfMemoryError  # noqa: E402
@@ -26,7 +27,7 @@ from flexibo.systems.model_store import POLL_SECONDS, ModelStore, UnwritableStor
 from flexibo.systems.options import NETWORKS  # noqa: E402
 from flexibo.systems.tasks.base import TrainingFailedError  # noqa: E402
 from flexibo.systems.tasks.images import ImageTask, ImageTraining  # noqa: E402
-from flexibo.systems.training import CHECKPOINT, Trained, write_atomically  # noqa: E402
+from flexibo.systems.training import CHECKPOINT, Trained  # noqa: E402
 
 DESIGN = {name: 16 if name.startswith("filters") else 1 for name in NETWORKS["lenet"]}
 

@@ -20,6 +20,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
+from flexibo._internal.files import write_atomically  # noqa: E402
 from flexibo.errors import FlexiBOError, InvalidValueError  # noqa: E402
 from flexibo.systems import training  # noqa: E402
 from flexibo.systems.device_errors import OutOfMemoryError  # noqa: E402
@@ -33,7 +34,6 @@ from flexibo.systems.training import (  # noqa: E402
     seeded,
     train,
     unpacked,
-    write_atomically,
 )
 
 DESIGN = {f"{what}_{layer}": 3 for layer in (1, 2, 3, 4) for what in ("filters", "filter_size")}

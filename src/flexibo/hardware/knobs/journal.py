@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from flexibo._internal.files import sync_folder
 from flexibo.errors import MachineError
 from flexibo.hardware.knobs.base import HERE, Roots, Write
 from flexibo.hardware.knobs.files import is_knob_place
@@ -89,7 +90,7 @@ class Journal:
             draft = self._draft(writes, os.getpid())
             try:
                 os.link(draft, self.path)  # unlike a rename, it fails if another process was faster
-                _sync(self.path.parent)
+                sync_folder(self.path.parent)
             except FileExistsError:
                 raise JournalError(
                     f"Another session has just begun (journal {self.path}); wait until it ends."
@@ -108,13 +109,13 @@ class Journal:
         with self._writing():
             draft = self._draft(writes, 0 if is_left else os.getpid())
             os.replace(draft, self.path)
-            _sync(self.path.parent)
+            sync_folder(self.path.parent)
 
     def end(self) -> None:
         """Remove the journal, because everything is restored."""
         try:
             self.path.unlink(missing_ok=True)
-            _sync(self.path.parent)
+            sync_folder(self.path.parent)
         except OSError as error:
             raise JournalError(
                 f"All settings are restored, but the journal {self.path} cannot be removed: {error.strerror}; "
@@ -246,11 +247,3 @@ def _write(content: Mapping[str, Any]) -> Write:
     if set(content) != set(kinds) or any(type(content[name]) is not kind for name, kind in kinds.items()):
         raise TypeError
     return Write(**content)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from flexibo._internal.append_only import append_line
+from flexibo._internal.files import append_line
 from flexibo.errors import FlexiBOError, InvalidValueError
 from flexibo.systems.recording.plan import Plan, plan_from
 

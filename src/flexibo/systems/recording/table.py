@@ -6,13 +6,13 @@ import csv
 import gzip
 import io
 import json
-import os
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from flexibo._internal.files import write_atomically
 from flexibo._internal.text import printable_line
 from flexibo.errors import InvalidValueError
 
@@ -59,13 +59,10 @@ def write_table(path: Path, table: RecordedTable) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
     writer.writerows([_text(row.get(name)) for name in names] for row in table.rows)
-    partial = path.with_name(f"{path.name}.writing")
-    with open(partial, "wb") as raw:
-        with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as file:
-            file.write(text.getvalue().encode())
-        raw.flush()
-        os.fsync(raw.fileno())
-    os.replace(partial, path)
+    packed = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0) as file:
+        file.write(text.getvalue().encode())
+    write_atomically(path, packed.getvalue())
 
 
 def read_table(path: Path) -> RecordedTable:
