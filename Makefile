@@ -8,6 +8,7 @@ CPU = sh tests/cpu.sh
 PYTEST = OMP_NUM_THREADS=1 $(CPU) $@ sh tests/again.sh $(BIN)/python -m pytest -q -n auto
 QUICK = not slow and not long and not torch and not botorch and not rivals
 REST = (slow or torch or botorch or rivals) and not long
+INSTALL = sh tests/install.sh $(BIN)/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: demo docs test rest check check-all fresh sum format lint types layers wheel pythons compare quality bench soak clean help
@@ -17,20 +18,20 @@ help:  ## show the targets
 
 $(STAMPS)/run: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[plot]'
+	$(INSTALL) -e '.[plot]'
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/test: $(STAMPS)/run
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]'
+	$(INSTALL) -e '.[dev]'
 	@touch $@
 
 $(STAMPS)/bench: $(STAMPS)/test
-	$(BIN)/python -m pip install -q -c constraints.txt 'torch==2.13.0'
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bench,dnn,dask,ray]'
+	$(INSTALL) 'torch==2.13.0'
+	$(INSTALL) -e '.[bench,dnn,dask,ray]'
 	@touch $@
 
 $(STAMPS)/docs: $(STAMPS)/test
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[docs]'
+	$(INSTALL) -e '.[docs]'
 	@touch $@
 
 demo: $(STAMPS)/run  ## find the front of a small neural network, within two minutes

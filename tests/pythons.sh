@@ -24,7 +24,7 @@ tested() {
   echo "== Python $version"
   if ! cmp -s constraints.txt "$env/constraints.txt" || ! cmp -s pyproject.toml "$env/pyproject.toml"; then
     "$1" -m venv "$env"
-    "$env/bin/python" -m pip install -q -c constraints.txt -e '.[test]'
+    sh tests/install.sh "$env/bin/python" -e '.[test]'
     cp constraints.txt pyproject.toml "$env/"
   fi
   sh tests/again.sh "$env/bin/python" -c "$run" -q -m "not slow and not long" \

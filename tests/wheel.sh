@@ -8,7 +8,7 @@ trap 'rm -rf "$dir"' EXIT
 
 "$BIN/python" -m build --wheel --no-isolation --outdir "$dir" . >"$dir/build.log" 2>&1 || { cat "$dir/build.log"; exit 1; }
 "$BIN/python" -m venv "$dir/env"
-"$dir/env/bin/python" -m pip install -q -c "$root/constraints.txt" "$dir"/flexibo-*.whl
+sh "$root/tests/install.sh" "$dir/env/bin/python" "$dir"/flexibo-*.whl
 cd "$dir"
 "$dir/env/bin/flexibo" --version
 "$dir/env/bin/flexibo" methods >/dev/null

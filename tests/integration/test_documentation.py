@@ -381,7 +381,7 @@ def test_pictures_are_small_and_all_of_them_are_shown() -> None:
     assert not [p.name for p in pictures if p.stat().st_size > 400_000]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_pictures_of_the_ideas_are_drawn_by_one_command(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     command = [sys.executable, str(DOCS / "pictures.py"), "--folder", str(tmp_path), "--seeds", "1", "--budget", "500"]
