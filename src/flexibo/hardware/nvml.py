@@ -104,11 +104,7 @@ class NvmlMeter:
         return max(device.update_seconds for device in self._devices)
 
     def read_joules(self) -> float:
-        """The energy since the meter was created.
-
-        Raises:
-            MeterError: A GPU cannot be read any more, or its counter fell.
-        """
+        """The energy since the meter was created; an error if a GPU cannot be read any more, or its counter fell."""
         # All are read before an error is raised, so that a counter that fell fails one reading only.
         joules, failure = 0.0, None
         for device in self._devices:

@@ -226,15 +226,7 @@ class _MeteredWork:
     def marks(
         self, repeats: int, most: int, window_seconds: float | None, warm_up_seconds: float, end: float
     ) -> tuple[float, list[_Mark]]:
-        """The time of one call, and the marks between windows, at least two.
-
-        Args:
-            repeats: The largest number of windows, if they agree.
-            most: The largest number of windows, if they do not.
-            window_seconds: The shortest length of a window.
-            warm_up_seconds: How long the work runs before the first window.
-            end: No window starts that would end after this time.
-        """
+        """The time of one call, and the marks between windows, at least two; none starts that would end after `end`."""
         before = self._mark()
         first = self._marked_call()  # it loads, compiles and allocates: a window only if no other fits
         times: list[float] = []

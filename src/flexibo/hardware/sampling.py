@@ -72,11 +72,7 @@ class SampledMeter:
         return self._thread is not None and self._thread.is_alive()
 
     def read_joules(self) -> float:
-        """The energy since the first sample, up to now.
-
-        Raises:
-            MeterError: The sensor failed since the last reading, or now.
-        """
+        """The energy since the first sample, up to now; an error if the sensor failed since the last reading."""
         with self._lock:
             self.start()
             self.sample()

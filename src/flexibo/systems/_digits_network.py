@@ -217,13 +217,7 @@ def fresh_weights(architecture: Architecture, rng: np.random.Generator) -> Weigh
 
 
 class DigitPredictor:
-    """A network prepared for a deployment.
-
-    Args:
-        weights: The weights of the network.
-        activation: The activation of its hidden layers, a name in `ACTIVATIONS`.
-        deployment: How it is run.
-    """
+    """A network prepared for a deployment; `activation` is a name in `ACTIVATIONS`."""
 
     def __init__(self, weights: Weights, activation: str, deployment: Deployment) -> None:
         precision = PRECISIONS[deployment.precision]

@@ -9,7 +9,6 @@ longer.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -31,11 +30,9 @@ class TooSlowError(DesignError):
 
 @dataclass(frozen=True, slots=True)
 class DeviceSpeed:
-    """Floating-point operations per second of a device.
+    """Floating-point operations per second of a device, in inference and in training.
 
-    Attributes:
-        running: In inference.
-        training: In training, where the backward pass is twice the work of the forward pass.
+    In training, the backward pass is twice the work of the forward pass.
     """
 
     running: float
@@ -47,8 +44,7 @@ def work_of(task: LearningTask, design: Design) -> float | None:
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    with warnings.catch_warnings(), torch.device("meta"):
-        warnings.simplefilter("ignore")  # the weights of a pretrained encoder are not loaded on this device
+    with torch.device("meta"):
         model = task.build(design)
     if any(isinstance(part, torch.nn.RNNBase) for part in model.modules()):
         return None
@@ -86,15 +82,7 @@ known_speed = lru_cache(speed_of)
 def check_training(
     task: Any, design: Design, device: Device, limit_seconds: float, *, speed: DeviceSpeed | None = None
 ) -> None:
-    """Raise an error if training a design would exceed the time limit.
-
-    Args:
-        task: The task.
-        design: The values of the network's options.
-        device: The device of the training.
-        limit_seconds: The time limit.
-        speed: The speed of the device; measured if None.
-    """
+    """Raise an error if training a design would exceed the time limit; the speed is measured if None."""
     work = work_of(task, design)
     if work is None:
         return
@@ -118,17 +106,7 @@ def check_reading(
     share: float = 1.0,
     speed: DeviceSpeed | None = None,
 ) -> None:
-    """Raise an error if a single batch of a design would exceed the time limit.
-
-    Args:
-        task: The task.
-        design: The values of the network's options.
-        device: The device of the inference.
-        limit_seconds: The time limit.
-        batch: The size of the batch.
-        share: The share of the device's threads that is used.
-        speed: The speed of the device; measured if None.
-    """
+    """Raise an error if a batch would exceed the time limit with this share of the device's threads."""
     work = work_of(task, design)
     if work is None:
         return

@@ -61,11 +61,7 @@ class SystemRequest:
 
 
 def build_runner(request: SystemRequest) -> NetworkRunner:
-    """The network on its platform; whatever can be missing is checked before anything is measured.
-
-    Raises:
-        FlexiBOError: Something is missing; the message says what to do.
-    """
+    """The network on its platform; what is missing raises an error before anything is measured."""
     system = find_system(request.system)
     if find_spec("torch") is None:
         raise missing_extra("torch", "dnn")

@@ -31,11 +31,7 @@ _failures: list[str] = []
 
 
 def within_memory(work: Callable[[], Result], what: str) -> Result:
-    """The result of `work`.
-
-    Args:
-        work: A function that needs memory.
-        what: Describes it in errors, as in "to train lenet on cuda:0".
+    """The result of `work`; `what` describes it in errors, as in "to train lenet on cuda:0".
 
     Raises:
         OutOfMemoryError: There is not enough memory.

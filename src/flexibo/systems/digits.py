@@ -66,14 +66,9 @@ def median_rise(
     n_readings: int = N_READINGS,
     clock: Callable[[], float] = time.perf_counter,
 ) -> float:
-    """The increase of a gauge per call of `work`: the median of several readings.
+    """The increase of a gauge (a clock, a counter of joules) per call of `work`: the median of several readings.
 
-    Args:
-        work: The work to measure.
-        gauge: A number that only increases: a clock, or a counter of joules.
-        window_seconds: The shortest time of a reading, so that the steps of the gauge do not matter.
-        n_readings: The number of readings.
-        clock: Seconds, to count the calls of `work` that fit into the window.
+    A reading lasts at least `window_seconds`, so that the steps of the gauge do not matter.
     """
     work()  # starts the threads and fills the caches
     start = clock()
@@ -89,12 +84,7 @@ def median_rise(
 
 
 class Digits:
-    """The measurements of this system; it keeps every trained network.
-
-    Args:
-        meter: The energy meter; None if there is none.
-        train: The training function.
-    """
+    """The measurements of this system; it keeps every trained network."""
 
     def __init__(self, meter: EnergyMeter | None = None, *, train: Callable[..., Any] = train) -> None:
         # Here, so that loading the data and importing scikit-learn do not count as cost of the first measurement.

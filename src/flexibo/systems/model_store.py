@@ -50,7 +50,7 @@ HEARTBEAT_SECONDS = 5.0
 STALE_SECONDS = 60.0
 POLL_SECONDS = 0.5
 _HERE = Path(__file__).parent
-_ALSO = {"bert": ("networks/pretrained.py", "data/tokens.py")}
+_ALSO = {"bert": ("data/tokens.py",)}
 _log = logging.getLogger(__name__)
 
 
@@ -64,12 +64,8 @@ class StoredModel:
 
     Attributes:
         design: The values of its network's options.
-        error_percent: Its error on the held-out examples, as measured after training.
-        seconds: The time of training and testing, on any machine.
-        epochs: The number of passes over the training examples.
-        losses: The mean loss of each epoch.
+        error_percent, seconds, epochs, losses, machines: As in `Trained`.
         weights: The file of its weights.
-        machines: The machines it was trained on; several if a training was resumed on another machine.
         cost_seconds: The time of this request on this machine: the training, or only finding it in the store. Waiting
             for another process that trained it is not included.
     """
@@ -98,15 +94,9 @@ def sources_of(network: str) -> tuple[Path, ...]:
 
 
 class ModelStore:
-    """Trained models in a folder.
+    """Trained models in a folder, which is created if it does not exist.
 
-    Args:
-        folder: The folder; created if it does not exist.
-        sources: Returns the source files that decide the weights of a network.
-        write: Writes a file; `write_atomically` by default.
-        clock: Seconds, for the age of locks.
-        sleep: Sleeps for a number of seconds.
-        host: The name of this machine.
+    `sources` returns the source files that decide the weights of a network; clock and sleep are those of locks.
     """
 
     def __init__(
@@ -148,11 +138,7 @@ class ModelStore:
         return None if entry is None or not isinstance(entry.get("failed"), str) else entry["failed"]
 
     def put(self, task: LearningTask, design: Design, trained: Trained, *, seed: int) -> StoredModel:
-        """Store a model; it is on disk when this returns.
-
-        Raises:
-            UnwritableStoreError: It cannot be written; an older entry is unchanged.
-        """
+        """Store a model; it is on disk when this returns."""
         content = packed(trained.model.state_dict())
         entry = {
             "error_percent": trained.error_percent,
@@ -181,14 +167,7 @@ class ModelStore:
     ) -> StoredModel:
         """The model, trained if it is not stored; waits while another process trains it.
 
-        Args:
-            task: The task.
-            design: A value for each option of the task's network; other options are ignored.
-            seed: The seed of the training.
-            device: The device of the training.
-            train: The training function, called as `flexibo.systems.training.train`.
-            progress: Passed to `train`.
-            retry_failed: Whether to repeat a failed training; otherwise its error is raised again.
+        A failed training is repeated only with `retry_failed`; otherwise its error is raised again.
 
         Raises:
             TrainingFailedError: The training failed, now or earlier.

@@ -59,11 +59,8 @@ class NetworkRunner:
     def error_percent(self, design: Design) -> tuple[float, float]:
         """The held-out error of the design's network, trained now or found in the store, and its cost in seconds.
 
-        The cost is the time of this request on this machine: a model that another process or host has trained costs
-        the time to load it, without the time spent waiting for it.
-
-        Raises:
-            TooSlowError: The training would take too long on this machine.
+        The cost is the time of this request on this machine: a model that another process or host has trained costs the
+        time to load it, without the time spent waiting for it. A training that would take too long is refused.
         """
         trained = self._trained(design, self.longest_seconds)
         cost = trained.seconds if self.store is None else trained.cost_seconds
@@ -77,13 +74,10 @@ class NetworkRunner:
         window_seconds: float | None = None,
         most_repeats: int | None = None,
     ) -> EnergyReading:
-        """The energy, time and power of an inference of the design's network.
+        """The energy, time and power of an inference of the design's network; one that takes too long is refused.
 
         The weights are untrained even if there are trained ones, so that the result depends only on the options that
         are declared to matter.
-
-        Raises:
-            TooSlowError: A single batch would take too long on this machine.
         """
         from flexibo.systems.device_errors import within_memory
 

@@ -82,17 +82,8 @@ def train(
     """Train a design's network, from the last checkpoint in `folder` if there is one, and measure its error.
 
     Dropout and initial weights come from torch's global generator, which is seeded and restored afterwards. So there
-    can be one training at a time in a process.
-
-    Args:
-        task: The task.
-        design: A value for each option of the task's network; other options are ignored.
-        seed: The seed of everything random.
-        device: The device of the training.
-        folder: The folder of the checkpoint; None writes none.
-        clock: Seconds.
-        progress: Called after each epoch with the number of finished epochs, of all epochs, and the loss.
-        write: Writes a checkpoint; `write_atomically` by default.
+    can be one training at a time in a process. `progress` is called after each epoch with the number of finished
+    epochs, of all epochs, and the loss.
 
     Raises:
         TrainingFailedError: The loss, a gradient or an output is not finite.

@@ -182,7 +182,7 @@ def test_the_code_is_that_of_the_network_its_layers_the_tasks_and_the_training()
     names = [path.name for path in sources_of("lenet")]
     assert names[:3] == ["lenet.py", "layers.py", "training.py"]
     assert {"base.py", "images.py", "reviews.py", "answers.py", "speech.py"} < set(names[3:])
-    assert {"pretrained.py", "tokens.py"} < {path.name for path in sources_of("bert")}
+    assert {"bert.py", "tokens.py"} < {path.name for path in sources_of("bert")}
     assert all(path.exists() for path in sources_of("bert"))
 
 

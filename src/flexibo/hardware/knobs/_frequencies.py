@@ -35,11 +35,7 @@ def spread(available: Sequence[float], steps: int, bounds: tuple[float, float] |
 
 
 def step_of(name: str, value: Level, available: Sequence[float]) -> float:
-    """The available step nearest to a value.
-
-    Raises:
-        InvalidValueError: There is none within 1 % of the value.
-    """
+    """The available step nearest to a value; an error if there is none within 1 %."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         nearest = min(available, key=lambda step: abs(step - value))
         if abs(nearest - value) <= NEAR * nearest:

@@ -35,14 +35,7 @@ class InUseError(JournalError):
 
 @dataclass(frozen=True, slots=True)
 class LockHolder:
-    """The process that holds the lock, or held it and was killed.
-
-    Attributes:
-        pid: The id of the process.
-        since: When its session began, as text.
-        journal: The file that lists how its changes are undone.
-        boot_id: Identifies the machine and its boot.
-    """
+    """The process that holds the lock, or held it and was killed; when its session began, its journal and its boot."""
 
     pid: int
     since: str
@@ -67,10 +60,7 @@ def held(
 ) -> Iterator[None]:
     """A context in which this process alone changes settings of the machine.
 
-    Args:
-        journal: The journal of the session; if it still exists at the end, the entry in the lock stays too.
-        roots: The folders of the machine.
-        now: The clock.
+    If the journal still exists at the end, the entry in the lock stays too.
 
     Raises:
         InUseError: Another session holds the lock.

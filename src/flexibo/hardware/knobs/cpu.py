@@ -17,14 +17,10 @@ _TABLE_TOLERANCE, _RANGE_TOLERANCE = 0.01, 0.05
 
 @dataclass(frozen=True, slots=True)
 class ActiveCores:
-    """The number of online processor cores; those with the lowest numbers are online.
+    """The number of online processor cores, at most `highest`; those with the lowest numbers are online.
 
     The first core, and others that cannot go offline, are always included. On a Jetson TX2, cores 1 and 2 are its
     Denver cores. A process that was bound to a core that goes offline stays unbound when the core returns.
-
-    Attributes:
-        machine: The machine.
-        highest: The largest number offered; all cores if None.
     """
 
     machine: Machine

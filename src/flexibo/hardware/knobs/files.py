@@ -98,20 +98,12 @@ _NO_GPUS = "Clocks and power limits of GPUs are not changed unless that is allow
 
 
 def text_of(machine: Machine, path: Path) -> str:
-    """The text of a file; of several words the one in brackets.
-
-    Raises:
-        KnobUnavailableError: It cannot be read.
-    """
+    """The text of a file; of several words the one in brackets; KnobUnavailableError if it cannot be read."""
     return chosen(words_of(machine, path))
 
 
 def words_of(machine: Machine, path: Path) -> str:
-    """The whole text of a file.
-
-    Raises:
-        KnobUnavailableError: It cannot be read.
-    """
+    """The whole text of a file; KnobUnavailableError if it cannot be read."""
     try:
         return machine.read(str(path))
     except PermissionError:
@@ -121,11 +113,7 @@ def words_of(machine: Machine, path: Path) -> str:
 
 
 def number_of(machine: Machine, path: Path) -> int:
-    """The whole number in a file.
-
-    Raises:
-        KnobUnavailableError: It cannot be read, or is not a whole number.
-    """
+    """The whole number in a file; KnobUnavailableError if there is none."""
     text = text_of(machine, path)
     try:
         return int(text)

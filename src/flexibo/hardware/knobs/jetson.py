@@ -128,12 +128,7 @@ class EmcFrequency:
 def jetson_knobs(
     machine: Machine, *, steps: int = 8
 ) -> tuple[ActiveCores | CpuFrequency | GpuFrequency | EmcFrequency, ...]:
-    """The paper's four hardware knobs, in the order in which they are set: the paper's ranges, the board's steps.
-
-    Args:
-        machine: The board.
-        steps: The largest number of frequencies offered for each device.
-    """
+    """The paper's four hardware knobs, in the order in which they are set: the paper's ranges, the board's steps."""
     return (
         ActiveCores(machine, highest=int(PAPER["active_cores"][1])),
         CpuFrequency(machine, steps, PAPER["cpu_frequency"]),

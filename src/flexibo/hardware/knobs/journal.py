@@ -79,11 +79,7 @@ class Journal:
         return self._kernel("boot_id")
 
     def begin(self, writes: Sequence[Write]) -> None:
-        """Write the journal of a session of this process; it is on disk when this returns.
-
-        Raises:
-            JournalError: There is one already, or it cannot be written.
-        """
+        """Write the journal of a session of this process; it is on disk when this returns."""
         self.check_absent()
         with self._writing():
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,11 +119,7 @@ class Journal:
             ) from None
 
     def load(self) -> JournalEntry | None:
-        """The content of the journal; None if there is none.
-
-        Raises:
-            JournalError: It is damaged, or names a place that belongs to no knob.
-        """
+        """The content of the journal; None if there is none; an error if it is damaged or names no place of a knob."""
         try:
             text = self.path.read_text(encoding="utf-8")
         except FileNotFoundError:

@@ -102,13 +102,7 @@ class NvidiaGpus:
 
 @dataclass(frozen=True, slots=True)
 class GpuClock:
-    """The locked graphics clock of a GPU, in GHz.
-
-    Attributes:
-        gpus: The GPUs of the machine.
-        index: The index of the GPU.
-        steps: The largest number of frequencies offered.
-    """
+    """The locked graphics clock of a GPU, in GHz; at most `steps` frequencies are offered."""
 
     gpus: NvidiaGpus
     index: int = 0
@@ -136,13 +130,7 @@ class GpuClock:
 
 @dataclass(frozen=True, slots=True)
 class PowerLimit:
-    """The power limit of a GPU in watts.
-
-    Attributes:
-        gpus: The GPUs of the machine.
-        index: The index of the GPU.
-        steps: The number of limits offered.
-    """
+    """The power limit of a GPU in watts; `steps` limits are offered."""
 
     gpus: NvidiaGpus
     index: int = 0

@@ -100,11 +100,7 @@ def restore(journal: Journal, *, machine: Machine, force: bool = False) -> tuple
 
 
 def check_free(journal: Journal, *, machine: Machine) -> None:
-    """Raise the error that a new session would raise, before a long run instead of in the middle of it.
-
-    Raises:
-        JournalError: Another session is active, or has left changed settings.
-    """
+    """Raise the error that a new session would raise, before a long run instead of in the middle of it."""
     with held(journal, roots=machine.roots):
         journal.check_absent()
 

@@ -17,11 +17,7 @@ Wave: TypeAlias = npt.NDArray[np.float32]
 
 
 class MissingDataError(FlexiBOError, FileNotFoundError):
-    """A file is missing; the message names it, its place and where to get it.
-
-    Args:
-        lines: The message, line by line; control characters in untrusted file names are escaped.
-    """
+    """A file is missing; the lines of the message name it, its place and where to get it."""
 
     def __init__(self, *lines: str) -> None:
         super().__init__("\n".join(map(printable_line, lines)))
@@ -31,11 +27,7 @@ class MissingDataError(FlexiBOError, FileNotFoundError):
 
 
 class DamagedDataError(FlexiBOError, ValueError):
-    """A file is cut short or does not follow its format; the message names the file and the fault.
-
-    Args:
-        message: One line; control characters in untrusted names and content are escaped.
-    """
+    """A file is cut short or does not follow its format; the message names the file and the fault."""
 
     def __init__(self, message: str) -> None:
         super().__init__(printable_line(message))
@@ -43,13 +35,7 @@ class DamagedDataError(FlexiBOError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """Images with one label each.
-
-    Attributes:
-        pixels: Shape (m, channels, height, width).
-        labels: Shape (m,), from 0.
-        classes: The names of the classes.
-    """
+    """Images (m, channels, height, width) with one label each (m,), counted from 0, and the names of the classes."""
 
     pixels: Pixels
     labels: IntArray
@@ -61,12 +47,7 @@ class Images:
 
 @dataclass(frozen=True, slots=True)
 class Reviews:
-    """Texts with one label each.
-
-    Attributes:
-        texts: The texts.
-        labels: Shape (m,): 0 negative, 1 positive.
-    """
+    """Texts with one label each (m,): 0 negative, 1 positive."""
 
     texts: tuple[str, ...]
     labels: IntArray
@@ -77,13 +58,7 @@ class Reviews:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question about a text.
-
-    Attributes:
-        context: The text.
-        question: The question.
-        answers: Correct answers, each with its position in the text (in characters); none if there is no answer.
-    """
+    """A question about a text, and its answers with their positions in characters; none if there is no answer."""
 
     context: str
     question: str
@@ -102,13 +77,7 @@ class Questions:
 
 @dataclass(frozen=True, slots=True)
 class Recordings:
-    """Recorded speech.
-
-    Attributes:
-        waves: One array of samples in [-1, 1] each.
-        rate: Samples per second, the same for all.
-        transcripts: The spoken words, in lower case.
-    """
+    """Recorded speech: samples in [-1, 1], samples per second, and the spoken words in lower case."""
 
     waves: tuple[Wave, ...]
     rate: int

@@ -125,18 +125,18 @@ DATASETS: Mapping[str, DatasetEntry] = MappingProxyType(
 
 
 def load_dataset(name: str, folder: Path, *, limit: int | None = None, seed: int = 0) -> AnyDataset:
-    """A dataset of the table, loaded from a folder.
+    """A dataset of `DATASETS`, loaded from one of the `places` in a folder.
 
     Args:
-        name: Its name in `DATASETS`.
-        folder: The folder of data; `places` lists where it is searched.
+        name: Its name.
+        folder: The folder of data.
         limit: The largest number of training examples, labels in proportion; the test part is shortened in
             proportion, but not below 200 examples.
         seed: The seed of that choice, and of the split of data that is published in one part.
 
     Raises:
-        MissingDataError: It is missing; the message says which files, where to put them and where to get them.
-        DamagedDataError: A file of it is damaged.
+        MissingDataError: Files are missing; the message says which, where to put them and where to get them.
+        DamagedDataError: A file is damaged.
     """
     place = _place(name, folder)
     if place is None:
@@ -145,11 +145,7 @@ def load_dataset(name: str, folder: Path, *, limit: int | None = None, seed: int
 
 
 def find_dataset(names: Iterable[str], folder: Path) -> str:
-    """The first of several datasets that is present in a folder.
-
-    Raises:
-        MissingDataError: None is; the message says for each what is missing and where to get it.
-    """
+    """The first of several datasets that is present in a folder; an error says what each of them lacks."""
     wanted = tuple(names)
     if not wanted:
         raise InvalidValueError("No dataset was named; name at least one.")

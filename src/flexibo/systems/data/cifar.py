@@ -42,13 +42,7 @@ def missing(folder: Path) -> str:
 
 
 def load(folder: Path, *, limit: int | None = None, seed: int = 0) -> Dataset[Images]:
-    """The images of a folder: from the batches if there are any, otherwise decoded from JPEG.
-
-    Args:
-        folder: Has the batches, their folder, or the npz file.
-        limit: The largest number of training images, with all classes in proportion.
-        seed: The seed of that choice.
-    """
+    """The images of a folder: from the batches if there are any, otherwise decoded from JPEG."""
     check_present("cifar-10", folder, missing(folder))
     batches = _batches(folder)
     if not batches:

@@ -51,14 +51,7 @@ def missing(folder: Path, *, name: str = "mnist") -> str:
 
 
 def load(folder: Path, *, name: str = "mnist", limit: int | None = None, seed: int = 0) -> Dataset[Images]:
-    """The images of the four idx files in a folder.
-
-    Args:
-        folder: The folder of the files.
-        name: Which dataset they are: "mnist" or "fashion-mnist".
-        limit: The largest number of training images, with all classes in proportion.
-        seed: The seed of that choice.
-    """
+    """The images of the four idx files in a folder."""
     if name not in CLASSES:
         raise unknown_name("dataset of idx files", name, CLASSES)
     check_present(name, folder, missing(folder, name=name))

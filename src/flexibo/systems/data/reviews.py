@@ -37,13 +37,7 @@ def missing_imdb(folder: Path) -> str:
 
 
 def load_imdb(folder: Path, *, limit: int | None = None, seed: int = 0) -> Dataset[Reviews]:
-    """The reviews in the folders of aclImdb, with ``<br />`` replaced by line breaks.
-
-    Args:
-        folder: Has the folder aclImdb, or is that folder.
-        limit: The largest number of training reviews, good and bad in proportion; only the chosen ones are read.
-        seed: The seed of that choice.
-    """
+    """The reviews in the folders of aclImdb, with ``<br />`` replaced by line breaks; only the chosen ones are read."""
     check_present("imdb", folder, missing_imdb(folder))
     root = _imdb_root(folder)
     (paths, labels), (test_paths, test_labels) = (_listed(root / part) for part in ("train", "test"))
@@ -81,14 +75,7 @@ def missing_movie_reviews(folder: Path) -> str:
 def load_movie_reviews(
     folder: Path, *, limit: int | None = None, share: float = SHARE, seed: int = 0
 ) -> Dataset[Reviews]:
-    """The reviews in movie_reviews.zip, split with good and bad in proportion.
-
-    Args:
-        folder: Has the archive, with pos/*.txt and neg/*.txt somewhere inside.
-        limit: The largest number of training reviews, good and bad in proportion.
-        share: The share of the test part.
-        seed: The seed of split and choice.
-    """
+    """The reviews in movie_reviews.zip, as pos/*.txt and neg/*.txt, split with good and bad in proportion."""
     check_share(share)
     check_present("movie-reviews", folder, missing_movie_reviews(folder))
     path = folder / ARCHIVE

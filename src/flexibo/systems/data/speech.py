@@ -42,14 +42,7 @@ def missing_spoken_digits(folder: Path) -> str:
 def load_spoken_digits(
     folder: Path, *, rate: int = DIGIT_RATE, limit: int | None = None, seed: int = 0
 ) -> Dataset[Recordings]:
-    """The recordings of single digits in free-spoken-digits.zip, with the digits' names as transcripts.
-
-    Args:
-        folder: Has the archive, with files such as 7_jackson_32.wav (digit, speaker, take) somewhere inside.
-        rate: Samples per second.
-        limit: The largest number of training recordings, with all digits in proportion.
-        seed: The seed of that choice.
-    """
+    """The recordings in free-spoken-digits.zip, such as 7_jackson_32.wav (digit, speaker, take)."""
     _check_rate(rate)
     path = _digit_archive(folder)
     if path is None:
@@ -87,14 +80,7 @@ def missing_common_voice(folder: Path) -> str:
 def load_common_voice(
     folder: Path, *, rate: int = COMMON_VOICE_RATE, limit: int | None = None, seed: int = 0
 ) -> Dataset[Recordings]:
-    """The recordings that train.tsv and test.tsv list; only the chosen ones are read.
-
-    Args:
-        folder: Has the two tables and clips/; Common Voice has one such folder per language.
-        rate: Samples per second.
-        limit: The largest number of training recordings.
-        seed: The seed of that choice.
-    """
+    """The recordings that train.tsv and test.tsv of one language list; only the chosen ones are read."""
     _check_rate(rate)
     check_present("common-voice", folder, missing_common_voice(folder))
     train, test = (_rows_of(folder / name) for name in _TABLES)

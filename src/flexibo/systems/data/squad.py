@@ -33,13 +33,9 @@ def missing(folder: Path) -> str:
 
 
 def load(folder: Path, *, limit: int | None = None, share: float = SHARE, seed: int = 0) -> Dataset[Questions]:
-    """The questions of a folder.
+    """The questions of a folder, with and without an answer in proportion.
 
-    Args:
-        folder: Has train-v2.0.json and dev-v2.0.json, or one json file of that format.
-        limit: The largest number of training questions, those with and without an answer in proportion.
-        share: The share of the test part of a single file; an article is in one part only, so that no text is in both.
-        seed: The seed of choice and split.
+    Of a single file, an article is in one part only, so that no text is in both.
     """
     check_share(share)
     check_present("squad", folder, missing(folder))

@@ -21,12 +21,8 @@ AnyExamples: TypeAlias = Images | Reviews | Questions | Recordings
 def chosen(labels: AnyArray, test_labels: AnyArray, limit: int | None, seed: int) -> tuple[IntArray, IntArray]:
     """The training rows and the test rows to use, ascending, with all labels in proportion.
 
-    Args:
-        labels: Shape (m,), of the training part.
-        test_labels: Those of the test part.
-        limit: The largest number of training rows; the test part is shortened in proportion, but not below
-            `N_TEST_AT_LEAST` rows. None: all rows.
-        seed: The seed of the choice; a larger limit keeps the rows of a smaller one.
+    A limit shortens the test part in proportion, but not below `N_TEST_AT_LEAST` rows. A larger limit keeps the rows of
+    a smaller one.
     """
     if limit is not None:
         if isinstance(limit, bool) or not isinstance(limit, int):
@@ -55,13 +51,7 @@ def stratified(labels: AnyArray, n: int, rng: np.random.Generator) -> IntArray:
 
 
 def split(labels: AnyArray, share: float, seed: int) -> tuple[IntArray, IntArray]:
-    """The training rows and the test rows of data that is published in one part, with each label in proportion.
-
-    Args:
-        labels: Shape (m,).
-        share: The share of the test part, between 0 and 1.
-        seed: The seed of the choice.
-    """
+    """The training rows and the test rows of data that is published in one part, with each label in proportion."""
     check_share(share)
     test = stratified(labels, max(1, round(share * len(labels))), np.random.default_rng(seed))
     return np.delete(np.arange(len(labels)), test), test

@@ -12,15 +12,12 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
 from flexibo._internal.arrays import IntArray
 from flexibo.errors import InvalidValueError
-from flexibo.systems.data.base import DamagedDataError
-from flexibo.systems.data.files import content
 
 PAD, UNKNOWN, START, SEPARATOR = SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 LONGEST_WORD = 200
@@ -44,10 +41,7 @@ Piece: TypeAlias = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class WordPieces:
-    """A vocabulary that turns text into numbers.
-
-    Attributes:
-        pieces: All pieces; a piece's place is its number.
+    """A vocabulary that turns text into numbers; the place of a piece is its number.
 
     >>> words = WordPieces((*SPECIAL, "un", "##happy", "!"))
     >>> words.encode("Unhappy!")
@@ -69,17 +63,6 @@ class WordPieces:
             twice = next(piece for piece, many in Counter(self.pieces).items() if many > 1)
             raise InvalidValueError(f"The vocabulary has {twice!r} twice; each piece has one number.")
         object.__setattr__(self, "numbers", numbers)
-
-    @classmethod
-    def read(cls, path: Path) -> WordPieces:
-        """The vocabulary of a vocab.txt: one piece per line."""
-        try:
-            pieces = content(path).decode("utf-8").split("\n")
-            return cls(tuple(piece.rstrip("\r") for piece in (pieces[:-1] if pieces[-1] == "" else pieces)))
-        except UnicodeDecodeError as error:
-            raise DamagedDataError(f"{path} is not UTF-8 text.") from error
-        except InvalidValueError as error:
-            raise DamagedDataError(f"{path} is no vocabulary of BERT: {error}") from error
 
     @classmethod
     def learned(cls, texts: Iterable[str], size: int) -> WordPieces:
@@ -153,12 +136,9 @@ class WordPieces:
 
 
 def tokens_of(offsets: IntArray, begin: int, text: str) -> tuple[int, int] | None:
-    """The first and the last token of an answer; None if a part of it was cut off.
+    """The first and the last token of an answer that begins at a character; None if a part of it was cut off.
 
-    Args:
-        offsets: Where each token begins and ends in the context, shape (tokens, 2), in characters.
-        begin: Where the answer begins in the context, in characters.
-        text: The answer.
+    `offsets` (tokens, 2) say where each token begins and ends in the context, in characters.
     """
     end = begin + len(text)
     touched = np.flatnonzero((offsets[:, 0] < end) & (offsets[:, 1] > begin))

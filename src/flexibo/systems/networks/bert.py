@@ -34,14 +34,7 @@ Head = Literal["classify", "answer"]
 
 @dataclass(frozen=True, slots=True)
 class EncoderSize:
-    """The size of an encoder.
-
-    Attributes:
-        layers: The number of layers.
-        width: The length of a token's vector.
-        heads: The number of attention heads, which share the width equally.
-        feed_forward: The width between the two dense layers of a layer.
-    """
+    """The size of an encoder: layers, width of a token's vector, attention heads, inner width of a layer."""
 
     layers: int
     width: int
@@ -88,11 +81,7 @@ class EncoderLayer(nn.Module):  # type: ignore[misc]  # torch has no types here
 
 
 class Bert(nn.Module):  # type: ignore[misc]  # torch has no types here
-    """The encoder with its head.
-
-    Attributes:
-        size: The size of the encoder.
-    """
+    """The encoder with its head."""
 
     def __init__(self, size: EncoderSize, head: Head, *, vocabulary: int, positions: int, dropout: float) -> None:
         super().__init__()
@@ -134,15 +123,7 @@ class Bert(nn.Module):  # type: ignore[misc]  # torch has no types here
 
 
 def build(design: Design, *, vocabulary: int, head: Head, size: EncoderSize = BASE, positions: int = 512) -> Bert:
-    """BERT for a design: tokens, mask and segments (b, L) to logits, see `Bert.forward`.
-
-    Args:
-        design: A value for the option "dropout"; other options are ignored.
-        vocabulary: The number of different tokens.
-        head: "classify" a text, or find an "answer" in it.
-        size: The size of the encoder.
-        positions: The largest number of tokens in a text.
-    """
+    """BERT for a design, of which only the option "dropout" matters; for texts of at most `positions` tokens."""
     if head not in ("classify", "answer"):
         raise InvalidValueError(f"The head is {head!r}; it must be 'classify' or 'answer'.")
     return Bert(

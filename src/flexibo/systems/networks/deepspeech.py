@@ -31,13 +31,7 @@ CLIP = 20.0
 
 @dataclass(frozen=True, slots=True)
 class DeepSpeechSize:
-    """The size of a network.
-
-    Attributes:
-        channels: Filters of each convolution.
-        width: Cells of a recurrent layer in each direction.
-        layers: The number of recurrent layers.
-    """
+    """Filters of each convolution, cells of a recurrent layer in each direction, and the number of recurrent layers."""
 
     channels: int
     width: int
@@ -61,12 +55,7 @@ def _is_frame(lengths: torch.Tensor, time: int) -> torch.Tensor:
 class Spectral(nn.Module):  # type: ignore[misc]  # torch has no types here
     """A convolution over time and frequency, normalised per frame, with a clipped rectifier.
 
-    Args:
-        inputs: Input channels.
-        outputs: Output channels.
-        bands: Input frequencies; the attribute `bands` has the number of output frequencies.
-        frequency_filter: The filter's side along frequencies.
-        time_stride: The stride along time.
+    The attribute `bands` is the number of output frequencies.
     """
 
     def __init__(self, inputs: int, outputs: int, bands: int, *, frequency_filter: int, time_stride: int) -> None:
@@ -145,14 +134,7 @@ class DeepSpeech(nn.Module):  # type: ignore[misc]  # torch has no types here
 
 
 def build(design: Design, *, features: int, letters: int, size: DeepSpeechSize = FULL) -> DeepSpeech:
-    """Deep Speech 2 for a design: spectrograms (b, time, features) to letters, see `DeepSpeech.forward`.
-
-    Args:
-        design: A value for the option "dropout"; other options are ignored.
-        features: The number of frequencies of a spectrogram.
-        letters: The number of letters, without the blank.
-        size: The size of the network.
-    """
+    """Deep Speech 2 for a design, of which only the option "dropout" matters; `letters` does not count the blank."""
     return DeepSpeech(
         size,
         features=whole_number("The number of features", features, least=1),

@@ -33,12 +33,7 @@ def separable(inputs: int, outputs: int, *, stride: int = 1) -> nn.Sequential:
 def build(design: Design, *, channels: int, classes: int, small: bool = True) -> nn.Module:
     """MobileNet for a design: images (b, channels, h, w) to logits (b, classes).
 
-    Args:
-        design: A value for each option above.
-        channels: The channels of an image.
-        classes: The number of classes.
-        small: Whether images have at most 64 pixels a side; the stem and group 1 then have stride 1 instead of 2, so
-            that the last blocks see 4 x 4 pixels of an image of 32 x 32.
+    Images are `small` with at most 64 pixels a side: the stem and group 1 then have stride 1 instead of 2.
     """
     channels, classes = image_ends(channels, classes)
     stem, size = filters(design, "filters_stem"), filter_size(design, "filter_size_stem")

@@ -29,13 +29,8 @@ EXPANSION = 4
 class ResidualBlock(nn.Module):  # type: ignore[misc]  # torch has no types here
     """A residual block: (b, inputs, h, w) to (b, outputs, h / stride, w / stride).
 
-    Args:
-        inputs: Input channels.
-        inner: Filters of the first two convolutions.
-        outputs: Output channels.
-        size: The side of the middle filter.
-        stride: The stride of the middle filter.
-        project: Whether the shortcut is a convolution; otherwise inputs and outputs must agree.
+    It has `inner` filters in its first two convolutions and a middle filter of side `size`. Its shortcut is a
+    convolution (`project`) or its input.
     """
 
     def __init__(self, inputs: int, inner: int, outputs: int, size: int, *, stride: int = 1, project: bool) -> None:
@@ -55,12 +50,8 @@ class ResidualBlock(nn.Module):  # type: ignore[misc]  # torch has no types here
 def build(design: Design, *, channels: int, classes: int, small: bool = True) -> nn.Module:
     """ResNet for a design: images (b, channels, h, w) to logits (b, classes).
 
-    Args:
-        design: A value for each option above.
-        channels: The channels of an image.
-        classes: The number of classes.
-        small: Whether images have at most 64 pixels a side; the stem is then a 3 x 3 convolution of stride 1 and no
-            pooling follows it, instead of 7 x 7, stride 2 and pooling.
+    Images are `small` with at most 64 pixels a side: the stem is then a 3 x 3 convolution of stride 1 and no pooling
+    follows it, instead of 7 x 7, stride 2 and pooling.
     """
     channels, classes = image_ends(channels, classes)
     width = filters(design, "filters_stem")

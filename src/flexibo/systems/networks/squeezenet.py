@@ -50,11 +50,7 @@ class Fire(nn.Module):  # type: ignore[misc]  # torch has no types here
 def build(design: Design, *, channels: int, classes: int, small: bool = True) -> nn.Module:
     """SqueezeNet for a design: images (b, channels, h, w) to logits (b, classes).
 
-    Args:
-        design: A value for each option above.
-        channels: The channels of an image.
-        classes: The number of classes.
-        small: Whether images have at most 64 pixels a side; the stem then has stride 1 instead of 2.
+    Images are `small` with at most 64 pixels a side: the stem then has stride 1 instead of 2.
     """
     channels, classes = layers.image_ends(channels, classes)
     stem, size = filters(design, "filters_stem"), filter_size(design, "filter_size_stem")

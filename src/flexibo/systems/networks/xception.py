@@ -34,13 +34,10 @@ def separable(inputs: int, outputs: int, size: int) -> nn.Sequential:
 
 
 class SeparableBlock(nn.Module):  # type: ignore[misc]  # torch has no types here
-    """Separable convolutions with a shortcut.
+    """Separable convolutions between these widths, with a shortcut.
 
-    Args:
-        widths: The channels that come in, and those after each separable convolution.
-        size: The side of the depthwise filters.
-        halve: Whether pooling halves the image; the shortcut is then a convolution of stride 2, otherwise the input.
-        activate: Whether the first convolution has a rectifier before it, as all others have.
+    Pooling may halve the image; the shortcut is then a convolution of stride 2, otherwise the input. All convolutions
+    have a rectifier before them, the first one only if `activate`.
     """
 
     def __init__(self, widths: Sequence[int], size: int, *, halve: bool, activate: bool = True) -> None:
@@ -62,11 +59,7 @@ class SeparableBlock(nn.Module):  # type: ignore[misc]  # torch has no types her
 def build(design: Design, *, channels: int, classes: int, small: bool = True) -> nn.Module:
     """Xception for a design: images (b, channels, h, w) to logits (b, classes).
 
-    Args:
-        design: A value for each option above.
-        channels: The channels of an image.
-        classes: The number of classes.
-        small: Whether images have at most 64 pixels a side; the first convolution then has stride 1 instead of 2.
+    Images are `small` with at most 64 pixels a side: the first convolution then has stride 1 instead of 2.
     """
     channels, classes = image_ends(channels, classes)
     middle, size = filters(design, "filters_middle"), filter_size(design, "filter_size_middle")

@@ -23,12 +23,7 @@ PRECISIONS = ("fp32", "fp16")
 
 @dataclass(frozen=True, slots=True)
 class Jetson:
-    """A Jetson board.
-
-    Attributes:
-        board: ``"xavier"`` or ``"tx2"``.
-        machine: The machine whose settings its knobs change, with the paths of /sys and /proc.
-    """
+    """A Jetson board: ``"xavier"`` or ``"tx2"``."""
 
     device = "cuda:0"
     longest_seconds = None

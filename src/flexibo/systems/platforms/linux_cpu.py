@@ -26,12 +26,7 @@ LONGEST_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class LinuxCpu:
-    """A Linux machine without an accelerator.
-
-    Attributes:
-        cores: The largest number of threads; by default the cores that this process may use.
-        machine: The machine whose settings its knobs change, with the paths of /sys and /proc.
-    """
+    """A Linux machine without an accelerator, by default with the cores that this process may use."""
 
     name = "linux-cpu"
     device = "cpu"

@@ -26,12 +26,7 @@ WARM_UP_CALLS = 3
 
 @dataclass(frozen=True, slots=True)
 class NvidiaGpu:
-    """One NVIDIA GPU.
-
-    Attributes:
-        index: Its index among the visible GPUs.
-        allow_clocks: Whether its clocks and its power limit may be changed.
-    """
+    """One of the visible NVIDIA GPUs; its clocks and its power limit are changed only if that is allowed."""
 
     name = "nvidia-gpu"
     longest_seconds = None  # a GPU trains and runs all networks of the paper

@@ -17,12 +17,7 @@ Cell = tuple[int, int]
 
 
 class RecordingJournal:
-    """The file of an unfinished recording.
-
-    Args:
-        path: The file; created if it does not exist.
-        plan: The plan; a file that belongs to another plan is refused.
-        heading: The description of the machine; that of the first call is kept.
+    """The file of an unfinished recording; one that belongs to another plan is refused.
 
     Attributes:
         heading: The description of the machine that made the first entry.
@@ -82,11 +77,7 @@ class RecordingJournal:
 
 
 def left_behind(path: Path) -> tuple[Plan, RecordingJournal]:
-    """The plan and the journal of a recording that was started on any machine.
-
-    Raises:
-        InvalidValueError: There is no such file, or it has no plan.
-    """
+    """The plan and the journal of a recording that was started on any machine."""
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
@@ -101,11 +92,7 @@ def left_behind(path: Path) -> tuple[Plan, RecordingJournal]:
 
 @contextmanager
 def opened(path: Path, plan: Plan, heading: dict[str, Any]) -> Iterator[RecordingJournal]:
-    """A context with the journal locked: two recordings at once would measure each other's energy.
-
-    Raises:
-        InvalidValueError: Another process is recording, or the file belongs to something else or cannot be written.
-    """
+    """A context with the journal locked: two recordings at once would measure each other's energy."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(path.with_name(f"{path.name}.lock"), "w", encoding="utf-8") as lock:

@@ -35,18 +35,11 @@ def record(
     is_over: Callable[[], bool] = lambda: False,
     progress: OnProgress = lambda done, total, what: None,
 ) -> bool:
-    """Measure what is missing; returns whether these networks are complete.
+    """Measure what is missing, of all networks or `among` some; returns whether these networks are complete.
 
     A network that cannot be trained, or not run in a deployment, leaves empty cells, and the recording continues. A
-    fault of the machine (a meter that fails, a full disk) is raised: the same call resumes once it is fixed.
-
-    Args:
-        plan: What to measure.
-        journal: The outcomes so far; every new one is stored there at once.
-        runner: The system to measure.
-        among: The indices of the networks to measure; None: all.
-        is_over: Called before each measurement: whether to stop and leave the rest to a later call.
-        progress: Called after each measurement.
+    fault of the machine (a meter that fails, a full disk) is raised: the same call resumes once it is fixed. `is_over`
+    is called before each measurement.
     """
     total = len(plan.networks) * (1 + len(plan.deployments))
     for n in range(len(plan.networks)) if among is None else sorted(among):
@@ -77,13 +70,7 @@ def complete(plan: Plan, journal: RecordingJournal) -> list[int]:
 
 
 def recorded(plan: Plan, journal: RecordingJournal, among: Sequence[int] | None = None) -> RecordedTable:
-    """The table of the measurements.
-
-    Args:
-        plan: The plan.
-        journal: The outcomes.
-        among: The indices of the networks in the table; None: all.
-    """
+    """The table of the measurements, of all networks or `among` some."""
     among = range(len(plan.networks)) if among is None else among
     rows = []
     for n in among:

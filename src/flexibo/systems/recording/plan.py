@@ -54,11 +54,7 @@ class Plan:
 
 
 def plan_from(plain: Mapping[str, Any]) -> Plan:
-    """The plan from `Plan.plain`.
-
-    Raises:
-        KeyError, TypeError, ValueError: It is not a plan.
-    """
+    """The plan from `Plan.plain`; raises KeyError, TypeError or ValueError if it is none."""
     again = frozenset((int(network), int(deployment)) for network, deployment in plain["again"])
     networks, deployments = (tuple(map(dict, plain[what])) for what in ("networks", "deployments"))
     return Plan(str(plain["system"]), networks, deployments, again, dict(plain["settings"]))
@@ -149,18 +145,7 @@ def planned(
     settings: Mapping[str, Any],
     seed: int,
 ) -> Plan:
-    """A plan that depends on its arguments only.
-
-    Args:
-        system: The name of the system.
-        network: The options of the network with their values.
-        deployment: The options of the platform with their values.
-        networks: The number of networks.
-        deployments: The number of deployments.
-        again: The number of combinations that are measured twice.
-        settings: What else decides the values.
-        seed: The seed of the samples.
-    """
+    """A plan that depends on its arguments only: sampled networks and deployments, `again` cells measured twice."""
     for name, number, least in (("networks", networks, 1), ("deployments", deployments, 1), ("again", again, 0)):
         if number < least:
             raise InvalidValueError(f"{name} is {number}; it must be at least {least}.")

@@ -91,12 +91,9 @@ def recording(
 
 
 def finished(out: Path) -> tuple[int, int]:
-    """Write the table of the complete networks; returns their number and the number planned.
+    """Write the table of the complete networks, at least two; returns their number and the number planned.
 
     Needs the journal only, so it works on any machine; the rest can still be measured afterwards.
-
-    Raises:
-        InvalidValueError: There is no journal, or fewer than two networks are complete.
     """
     _check_name(out)
     plan, journal = left_behind(_partial(out))

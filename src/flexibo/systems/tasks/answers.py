@@ -15,10 +15,9 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
@@ -30,8 +29,8 @@ from flexibo.errors import InvalidValueError
 from flexibo.systems.data.base import Dataset, Questions
 from flexibo.systems.data.tokens import PAD, SEPARATOR, START, WordPieces, tokens_of
 from flexibo.systems.tasks import base
-from flexibo.systems.tasks.base import Batch, Design, Device, Optimiser
-from flexibo.systems.tasks.text import TextTraining, padded
+from flexibo.systems.tasks.base import Batch, Design, Device
+from flexibo.systems.tasks.text import TextTask, padded
 
 MOST_QUESTION = 64
 MOST_ANSWER = 30
@@ -45,27 +44,19 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 @dataclass(frozen=True, slots=True)
 class _Encoded:
-    """Questions and texts as numbers.
+    """Questions and texts as numbers: m questions, the t pieces of all texts one after the other.
 
-    Attributes:
-        questions: The first pieces of each question, padded, (m, most).
-        n_asked: Their numbers, (m,).
-        pieces: The pieces of all texts, one after the other, (t,).
-        begins: Where the text of each question begins among them, (m,).
-        counts: The number of its pieces, (m,).
-        first: The first piece of the answer, counted from the beginning of the text, (m,); -1 if there is no answer.
-        last: The last piece of the answer, likewise.
-        offsets: Where each piece begins and ends in its text, in characters, (t, 2), as an array.
+    The first and the last piece of an answer are counted from the beginning of its text; -1 if there is no answer.
     """
 
-    questions: Tensor
-    n_asked: Tensor
-    pieces: Tensor
-    begins: Tensor
-    counts: Tensor
-    first: Tensor
-    last: Tensor
-    offsets: IntArray
+    questions: Tensor  # the first pieces of each question, padded, (m, most)
+    n_asked: Tensor  # their numbers, (m,)
+    pieces: Tensor  # (t,)
+    begins: Tensor  # where the text of each question begins among the pieces, (m,)
+    counts: Tensor  # the number of its pieces, (m,)
+    first: Tensor  # (m,)
+    last: Tensor  # (m,)
+    offsets: IntArray  # where each piece begins and ends in its text, in characters, (t, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,48 +71,17 @@ class _Windows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AnswerTask:
-    """Where in a text the answer to a question is.
+class AnswerTask(TextTask):
+    """Where in a text the answer to a question is."""
 
-    Keeps the encoded texts on each device they were requested for.
+    kind = "answers"
+    head = "answer"
 
-    Args:
-        network: "bert".
-        data: Questions to learn from and held-out questions.
-        settings: How the network is trained.
-    """
-
-    network: str
     data: Dataset[Questions]
-    settings: TextTraining = field(default_factory=TextTraining)
-    _memory: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        base.check_task("text", self.network, ["bert"], self.data)
-
-    @property
-    def fingerprint(self) -> str:
-        """Changes with the data and the settings."""
-        return base.fingerprint_of("answers", self.data.fingerprint, self.settings.fingerprint)
-
-    @property
-    def words(self) -> WordPieces:
-        """The vocabulary."""
-
-        def made() -> WordPieces:
-            questions = self.data.train.questions
-            contexts = dict.fromkeys(one.context for one in questions)
-            return self.settings.words([*contexts, *(one.question for one in questions)])
-
-        return base.remembered(self._memory, "words", "cpu", made)
-
-    def epochs(self, design: Design) -> int:
-        """The same for every design."""
-        return self.settings.epochs
-
-    def build(self, design: Design) -> nn.Module:
-        """The design's network."""
-        return self.settings.build(design, "answer", self.words)
+    def _texts(self) -> Iterable[str]:
+        questions = self.data.train.questions
+        return [*dict.fromkeys(one.context for one in questions), *(one.question for one in questions)]
 
     def batches(self, design: Design, generator: torch.Generator, device: Device) -> Iterator[Batch]:
         """One epoch of tokens, masks and segments (b, L), and the tokens where answers start and end (b,)."""
@@ -144,10 +104,6 @@ class AnswerTask:
             logits = model(tokens, mask, segments)
         starts, ends = logits.float().unbind(dim=2)
         return (functional.cross_entropy(starts, first) + functional.cross_entropy(ends, last)) / 2
-
-    def optimiser(self, model: nn.Module, design: Design) -> Optimiser:
-        """AdamW with linear warm-up."""
-        return self.settings.optimiser(model, design, len(self.data.train))
 
     def error_percent(self, model: nn.Module, design: Design, device: Device) -> float:
         """100 - F1 on the held-out questions."""
@@ -312,11 +268,7 @@ def normal_answer(text: str) -> str:
 
 
 def f1_share(prediction: str, answers: Sequence[str]) -> float:
-    """The F1 of a prediction with the closest correct answer, from 0 to 1.
-
-    Args:
-        prediction: "" means that there is no answer.
-        answers: The correct answers; none if there is no answer.
+    """The F1 of a prediction ("": no answer) with the closest of the correct answers, from 0 to 1.
 
     >>> f1_share("the green hill", ["a hill", "hills"])
     0.6666666666666666

@@ -29,12 +29,7 @@ class TrainingFailedError(DesignError, RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Optimiser:
-    """Updates the weights after each batch.
-
-    Attributes:
-        steps: The torch optimiser.
-        schedule: Its learning rate over the whole training; advanced after each batch.
-    """
+    """Updates the weights after each batch; the schedule of its learning rate is advanced after each batch."""
 
     steps: Any
     schedule: Any
@@ -62,7 +57,7 @@ class LearningTask(Protocol):
         ...
 
     def build(self, design: Design) -> nn.Module:
-        """The design's network with fresh weights (or with a pretrained encoder), on the CPU."""
+        """The design's network with fresh weights, on the CPU."""
         ...
 
     def batches(self, design: Design, generator: torch.Generator, device: Device) -> Iterator[Batch]:

@@ -76,11 +76,6 @@ class ImageTask:
     """Which class an image belongs to.
 
     Keeps the images on each device they were requested for.
-
-    Args:
-        network: A key of `BUILDERS`.
-        data: Images to learn from and held-out images.
-        settings: How the network is trained.
     """
 
     network: str

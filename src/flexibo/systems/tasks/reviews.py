@@ -5,19 +5,18 @@ A text is cut after `sequence_length` tokens, including [CLS] and [SEP].
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from flexibo.systems.data.base import Dataset, Reviews
-from flexibo.systems.data.tokens import PAD, SEPARATOR, START, WordPieces
+from flexibo.systems.data.tokens import PAD, SEPARATOR, START
 from flexibo.systems.tasks import base
-from flexibo.systems.tasks.base import Batch, Design, Device, Optimiser
-from flexibo.systems.tasks.text import TextTraining, padded
+from flexibo.systems.tasks.base import Batch, Design, Device
+from flexibo.systems.tasks.text import TextTask, padded
 
 N_AT_ONCE = 256
 
@@ -32,42 +31,16 @@ class _Texts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ReviewTask:
-    """Whether a review is good.
+class ReviewTask(TextTask):
+    """Whether a review is good."""
 
-    Keeps the encoded texts on each device they were requested for.
+    kind = "reviews"
+    head = "classify"
 
-    Args:
-        network: "bert".
-        data: Reviews to learn from and held-out reviews.
-        settings: How the network is trained.
-    """
-
-    network: str
     data: Dataset[Reviews]
-    settings: TextTraining = field(default_factory=TextTraining)
-    _memory: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        base.check_task("text", self.network, ["bert"], self.data)
-
-    @property
-    def fingerprint(self) -> str:
-        """Changes with the data and the settings."""
-        return base.fingerprint_of("reviews", self.data.fingerprint, self.settings.fingerprint)
-
-    @property
-    def words(self) -> WordPieces:
-        """The vocabulary."""
-        return base.remembered(self._memory, "words", "cpu", lambda: self.settings.words(self.data.train.texts))
-
-    def epochs(self, design: Design) -> int:
-        """The same for every design."""
-        return self.settings.epochs
-
-    def build(self, design: Design) -> nn.Module:
-        """The design's network."""
-        return self.settings.build(design, "classify", self.words)
+    def _texts(self) -> Iterable[str]:
+        return self.data.train.texts
 
     def batches(self, design: Design, generator: torch.Generator, device: Device) -> Iterator[Batch]:
         """One epoch of tokens (b, L), masks (b, L) and labels (b,)."""
@@ -82,10 +55,6 @@ class ReviewTask:
         with base.autocast(tokens.device):
             logits = model(tokens, mask)
         return functional.cross_entropy(logits.float(), labels)
-
-    def optimiser(self, model: nn.Module, design: Design) -> Optimiser:
-        """AdamW with linear warm-up."""
-        return self.settings.optimiser(model, design, len(self.data.train))
 
     def error_percent(self, model: nn.Module, design: Design, device: Device) -> float:
         """The percentage of held-out reviews that get a wrong label."""

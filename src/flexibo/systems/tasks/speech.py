@@ -80,11 +80,6 @@ class SpeechTask:
     """What is said in a recording.
 
     Keeps the spectrograms on each device they were requested for.
-
-    Args:
-        network: "deepspeech".
-        data: Recordings to learn from and held-out recordings.
-        settings: How the network is trained.
     """
 
     network: str
@@ -197,13 +192,7 @@ class SpeechTask:
 
 
 def log_spectrogram(wave: Any, rate: int, features: int) -> Tensor:
-    """The logarithm of the power in each band, shape (frames, features), at most `MOST_FRAMES` frames.
-
-    Args:
-        wave: Samples, shape (samples,).
-        rate: Samples per second.
-        features: The number of bands of equal width.
-    """
+    """The logarithm of the power in each band, shape (frames, features), at most `MOST_FRAMES` frames."""
     hop = rate // FRAMES_PER_SECOND
     window = WINDOW_FRAMES * hop
     if not 1 <= features <= window // 2 + 1:
@@ -219,12 +208,7 @@ def log_spectrogram(wave: Any, rate: int, features: int) -> Tensor:
 
 
 def decoded(best: Any, lengths: Any, alphabet: str) -> list[str]:
-    """The texts of the most likely outputs: repetitions are merged and blanks removed.
-
-    Args:
-        best: The most likely output in each frame, shape (b, time).
-        lengths: The number of frames of each example, shape (b,).
-        alphabet: The letters; output 1 is the first.
+    """The texts of the most likely outputs (b, time): repetitions are merged and blanks removed.
 
     >>> decoded(np.array([[1, 1, 0, 1, 2, 2]]), np.array([5]), "ab")
     ['aab']

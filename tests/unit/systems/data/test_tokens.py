@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.unit.systems.data.review_files import CONTEXT
 
 from flexibo.errors import InvalidValueError
-from flexibo.systems.data.base import DamagedDataError, MissingDataError
 from flexibo.systems.data.tokens import SPECIAL, WordPieces, tokens_of
 
 VOCABULARY = (
@@ -75,27 +73,12 @@ def test_pieces_know_where_they_stand_in_the_text_as_it_was_written() -> None:
     assert words.encode(text) == [number for number, _, _ in words.located(text)]
 
 
-def test_a_vocabulary_is_read_from_its_file(tmp_path: Path) -> None:
-    path = tmp_path / "vocab.txt"
-    for text in ("\n".join(VOCABULARY), "\r\n".join(VOCABULARY) + "\r\n"):
-        path.write_bytes(text.encode())
-        assert WordPieces.read(path) == WordPieces(VOCABULARY)
-
-
 @pytest.mark.parametrize(
-    ("data", "sentence"),
-    [
-        (b"[PAD]\n[CLS]\na", r"lacks \[UNK\], \[SEP\]"),
-        ("\n".join((*VOCABULARY, "un")).encode(), "'un' twice"),
-        (b"\xff", "UTF-8"),
-    ],
+    ("pieces", "sentence"), [(("[PAD]", "[CLS]", "a"), r"lacks \[UNK\], \[SEP\]"), ((*VOCABULARY, "un"), "'un' twice")]
 )
-def test_files_that_are_no_vocabulary_are_refused(tmp_path: Path, data: bytes, sentence: str) -> None:
-    (tmp_path / "vocab.txt").write_bytes(data)
-    with pytest.raises(DamagedDataError, match=sentence):
-        WordPieces.read(tmp_path / "vocab.txt")
-    with pytest.raises(MissingDataError):
-        WordPieces.read(tmp_path / "nothing.txt")
+def test_pieces_that_are_no_vocabulary_are_refused(pieces: tuple[str, ...], sentence: str) -> None:
+    with pytest.raises(InvalidValueError, match=sentence):
+        WordPieces(pieces)
 
 
 def test_a_learned_vocabulary_has_characters_and_the_most_frequent_words() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,6 @@ pytestmark = pytest.mark.torch
 
 from tests.unit.systems.tasks.small_tasks import (  # noqa: E402
     BERT,
-    SMALLEST,
     TEXT,
     Constant,
     answer_task,
@@ -88,14 +85,9 @@ def test_the_error_of_reviews_is_the_share_of_wrong_labels() -> None:
     assert always_good.modes == [False]
 
 
-@pytest.mark.parametrize(
-    ("given", "encoder", "factor"), [(None, None, 10), (None, "e", 1), (3.0, "e", 3), (3.0, None, 3)]
-)
-def test_the_learning_rate_is_multiplied_where_nothing_is_pretrained(
-    given: float | None, encoder: str | None, factor: float
-) -> None:
-    settings = TextTraining(learning_rate_factor=given, encoder=None if encoder is None else Path(encoder))
-    assert settings.rate(BERT) == pytest.approx(5e-5 * factor)
+@pytest.mark.parametrize(("given", "factor"), [(None, 10), (3.0, 3)])
+def test_the_learning_rate_is_multiplied(given: float | None, factor: float) -> None:
+    assert TextTraining(learning_rate_factor=given).rate(BERT) == pytest.approx(5e-5 * factor)
 
 
 def test_learning_rate_and_weight_decay_are_the_designs() -> None:
@@ -103,55 +95,6 @@ def test_learning_rate_and_weight_decay_are_the_designs() -> None:
     optimiser = task.optimiser(task.build(BERT), BERT).steps
     assert [group["weight_decay"] for group in optimiser.param_groups] == [0.1, 0.0]
     assert optimiser.param_groups[0]["initial_lr"] == pytest.approx(5e-5 * 400)
-
-
-def pretrained(folder: Path, words: tuple[str, ...]) -> Any:
-    """A folder with an encoder as Hugging Face lays it out, and the network whose weights are in it."""
-    folder.mkdir()
-    model = bert.build(BERT, vocabulary=len(words), head="classify", size=SMALLEST, positions=32)
-    sizes = {"num_hidden_layers": 1, "hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 32}
-    (folder / "config.json").write_text(json.dumps(sizes))
-    (folder / "vocab.txt").write_text("\n".join(words) + "\n")
-    names = {
-        "words": "embeddings.word_embeddings", "positions": "embeddings.position_embeddings",
-        "segments": "embeddings.token_type_embeddings", "norm": "embeddings.LayerNorm",
-        "layers.0.attended": "encoder.layer.0.attention.output.dense",
-        "layers.0.attended_norm": "encoder.layer.0.attention.output.LayerNorm",
-        "layers.0.widen": "encoder.layer.0.intermediate.dense", "layers.0.narrow": "encoder.layer.0.output.dense",
-        "layers.0.norm": "encoder.layer.0.output.LayerNorm", "pooler": "pooler.dense",
-    }  # fmt: skip
-    state = {}
-    for name, value in model.state_dict().items():
-        module, kind = name.rsplit(".", 1)
-        if module == "layers.0.qkv":
-            for part, rows in zip(("query", "key", "value"), value.chunk(3), strict=True):
-                state[f"encoder.layer.0.attention.self.{part}.{kind}"] = rows.clone()
-        elif module in names:
-            state[f"{names[module]}.{kind}"] = value
-    torch.save(state, folder / "pytorch_model.bin")
-    return model
-
-
-def test_a_pretrained_encoder_gives_its_weights_and_its_words(tmp_path: Path) -> None:
-    words = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "fine", "dull", "film")
-    original = pretrained(tmp_path / "encoder", words)
-    task = review_task(encoder=tmp_path / "encoder", size=bert.TINY)
-    assert task.words.pieces == words
-    model = task.build(BERT)
-    assert torch.equal(model.words.weight, original.words.weight)
-    assert torch.equal(model.layers[0].qkv.weight, original.layers[0].qkv.weight)
-
-
-def test_the_fingerprint_names_the_encoders_files_and_not_where_they_lie(tmp_path: Path) -> None:
-    words = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "fine")
-    pretrained(tmp_path / "one", words)
-    (tmp_path / "one").rename(tmp_path / "two")
-    first = review_task(encoder=tmp_path / "two").fingerprint
-    (tmp_path / "two").rename(tmp_path / "three")
-    assert review_task(encoder=tmp_path / "three").fingerprint == first != review_task().fingerprint
-    with open(tmp_path / "three" / "vocab.txt", "a") as file:
-        file.write("more\n")
-    assert review_task(encoder=tmp_path / "three").fingerprint != first
 
 
 @pytest.mark.parametrize(
