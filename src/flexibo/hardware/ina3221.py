@@ -25,7 +25,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from flexibo.hardware.base import MeterError, unreadable
 from flexibo.hardware.sampling import SampledMeter
@@ -64,7 +63,7 @@ class _Rail:
         return max(product, 0) / self.per_watt
 
 
-class Ina3221Meter:
+class Ina3221Meter(SampledMeter):
     """The energy of a Jetson module in joules: the sampled power of its rails, integrated.
 
     Args:
@@ -73,11 +72,12 @@ class Ina3221Meter:
         period_seconds: The time between two samples.
         clock: Seconds.
 
+    Attributes:
+        rails: The rails that are added.
+
     Raises:
         Ina3221UnavailableError: A sensor is missing or cannot be read; the message says what to do.
     """
-
-    is_estimate = False
 
     def __init__(
         self,
@@ -90,47 +90,15 @@ class Ina3221Meter:
         i2c = Path(root) / "bus" / "i2c" / "drivers"
         with _unavailable_errors(i2c):
             found = dict(_connected_rails(i2c))
-            self._rails = _chosen(found, i2c, (rails,) if isinstance(rails, str) else rails)
-            read = tuple(found[name] for name in self._rails)
+            self.rails = _chosen(found, i2c, (rails,) if isinstance(rails, str) else rails)
+            read = tuple(found[name] for name in self.rails)
             _total_watts(read)  # fails early if the rails cannot be read
-        self._meter = SampledMeter(
-            lambda: _total_watts(read), period_seconds=period_seconds, clock=clock, name=self.name
-        )
-
-    @property
-    def name(self) -> str:
-        """What is read."""
-        return f"INA3221, {' + '.join(self._rails)}"
-
-    @property
-    def rails(self) -> tuple[str, ...]:
-        """The rails that are added."""
-        return self._rails
-
-    @property
-    def update_seconds(self) -> float:
-        """The time between two samples."""
-        return self._meter.update_seconds
-
-    def read_joules(self) -> float:
-        """The energy since the first reading.
-
-        Raises:
-            MeterError: A sensor could not be read since the last reading.
-        """
-        return self._meter.read_joules()
+        name = f"INA3221, {' + '.join(self.rails)}"
+        super().__init__(lambda: _total_watts(read), period_seconds=period_seconds, clock=clock, name=name)
 
     def close(self) -> None:
         """Stops sampling; leaving a `with` block does so."""
-        self._meter.stop()
-
-    def __enter__(self) -> Ina3221Meter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
+        self.stop()
 
 
 def _total_watts(rails: Iterable[_Rail]) -> float:

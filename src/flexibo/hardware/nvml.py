@@ -11,7 +11,6 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from types import TracebackType
 from typing import Any, Protocol
 
 from flexibo.errors import InvalidTypeError, InvalidValueError, missing_extra
@@ -145,9 +144,7 @@ class NvmlMeter:
     def __enter__(self) -> NvmlMeter:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property

@@ -7,7 +7,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from types import TracebackType
 
 from flexibo.errors import InvalidValueError
 from flexibo.hardware.base import MeterError
@@ -46,25 +45,15 @@ class SampledMeter:
         if not (math.isfinite(period_seconds) and period_seconds > 0):
             raise InvalidValueError(f"period_seconds is {period_seconds!r}; it must be a positive number.")
         self._power_watts = power_watts
-        self._period_seconds = period_seconds
         self._clock = clock
-        self._name = name
+        self.name = name
+        self.update_seconds = period_seconds
         self._lock = threading.RLock()
         self._joules = 0.0
         self._last: tuple[float, float] | None = None
         self._failure: Exception | None = None
         self._thread: threading.Thread | None = None
         self._stopped = threading.Event()
-
-    @property
-    def name(self) -> str:
-        """What is read."""
-        return self._name
-
-    @property
-    def update_seconds(self) -> float:
-        """The time between two samples."""
-        return self._period_seconds
 
     @property
     def is_sampling(self) -> bool:
@@ -78,7 +67,7 @@ class SampledMeter:
             self.sample()
             failure, self._failure = self._failure, None
             if failure is not None:
-                raise MeterError(f"{self._name}: the power cannot be read: {str(failure).rstrip('.')}.") from failure
+                raise MeterError(f"{self.name}: the power cannot be read: {str(failure).rstrip('.')}.") from failure
             return self._joules
 
     def sample(self) -> None:
@@ -106,8 +95,8 @@ class SampledMeter:
             self._last = None
             self._stopped = threading.Event()
             # A weak reference, so that the thread ends when the meter is garbage-collected.
-            arguments = (weakref.ref(self), self._stopped, self._period_seconds)
-            self._thread = threading.Thread(target=_keep_sampling, args=arguments, name=self._name, daemon=True)
+            arguments = (weakref.ref(self), self._stopped, self.update_seconds)
+            self._thread = threading.Thread(target=_keep_sampling, args=arguments, name=self.name, daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
@@ -122,9 +111,7 @@ class SampledMeter:
         self.sample()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
 

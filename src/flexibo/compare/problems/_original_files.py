@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from flexibo.compare.problems._safe_pickle import read_pickle
+from flexibo._internal.safe_pickle import read_pickle
 from flexibo.errors import InvalidValueError
 
 Rows: TypeAlias = list[dict[str, str]]

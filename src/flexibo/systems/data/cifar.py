@@ -1,24 +1,21 @@
 """CIFAR-10: the published python and binary batches, and the same images as JPEG bytes in one npz file.
 
-The python batches are pickles, which can name any code to run. None is run here: only dictionaries, lists, numbers,
-text and arrays of bytes are read, and everything else is refused.
+The python batches are pickles, which can name any code to run; none is run here.
 """
 
 from __future__ import annotations
 
 import io
-import math
-import pickle
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from flexibo._internal.arrays import AnyArray, BoolArray, IntArray
+from flexibo._internal.safe_pickle import PickledArray, unpickled
 from flexibo.errors import missing_extra
-from flexibo.systems.data.base import DamagedDataError, Dataset, Images, MissingDataError, Pixels
+from flexibo.systems.data.base import DamagedDataError, Dataset, Images, Pixels
 from flexibo.systems.data.files import MOST_BYTES, check_present, content, missing_clause
 from flexibo.systems.data.subsets import chosen, dataset
 
@@ -98,13 +95,17 @@ def _read_binary(path: Path) -> tuple[Pixels, IntArray]:
 
 
 def _read_python(path: Path) -> tuple[Pixels, IntArray]:
-    batch = _unpickled(path)
+    data = content(path)
+    try:
+        batch = unpickled(data, encoding="bytes")  # text of Python 2 comes as bytes
+    except Exception as error:  # an untrusted file can be wrong in any way
+        raise DamagedDataError(f"{path} is no pickle of plain numbers and text, or cut short: {error}.") from error
     items = batch.items() if isinstance(batch, dict) else ()
     found = {key.decode("latin1") if isinstance(key, bytes) else key: value for key, value in items}
     if not {"data", "labels"} <= found.keys():
         raise DamagedDataError(f"{path} is a pickle, but no batch of CIFAR-10: it has no data and labels.")
     array, labels = found["data"], found["labels"]
-    pixels = array.pixels if isinstance(array, _ByteArray) else None
+    pixels = array.values if isinstance(array, PickledArray) else None
     if pixels is None or not isinstance(labels, list) or {type(one) for one in labels} != {int}:
         raise DamagedDataError(f"{path} must have an array of pixels and a list of whole numbers as labels.")
     if min(labels) < 0 or max(labels) >= len(CLASSES):
@@ -112,59 +113,6 @@ def _read_python(path: Path) -> tuple[Pixels, IntArray]:
             f"{path} has labels from {min(labels)} to {max(labels)}; they are from 0 to {len(CLASSES) - 1}."
         )
     return _checked(path, pixels, np.array(labels, dtype=np.int64))
-
-
-class _ByteType:
-    """The dtype of an array of bytes; any other is refused."""
-
-    def __init__(self, kind: object, *_: object) -> None:
-        if kind not in (b"u1", "u1"):
-            raise ValueError("it has an array that is not of bytes")
-
-    def __setstate__(self, state: object) -> None:
-        """Byte order and alignment do not matter for bytes."""
-
-
-class _ByteArray:
-    """An array of bytes in a pickle, which gives its content after it is made."""
-
-    pixels: Pixels | None = None
-
-    def __init__(self, *_: object) -> None:
-        pass
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        _, shape, kind, columns_first, values = state
-        if not isinstance(kind, _ByteType) or columns_first or not isinstance(values, bytes):
-            raise ValueError("it has an array that is not plain bytes, row by row")
-        if any(type(size) is not int or size < 0 for size in shape) or math.prod(shape) != len(values):
-            raise ValueError(f"it has an array whose {len(values):,} bytes do not fit its shape")
-        self.pixels = np.frombuffer(values, dtype=np.uint8).reshape(shape)
-
-
-# The implementation in Python keeps its memo in a dictionary: a damaged file cannot make it allocate gigabytes.
-class _BatchReader(pickle._Unpickler):
-    """Reads a pickle of containers, numbers, text and arrays of bytes; it runs no code that the pickle names."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        """Our own class in place of one of numpy's; everything else is refused."""
-        if (module, name) == ("numpy", "dtype"):
-            return _ByteType
-        if (module, name) == ("numpy", "ndarray") or (
-            module in ("numpy.core.multiarray", "numpy._core.multiarray") and name == "_reconstruct"
-        ):
-            return _ByteArray
-        raise ValueError(f"it calls {module} {name}")
-
-
-def _unpickled(path: Path) -> Any:
-    """The content of a pickled batch; text of Python 2 comes as bytes."""
-    try:
-        return _BatchReader(io.BytesIO(content(path)), encoding="bytes").load()
-    except MissingDataError:
-        raise
-    except Exception as error:  # an untrusted file can be wrong in any way
-        raise DamagedDataError(f"{path} is no pickle of plain numbers and text, or cut short: {error}.") from error
 
 
 def _load_jpeg(path: Path, limit: int | None, seed: int) -> Dataset[Images]:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from flexibo._internal.arrays import IntArray
-from flexibo.errors import InvalidValueError, missing_extra
+from flexibo.errors import missing_extra
 from flexibo.systems.data.base import DamagedDataError, Dataset, Images, Pixels
 from flexibo.systems.data.files import check_present
-from flexibo.systems.data.subsets import check_share, chosen, dataset, split
+from flexibo.systems.data.subsets import chosen, dataset, split
 
 ENDINGS = (".jpeg", ".jpg", ".png")
 SIDE = 224
@@ -36,32 +36,12 @@ def missing(folder: Path) -> str:
     return "train/CLASS/*.JPEG and val/CLASS/*.JPEG are missing"
 
 
-def load(
-    folder: Path,
-    *,
-    name: str = "imagenet",
-    side: int = SIDE,
-    per_class: int | None = None,
-    limit: int | None = None,
-    share: float = SHARE,
-    seed: int = 0,
-) -> Dataset[Images]:
-    """The images of a folder, as squares cut from their middle; only the chosen ones are read.
+def load(folder: Path, *, side: int = SIDE, limit: int | None = None, seed: int = 0) -> Dataset[Images]:
+    """The images of train/CLASS and val/CLASS, or of CLASS folders, which are then split; only the chosen are read.
 
-    Args:
-        folder: Has train/CLASS and val/CLASS, or CLASS folders whose images are then split.
-        name: The name of the dataset.
-        side: The shorter side of an image is scaled to this many pixels, and the longer one is cut.
-        per_class: The largest number of training and of test images per class, the first by name.
-        limit: The largest number of training images, with all classes in proportion.
-        share: The share of the test part; unused if there are train and val.
-        seed: The seed of choice and split.
+    The shorter side of an image is scaled to `side` pixels, and a square is cut from the middle.
     """
-    for what, number in (("side", side), ("number per class", per_class)):
-        if number is not None and number < 1:
-            raise InvalidValueError(f"The {what} is {number}; it must be at least 1.")
-    check_share(share)
-    check_present(name, folder, missing(folder))
+    check_present("imagenet", folder, missing(folder))
     is_divided = (folder / "train").is_dir()
     classes, paths, labels = _listed(folder / "train" if is_divided else folder)
     if is_divided:
@@ -70,16 +50,14 @@ def load(
             odd = sorted(set(classes) ^ set(test_classes))
             raise DamagedDataError(f"The folders train and val in {folder} do not have the same classes: {odd[0]} ...")
     else:
-        rest, test = split(labels, share, seed)
+        rest, test = split(labels, SHARE, seed)
         test_paths, test_labels = [paths[row] for row in test], labels[test]
         paths, labels = [paths[row] for row in rest], labels[rest]
-    rows, test_rows = _first_of_each(labels, per_class), _first_of_each(test_labels, per_class)
-    few, test_few = chosen(labels[rows], test_labels[test_rows], limit, seed)
-    rows, test_rows = rows[few], test_rows[test_few]
+    rows, test_rows = chosen(labels, test_labels, limit, seed)
     train = Images(_read(paths, rows, side), labels[rows], classes)
     held_out = Images(_read(test_paths, test_rows, side), test_labels[test_rows], classes)
-    note = "" if is_divided else f"The images were divided here: {share:.0%} of each class are for testing."
-    return dataset(name, train, held_out, note)
+    note = "" if is_divided else f"The images were divided here: {SHARE:.0%} of each class are for testing."
+    return dataset("imagenet", train, held_out, note)
 
 
 def _natural(path: Path) -> tuple[Any, ...]:
@@ -109,14 +87,6 @@ def _listed(folder: Path) -> tuple[tuple[str, ...], list[Path], IntArray]:
         paths += images
         labels += [label] * len(images)
     return tuple(classes), paths, np.array(labels, dtype=np.int64)
-
-
-def _first_of_each(labels: IntArray, n: int | None) -> IntArray:
-    """The rows of the first images of each class; labels ascend."""
-    if n is None:
-        return np.arange(len(labels))
-    place_in_class = np.arange(len(labels)) - np.searchsorted(labels, labels)
-    return np.flatnonzero(place_in_class < n)
 
 
 def _read(paths: Sequence[Path], rows: IntArray, side: int) -> Pixels:

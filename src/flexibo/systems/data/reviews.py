@@ -19,7 +19,7 @@ from flexibo.systems.data.files import (
     natural,
     text_of,
 )
-from flexibo.systems.data.subsets import check_share, chosen, dataset, split
+from flexibo.systems.data.subsets import chosen, dataset, split
 
 SIDES = ("neg", "pos")
 ARCHIVE = "movie_reviews.zip"
@@ -72,23 +72,20 @@ def missing_movie_reviews(folder: Path) -> str:
     return "" if (folder / ARCHIVE).is_file() else f"{ARCHIVE} is missing"
 
 
-def load_movie_reviews(
-    folder: Path, *, limit: int | None = None, share: float = SHARE, seed: int = 0
-) -> Dataset[Reviews]:
+def load_movie_reviews(folder: Path, *, limit: int | None = None, seed: int = 0) -> Dataset[Reviews]:
     """The reviews in movie_reviews.zip, as pos/*.txt and neg/*.txt, split with good and bad in proportion."""
-    check_share(share)
     check_present("movie-reviews", folder, missing_movie_reviews(folder))
     path = folder / ARCHIVE
     names = [name for name in member_names(path) if re.search(r"(^|/)(pos|neg)/[^/]+\.txt$", name)]
     labels = np.array([SIDES.index(PurePosixPath(name).parent.name) for name in names], dtype=np.int64)
     if set(labels.tolist()) != {0, 1}:
         raise DamagedDataError(f"{path} must have reviews as pos/*.txt and neg/*.txt; one kind or both are not there.")
-    train, test = split(labels, share, seed)
+    train, test = split(labels, SHARE, seed)
     rows, test_rows = chosen(labels[train], labels[test], limit, seed)
     parts = []
     for part in (train[rows], test[test_rows]):
         wanted = [names[row] for row in part]
         texts = [text_of(data, f"{name} in {path}") for name, data in zip(wanted, members(path, wanted), strict=True)]
         parts.append(Reviews(tuple(texts), labels[part]))
-    note = f"The reviews were divided here: {share:.0%} are for testing."
+    note = f"The reviews were divided here: {SHARE:.0%} are for testing."
     return dataset("movie-reviews", parts[0], parts[1], note)

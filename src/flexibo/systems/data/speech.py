@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
-from flexibo.errors import InvalidValueError, missing_extra
+from flexibo.errors import missing_extra
 from flexibo.systems.data.base import DamagedDataError, Dataset, MissingDataError, Recordings, Wave
 from flexibo.systems.data.files import check_present, content, member_names, members, missing_clause, text_of
 from flexibo.systems.data.subsets import chosen, dataset
@@ -39,11 +39,8 @@ def missing_spoken_digits(folder: Path) -> str:
     return "" if _digit_archive(folder) else f"{DIGIT_ARCHIVES[0]} is missing"
 
 
-def load_spoken_digits(
-    folder: Path, *, rate: int = DIGIT_RATE, limit: int | None = None, seed: int = 0
-) -> Dataset[Recordings]:
+def load_spoken_digits(folder: Path, *, limit: int | None = None, seed: int = 0) -> Dataset[Recordings]:
     """The recordings in free-spoken-digits.zip, such as 7_jackson_32.wav (digit, speaker, take)."""
-    _check_rate(rate)
     path = _digit_archive(folder)
     if path is None:
         raise MissingDataError(f"spoken-digits cannot be loaded from {folder}: {missing_spoken_digits(folder)}.")
@@ -59,9 +56,9 @@ def load_spoken_digits(
     parts = []
     for part in ([train[row] for row in rows], [test[row] for row in test_rows]):
         data = members(path, [one[0] for one in part])
-        waves = [read_wave(one, f"{name} in {path}") for one, (name, _, _) in zip(data, part, strict=True)]
-        words = tuple(DIGIT_WORDS[digit] for _, digit, _ in part)
-        parts.append(Recordings(tuple(resampled(samples, own, rate) for samples, own in waves), rate, words))
+        recorded = [read_wave(one, f"{name} in {path}") for one, (name, _, _) in zip(data, part, strict=True)]
+        waves = tuple(resampled(samples, own, DIGIT_RATE) for samples, own in recorded)
+        parts.append(Recordings(waves, DIGIT_RATE, tuple(DIGIT_WORDS[digit] for _, digit, _ in part)))
     note = f"Takes 0 to {N_TEST_TAKES - 1} of each speaker and digit are for testing, as its authors say."
     return dataset("spoken-digits", parts[0], parts[1], note)
 
@@ -77,24 +74,16 @@ def missing_common_voice(folder: Path) -> str:
     return missing_clause(absent)
 
 
-def load_common_voice(
-    folder: Path, *, rate: int = COMMON_VOICE_RATE, limit: int | None = None, seed: int = 0
-) -> Dataset[Recordings]:
+def load_common_voice(folder: Path, *, limit: int | None = None, seed: int = 0) -> Dataset[Recordings]:
     """The recordings that train.tsv and test.tsv of one language list; only the chosen ones are read."""
-    _check_rate(rate)
     check_present("common-voice", folder, missing_common_voice(folder))
     train, test = (_rows_of(folder / name) for name in _TABLES)
     rows, test_rows = chosen(np.zeros(len(train)), np.zeros(len(test)), limit, seed)
     parts = []
     for part in ([train[row] for row in rows], [test[row] for row in test_rows]):
-        waves = tuple(_clip(folder / "clips", name, rate) for name, _ in part)
-        parts.append(Recordings(waves, rate, tuple(sentence for _, sentence in part)))
+        waves = tuple(_clip(folder / "clips", name) for name, _ in part)
+        parts.append(Recordings(waves, COMMON_VOICE_RATE, tuple(sentence for _, sentence in part)))
     return dataset("common-voice", parts[0], parts[1])
-
-
-def _check_rate(rate: int) -> None:
-    if rate < 1:
-        raise InvalidValueError(f"The rate is {rate}; it must be at least 1 sample per second.")
 
 
 def _rows_of(path: Path) -> list[tuple[str, str]]:
@@ -133,7 +122,7 @@ def spoken(sentence: str) -> str:
     return " ".join(word for word in (word.strip("'") for word in words) if word)
 
 
-def _clip(folder: Path, name: str, rate: int) -> Wave:
+def _clip(folder: Path, name: str) -> Wave:
     if not name or PurePosixPath(name).name != name or "\\" in name:
         raise DamagedDataError(f"A table lists the clip {name!r}; it must be the name of a file in {folder}.")
     endings = ("",) if Path(name).suffix.lower() in _ENDINGS else _ENDINGS
@@ -144,7 +133,7 @@ def _clip(folder: Path, name: str, rate: int) -> Wave:
         raise MissingDataError(f"The clip {name} is listed in a table and is not in {folder}; unpack the clips again.")
     data = content(path, most_bytes=MOST_BYTES)
     samples, own = (read_wave if path.suffix.lower() == ".wav" else _read_compressed)(data, str(path))
-    return resampled(samples, own, rate)
+    return resampled(samples, own, COMMON_VOICE_RATE)
 
 
 def read_wave(data: bytes, where: str) -> tuple[Wave, int]:

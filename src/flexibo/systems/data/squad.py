@@ -13,7 +13,7 @@ from flexibo._internal.arrays import IntArray
 from flexibo._internal.text import printable_line
 from flexibo.systems.data.base import DamagedDataError, Dataset, Question, Questions
 from flexibo.systems.data.files import check_present, content
-from flexibo.systems.data.subsets import check_share, chosen, dataset
+from flexibo.systems.data.subsets import chosen, dataset
 
 FILES = ("train-v2.0.json", "dev-v2.0.json")
 SHARE = 0.2
@@ -32,19 +32,18 @@ def missing(folder: Path) -> str:
     return "" if single else f"{' and '.join(FILES)} are missing"
 
 
-def load(folder: Path, *, limit: int | None = None, share: float = SHARE, seed: int = 0) -> Dataset[Questions]:
+def load(folder: Path, *, limit: int | None = None, seed: int = 0) -> Dataset[Questions]:
     """The questions of a folder, with and without an answer in proportion.
 
     Of a single file, an article is in one part only, so that no text is in both.
     """
-    check_share(share)
     check_present("squad", folder, missing(folder))
     note = ""
     if both := _both(folder):
         train, test = ([one for article in read_articles(path) for one in article] for path in both)
     else:
         (path,) = _single(folder)
-        train, test = _divided(path, read_articles(path), share, seed)
+        train, test = _divided(path, read_articles(path), seed)
         name = printable_line(path.name)
         note = f"The questions of {name} were divided here, by article; a score on them is not a SQuAD score."
     rows, test_rows = chosen(_has_answer(train), _has_answer(test), limit, seed)
@@ -132,13 +131,11 @@ def _check_answer(path: Path, context: str, question: str, begin: Any, text: str
         )
 
 
-def _divided(
-    path: Path, articles: list[list[Question]], share: float, seed: int
-) -> tuple[list[Question], list[Question]]:
+def _divided(path: Path, articles: list[list[Question]], seed: int) -> tuple[list[Question], list[Question]]:
     """Training and test questions: whole articles at random until the test part has its share."""
     if len(articles) < 2:
         raise DamagedDataError(f"{path} has {len(articles)} article; at least 2 are needed to divide it by article.")
-    wanted = share * sum(map(len, articles))
+    wanted = SHARE * sum(map(len, articles))
     in_test: set[int] = set()
     n_test = 0
     for place in np.random.default_rng(seed).permutation(len(articles))[:-1]:

@@ -52,15 +52,8 @@ def stratified(labels: AnyArray, n: int, rng: np.random.Generator) -> IntArray:
 
 def split(labels: AnyArray, share: float, seed: int) -> tuple[IntArray, IntArray]:
     """The training rows and the test rows of data that is published in one part, with each label in proportion."""
-    check_share(share)
     test = stratified(labels, max(1, round(share * len(labels))), np.random.default_rng(seed))
     return np.delete(np.arange(len(labels)), test), test
-
-
-def check_share(share: float) -> None:
-    """Raise an error if a share is not between 0 and 1."""
-    if not 0 < share < 1:
-        raise InvalidValueError(f"The share of test examples is {share}; it must be between 0 and 1.")
 
 
 def dataset(name: str, train: Examples, test: Examples, note: str = "") -> Dataset[Examples]:

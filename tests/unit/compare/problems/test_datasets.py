@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from flexibo._internal.safe_pickle import read_pickle
 from flexibo.cli import main
 from flexibo.compare.problems._original_files import CELLS, HARDWARE, HARDWARE_COLUMNS
-from flexibo.compare.problems._safe_pickle import read_pickle
 from flexibo.compare.problems.datasets import BLOCKS, DATASETS, data_folder, rebuild, status
 from flexibo.errors import InvalidValueError, UnknownNameError
 

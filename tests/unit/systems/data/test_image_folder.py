@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.unit.systems.data.image_files import GREEN, RED, jpeg_bytes, npz
 
-from flexibo.errors import InvalidValueError, MissingExtraError
+from flexibo.errors import MissingExtraError
 from flexibo.systems.data import cifar, image_folder
 from flexibo.systems.data.base import (
     DamagedDataError,
@@ -22,10 +22,10 @@ from flexibo.systems.data.base import (
 def without(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
-    def refusing(name: str, *rest: Any) -> Any:
+    def refusing(name: str, *rest: Any, **named: Any) -> Any:
         if name.split(".")[0] == package:
             raise ImportError(name)
-        return real(name, *rest)
+        return real(name, *rest, **named)
 
     monkeypatch.setattr(builtins, "__import__", refusing)
 
@@ -77,22 +77,19 @@ def test_grey_images_get_three_channels(tmp_path: Path) -> None:
 
 def test_one_tree_is_divided_in_proportion_and_says_so(tmp_path: Path) -> None:
     tree(tmp_path, {"cats": 10, "dogs": 5})
-    data = image_folder.load(tmp_path, side=4, share=0.2, seed=3)
+    data = image_folder.load(tmp_path, side=4, seed=3)
     assert np.bincount(data.train.labels).tolist() == [8, 4]
     assert np.bincount(data.test.labels).tolist() == [2, 1]
     assert "20% of each class" in data.note
     together = np.concatenate([data.train.pixels, data.test.pixels]).reshape(15, -1)
     assert len(np.unique(together, axis=0)) == 15
-    assert image_folder.load(tmp_path, side=4, share=0.2, seed=4).fingerprint != data.fingerprint
+    assert image_folder.load(tmp_path, side=4, seed=4).fingerprint != data.fingerprint
 
 
-def test_images_beyond_the_number_per_class_or_the_limit_are_not_read(tmp_path: Path) -> None:
+def test_images_beyond_the_limit_are_not_read(tmp_path: Path) -> None:
     tree(tmp_path, {"train/a": 3, "train/b": 3, "val/a": 2, "val/b": 2})
     (tmp_path / "train/b/image_2.JPEG").write_bytes(b"none")
-    data = image_folder.load(tmp_path, side=4, per_class=2)
-    assert data.train.labels.tolist() == [0, 0, 1, 1]
-    assert data.test.labels.tolist() == [0, 0, 1, 1]
-    assert image_folder.load(tmp_path, side=4, per_class=2, limit=2).train.labels.tolist() == [0, 1]
+    assert image_folder.load(tmp_path, side=4, limit=1).train.labels.tolist() == [0]
     with pytest.raises(DamagedDataError, match=r"image_2\.JPEG cannot be decoded"):
         image_folder.load(tmp_path, side=4)
 
@@ -122,11 +119,3 @@ def test_folders_that_are_not_as_they_should_be_are_refused(
 ) -> None:
     with pytest.raises(error, match=sentence):
         image_folder.load(tree(tmp_path, counts), side=4)
-
-
-@pytest.mark.parametrize(
-    ("choice", "sentence"), [({"side": 0}, "side is 0"), ({"per_class": 0}, "per class is 0"), ({"share": 1}, "share")]
-)
-def test_choices_out_of_range_are_refused(tmp_path: Path, choice: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InvalidValueError, match=sentence):
-        image_folder.load(tmp_path, **choice)

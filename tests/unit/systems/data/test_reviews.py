@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from tests.unit.systems.data.review_files import write_archive
 
-from flexibo.errors import InvalidValueError
-from flexibo.systems.data import reviews, squad
+from flexibo.systems.data import reviews
 from flexibo.systems.data.base import DamagedDataError, MissingDataError
 
 
@@ -66,15 +65,15 @@ def test_missing_and_empty_imdb_folders_are_named(tmp_path: Path) -> None:
 
 
 def test_the_archive_is_divided_with_both_labels_in_proportion(tmp_path: Path) -> None:
-    data = reviews.load_movie_reviews(write_archive(tmp_path), share=0.2, seed=5)
+    data = reviews.load_movie_reviews(write_archive(tmp_path), seed=5)
     assert np.bincount(data.train.labels).tolist() == [8, 8]
     assert np.bincount(data.test.labels).tolist() == [2, 2]
     assert len({*data.train.texts, *data.test.texts}) == 20
     for part in (data.train, data.test):
         assert [text[:3] for text in part.texts] == [reviews.SIDES[label] for label in part.labels]
     assert "20%" in data.note
-    assert reviews.load_movie_reviews(tmp_path, share=0.2, seed=5).fingerprint == data.fingerprint
-    assert reviews.load_movie_reviews(tmp_path, share=0.2, seed=6).fingerprint != data.fingerprint
+    assert reviews.load_movie_reviews(tmp_path, seed=5).fingerprint == data.fingerprint
+    assert reviews.load_movie_reviews(tmp_path, seed=6).fingerprint != data.fingerprint
 
 
 def test_a_limit_on_the_archive_keeps_the_test_part_apart(tmp_path: Path) -> None:
@@ -88,10 +87,3 @@ def test_an_archive_needs_both_kinds_of_reviews_as_utf_8(tmp_path: Path) -> None
         reviews.load_movie_reviews(write_archive(tmp_path, {"pos/a.txt": b"a"}, n=0))
     with pytest.raises(DamagedDataError, match=r"pos/latin\.txt in .* is not UTF-8"):
         reviews.load_movie_reviews(write_archive(tmp_path, {"pos/latin.txt": b"\xe9t\xe9"}))
-
-
-@pytest.mark.parametrize("share", [0, 1, -1])
-def test_a_share_must_leave_something_on_both_sides(tmp_path: Path, share: float) -> None:
-    for load in (squad.load, reviews.load_movie_reviews):
-        with pytest.raises(InvalidValueError, match="share"):
-            load(tmp_path, share=share)

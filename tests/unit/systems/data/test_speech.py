@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flexibo.errors import InvalidValueError, MissingExtraError
+from flexibo.errors import MissingExtraError
 from flexibo.systems.data import speech
 from flexibo.systems.data.base import DamagedDataError, MissingDataError
 
@@ -105,9 +105,12 @@ def test_take_10_is_not_taken_for_take_1(tmp_path: Path) -> None:
     assert len(speech.load_spoken_digits(write_digits(tmp_path, takes=11)).train) == 60
 
 
-def test_a_limit_keeps_the_digits_in_proportion_and_a_rate_is_reached(tmp_path: Path) -> None:
+def test_a_limit_keeps_the_digits_in_proportion_and_a_rate_is_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_digits(tmp_path, name="free-spoken-digit-dataset-master.zip")
-    data = speech.load_spoken_digits(tmp_path, limit=20, rate=4_000)
+    monkeypatch.setattr(speech, "DIGIT_RATE", 4_000)
+    data = speech.load_spoken_digits(tmp_path, limit=20)
     assert sorted(data.train.transcripts) == sorted(speech.DIGIT_WORDS * 2)
     assert {len(samples) for samples in data.train.waves} == {40}
     assert data.test.rate == 4_000
@@ -218,7 +221,8 @@ def test_compressed_clips_are_decoded_to_one_channel_within_bounds(
 ) -> None:
     monkeypatch.setitem(sys.modules, "soundfile", fake_soundfile(np.array([[0.5, 0.25], [1.5, 1.5]])))
     write_voice(tmp_path, MP3_TABLE.replace(".mp3", ""), {"first.mp3": b"ID3"})
-    assert speech.load_common_voice(tmp_path, rate=8_000).train.waves[0].tolist() == [0.375, 1.0]
+    monkeypatch.setattr(speech, "COMMON_VOICE_RATE", 8_000)
+    assert speech.load_common_voice(tmp_path).train.waves[0].tolist() == [0.375, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -230,12 +234,6 @@ def test_compressed_clips_that_cannot_be_decoded_are_named(
     monkeypatch.setitem(sys.modules, "soundfile", fake_soundfile(samples))
     with pytest.raises(DamagedDataError, match=rf"first\.mp3 .*{sentence}"):
         speech.load_common_voice(write_voice(tmp_path, MP3_TABLE, {"first.mp3": b"ID3"}))
-
-
-def test_a_rate_must_be_positive(tmp_path: Path) -> None:
-    for load in (speech.load_common_voice, speech.load_spoken_digits):
-        with pytest.raises(InvalidValueError, match="The rate is 0"):
-            load(tmp_path, rate=0)
 
 
 @pytest.mark.parametrize(

@@ -57,14 +57,14 @@ def many_articles() -> list[dict[str, Any]]:
 def test_a_single_file_is_divided_by_article_and_says_that_it_is_no_squad_score(tmp_path: Path) -> None:
     (tmp_path / "half.json").write_text(document(*many_articles()))
     (tmp_path / "other.json").write_text('{"data": 1}')
-    data = squad.load(tmp_path, share=0.3, seed=1)
+    data = squad.load(tmp_path, seed=1)
     train, test = ({one.context for one in part.questions} for part in (data.train, data.test))
-    assert (len(data.train), len(data.test)) == (35, 15)
+    assert (len(data.train), len(data.test)) == (40, 10)
     assert not train & test
     assert "half.json" in data.note
     assert "not a SQuAD score" in data.note
-    assert squad.load(tmp_path, share=0.3, seed=1).fingerprint == data.fingerprint
-    assert squad.load(tmp_path, share=0.3, seed=2).fingerprint != data.fingerprint
+    assert squad.load(tmp_path, seed=1).fingerprint == data.fingerprint
+    assert squad.load(tmp_path, seed=2).fingerprint != data.fingerprint
 
 
 def test_a_text_that_two_articles_have_is_in_one_part_only(tmp_path: Path) -> None:

@@ -37,12 +37,18 @@ def _refused(reason: str) -> pickle.UnpicklingError:
     return pickle.UnpicklingError(reason)
 
 
+def _text(value: object) -> object:
+    """Text of Python 2, which may come as bytes, as text."""
+    return value.decode("latin1") if isinstance(value, bytes) else value
+
+
 class _Kind:
     """A dtype of numpy in a pickle: a letter, a size, and the byte order, which comes later."""
 
     __slots__ = ("letter", "order", "size")
 
     def __init__(self, name: object, align: object = False, copy: object = True) -> None:
+        name = _text(name)
         found = re.fullmatch(r"([biufSU])([1-9][0-9]{0,4})", name) if isinstance(name, str) else None
         if found is None or int(found[2]) not in SIZES[found[1]]:
             raise _refused(f"it has an array of kind {reprlib.repr(name)}")
@@ -55,11 +61,14 @@ class _Kind:
 
     def build(self, state: object) -> None:
         """Set the byte order; everything else must be as for plain numbers and text."""
-        if not isinstance(state, tuple) or len(state) != 8 or state[0] != 3 or state[1] not in ("<", ">", "|", "="):
+        if not isinstance(state, tuple) or len(state) != 8 or state[0] != 3:
+            raise _refused("it has an array of an unknown kind")
+        order = _text(state[1])
+        if not isinstance(order, str) or order not in ("<", ">", "|", "="):
             raise _refused("it has an array of an unknown kind")
         if state[2:5] != (None, None, None) or state[5] not in (-1, self.n_bytes):
             raise _refused("it has an array of records")
-        self.order = state[1]
+        self.order = order
 
 
 class PickledArray:
@@ -169,8 +178,8 @@ HARMLESS: dict[str, object] = {
 class _HarmlessUnpickler(pickle._Unpickler):
     """Python's unpickler in Python: its steps can be replaced, and it allocates no memory for missing content."""
 
-    def __init__(self, data: bytes) -> None:
-        super().__init__(io.BytesIO(data))
+    def __init__(self, data: bytes, encoding: str) -> None:
+        super().__init__(io.BytesIO(data), encoding=encoding)
         self.sizes: dict[int, int] = {}
         self.stack: list[Any]
 
@@ -221,14 +230,19 @@ _STEPS: dict[int, Any] = {
 _HarmlessUnpickler.dispatch = pickle._Unpickler.dispatch | _STEPS
 
 
-def read_pickle(path: Path) -> Any:
-    """The content of a pickle, compressed (``.pbz2``) or not, of containers, numbers, text and arrays.
+def unpickled(data: bytes, *, encoding: str = "ASCII") -> Any:
+    """The content of a pickle of containers, numbers, text and arrays; a hostile one can raise any exception.
 
     Arrays are returned as `PickledArray`, numpy's scalars as Python's numbers.
     """
+    return _HarmlessUnpickler(data, encoding).load()
+
+
+def read_pickle(path: Path) -> Any:
+    """The content of a pickle in a file, compressed (``.pbz2``) or not, as from `unpickled`."""
     try:
         data = path.read_bytes()
-        return _HarmlessUnpickler(bz2.decompress(data) if path.suffix == ".pbz2" else data).load()
+        return unpickled(bz2.decompress(data) if path.suffix == ".pbz2" else data)
     # A hostile file can make any step fail in any way.
     except Exception as e:
         raise InvalidValueError(f"{path} cannot be read as a pickle of plain numbers: {_reason(e)}.") from None

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from flexibo._internal.safe_pickle import HARMLESS, read_pickle
 from flexibo.compare.problems._original_files import HARDWARE
-from flexibo.compare.problems._safe_pickle import HARMLESS, read_pickle
 from flexibo.errors import InvalidValueError
 
 FLOAT = np.dtype("f8")
