@@ -17,13 +17,6 @@ class EstimatedMeter:
 
     >>> EstimatedMeter(15).name
     'estimate: 15 W x time'
-
-    Args:
-        watts: The assumed constant power of the device.
-        clock: Seconds.
-
-    Raises:
-        InvalidValueError: The power is not a positive number.
     """
 
     update_seconds = 0.0

@@ -45,15 +45,10 @@ class Ina3221UnavailableError(MeterError):
 
 @dataclass(frozen=True, slots=True)
 class _Rail:
-    """One power rail.
+    """One power rail."""
 
-    Attributes:
-        files: The factors of the power: milliwatts, or millivolts and milliamperes.
-        per_watt: The divisor of the product.
-    """
-
-    files: tuple[Path, ...]
-    per_watt: float
+    files: tuple[Path, ...]  # the factors of the power: milliwatts, or millivolts and milliamperes
+    per_watt: float  # the divisor of the product
 
     def watts(self) -> float:
         product = 1

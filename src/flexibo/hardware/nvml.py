@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any
 
 from flexibo.errors import InvalidTypeError, InvalidValueError, missing_extra
 from flexibo.hardware.base import MeterError
@@ -37,13 +37,6 @@ _NO_COUNTER = ("NVML_ERROR_NOT_SUPPORTED", "NVML_ERROR_FUNCTION_NOT_FOUND")
 
 class NvmlUnavailableError(MeterError):
     """NVML or the counter of a GPU is missing or cannot be read."""
-
-
-class _Device(Protocol):
-    @property
-    def update_seconds(self) -> float: ...
-
-    def read_joules(self) -> float: ...
 
 
 class NvmlMeter:
@@ -184,7 +177,7 @@ class _Counter:
         return self._total / 1000
 
 
-def _device(library: Any, handle: Any, what: str, clock: Callable[[], float]) -> _Device:
+def _device(library: Any, handle: Any, what: str, clock: Callable[[], float]) -> _Counter | SampledMeter:
     try:
         library.nvmlDeviceGetTotalEnergyConsumption(handle)
     except library.NVMLError as error:

@@ -151,13 +151,7 @@ def idle_power(
     clock: Callable[[], float] = time.perf_counter,
     sleep: Callable[[float], object] = time.sleep,
 ) -> float:
-    """The power in watts while this process does nothing.
-
-    Args:
-        meter: The meter.
-        seconds: The shortest time to measure.
-        clock: Seconds.
-        sleep: Sleeps for a number of seconds.
+    """The power in watts while this process does nothing, measured for at least this time.
 
     Raises:
         InvalidValueError: The time is not a positive number.

@@ -119,15 +119,11 @@ def check_reading(
 
 
 def _kind(device: Device) -> str:
-    return "GPU" if _is_gpu(device) else "processor"
-
-
-def _is_gpu(device: Device) -> bool:
-    return str(device).startswith("cuda")
+    return "GPU" if str(device).startswith("cuda") else "processor"
 
 
 def _finished(device: Device) -> None:
-    if _is_gpu(device):
+    if _kind(device) == "GPU":
         import torch
 
         torch.cuda.synchronize(device)

@@ -26,17 +26,6 @@ class SystemRequest:
     """What a user requests.
 
     Attributes:
-        system: The name of the system.
-        data: The folder with the data.
-        platform: Where it runs; ``"auto"``: the GPU if there is one.
-        dataset: What it learns from; empty: the first of the system's datasets that is present.
-        limit: The largest number of training examples; None: all.
-        epochs: The number of passes over them; None: the default of the task.
-        models: The folder of trained models; None stores none.
-        meter: The kind of meter; ``"auto"``: the platform's.
-        estimate_watts: Estimate the energy from this power instead of measuring it; None measures it.
-        knobs: The settings of the machine that are options; ``("all",)``: all that can be set.
-        seed: The seed of everything random.
         longest_seconds: The time limit of an evaluation; an evaluation that would take longer is not started. None: the
             limit of the platform, one minute on a processor and none on a GPU. Infinity: no limit.
         budget_seconds: The budget of the study; on a processor, the default limit is at least a quarter of it.
@@ -45,16 +34,16 @@ class SystemRequest:
     """
 
     system: str
-    data: Path
-    platform: str = "auto"
-    dataset: str = ""
-    limit: int | None = None
-    epochs: int | None = None
-    models: Path | None = Path("models")
-    meter: str = "auto"
-    estimate_watts: float | None = None
-    knobs: tuple[str, ...] = ()
-    seed: int = 0
+    data: Path  # the folder with the data
+    platform: str = "auto"  # where it runs; ``"auto"``: the GPU if there is one
+    dataset: str = ""  # what it learns from; empty: the first of the system's datasets that is present
+    limit: int | None = None  # the largest number of training examples; None: all
+    epochs: int | None = None  # the number of passes over them; None: the default of the task
+    models: Path | None = Path("models")  # the folder of trained models; None stores none
+    meter: str = "auto"  # the kind of meter; ``"auto"``: the platform's
+    estimate_watts: float | None = None  # estimate the energy from this power instead of measuring it; None measures it
+    knobs: tuple[str, ...] = ()  # the settings of the machine that are options; ``("all",)``: all that can be set
+    seed: int = 0  # the seed of everything random
     longest_seconds: float | None = None
     budget_seconds: float | None = None
     objectives: tuple[str, ...] = ()

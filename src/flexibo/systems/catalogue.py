@@ -15,38 +15,23 @@ Kind = Literal["images", "reviews", "questions", "recordings"]
 
 @dataclass(frozen=True, slots=True)
 class NetworkTraits:
-    """What a network allows a platform to do.
+    """What a network allows a platform to do."""
 
-    Attributes:
-        images: Whether its inputs are images, which have a memory layout to choose.
-        own_batch: Whether the batch size is one of its own options.
-        graphs: Whether its work can be recorded once and replayed, because no step waits for a value.
-    """
-
-    images: bool = True
-    own_batch: bool = False
-    graphs: bool = True
+    images: bool = True  # whether its inputs are images, which have a memory layout to choose
+    own_batch: bool = False  # whether the batch size is one of its own options
+    graphs: bool = True  # whether its work can be recorded once and replayed, because no step waits for a value
 
 
 @dataclass(frozen=True, slots=True)
 class PaperSystem:
-    """A system of the paper.
+    """A system of the paper."""
 
-    Attributes:
-        name: The name on the command line.
-        summary: One line.
-        network: A key of `NETWORKS`.
-        kind: The kind of its examples.
-        datasets: The data it can learn from; the paper's first.
-        traits: What the network allows a platform to do.
-    """
-
-    name: str
+    name: str  # the name on the command line
     summary: str
-    network: str
-    kind: Kind
-    datasets: tuple[str, ...]
-    traits: NetworkTraits
+    network: str  # A key of `NETWORKS`
+    kind: Kind  # the kind of its examples
+    datasets: tuple[str, ...]  # the data it can learn from; the paper's first
+    traits: NetworkTraits  # what the network allows a platform to do
 
     @property
     def options(self) -> Mapping[str, tuple[float, ...]]:

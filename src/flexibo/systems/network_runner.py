@@ -32,29 +32,20 @@ class NetworkRunner:
     """A system on a platform.
 
     Attributes:
-        system: The system.
-        task: What its network learns, a `flexibo.systems.tasks.base.LearningTask`.
-        platform: Where it runs.
-        store: A `flexibo.systems.model_store.ModelStore`; None stores no models.
-        meter: The energy meter.
-        journal: Records what knobs change until it is restored.
-        knobs: The settings of the machine that are options of designs.
-        seed: The seed of initial weights and training.
         longest_seconds: The time limit of an evaluation: what would take longer is not started, and a reading has as
             many repeats as fit. None: no limit.
-        window_seconds: The length of a recorded reading, all windows together.
     """
 
     system: PaperSystem
-    task: Any
-    platform: Platform
-    store: Any
+    task: Any  # what its network learns, a `flexibo.systems.tasks.base.LearningTask`
+    platform: Platform  # where it runs
+    store: Any  # A `flexibo.systems.model_store.ModelStore`; None stores no models
     meter: EnergyMeter
-    journal: Journal
-    knobs: tuple[Knob, ...] = ()
-    seed: int = 0
+    journal: Journal  # records what knobs change until it is restored
+    knobs: tuple[Knob, ...] = ()  # the settings of the machine that are options of designs
+    seed: int = 0  # the seed of initial weights and training
     longest_seconds: float | None = None
-    window_seconds: float = QUICK_SECONDS
+    window_seconds: float = QUICK_SECONDS  # the length of a recorded reading, all windows together
 
     def error_percent(self, design: Design) -> tuple[float, float]:
         """The held-out error of the design's network, trained now or found in the store, and its cost in seconds.

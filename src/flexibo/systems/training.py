@@ -52,19 +52,14 @@ class Trained:
     """A trained network.
 
     Attributes:
-        model: The network, on the device it was trained on.
-        error_percent: Its error on the held-out examples.
-        seconds: The time of training and testing, including the finished epochs of earlier attempts.
-        epochs: The number of passes over the training examples.
-        losses: The mean loss of each epoch.
         machines: The machines it was trained on; several if a training was resumed on another machine.
     """
 
-    model: nn.Module
-    error_percent: float
-    seconds: float
-    epochs: int
-    losses: tuple[float, ...]
+    model: nn.Module  # the network, on the device it was trained on
+    error_percent: float  # its error on the held-out examples
+    seconds: float  # the time of training and testing, including the finished epochs of earlier attempts
+    epochs: int  # the number of passes over the training examples
+    losses: tuple[float, ...]  # the mean loss of each epoch
     machines: tuple[str, ...] = ()
 
 

@@ -68,16 +68,11 @@ class CpuFrequency:
 
     Every governor obeys the limits, so none is changed; for the governor `userspace` the speed is set as well. A group
     of cores without this step takes its nearest one.
-
-    Attributes:
-        machine: The machine.
-        steps: The largest number of frequencies offered.
-        bounds: The lowest and the highest frequency offered, in GHz; all if None.
     """
 
     machine: Machine
-    steps: int = 8
-    bounds: tuple[float, float] | None = None
+    steps: int = 8  # the largest number of frequencies offered
+    bounds: tuple[float, float] | None = None  # the lowest and the highest frequency offered, in GHz; all if None
     name: str = "cpu_frequency"
 
     def values(self) -> tuple[Level, ...]:

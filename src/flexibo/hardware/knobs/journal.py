@@ -42,20 +42,12 @@ def default_path(environment: Mapping[str, str], home: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """The content of a journal.
-
-    Attributes:
-        host: The name of the machine.
-        boot_id: Identifies the machine and its boot.
-        pid: The process of the session; 0 if the session ended and could not restore everything.
-        started: The start time of that process in the kernel's units; a later process may have the same id.
-        writes: The writes, in order.
-    """
+    """The content of a journal."""
 
     host: str
-    boot_id: str
-    pid: int
-    started: str
+    boot_id: str  # identifies the machine and its boot
+    pid: int  # the process of the session; 0 if the session ended and could not restore everything
+    started: str  # the start time of that process in the kernel's units; a later process may have the same id
     writes: tuple[Write, ...]
 
 

@@ -17,20 +17,13 @@ class MemoryKnob:
 
     The kernel keeps a limit on dirty pages in two files, in percent of memory and in bytes, of which one is in force:
     writing either sets the other to 0, and 0 cannot be written to the bytes. So the one in force is restored.
-
-    Attributes:
-        machine: The machine.
-        name: The name of the option.
-        file: The name of the file.
-        offered: The values for designs.
-        bounds: The smallest and the largest value that a kernel accepts; an older one may refuse it.
     """
 
     machine: Machine
     name: str
     file: str
     offered: tuple[int, ...]
-    bounds: tuple[int, int]
+    bounds: tuple[int, int]  # the smallest and the largest value that a kernel accepts; an older one may refuse it
 
     def values(self) -> tuple[Level, ...]:
         """The values for designs, if the file exists."""

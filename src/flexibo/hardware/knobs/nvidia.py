@@ -30,9 +30,8 @@ _FORBIDDEN = "Clocks and power limits of GPUs are not changed unless allowed; gi
 class NvidiaGpus:
     """The GPUs of a machine, read and written as texts with names such as "nvml:0/power_limit_mw".
 
-    Args:
-        allow: Whether anything may be changed; reading is always allowed.
-        library: The NVML binding; pynvml (extra `nvml`) if None, opened when it is first needed.
+    Reading is always allowed, changing only with `allow`. The binding pynvml (extra `nvml`) is opened when first
+    needed.
     """
 
     def __init__(self, *, allow: bool = False, library: Any = None) -> None:

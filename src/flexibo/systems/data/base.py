@@ -92,21 +92,13 @@ Examples = TypeVar("Examples", Images, Reviews, Questions, Recordings)
 
 @dataclass(frozen=True, slots=True)
 class Dataset(Generic[Examples]):
-    """Training examples and held-out examples.
+    """Training examples and held-out examples."""
 
-    Attributes:
-        name: The name on the command line, such as "fashion-mnist".
-        train: The training examples.
-        test: The examples that the error is measured on; none of them is in `train`.
-        fingerprint: Changes when the examples do.
-        note: A note for reports, such as that it is a stand-in.
-    """
-
-    name: str
+    name: str  # the name on the command line, such as "fashion-mnist"
     train: Examples
-    test: Examples
-    fingerprint: str
-    note: str = ""
+    test: Examples  # the examples that the error is measured on; none of them is in `train`
+    fingerprint: str  # changes when the examples do
+    note: str = ""  # A note for reports, such as that it is a stand-in
 
 
 AnyDataset: TypeAlias = Dataset[Any]

@@ -16,25 +16,15 @@ from flexibo.systems.data.base import AnyDataset, MissingDataError
 
 @dataclass(frozen=True, slots=True)
 class DatasetEntry:
-    """A dataset in the table.
-
-    Attributes:
-        title: Its title.
-        kind: The kind of its examples.
-        files: The files or folders it consists of.
-        address: Where to get it.
-        load: Reads it: folder, limit, seed -> dataset.
-        missing: Returns what is missing in a folder, as a clause; empty if nothing is.
-        stands_in_for: The dataset of the paper that it replaces; None if it is one of the paper's own.
-    """
+    """A dataset in the table."""
 
     title: str
-    kind: Literal["images", "reviews", "questions", "recordings"]
-    files: str
-    address: str
-    load: Callable[..., AnyDataset]
-    missing: Callable[[Path], str]
-    stands_in_for: str | None = None
+    kind: Literal["images", "reviews", "questions", "recordings"]  # the kind of its examples
+    files: str  # the files or folders it consists of
+    address: str  # where to get it
+    load: Callable[..., AnyDataset]  # reads it: folder, limit, seed -> dataset
+    missing: Callable[[Path], str]  # returns what is missing in a folder, as a clause; empty if nothing is
+    stands_in_for: str | None = None  # the dataset of the paper that it replaces; None if it is one of the paper's own
 
 
 IDX_FILES = (

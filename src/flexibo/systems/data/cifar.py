@@ -46,16 +46,11 @@ def load(folder: Path, *, limit: int | None = None, seed: int = 0) -> Dataset[Im
         return _load_jpeg(folder / JPEG_FILE, limit, seed)
     read = _read_binary if batches[0].suffix == ".bin" else _read_python
     parts = [read(path) for path in batches]
-    pixels, labels = np.concatenate([part[0] for part in parts[:-1]]), np.concatenate([part[1] for part in parts[:-1]])
+    pixels, labels = (np.concatenate(values) for values in zip(*parts[:-1], strict=True))
     test_pixels, test_labels = parts[-1]
     rows, test_rows = chosen(labels, test_labels, limit, seed)
-    return _dataset(pixels[rows], labels[rows], test_pixels[test_rows], test_labels[test_rows], "")
-
-
-def _dataset(
-    pixels: Pixels, labels: IntArray, test_pixels: Pixels, test_labels: IntArray, note: str
-) -> Dataset[Images]:
-    return dataset("cifar-10", Images(pixels, labels, CLASSES), Images(test_pixels, test_labels, CLASSES), note)
+    train = Images(pixels[rows], labels[rows], CLASSES)
+    return dataset("cifar-10", train, Images(test_pixels[test_rows], test_labels[test_rows], CLASSES))
 
 
 def _batches(folder: Path) -> list[Path]:
@@ -120,9 +115,8 @@ def _load_jpeg(path: Path, limit: int | None, seed: int) -> Dataset[Images]:
     train, test = np.flatnonzero(~is_test), np.flatnonzero(is_test)
     rows, test_rows = chosen(labels[train], labels[test], limit, seed)
     train, test = train[rows], test[test_rows]
-    pixels, test_pixels = (_decoded(path, jpeg, offset, part) for part in (train, test))
-    note = "The images are CIFAR-10's after lossy JPEG compression."
-    return _dataset(pixels, labels[train], test_pixels, labels[test], note)
+    part, held_out = (Images(_decoded(path, jpeg, offset, at), labels[at], CLASSES) for at in (train, test))
+    return dataset("cifar-10", part, held_out, "The images are CIFAR-10's after lossy JPEG compression.")
 
 
 def _jpeg_arrays(path: Path) -> tuple[Pixels, IntArray, IntArray, BoolArray]:

@@ -10,18 +10,32 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from flexibo.hardware import EnergyMeter, RaplMeter
 from flexibo.hardware.knobs import Knob, LinuxMachine, linux_knobs
 from flexibo.systems.catalogue import NetworkTraits
 from flexibo.systems.options import Values
-from flexibo.systems.platforms._processor import has_bf16
 from flexibo.systems.platforms._torch_settings import BATCHES, LAYOUTS, adapted, placed, threads
 from flexibo.systems.platforms.base import MakeInputs, Serving, batch_of
 
 LONGEST_SECONDS = 60.0
 """The default time limit of an evaluation: the widest networks would each take an hour on a small processor."""
+BF16 = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
+"""Instructions for bfloat16: the first two on x86, the last on Arm."""
+
+
+def has_bf16(proc: Path) -> bool:
+    """Whether all cores support bfloat16; otherwise torch emulates it, far more slowly than fp32."""
+    try:
+        text = (proc / "cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    lines = (line.partition(":") for line in text.splitlines())
+    # The cores of one chip may differ, and a network may run on any of them.
+    cores = [frozenset(value.split()) for key, _, value in lines if key.strip() in ("flags", "Features")]
+    return bool(cores) and bool(frozenset.intersection(*cores) & BF16)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,17 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
-    request = SystemRequest(
-        given.system,
-        given.data,
-        platform=given.platform,
-        dataset=given.dataset,
-        limit=given.limit,
-        epochs=given.epochs,
-        models=given.models,
-        meter=given.meter,
-        seed=given.seed,
-    )
+    chosen = ("platform", "dataset", "limit", "epochs", "models", "meter", "seed")
+    request = SystemRequest(given.system, given.data, **{name: getattr(given, name) for name in chosen})
     try:
         if given.finish:
             whole, planned = finished(given.out)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from flexibo.errors import DesignError
+from flexibo.systems.network_runner import NetworkRunner
 from flexibo.systems.recording.journal import RecordingJournal
 from flexibo.systems.recording.plan import Options, Plan
 from flexibo.systems.recording.table import MEASURED, RecordedTable
@@ -14,22 +15,10 @@ OnProgress = Callable[[int, int, str], object]
 """Called with the number of finished measurements, the number of all, and the last one as text."""
 
 
-class Recordable(Protocol):
-    """A system on a platform that can be recorded, such as a `NetworkRunner`."""
-
-    def error(self, network: Options) -> Mapping[str, float | str]:
-        """``error_percent`` and ``training_seconds`` of a network, and the machine that it was ``trained_on``."""
-        ...
-
-    def reading(self, network: Options, deployment: Options) -> Mapping[str, float]:
-        """``energy_joules`` of one inference, ``latency_ms`` of one batch, ``power_watts`` and ``reading_seconds``."""
-        ...
-
-
 def record(
     plan: Plan,
     journal: RecordingJournal,
-    runner: Recordable,
+    runner: NetworkRunner,
     *,
     among: Collection[int] | None = None,
     is_over: Callable[[], bool] = lambda: False,
@@ -109,7 +98,7 @@ def trained_on(journal: RecordingJournal, among: Sequence[int]) -> dict[str, lis
     return found
 
 
-def _reading(runner: Recordable, network: Options, deployment: Options, *, twice: bool) -> dict[str, Any]:
+def _reading(runner: NetworkRunner, network: Options, deployment: Options, *, twice: bool) -> dict[str, Any]:
     outcome = _outcome(lambda: runner.reading(network, deployment))
     if twice and "failed" not in outcome:
         again = _outcome(lambda: runner.reading(network, deployment))

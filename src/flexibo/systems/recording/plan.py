@@ -19,21 +19,13 @@ Options = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The grid of a recording.
-
-    Attributes:
-        system: The name of the system.
-        networks: The sampled networks: values of the network's options.
-        deployments: The sampled deployments: values of the platform's options.
-        again: Combinations (network, deployment) that are measured twice, to show the noise.
-        settings: What else decides the values: data, training, platform, seed.
-    """
+    """The grid of a recording."""
 
     system: str
-    networks: tuple[Options, ...]
-    deployments: tuple[Options, ...]
-    again: frozenset[tuple[int, int]]
-    settings: Mapping[str, Any]
+    networks: tuple[Options, ...]  # the sampled networks: values of the network's options
+    deployments: tuple[Options, ...]  # the sampled deployments: values of the platform's options
+    again: frozenset[tuple[int, int]]  # combinations (network, deployment) that are measured twice, to show the noise
+    settings: Mapping[str, Any]  # what else decides the values: data, training, platform, seed
 
     @property
     def fingerprint(self) -> str:

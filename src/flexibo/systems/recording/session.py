@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+import multiprocessing
 import platform as python_platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.errors import DesignError, InvalidValueError, unknown_name
 from flexibo.systems.build import SystemRequest, build_runner
+from flexibo.systems.dnn import ERROR
 from flexibo.systems.network_runner import QUICK_SECONDS, NetworkRunner
-from flexibo.systems.recording._train_ahead import check_jobs, train_ahead
 from flexibo.systems.recording.journal import RecordingJournal, left_behind, opened
 from flexibo.systems.recording.measuring import OnProgress, complete, record, recorded
 from flexibo.systems.recording.plan import Plan, capped, narrowed, planned
@@ -27,18 +30,14 @@ class RecordingGrid:
     """The size of a recording.
 
     Attributes:
-        networks: The number of sampled networks.
-        deployments: The number of sampled deployments.
-        again: The number of combinations that are measured twice.
-        window_seconds: The shortest length of a reading.
         at_most: The largest values of some options of the network; widths decide the training time.
         only: The allowed values, as texts, of some options of the network or the platform.
     """
 
-    networks: int = 64
-    deployments: int = 8
-    again: int = 32
-    window_seconds: float = QUICK_SECONDS
+    networks: int = 64  # the number of sampled networks
+    deployments: int = 8  # the number of sampled deployments
+    again: int = 32  # the number of combinations that are measured twice
+    window_seconds: float = QUICK_SECONDS  # the shortest length of a reading
     at_most: Mapping[str, float] = field(default_factory=dict)
     only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -174,7 +173,8 @@ def described(runner: NetworkRunner) -> dict[str, Any]:
         "training_only": [name for name in runner.system.options if name not in runner.system.running_options],
         "machine": dict(describe()) if describe is not None else python_platform.machine(),
         "versions": {
-            "flexibo": package_version(),
+            # Imported late: systems must not import the package above them.
+            "flexibo": str(import_module(__name__.partition(".")[0]).__version__),
             "numpy": numpy.__version__,
             "python": python_platform.python_version(),
             "torch": torch.__version__,
@@ -182,6 +182,48 @@ def described(runner: NetworkRunner) -> dict[str, Any]:
     }
 
 
-def package_version() -> str:
-    """The version of this package, imported late: systems must not import the package above them."""
-    return str(import_module(__name__.partition(".")[0]).__version__)
+_runner: list[NetworkRunner] = []
+"""The runner of a process of the pool."""
+
+
+def check_jobs(jobs: int, request: SystemRequest) -> None:
+    """Raise an error if this number of networks cannot be trained at a time."""
+    if jobs < 1:
+        raise InvalidValueError(f"{jobs} networks are to be trained at a time; it must be at least 1.")
+    if jobs > 1 and request.models is None:
+        raise InvalidValueError(
+            f"{jobs} networks are to be trained at a time, and no folder keeps them for the readings; give --models."
+        )
+
+
+def train_ahead(
+    request: SystemRequest, networks: Sequence[Mapping[str, Any]], jobs: int, is_over: Callable[[], bool]
+) -> None:
+    """Train networks into the store, `jobs` at a time; no training starts once the time is over.
+
+    The training of a small network leaves most of a GPU idle; several processes use it fully. Energy is measured
+    afterwards, when nothing else runs. A network that cannot be trained is not an error here: the
+    recording requests it again and gets the reason.
+    """
+    waiting, running = list(networks)[::-1], set[Future[None]]()
+    smallest = min(networks, key=lambda network: tuple(network.values()), default={})
+    how = (replace(request, objectives=(ERROR,)), smallest)
+    fork_free = multiprocessing.get_context("spawn")  # CUDA does not survive a fork
+    with ProcessPoolExecutor(jobs, fork_free, _prepare, how) as pool:
+        while running or (waiting and not is_over()):
+            while waiting and len(running) < jobs and not is_over():
+                running.add(pool.submit(_train, waiting.pop()))
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                future.result()
+
+
+def _prepare(request: SystemRequest, network: Mapping[str, Any]) -> None:
+    """Prepare a process: its first training step imports and compiles for seconds."""
+    _runner.append(build_runner(request))
+    _runner[0].warm_up(network)
+
+
+def _train(network: Mapping[str, Any]) -> None:
+    with suppress(DesignError):
+        _runner[0].error(network)

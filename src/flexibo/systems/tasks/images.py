@@ -45,21 +45,15 @@ class ImageTraining:
     """How a network is trained on images.
 
     Attributes:
-        epochs: The number of passes over the training images.
-        batch: The largest number of images in a batch.
-        side: Images are scaled to this many pixels per side; None leaves them as they are.
-        learning_rate: The highest learning rate, reached after a quarter of the training.
-        weight_decay: The weight decay of AdamW.
-        shift: Training images are shifted at random by at most this many pixels in each direction.
         flip: Whether half of the training images, at random, are mirrored: right for photographs, wrong for digits.
     """
 
-    epochs: int = 6
-    batch: int = 128
-    side: int | None = None
-    learning_rate: float = 2e-3
-    weight_decay: float = 1e-4
-    shift: int = 0
+    epochs: int = 6  # the number of passes over the training images
+    batch: int = 128  # the largest number of images in a batch
+    side: int | None = None  # images are scaled to this many pixels per side; None leaves them as they are
+    learning_rate: float = 2e-3  # the highest learning rate, reached after a quarter of the training
+    weight_decay: float = 1e-4  # the weight decay of AdamW
+    shift: int = 0  # training images are shifted at random by at most this many pixels in each direction
     flip: bool = False
 
     def __post_init__(self) -> None:

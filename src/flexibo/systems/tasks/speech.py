@@ -43,21 +43,13 @@ WARM_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SpeechTraining:
-    """How a network is trained on speech; epochs, batch size and learning rate are options of the design.
+    """How a network is trained on speech; epochs, batch size and learning rate are options of the design."""
 
-    Attributes:
-        size: The size of the network.
-        features: The number of bands of a spectrogram.
-        learning_rate_factor: Multiplies the design's learning rate.
-        weight_decay: The weight decay of AdamW.
-        unit: What the error counts.
-    """
-
-    size: deepspeech.DeepSpeechSize = deepspeech.SMALL
-    features: int = 40
-    learning_rate_factor: float = 10.0
-    weight_decay: float = 0.01
-    unit: Literal["words", "letters"] = "words"
+    size: deepspeech.DeepSpeechSize = deepspeech.SMALL  # the size of the network
+    features: int = 40  # the number of bands of a spectrogram
+    learning_rate_factor: float = 10.0  # multiplies the design's learning rate
+    weight_decay: float = 0.01  # the weight decay of AdamW
+    unit: Literal["words", "letters"] = "words"  # what the error counts
 
     def __post_init__(self) -> None:
         base.check_positive(self, "features", "learning_rate_factor")

@@ -36,21 +36,13 @@ WARM_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class TextTraining:
-    """How BERT is trained.
+    """How BERT is trained."""
 
-    Attributes:
-        epochs: The number of passes over the training examples.
-        size: The size of the encoder.
-        vocabulary: The largest number of word pieces.
-        positions: The largest number of tokens in a text.
-        learning_rate_factor: Multiplies the design's learning rate; None is 10.
-    """
-
-    epochs: int = 3
-    size: bert.EncoderSize = bert.SMALL
-    vocabulary: int = 8000
-    positions: int = 512
-    learning_rate_factor: float | None = None
+    epochs: int = 3  # the number of passes over the training examples
+    size: bert.EncoderSize = bert.SMALL  # the size of the encoder
+    vocabulary: int = 8000  # the largest number of word pieces
+    positions: int = 512  # the largest number of tokens in a text
+    learning_rate_factor: float | None = None  # multiplies the design's learning rate; None is 10
 
     def __post_init__(self) -> None:
         given = () if self.learning_rate_factor is None else ("learning_rate_factor",)

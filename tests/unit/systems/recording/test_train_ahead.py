@@ -11,7 +11,7 @@ import pytest
 
 from flexibo.errors import InvalidValueError
 from flexibo.systems.build import SystemRequest, build_runner
-from flexibo.systems.recording._train_ahead import check_jobs, train_ahead
+from flexibo.systems.recording.session import check_jobs, train_ahead
 
 
 def test_several_at_a_time_need_a_folder_that_keeps_the_models() -> None:
