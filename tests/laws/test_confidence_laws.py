@@ -30,7 +30,7 @@ cases = {
 }
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(**cases)
 def test_a_certain_design_is_on_the_front_and_one_that_is_ruled_out_is_not(
     seed: int, m: int, n: int, known: float
@@ -42,7 +42,7 @@ def test_a_certain_design_is_on_the_front_and_one_that_is_ruled_out_is_not(
         assert standing != "ruled out" or not on_front[i]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(**cases)
 def test_what_is_not_certain_may_be_dominated_and_what_is_not_ruled_out_may_be_on_the_front(
     seed: int, m: int, n: int, known: float
@@ -55,7 +55,7 @@ def test_what_is_not_certain_may_be_dominated_and_what_is_not_ruled_out_may_be_o
         assert (standing == "certain") == non_dominated(unlucky)[i]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(**cases)
 def test_what_is_reported_misses_at_most_the_gap(seed: int, m: int, n: int, known: float) -> None:
     sure, losses, rng = boxes(seed, m, n, known)

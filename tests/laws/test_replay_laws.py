@@ -14,14 +14,14 @@ SPACE = Space({"x": (0.0, 1.0), "k": ["a", "b", "c"], "w": [1, 2, 4]})
 OBJECTIVES = [Objective("f", "max", options=["x", "k"]), Objective("g"), Objective("h", measured_with="g")]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
-    st.lists(st.sampled_from(["tell", "tell", "tell", "fail", "release", "hold", "add"]), max_size=14),
+    st.lists(st.sampled_from(["tell", "tell", "tell", "fail", "release", "hold", "add"]), max_size=10),
     st.integers(0, 99),
 )
 def test_a_replayed_study_equals_the_live_one(actions: list[str], seed: int) -> None:
     storage = MemoryStorage()
-    live = Study(SPACE, OBJECTIVES, n_initial=2, seed=seed, budget=50, storage=storage, candidates=60)
+    live = Study(SPACE, OBJECTIVES, n_initial=2, seed=seed, budget=50, storage=storage, candidates=30)
     for step, action in enumerate(actions):
         if action == "add":
             live.add({"x": step / 100, "k": "a", "w": 4}, {"f": float(step)}, cost=2.0)
@@ -39,7 +39,7 @@ def test_a_replayed_study_equals_the_live_one(actions: list[str], seed: int) -> 
     copy.commit(0, lambda none: storage.read())
     for worker, sign in storage.workers().items():  # what it holds is not left behind
         copy.sign(worker, sign)
-    again = Study(SPACE, OBJECTIVES, n_initial=2, seed=seed, budget=50, storage=copy, candidates=60)
+    again = Study(SPACE, OBJECTIVES, n_initial=2, seed=seed, budget=50, storage=copy, candidates=30)
     assert again.events == live.events
     assert again.spent == live.spent
     assert again.pending == live.pending
@@ -47,10 +47,10 @@ def test_a_replayed_study_equals_the_live_one(actions: list[str], seed: int) -> 
     assert again.ask() == live.ask()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.integers(0, 1000))
 def test_events_survive_json(seed: int) -> None:
-    study = Study(SPACE, OBJECTIVES, n_initial=2, seed=seed, budget=50)
+    study = Study(SPACE, OBJECTIVES, n_initial=2, seed=seed, budget=50, candidates=30)
     evaluation = study.ask()
     assert evaluation is not None
     while evaluation is not None and evaluation.runner_up is None:

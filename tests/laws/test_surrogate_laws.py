@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from flexibo.surrogates import GaussianProcess, Hyperparameters, RandomForest, Reach
 
-LAW = settings(max_examples=40, deadline=None, derandomize=True)
-SLOW_LAW = settings(max_examples=10, deadline=None, derandomize=True)
+LAW = settings(max_examples=20, deadline=None, derandomize=True)
+SLOW_LAW = settings(max_examples=5, deadline=None, derandomize=True)
 seeds = st.integers(0, 2**32 - 1)
 kernels = st.sampled_from(["matern52", "squared-exponential"])
 rows = st.integers(1, 25)

@@ -35,7 +35,7 @@ def test_a_missing_extra_is_named(
     package: str,
     extra: str,
 ) -> None:
-    study = make_study(stop={"max_evaluations": 22})
+    study = make_study(method="random", n_initial=3, stop={"max_evaluations": 6})
     study.run(functions)
     real_import = builtins.__import__
 

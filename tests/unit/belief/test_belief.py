@@ -19,10 +19,20 @@ FUNCTIONS: dict[str, Callable[[Design], tuple[float, float]]] = {
 LIMITED = [Objective("a"), Objective("b"), Objective("ms", at_most=50.0)]
 
 
-def run(objectives: list[Objective], *, budget: float = 60.0, **settings: object) -> Study:
-    study = Study(SPACE, objectives, budget=budget, n_initial=4, seed=0, candidates=200, **settings)  # type: ignore[arg-type]
+def run(objectives: list[Objective], **settings: object) -> Study:
+    study = Study(SPACE, objectives, budget=45, n_initial=4, seed=0, candidates=100, **settings)  # type: ignore[arg-type]
     study.run({objective.name: FUNCTIONS[objective.name] for objective in objectives})
     return study
+
+
+@pytest.fixture(scope="module")
+def limited() -> Study:
+    return run(LIMITED)
+
+
+@pytest.fixture(scope="module")
+def single() -> Study:
+    return run([Objective("b"), Objective("ms", at_most=50.0)])
 
 
 @pytest.mark.parametrize(
@@ -78,9 +88,8 @@ def test_the_probability_of_feasibility_is_that_of_all_constraints() -> None:
     assert probability == pytest.approx([0.8413447 * 0.5, 0.0, 1.0])
 
 
-def test_the_front_holds_what_keeps_the_constraint() -> None:
-    study = run(LIMITED, budget=90.0)
-    rows = study.front()
+def test_the_front_holds_what_keeps_the_constraint(limited: Study) -> None:
+    rows = limited.front()
     assert {row.feasibility for row in rows} <= {"feasible", "unsure"}
     for row in rows:
         if row.measured["ms"]:
@@ -90,9 +99,8 @@ def test_the_front_holds_what_keeps_the_constraint() -> None:
     assert sum(row.feasibility == "feasible" for row in rows) >= 3
 
 
-def test_a_constraint_is_not_in_the_reference_nor_in_the_hypervolume() -> None:
-    study = run(LIMITED)
-    assert set(study.reference or {}) == {"a", "b"}
+def test_a_constraint_is_not_in_the_reference_nor_in_the_hypervolume(limited: Study) -> None:
+    assert set(limited.reference or {}) == {"a", "b"}
     without = Study(SPACE, LIMITED, n_initial=1, reference={"a": 2.0, "b": 2.0})
     for x, ms in ((0.2, 20.0), (0.9, 90.0)):
         without.add({"x": x, "y": 0.0}, {"a": x**2, "b": (x - 1) ** 2, "ms": ms})
@@ -108,16 +116,14 @@ def test_a_design_that_violates_is_shown_only_if_there_is_no_other() -> None:
     assert study.summary().feasible == {"feasible": 1, "unsure": 0, "violating": 0}
 
 
-def test_one_objective_and_one_constraint_find_the_best_feasible_design() -> None:
-    objectives = [Objective("b"), Objective("ms", at_most=50.0)]
-    study = run(objectives, budget=60.0)
-    best = min(row.values["b"] for row in study.front() if row.feasibility == "feasible")
+def test_one_objective_and_one_constraint_find_the_best_feasible_design(single: Study) -> None:
+    best = min(row.values["b"] for row in single.front() if row.feasibility == "feasible")
     assert best == pytest.approx(0.25, abs=0.05)
 
 
 def test_a_limited_objective_that_is_optimised_bounds_the_front() -> None:
     objectives = [Objective("a", at_most=0.5, optimise=True), Objective("b")]
-    study = run(objectives, budget=60.0)
+    study = run(objectives)
     assert all(row.values["a"] <= 0.5 for row in study.front() if row.feasibility == "feasible")
 
 
@@ -138,15 +144,13 @@ def test_constraints_are_part_of_the_stored_settings(tmp_path: object) -> None:
     assert Study(SPACE, LIMITED, storage=url, seed=0).objectives[2].limit == 50.0
 
 
-def test_the_table_names_the_bound_and_says_who_keeps_it() -> None:
-    study = run(LIMITED)
-    headings = [" ".join(parts) for parts in front_table(study.history, study.front()).headings]
+def test_the_table_names_the_bound_and_says_who_keeps_it(limited: Study) -> None:
+    headings = [" ".join(parts) for parts in front_table(limited.history, limited.front()).headings]
     assert "ms <= 50" in headings
     assert "feasible" in headings
 
 
-@pytest.mark.parametrize("objectives", [LIMITED, [Objective("b"), Objective("ms", at_most=50.0)]])
-def test_the_picture_shows_the_bound_or_the_violating_designs(objectives: list[Objective]) -> None:
-    axes = plots.front(run(objectives))
-    labels = axes.get_legend_handles_labels()[1]
-    assert any("violates" in label or "at most" in label for label in labels)
+def test_the_picture_shows_the_bound_or_the_violating_designs(limited: Study, single: Study) -> None:
+    for study in (limited, single):
+        labels = plots.front(study).get_legend_handles_labels()[1]
+        assert any("violates" in label or "at most" in label for label in labels)

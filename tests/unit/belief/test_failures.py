@@ -16,10 +16,10 @@ from flexibo.views import slice_view
 
 
 def network_study(**settings: Any) -> Study:
-    return network.network_study({"batch": [1, 4, 16, 64]}, **settings)
+    return network.network_study({"batch": [1, 4, 16, 64]}, candidates=200, **settings)
 
 
-def train(study: Study, most: int) -> int:
+def train(study: Study, most: int = 400) -> int:
     """Ask and answer; a network that is too large cannot be trained. Says how often that was tried."""
     failed = 0
     for _ in range(most):
@@ -30,13 +30,13 @@ def train(study: Study, most: int) -> int:
     return failed
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 2])
 def test_a_study_keeps_away_from_what_cannot_be_measured(seed: int) -> None:
-    # Without learning, each of these studies ends after 30 failures in a row with half of its budget left.
-    study = network_study(seed=seed, budget=600)
-    failed = train(study, 400)
-    assert study.spent > 590
-    assert failed <= 25
+    # Without learning, these studies have 38 and 42 failures.
+    study = network_study(seed=seed, budget=300)
+    failed = train(study)
+    assert study.spent > 290
+    assert failed <= 20
     front = study.front()
     assert len(front) >= 8
     assert all(network.operations(row.design) <= network.MOST for row in front)
@@ -107,8 +107,7 @@ def test_a_value_counts_though_later_attempts_failed() -> None:
     assert len(study.front()) == 3
 
 
-@pytest.mark.parametrize("seed", [0, 2])
-def test_what_would_fail_rules_nothing_out(seed: int) -> None:
+def test_what_would_fail_rules_nothing_out() -> None:
     def size(design: Design) -> float:
         return float(design["width"] * design["depth"])
 
@@ -116,9 +115,7 @@ def test_what_would_fail_rules_nothing_out(seed: int) -> None:
         return 30 / size(design) ** 0.4, size(design) * (1 + 1 / design["batch"])
 
     space = Space({"width": [16, 32, 64, 128, 256, 512], "depth": (1, 4), "batch": [1, 4, 16, 64]})
-    study = Study(
-        space, [Objective("error", options=["width", "depth"]), "latency"], n_initial=8, seed=seed, budget=300
-    )
+    study = Study(space, [Objective("error", options=["width", "depth"]), "latency"], n_initial=8, seed=0, budget=300)
     fits = [design for design in space.enumerate() if size(design) * design["batch"] <= 8000]
     while (evaluation := study.ask()) is not None:
         if evaluation.objective == "error":
@@ -160,16 +157,23 @@ def test_the_front_is_empty_where_every_design_lacks_something_impossible() -> N
     assert slice_view(study, "a", "x").at in study.history.designs
 
 
-def test_other_methods_learn_from_failures_too() -> None:
-    study = network_study(seed=1, budget=600, method="ehvi")
-    assert train(study, 400) <= 25
-    assert study.spent > 550
+@pytest.fixture(scope="module")
+def coupled() -> Study:
+    study = network_study(seed=1, budget=300, method="ehvi")
+    train(study)
+    return study
+
+
+def test_other_methods_learn_from_failures_too(coupled: Study) -> None:
+    assert 0 < coupled.history.failed_attempts["error"] <= 15
+    assert coupled.spent > 275
 
 
 def test_a_limit_that_seems_to_be_kept_only_beyond_the_border_does_not_lead_there() -> None:
     # The constraint that is most likely kept used to be asked about 30 times in a row, where nothing can be measured.
     space = Space({f"x{i}": list(range(40)) for i in range(3)})
-    study = Study(space, ["energy", "size", Objective("error", at_most=20, optimise=True)], n_initial=8, seed=1)
+    objectives = ["energy", "size", Objective("error", at_most=20, optimise=True)]
+    study = Study(space, objectives, n_initial=8, seed=1, candidates=200)
     in_a_row = []
     for _ in range(60):
         evaluation = study.ask()
@@ -190,10 +194,11 @@ def test_a_limit_that_seems_to_be_kept_only_beyond_the_border_does_not_lead_ther
 
 def test_a_study_that_knows_all_that_can_be_measured_does_not_count_as_failed() -> None:
     # Half of the designs are impossible, and promise more than all others.
-    study = answered(Study(Space({"x": list(range(60))}), ["a", "b"], seed=0), lambda name, x: name == "b" or x > 30)
+    space = Space({"x": list(range(40))})
+    study = answered(Study(space, ["a", "b"], seed=0, surrogate="gp-plain"), lambda name, x: name == "b" or x > 20)
     assert "failed in" not in study.stopped
     found = {row.design["x"] for row in study.front()}
-    assert {31, 32, 33} <= found <= set(range(31, 60))
+    assert {21, 22, 23} <= found <= set(range(21, 40))
     assert all(all(row.measured.values()) for row in study.front())
 
 
@@ -205,19 +210,17 @@ def test_other_designs_begin_a_study_whose_initial_ones_are_all_impossible() -> 
         tried.append(x)
         return name == "b" or len({*tried}) > 4
 
-    study = answered(Study(space, ["a", "b"], seed=0, n_initial=4), works)
+    study = answered(Study(space, ["a", "b"], seed=0, n_initial=4, surrogate="gp-plain"), works)
     assert study.history.count(0) > 5
     assert len(study.front()) > 5
 
 
-def test_the_rest_of_a_bundle_is_not_bought_for_an_impossible_design() -> None:
-    study = network_study(seed=1, budget=600, method="ehvi")
-    train(study, 400)
+def test_the_rest_of_a_bundle_is_not_bought_for_an_impossible_design(coupled: Study) -> None:
     wasted = [
         evaluation
-        for evaluation in study.history.asked
+        for evaluation in coupled.history.asked
         if evaluation.objective == "energy"
         and not evaluation.initial
-        and study.history.is_hopeless(0, evaluation.design)
+        and coupled.history.is_hopeless(0, evaluation.design)
     ]
     assert not wasted

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from flexibo.cli import _completion
+from flexibo.cli import _completion, app
 from flexibo.storage import open_storage
 
 
 def completions(words: str, folder: Path, **variables: str) -> list[str]:
-    """What bash is told to complete the last of these words with."""
-    plain = {name: value for name, value in os.environ.items() if name != "FLEXIBO_STORAGE"}
-    environment = {**plain, "_FLEXIBO_COMPLETE": "complete_bash", "COMP_WORDS": words, **variables}
-    environment["COMP_CWORD"] = str(len(words.split(" ")) - 1)
-    code = "import sys; sys.argv = ['flexibo']; from flexibo.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=folder, env=environment
-    )
+    """What bash is told to complete the last of these words with, in this folder."""
+    number = str(len(words.split(" ")) - 1)
+    variables |= {"_FLEXIBO_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": number}
+    with contextlib.chdir(folder):
+        done = CliRunner().invoke(app, [], prog_name="flexibo", env=variables)
     assert done.stderr == ""
-    return done.stdout.split()
+    return str(done.stdout).split()
 
 
 class TestCompletion:

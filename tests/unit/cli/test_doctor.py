@@ -8,30 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from tests import command_line
+from tests.command_line import HOSTILE
 
 from flexibo.cli import _doctor_checks as checks
-from flexibo.cli import app
 from flexibo.cli._doctor_findings import Finding
 from flexibo.cli.doctor import _failed, _lines
 from flexibo.errors import UnknownNameError
 
-HOSTILE = "red\x1b[31m"
-
 
 def call(*arguments: object) -> Any:
     """The outcome of a doctor that is patient, as on a crowded machine."""
-    return CliRunner().invoke(app, ["doctor", "--limit", "300s", *map(str, arguments)], catch_exceptions=True)
+    return command_line.call("doctor", "--limit", "300s", *arguments)
 
 
 @pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is asked for, and what takes seconds on a real machine is quick."""
-    for variable in ("FLEXIBO_STORAGE", "FLEXIBO_DATA"):
-        monkeypatch.delenv(variable, raising=False)
+def _quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No session left settings, and what takes seconds on a real machine is quick."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(checks, "_TORCH", "print('torch sees no GPU')")
 
 

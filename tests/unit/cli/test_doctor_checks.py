@@ -7,18 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from tests import command_line
 
 from flexibo.cli import _doctor_checks as checks
-from flexibo.cli import app
 from flexibo.cli._doctor_checks import DoctorTargets
 from flexibo.cli._doctor_findings import Finding
 from flexibo.storage import open_storage
 
 
+@pytest.fixture(autouse=True)
+def _torch_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "_TORCH", "print('torch sees no GPU')")
+
+
 def call(*arguments: object) -> Any:
     """The outcome of a doctor that is patient, as on a crowded machine."""
-    return CliRunner().invoke(app, ["doctor", "--limit", "300s", *map(str, arguments)], catch_exceptions=True)
+    return command_line.call("doctor", "--limit", "300s", *arguments)
 
 
 class TestStorages:

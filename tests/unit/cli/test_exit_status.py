@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -14,8 +15,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from flexibo.cli import _exit_status, app
-from flexibo.cli._exit_status import MEANINGS, ExitStatus, status_of
+from flexibo.cli import app
+from flexibo.cli._exit_status import MEANINGS, ExitStatus, exit_with_status, status_of
 from flexibo.errors import (
     DesignError,
     InvalidTypeError,
@@ -30,20 +31,26 @@ from flexibo.storage import NoSuchStorageError, StorageError
 ROOT = Path(__file__).parents[3]
 
 
-FLEXIBO = [sys.executable, "-m", "flexibo"]
-
-
-def ended(error: BaseException | None) -> int:
-    """The status with which a command line ends that raises this."""
-
-    def command() -> None:
-        if error is not None:
-            raise error
-
+def ended(command: Callable[[], object]) -> int:
+    """The status that a command line ends with."""
     with pytest.raises(SystemExit) as left:
-        _exit_status.exit_with_status(command)
+        exit_with_status(command)
     assert isinstance(left.value.code, int)
     return left.value.code
+
+
+def raised(error: BaseException) -> int:
+    """The status that a command line ends with if it raises this."""
+
+    def command() -> NoReturn:
+        raise error
+
+    return ended(command)
+
+
+def flexibo(*words: str) -> int:
+    """The status that these words on the command line end with."""
+    return ended(lambda: app(list(words), prog_name="flexibo"))
 
 
 class TestStatuses:
@@ -71,25 +78,25 @@ class TestStatuses:
         assert status_of(error) is status
 
     def test_a_mistake_is_one_harmless_sentence(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert ended(InvalidValueError("wrong\x1b[2J")) == 2
+        assert raised(InvalidValueError("wrong\x1b[2J")) == 2
         assert capsys.readouterr() == ("", "flexibo: wrong\\x1b[2J\n")
 
     def test_a_fault_of_flexibo_has_its_traceback_and_asks_for_a_report(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        assert ended(ZeroDivisionError("oops\x1b[2J")) == 4
+        assert raised(ZeroDivisionError("oops\x1b[2J")) == 4
         printed = capsys.readouterr().err
         assert "\x1b" not in printed
         assert "ZeroDivisionError: oops" in printed
         assert re.search(r"flexibo: .*bug in flexibo \S+ \(Python [\d.]+\); please report it", printed)
 
     def test_what_ends_well_is_0(self) -> None:
-        assert ended(None) == 0
-        assert ended(SystemExit()) == 0
-        assert ended(SystemExit(7)) == 7
+        assert ended(lambda: None) == 0
+        assert raised(SystemExit()) == 0
+        assert raised(SystemExit(7)) == 7
 
     def test_an_exit_with_words_says_them(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert ended(SystemExit("no such thing")) == 1
+        assert raised(SystemExit("no such thing")) == 1
         assert capsys.readouterr().err == "no such thing\n"
 
     def test_an_abort_at_a_question_is_an_interruption(self) -> None:
@@ -99,14 +106,19 @@ class TestStatuses:
             except typer.Abort:
                 sys.exit(1)
 
-        with pytest.raises(SystemExit) as left:
-            _exit_status.exit_with_status(command)
-        assert left.value.code == 130
+        assert ended(command) == 130
 
-    def test_wrong_usage_is_a_mistake(self) -> None:
-        done = subprocess.run([*FLEXIBO, "status", "--nonsense"], capture_output=True, text=True, timeout=120)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert "--nonsense" in done.stderr
+    def test_wrong_usage_is_a_mistake(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert flexibo("status", "--nonsense") == 2
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert "--nonsense" in printed.err
+
+    def test_a_mistake_on_the_command_line_is_one_sentence(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert flexibo("demo", "--method", "flexbo") == 2
+        printed = capsys.readouterr().err
+        assert "did you mean 'flexibo'?" in printed
+        assert "Traceback" not in printed
 
     def test_every_status_has_a_meaning_in_the_help_and_the_documentation(self) -> None:
         assert set(MEANINGS) == set(ExitStatus)
@@ -117,32 +129,37 @@ class TestStatuses:
             assert re.search(rf"^\| {status:d} \|", written, re.MULTILINE), status
 
 
+@pytest.fixture
+def unread() -> Iterator[int]:
+    """A pipe that nobody reads."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    yield writing
+    os.close(writing)
+
+
 class TestBrokenPipes:
     @pytest.mark.parametrize("command", [["methods"], ["methods", "--json"], ["--help"]])
-    def test_output_that_nobody_reads_ends_silently(self, command: list[str]) -> None:
-        reading, writing = os.pipe()
-        os.close(reading)
-        try:
-            done = subprocess.run([*FLEXIBO, *command], stdout=writing, stderr=subprocess.PIPE, text=True, timeout=120)
-        finally:
-            os.close(writing)
+    def test_output_that_nobody_reads_ends_silently(
+        self, command: list[str], unread: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with open(unread, "w", closefd=False) as output:
+            monkeypatch.setattr(sys, "stdout", output)
+            assert flexibo(*command) == 141
+        assert capsys.readouterr().err == ""
+
+    def test_a_process_whose_output_nobody_reads_ends_silently(self, unread: int) -> None:
+        command = [sys.executable, "-m", "flexibo", "--help"]
+        done = subprocess.run(command, stdout=unread, stderr=subprocess.PIPE, text=True, timeout=120)
         assert (done.returncode, done.stderr) == (141, "")
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this machine")
-    def test_a_full_disk_is_the_machines_fault(self) -> None:
+    def test_a_full_disk_is_the_machines_fault(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         with open("/dev/full", "w") as full:
-            done = subprocess.run(
-                [*FLEXIBO, "methods", "--json"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120
-            )
-        assert done.returncode == 3
-        assert done.stderr.startswith("flexibo: [Errno 28]")
-        assert done.stderr.count("\n") == 1
-
-
-def test_a_mistake_on_the_command_line_is_one_sentence() -> None:
-    result = subprocess.run(
-        [sys.executable, "-m", "flexibo", "demo", "--method", "flexbo"], capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 2
-    assert "did you mean 'flexibo'?" in result.stderr
-    assert "Traceback" not in result.stderr
+            monkeypatch.setattr(sys, "stdout", full)
+            assert flexibo("methods", "--json") == 3
+        printed = capsys.readouterr().err
+        assert printed.startswith("flexibo: [Errno 28]")
+        assert printed.count("\n") == 1
