@@ -193,19 +193,12 @@ def predictions(
     pin_pending: bool = True,
     simultaneous: bool = False,
 ) -> Predictions:
-    """The predicted losses of the candidates.
+    """The predicted losses of the candidates, by one model for each quantity.
 
     An exact quantity that was measured has its value and standard deviation 0; one that is being measured is pinned to
-    its mean, so that the next question looks elsewhere.
-
-    Args:
-        history: What was measured.
-        designs: The candidates (m).
-        models: One for each quantity.
-        beta: Square of the boxes' half width in standard deviations.
-        pin_pending: Whether to pin what is being measured.
-        simultaneous: Whether all boxes must hold at once as often as beta promises for normal losses, also where models
-            are averaged.
+    its mean if `pin_pending`, so that the next question looks elsewhere. The half width of the boxes is sqrt(beta)
+    standard deviations; if `simultaneous`, all of them must hold at once as often as beta promises for normal losses,
+    also where models are averaged.
     """
     shape = (len(designs), len(history.objectives))
     mu, sigma, lower, upper = (np.zeros(shape) for _ in range(4))

@@ -25,11 +25,7 @@ def remaining(history: History, costs: Costs) -> float:
 def is_worth_repeating(history: History, costs: Costs, evaluation: Evaluation, *, loss: float = 0.0) -> bool:
     """Whether a pending evaluation whose worker vanished should be measured after all: still unknown, and affordable.
 
-    Args:
-        history: What happened so far.
-        costs: What evaluations are expected to cost.
-        evaluation: One that is pending.
-        loss: What is charged for the attempt that was lost.
+    `loss` is what is charged for the attempt that was lost.
     """
     p = history.purchase_of(evaluation.objective)
     remeasure = any(history.objectives[j].remeasure for j in history.purchases[p].members)

@@ -27,18 +27,10 @@ def candidates(
     parents: Designs | None = None,
     steps: bool = False,
 ) -> Designs:
-    """The candidates X_m: drawn by Monte Carlo, and every design that was asked about before.
+    """The candidates X_m: distinct designs drawn by Monte Carlo, after all that were asked about before (`known`).
 
-    Args:
-        space: The design space; if it has at most m designs, all of them are candidates.
-        m: How many to draw.
-        known: Designs that were asked about; always included.
-        rng: Source of the draw.
-        parents: Designs whose neighbours replace up to half of the draw.
-        steps: Whether half of these are random steps away from the parents instead, where there is no pool.
-
-    Returns:
-        Distinct designs, those asked about first.
+    If the space has at most m designs, all of them are candidates. Neighbours of the parents replace up to half of the
+    draw; with `steps`, half of these are random steps away from the parents instead, where there is no pool.
     """
     if space.size <= m:
         return (known + space.enumerate()).unique()

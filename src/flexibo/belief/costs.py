@@ -33,12 +33,7 @@ LONGEST_SHOWN = 80
 
 
 def log_cost(prices: FloatArray, means: FloatArray) -> FloatArray:
-    """1 + log(t / min_k t_k): free of units; nothing counts as cheaper than the cheapest mean.
-
-    Args:
-        prices: Expected real costs (m, p).
-        means: Mean real cost of each purchase (p,).
-    """
+    """1 + log(t / min_k t_k) of prices (m, p): free of units; nothing counts as cheaper than the cheapest mean (p,)."""
     return np.asarray(1.0 + np.log(np.maximum(prices / _least(means), 1.0)))
 
 

@@ -19,16 +19,11 @@ CLEAR = 2.0
 def reported(history: History, estimates: Predictions, *, complete: bool) -> IntArray:
     """The non-dominated designs (f,) among those with at least one measurement, ordered by the first objective.
 
-    Designs that were measured in every objective are also compared with each other alone: none is left out for a
-    prediction, unless that is better by `CLEAR` standard deviations.
+    If `complete`, only designs that were measured in every objective count. These are also compared with each other
+    alone: none is left out for a prediction, unless that is better by `CLEAR` standard deviations.
 
     Under constraints, designs that are more likely feasible than not are compared with each other; a doubtful one is
     shown too if none of these dominates it. Designs that violate a constraint are shown only if there are no others.
-
-    Args:
-        history: Its designs (m) are meant, and named by their places.
-        estimates: The predictions for them.
-        complete: Whether to look only at designs that were measured in every objective.
     """
     touched = touched_designs(estimates, complete=complete)
     probability = estimates.legal.prod(axis=1)

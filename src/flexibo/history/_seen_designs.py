@@ -15,12 +15,7 @@ REMEMBERED = 256
 
 
 class SeenDesigns:
-    """The designs that were asked about or added.
-
-    Args:
-        space: The design space.
-        purchases: What can be asked.
-    """
+    """The designs that were asked about or added."""
 
     def __init__(self, space: Space, purchases: tuple[Purchase, ...]) -> None:
         self._space = space

@@ -39,12 +39,7 @@ from flexibo.space import Design, Designs, Space
 
 
 class History:
-    """The events of a study and the state that follows from them.
-
-    Args:
-        space: The design space.
-        objectives: The objectives, in the study's order.
-    """
+    """The events of a study and the state that follows from them."""
 
     def __init__(self, space: Space, objectives: Sequence[Objective]) -> None:
         self.space = space

@@ -14,14 +14,7 @@ from flexibo.pareto.dominance import strictly_dominated
 
 
 def bundled(scores: FloatArray, bundles: Sequence[Sequence[int]]) -> FloatArray:
-    """The sum of the scores over each bundle's columns.
-
-    Args:
-        scores: One score for each candidate and quantity, shape (m, n).
-        bundles: The quantities that are measured together.
-
-    Returns:
-        Shape (m, b).
+    """The sums (m, b) of scores (m, n) over the quantities of each bundle.
 
     >>> bundled(np.array([[1.0, 2.0, 4.0]]), ((0, 2), (1,))).tolist()
     [[5.0, 2.0]]
@@ -30,20 +23,13 @@ def bundled(scores: FloatArray, bundles: Sequence[Sequence[int]]) -> FloatArray:
 
 
 def with_constraints(scores: FloatArray, belief: Belief) -> FloatArray:
-    """Scores of a method that knows of objectives only, with scores for the constraints.
+    """Scores (m, n) of a method that knows of objectives only, with scores for the constraints.
 
     Our rule, for no paper has one: a constraint is worth measuring where the objectives are, and where it is open
     whether it holds. A quantity that is limited and not optimised scores the binary entropy of its probability of being
     legal (in bits, at most 1) times the sum of the design's objective scores. A design whose objectives are all
     known, so that they score nothing, and which no known legal design dominates, has the greatest such sum instead:
     its constraints decide whether it belongs to the result. Columns of objectives stay as they are.
-
-    Args:
-        scores: Shape (m, n); only the columns of objectives are read.
-        belief: The predictions for the candidates.
-
-    Returns:
-        Shape (m, n).
     """
     pure = [j for j in np.flatnonzero(np.isfinite(belief.limits)).tolist() if j not in belief.optimised]
     if not pure:

@@ -71,14 +71,10 @@ class Conditioned:
 
 
 def replacement(mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The precision and the shift that replace the factor "a difference g is positive".
+    """The precision and the shift (k, ...) that replace the factor "a difference g is positive".
 
-    Args:
-        mean: Means of normal differences g, without the factor, shape (k, ...).
-        variance: Their variances, shape (k, ...). A difference without variance is known, and not replaced.
-
-    Returns:
-        Two arrays of shape (k, ...); 0 where the precision would be negative.
+    They follow from the means and variances of g without the factor (k, ...), and are 0 where the precision would be
+    negative. A difference without variance is known, and not replaced.
     """
     free = variance > SAME
     deviation = np.sqrt(np.where(free, variance, SAME))
@@ -114,13 +110,9 @@ def _not_worse(mean: FloatArray, deviation: FloatArray, free: BoolArray) -> Floa
 
 
 def conditioned(mean: FloatArray, covariance: FloatArray, members: IntArray, others: IntArray) -> Conditioned:
-    """The belief given that neither the others nor other members dominate a member.
+    """The belief given that neither the others (o,) nor other members (p,) dominate a member.
 
-    Args:
-        mean: Means of standardised losses, shape (k, u).
-        covariance: Their covariances, shape (k, u, u).
-        members: The rows of the Pareto set, shape (p,).
-        others: The rows of other designs, shape (o,).
+    Means (k, u) and covariances (k, u, u) are those of standardised losses.
     """
     p = len(members)
     rows = np.concatenate([members, others])
@@ -137,15 +129,9 @@ def conditioned(mean: FloatArray, covariance: FloatArray, members: IntArray, oth
 
 
 def _propagated(mean: FloatArray, root: FloatArray, pairs: tuple[IntArray, ...]) -> tuple[FloatArray, FloatArray]:
-    """The replacements of all factors, found by updating all at once until nothing changes; see `Conditioned`.
+    """The lift (k, u) and the settle (k, u, u) of all factors, updated together until nothing changes (`Conditioned`).
 
-    Args:
-        mean: Means before, shape (k, r).
-        root: Coordinates before, shape (k, r, u).
-        pairs: For each factor the design x' and the member x*, shape (q,) each.
-
-    Returns:
-        The lift (k, u) and the settle (k, u, u).
+    Means (k, r) and coordinates (k, r, u) are those before; pairs are the design x' and the member x* of each factor.
     """
     a, b = pairs
     k, r, u = root.shape
@@ -203,18 +189,10 @@ def _roots(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def conditioned_variances(belief: Conditioned, mean: FloatArray, variance: FloatArray, cross: FloatArray) -> FloatArray:
-    """The variances of candidates' losses, given also that they do not dominate a member; each on its own.
+    """The variances (k, c) of candidates' losses, given also that they do not dominate a member; each on its own.
 
-    The factors of a candidate are replaced once, all at the same time, as in the paper.
-
-    Args:
-        belief: The belief given the Pareto set.
-        mean: Means of the candidates' losses before, shape (k, c).
-        variance: Variances before, shape (k, c).
-        cross: Covariances before, of the candidates with the rows of `belief`, shape (k, c, r).
-
-    Returns:
-        Shape (k, c).
+    Means and variances (k, c) are those before, `cross` the covariances with the rows of the belief (k, c, r). The
+    factors of a candidate are replaced once, all at the same time, as in the paper.
     """
     before = cross @ belief.whiten
     after = before @ belief.settle
@@ -233,14 +211,8 @@ def _falls(weight: FloatArray, variance: FloatArray, cross: FloatArray, covarian
     """How much the variances of candidates' losses fall (k, c) by factors of their differences g from the members'.
 
     That is v' A^-1 v with v the covariances of the loss with g, A the identity plus the covariances of g, both weighed
-    by the roots of the precisions. Solved for all candidates at once by conjugate gradients, which need products with
-    A only. A is at least the identity, so the square of the residual bounds the error.
-
-    Args:
-        weight: Roots of the precisions of the factors, shape (k, c, p).
-        variance: Variances of the candidates' losses without them, shape (k, c).
-        cross: Covariances with the members' losses without them, shape (k, c, p).
-        covariance: Covariances of the members' losses, shape (k, p, p).
+    by the roots of the precisions (k, c, p). Solved for all candidates at once by conjugate gradients, which need
+    products with A only. A is at least the identity, so the square of the residual bounds the error.
     """
     residual = weight * (variance[:, :, None] - cross)
     direction = residual

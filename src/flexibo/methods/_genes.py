@@ -58,17 +58,7 @@ class Coarse(Real):  # type: ignore[misc]  # pymoo has no types
 
 
 class Breed:
-    """pymoo's NSGA-II over the designs of a space.
-
-    Args:
-        space: The designs.
-        first: The first generation.
-        k: How many objectives are minimised.
-        limits: How many constraints there are.
-        size: The size of the population.
-        seed: Of pymoo's generator.
-        rng: Draws the sleeping genes of the first generation.
-    """
+    """pymoo's NSGA-II over the designs of a space; `rng` draws the sleeping genes of the first generation."""
 
     def __init__(
         self,

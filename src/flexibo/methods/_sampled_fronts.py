@@ -20,30 +20,18 @@ def draws(belief: Belief, count: int, rng: np.random.Generator) -> FloatArray:
 
 
 def sampled_sets(belief: Belief, count: int, rng: np.random.Generator, *, most: int | None = None) -> list[IntArray]:
-    """The Pareto set of each of several joint draws: rows of the candidates, ascending.
+    """The Pareto set of each of `count` joint draws, never empty: rows of the candidates, ascending.
 
-    Args:
-        belief: The predictions for the candidates.
-        count: How many draws.
-        rng: Source of randomness.
-        most: How many rows a set has at most; the rows that stay are spread evenly along the front.
-
-    Returns:
-        For each draw its rows; never empty.
+    At most `most` rows of a set stay, spread evenly along the front.
     """
     return [pareto_set(Y, belief.optimised, belief.limits, most=most) for Y in draws(belief, count, rng)]
 
 
 def pareto_set(Y: FloatArray, optimised: Sequence[int], limits: FloatArray, *, most: int | None = None) -> IntArray:
-    """The rows that no legal row dominates, one for each distinct vector of losses, ascending.
+    """The rows of Y (m, n) that no legal row dominates, one for each distinct vector of losses, ascending.
 
-    Where no row is within the limits, they are ignored: the set then holds what is good, if not what is legal.
-
-    Args:
-        Y: Losses of one draw, shape (m, n).
-        optimised: The columns to minimise.
-        limits: The greatest legal losses, shape (n,); inf where there is none.
-        most: How many rows to return at most, spread evenly along the front.
+    Where no row is within the limits (n,), they are ignored: the set then holds what is good, if not what is legal. At
+    most `most` rows stay, spread evenly along the front.
 
     >>> Y = np.array([[0.0, 3.0, 9.0], [1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [2.0, 2.0, 0.0], [1.0, 2.0, 1.0]])
     >>> pareto_set(Y, (0, 1), np.array([np.inf, np.inf, 5.0])).tolist()

@@ -73,10 +73,8 @@ def exploration(t: int) -> float:
 def usage_cost(usage: FloatArray, t: int, rng: np.random.Generator) -> FloatArray:
     """C(x, t) of designs (m,), from 0 to 1; 0 without options.
 
-    Args:
-        usage: How much each design uses each option, from 0 to 1, the most expensive option first (m, o).
-        t: The number of the iteration.
-        rng: Draws how fast the preference of each option fades.
+    `usage` (m, o) is how much each design uses each option, from 0 to 1, the most expensive option first; `rng` draws
+    how fast the preference of each option fades.
     """
     options = usage.shape[1]
     if not options:
@@ -88,11 +86,8 @@ def usage_cost(usage: FloatArray, t: int, rng: np.random.Generator) -> FloatArra
 def option_usage(X: FloatArray, groups: IntArray, prices: FloatArray, untouched: IntArray) -> FloatArray:
     """How much each design uses the options that affect the cost, the most expensive first (m, o); o may be 0.
 
-    Args:
-        X: Encoded designs (m, d).
-        groups: The option that each column belongs to (d,).
-        prices: Expected costs of measuring what is not known of each design (m,).
-        untouched: The designs of which nothing is known: only theirs is the price of a whole design.
+    `prices` (m,) are those of what is not known of each design; that of a whole design is the price of one that is
+    untouched.
     """
     rows = untouched[prices[untouched] > 0]
     rows = rows[:: max(1, math.ceil(len(rows) / LARGEST_FIT))]

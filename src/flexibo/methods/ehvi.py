@@ -53,17 +53,9 @@ def expected_hypervolume_improvement(belief: Belief, rng: np.random.Generator) -
 def expected_improvements(
     mu: FloatArray, sigma: FloatArray, front: FloatArray, reference: FloatArray, *, limits: FloatArray | None = None
 ) -> FloatArray:
-    """What independent normal losses are expected to add to the hypervolume of a front.
+    """What independent normal losses (m, k) are expected to add (m,) to the hypervolume of a front (f, k); at least 0.
 
-    Args:
-        mu: Means, shape (m, k).
-        sigma: Standard deviations, shape (m, k); 0 where the loss is known.
-        front: Losses, shape (f, k).
-        reference: The reference point, shape (k,).
-        limits: Greatest losses that count, shape (k,): losses with one above its limit add nothing.
-
-    Returns:
-        The expected improvements, shape (m,), nowhere below 0.
+    Losses with one above its limit (k,) add nothing; sigma is 0 where a loss is known.
 
     >>> front, reference = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([3.0, 3.0])
     >>> expected_improvements(np.array([[1.5, 1.5], [2.5, 2.5]]), np.zeros((2, 2)), front, reference)

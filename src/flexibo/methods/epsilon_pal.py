@@ -43,17 +43,9 @@ def epsilon_pal_step(before: PalMemory | None, belief: Belief) -> PalMemory:
 def epsilon_classify(
     lower: FloatArray, upper: FloatArray, width: FloatArray, status: IntArray, epsilon: FloatArray
 ) -> IntArray:
-    """The class of each design by its region, its class before and the tolerances.
+    """The class (m,) of each design by its region, its class before and the tolerances epsilon (k,).
 
-    Args:
-        lower: Best corners, shape (m, k).
-        upper: Worst corners, shape (m, k); nowhere below `lower`.
-        width: The widest is the first to become Pareto, shape (m,).
-        status: `OPEN`, `PARETO` or `DISCARDED`, shape (m,).
-        epsilon: Differences that do not matter, at least 0, shape (k,).
-
-    Returns:
-        The new status, shape (m,).
+    Regions have best corners `lower` and worst corners `upper` (m, k); the widest is the first to become Pareto.
 
     >>> Y = np.array([[0.0, 2.0], [0.1, 1.9], [2.0, 0.0], [2.0, 2.0]])
     >>> epsilon_classify(Y, Y, np.zeros(4), np.zeros(4, dtype=int), np.array([0.2, 0.2])).tolist()

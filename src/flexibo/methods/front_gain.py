@@ -75,13 +75,7 @@ def front_gain(belief: Belief, rng: np.random.Generator) -> FloatArray:
 
 
 def expected_gains(belief: Belief, rows: IntArray, bundle: tuple[int, ...]) -> FloatArray:
-    """The expected growth of the front's hypervolume by measuring a bundle of quantities at some candidates (r,).
-
-    Args:
-        belief: The predictions for the candidates.
-        rows: The candidates, shape (r,).
-        bundle: The quantities that are measured together.
-    """
+    """The expected growth of the front's hypervolume by measuring a bundle of quantities at some candidates (r,)."""
     goals = Goals.of(len(belief.limits), belief.optimised, belief.limits)
     nodes, weights = surprises(len(bundle))
     members = _members(belief, goals, float(np.abs(nodes).max()))

@@ -80,15 +80,7 @@ def sampled_bounds(belief: Belief, columns: IntArray, rng: np.random.Generator) 
 
 
 def least_losses(Y: FloatArray, limits: FloatArray) -> FloatArray:
-    """The least loss of each quantity in each draw, among the legal designs, or among all if none is legal.
-
-    Args:
-        Y: Joint draws of the losses, shape (s, m, n).
-        limits: The greatest legal losses, shape (n,); inf where there is none.
-
-    Returns:
-        Shape (s, n).
-    """
+    """The least loss (s, n) of each quantity in each draw Y (s, m, n), among the legal designs if there are any."""
     if not np.isfinite(limits).any():
         return np.asarray(Y.min(axis=1))
     legal = within(Y, limits)
@@ -144,14 +136,9 @@ def normals(belief: Belief, columns: IntArray) -> Normals:
 
 
 def max_value_scores(losses: Normals, bounds: FloatArray) -> FloatArray:
-    """The expected reduction of entropy of each loss, if it is known to be nowhere below a bound.
+    """The expected reduction of entropy (m, k) of each loss, if it is known to be nowhere below a bound.
 
-    Args:
-        losses: The predicted losses (m, k).
-        bounds: The bounds of each draw, shape (s, k).
-
-    Returns:
-        The average over the draws, shape (m, k); 0 where the loss is known.
+    It is the average over the bounds (s, k) of all draws; 0 where the loss is known.
     """
     total = np.zeros_like(losses.mu)
     for bound in bounds:

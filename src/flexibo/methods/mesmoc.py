@@ -56,16 +56,7 @@ def mesmoc(belief: Belief, rng: np.random.Generator) -> FloatArray:
 
 
 def front_bounds(Y: FloatArray, optimised: tuple[int, ...], limits: FloatArray) -> FloatArray:
-    """The least loss of each quantity in the feasible Pareto front of each draw that has one.
-
-    Args:
-        Y: Joint draws of the losses, shape (s, m, n).
-        optimised: The columns that are optimised.
-        limits: The greatest legal losses, shape (n,); inf where there is none.
-
-    Returns:
-        Shape (draws with a feasible design, n).
-    """
+    """The least loss (s', n) of each quantity in the feasible Pareto front of each draw Y (s, m, n) that has one."""
     some = Y[within(Y, limits).any(axis=1)]
     return np.array([losses[pareto_set(losses, optimised, limits)].min(axis=0) for losses in some]).reshape(
         len(some), Y.shape[2]

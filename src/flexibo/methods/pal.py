@@ -60,10 +60,8 @@ class PalMemory:
 def pal_step(before: PalMemory | None, belief: Belief) -> PalMemory:
     """One iteration: intersect the regions with the belief's boxes, and classify.
 
-    Args:
-        before: What the step before returned for the same candidates; None at the first.
-        belief: The present predictions. Pending evaluations must not be pinned to their means here: the region would
-            keep a value that was never measured.
+    Pending evaluations must not be pinned to their means in this belief: the region would keep a value that was never
+    measured.
     """
     return step(before, belief, lambda lower, upper, width, status: classify(lower, upper))
 
@@ -104,14 +102,7 @@ def intersected(
 
 
 def classify(lower: FloatArray, upper: FloatArray) -> IntArray:
-    """The class of each design by its region.
-
-    Args:
-        lower: Best corners, shape (m, k).
-        upper: Worst corners, shape (m, k); nowhere below `lower`.
-
-    Returns:
-        `OPEN`, `PARETO` or `DISCARDED`, shape (m,).
+    """The class (m,) of each design by the best and the worst corner (m, k) of its region.
 
     >>> lower = np.array([[0.0, 2.0], [2.0, 0.0], [1.5, 2.5], [4.0, 4.0]])
     >>> classify(lower, lower + 1.0).tolist()
@@ -164,14 +155,7 @@ def front_of(Y: FloatArray) -> FloatArray:
 
 
 def dominated_by_another(Y: FloatArray, corners: FloatArray) -> BoolArray:
-    """The rows i of Y that a row of `corners` other than i dominates.
-
-    Args:
-        Y: Losses, shape (m, k).
-        corners: Losses that belong to the same designs, shape (m, k).
-
-    Returns:
-        A mask, shape (m,).
+    """Which rows i of Y (m, k) a row of `corners` (m, k) other than i dominates: a mask (m,).
 
     >>> dominated_by_another(np.array([[1.0, 1.0], [3.0, 3.0]]), np.array([[0.0, 0.0], [2.0, 2.0]])).tolist()
     [False, True]

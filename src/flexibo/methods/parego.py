@@ -70,13 +70,9 @@ def drawn_weights(k: int, rng: np.random.Generator) -> FloatArray:
 def predictions(
     belief: Belief, rows: IntArray, losses: FloatArray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Means and standard deviations (m,) of the scalarised loss.
+    """Means and standard deviations (m,) of the scalarised loss, learned from some candidates (s,).
 
-    Args:
-        belief: The predictions for the candidates.
-        rows: The candidates to learn from (s,).
-        losses: The scalarised losses (m,), right where all optimised losses are known: there they are the means.
-        rng: Draws the subset.
+    The losses (m,) are right where all optimised losses are known: there they are the means. `rng` draws the subset.
     """
     X, groups, y = belief.designs.encoded(), belief.designs.table.groups(), losses[rows]
     data = half_best(y, LARGEST_DATA, rng)

@@ -81,16 +81,9 @@ def widths(front: FloatArray, reference: FloatArray) -> FloatArray:
 
 
 def penalties(potential: FloatArray, front: FloatArray, eps: FloatArray, width: FloatArray) -> FloatArray:
-    """How far beyond the front optimistic estimates are, 0 where no member epsilon-dominates them.
+    """How far beyond the front (f, k) optimistic estimates (m, k) are: (m,), 0 where no member epsilon-dominates them.
 
-    Args:
-        potential: Optimistic estimates, shape (m, k).
-        front: The front, shape (f, k).
-        eps: The slack of the dominance, shape (k,).
-        width: The unit of each objective, shape (k,).
-
-    Returns:
-        The greatest penalty of each candidate, shape (m,).
+    `eps` (k,) is the slack of the dominance, `width` (k,) the unit of each objective.
 
     >>> front, one = np.array([[1.0, 1.0]]), np.ones(2)
     >>> penalties(np.array([[3.0, 2.0], [0.5, 2.0], [0.0, 2.0]]), front, 0.5 * one, one)

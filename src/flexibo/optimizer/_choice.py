@@ -20,14 +20,9 @@ def choose(
 ) -> tuple[int, int] | None:
     """The candidate and the bundle with the best score, among the allowed; None if nothing scores.
 
-    If no score is above 0, it is the widest open interval per cost among the first fallback that has one.
-
-    Args:
-        scores: The score table (m, b), divided by theta if the method is cost-aware.
-        belief: The predictions for the candidates.
-        allowed: What may be asked and paid (m, b).
-        rng: Breaks ties, after the lowest cost.
-        fallbacks: Sets of candidates (m,).
+    The scores (m, b) of a cost-aware method are divided by theta. If none is above 0, it is the widest open interval
+    per cost among the first of the fallbacks (sets of candidates) that has one. `rng` breaks ties, after the lowest
+    cost.
     """
     tables = [np.where(allowed, scores, -np.inf)]
     if fallbacks:

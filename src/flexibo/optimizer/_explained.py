@@ -14,15 +14,9 @@ from flexibo.optimizer._request import Request
 def explained(
     request: Request, belief: Belief, allowed: BoolArray, scores: FloatArray, cell: tuple[int, int], measure: str
 ) -> Evaluation:
-    """The question of the chosen cell.
+    """The question of the chosen cell of a score table (m, b) before its division by theta.
 
-    Args:
-        request: What is asked for.
-        belief: The predictions for the candidates.
-        allowed: What may be asked and paid (m, b).
-        scores: The score table (m, b), before the division by theta.
-        cell: The candidate and the bundle that were chosen.
-        measure: What a score is, for people.
+    `measure` is what a score is, for people.
     """
     region, gain, price = belief.region, float(scores[cell]), float(belief.prices[cell])
     amount = f"{gain:.3g}" if region is None else f"{gain / region.volume:.1%} of the Pareto region"

@@ -21,12 +21,6 @@ def feasibility_question(
     """The constraint that is most likely kept, while no feasible design is known or the front may be infeasible.
 
     Boxes may be too narrow, and a front is of little use before its constraints are known to be kept.
-
-    Args:
-        request: What is asked for.
-        belief: The predictions for the candidates.
-        allowed: What may be asked and paid (m, b).
-        rng: Breaks ties.
     """
     scores, because = feasibility_scores(belief), "no feasible design is known"
     scores = scores * success_weights(request.history, belief.designs)[:, None]

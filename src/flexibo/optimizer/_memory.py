@@ -15,12 +15,7 @@ from flexibo.methods.base import Step
 
 
 class MethodMemory:
-    """The memory of a method with one step per question.
-
-    Args:
-        step: What the method does at each question.
-        believe: The belief at a question, given the history up to it.
-    """
+    """The memory of a method with one step per question; `believe` gives the belief at a question."""
 
     def __init__(self, step: Step, believe: Callable[[History], Belief]) -> None:
         self._step = step

@@ -23,10 +23,7 @@ REPLACEMENTS = 50
 def unscored(request: Request, predictor: Predictor, *, n_given: int) -> Evaluation | Stop | None:
     """The question that comes before all scores, or why there is no question; None if scores decide.
 
-    Args:
-        request: What is asked for.
-        predictor: Has the initial designs, the method and the seed.
-        n_given: How many of the initial designs the user gave rather than drew.
+    `n_given` is how many of the initial designs the user gave rather than drew.
     """
     history = request.history
     first = failing(history) or only_free(history) or _rest_of_bundle(request)
@@ -48,12 +45,7 @@ def missing_initial(
 ) -> list[tuple[Design, list[int]]]:
     """The initial designs that are not measured yet, each with the purchases to ask together; retries come last.
 
-    Args:
-        history: What happened so far.
-        initial: The designs.
-        n_given: How many of them the user gave. An imported result replaces the measurement of one of the others,
-            which were drawn.
-        coupled: Whether the purchases of a design are asked together.
+    The user gave `n_given` of them. An imported result replaces the measurement of one of the others, which were drawn.
     """
     needed = [max(n_given, len(initial) - _imported(history, initial, p)) for p in range(len(history.purchases))]
     fresh: list[tuple[Design, list[int]]] = []

@@ -77,13 +77,10 @@ class Predictor:
         return _possible(history, self._drawn(history, rng), likely=likely)
 
     def belief(self, history: History, rng: np.random.Generator, *, likely: bool = False) -> Belief:
-        """The belief in a draw of candidates: what the method scores.
+        """The belief in a draw of candidates: what the method scores. Every objective has a value.
 
-        Args:
-            history: What happened so far; every objective has a value.
-            rng: Source of the draw.
-            likely: Whether to leave out what probably cannot be measured, if there is anything else. A pool that is
-                the same at every question stays whole.
+        If `likely`, what probably cannot be measured is left out, if there is anything else. A pool that is the same at
+        every question stays whole.
         """
         if self._memory is not None:
             belief = self._belief_in_pool(history)
@@ -118,9 +115,7 @@ class Predictor:
     def pool(self, history: History, m: int | None = None) -> Designs:
         """The candidates that the next question looks at first, the designs of the history at their head.
 
-        Args:
-            history: What happened so far; every objective has a value.
-            m: How many to draw; by default as many as the question does. Of a space with at most m designs, it is all.
+        It draws m, by default as many as the question does. Of a space with at most m designs, it is all.
         """
         return self._drawn(history, self.generator(history, 0), m)
 

@@ -47,13 +47,9 @@ class Surroundings:
 def surroundings(
     corner: FloatArray, points: FloatArray, reference: FloatArray, absent: tuple[IntArray, IntArray]
 ) -> Surroundings:
-    """The surroundings of corners among other points.
+    """The surroundings of corners (c, n) among other points (s, n), below a reference (n,).
 
-    Args:
-        corner: Corners, shape (c, n).
-        points: The other points, shape (s, n).
-        reference: The top of all boxes before any point lowers it, shape (n,).
-        absent: Pairs (index of a corner, ascending; index of a point) of points that do not count for a corner.
+    `absent` are pairs (index of a corner, ascending; index of a point) of points that do not count for a corner.
     """
     free = np.ones(len(corner), dtype=np.bool_)
     if len(points) == 0:
@@ -151,16 +147,10 @@ class _Ranks:
 def exclusive_volumes(
     around: Surroundings, corner: IntArray, top: FloatArray, extra: tuple[IntArray, FloatArray]
 ) -> FloatArray:
-    """The volume between corners and tops that no point of the surroundings and no extra point dominates.
+    """The volume (v,) between corners and tops that no point of the surroundings and no extra point dominates.
 
-    Args:
-        around: The surroundings of all corners.
-        corner: The index of the corner of each box, shape (v,).
-        top: The top of each box, which the surroundings may lower further, shape (v, n).
-        extra: Further points, as pairs (index of a box, point), shapes (e,) and (e, n).
-
-    Returns:
-        The exclusive volumes, shape (v,).
+    Each box has the index of its corner (v,) and a top (v, n), which the surroundings may lower further. Extra points
+    are pairs (index of a box, point), shapes (e,) and (e, n).
     """
     starts = np.cumsum(around.count) - around.count
     parts = [np.zeros(0)]
@@ -181,13 +171,9 @@ def exclusive_volumes(
 
 
 def _volumes(low: FloatArray, size: FloatArray, box: IntArray, point: FloatArray) -> FloatArray:
-    """The volume of each box that its points do not dominate, shape (v,).
+    """The volume (v,) of each box, given its low corner and its sizes (v, n), that its points (p, n) do not dominate.
 
-    Args:
-        low: The low corner of each box, shape (v, n).
-        size: The sizes of each box, shape (v, n); nothing is left of a box with a size of 0 or less.
-        box: The box of each point, ascending, shape (p,).
-        point: The points, shape (p, n).
+    Nothing is left of a box with a size of 0 or less; `box` (p,) is the box of each point, ascending.
     """
     volume = np.maximum(size, 0.0).prod(axis=1)
     offset, sizes = point - low[box], size[box]

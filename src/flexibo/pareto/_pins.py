@@ -81,15 +81,9 @@ class Pins:
 
 
 def distinct_rows(*parts: FloatArray) -> tuple[IntArray, IntArray]:
-    """The index of one copy of each distinct row, and for each row the position of its copy among these.
+    """The index (b,) of one copy of each distinct row, and for each row its copy's position among these (m,).
 
     Much faster than ``np.unique(axis=0)``, since few rows share their first value.
-
-    Args:
-        parts: The columns of the rows, in one or more arrays of shape (m, ...).
-
-    Returns:
-        Indices of shape (b,) and positions of shape (m,).
 
     >>> first, inverse = distinct_rows(np.array([[2.0, 0.0], [1.0, 5.0], [2.0, 0.0]]))
     >>> first.tolist(), inverse.tolist()
@@ -117,14 +111,9 @@ def distinct_rows(*parts: FloatArray) -> tuple[IntArray, IntArray]:
 
 
 def quantity_pins(j: int, keys: AnyArray, alive: BoolArray, box: IntArray, undecided: BoolArray) -> Pins:
-    """The pins of one quantity, one question for each key that pins anything.
+    """The pins of quantity j, one question for each of its keys (m, n) that pins anything.
 
-    Args:
-        j: The quantity.
-        keys: The keys of all candidates, shape (m, n).
-        alive: The candidates that have a living box, shape (m,).
-        box: The box of each living candidate, shape (alive.sum(),).
-        undecided: Where a pin changes a box, shape (b, n).
+    `box` is the box of each candidate that is alive (m,), and `undecided` (b, n) where a pin changes a box.
     """
     column = keys[:, j].copy()
     living = np.flatnonzero(alive)
@@ -196,11 +185,7 @@ def _runs(question: IntArray, pins: Pins) -> tuple[IntArray, IntArray]:
 
 
 def blocks(count: IntArray, most: int) -> list[slice]:
-    """Consecutive slices that each hold about `most`, and at least one element.
-
-    Args:
-        count: The size of each element, shape (e,).
-        most: The size that a slice should not exceed.
+    """Consecutive slices of elements of these sizes (e,) that each hold about `most`, and at least one element.
 
     >>> blocks(np.array([3, 3, 3, 9, 1]), 6)
     [slice(0, 1, None), slice(1, 3, None), slice(3, 5, None)]

@@ -16,16 +16,7 @@ from flexibo.pareto._pins import Boxes, Pins
 
 
 def plane_gains(boxes: Boxes, reference: FloatArray, pins: Sequence[Pins]) -> list[FloatArray]:
-    """The volume that each question removes from the Pareto region.
-
-    Args:
-        boxes: The distinct living boxes.
-        reference: The reference point, shape (2,).
-        pins: What the questions of each bundle pin, all in the bundle's one objective.
-
-    Returns:
-        For each bundle the gains, shape (questions,).
-    """
+    """The volume that each question removes from the Pareto region: an array for each bundle of one objective."""
     inner = _staircase(boxes.worst[boxes.pessimistic], reference)
     outer = _staircase(boxes.best[boxes.optimistic], reference)
     gains = []
@@ -102,12 +93,9 @@ def _owners(
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """The questions that own a stair with all its copies, the stair of each, and the roof where it begins.
 
-    Args:
-        place: For each box of each question, its place among the corners on or straight above a stair, or -1.
-        y: The second loss of these corners, ascending on each stair, shape (a,).
-        step: The stair of these corners, ascending, shape (a,).
-        before: The height of the stair before each stair, shape (f,).
-        starts: Where each question begins in `place`, shape (g,).
+    `place` has for each box of each question (which begin at `starts`) its place among the corners on or straight above
+    a stair, or -1. These have a stair `step` and a second loss y (a,), both ascending; `before` (f,) is the height of
+    the stair before each stair.
     """
     pair = np.flatnonzero(place >= 0)
     question, at = np.searchsorted(starts, pair, side="right") - 1, place[pair]
@@ -125,13 +113,10 @@ def _owners(
 
 
 def _areas_under_roof(strip: FloatArray, stair: IntArray, hidden: FloatArray, step: IntArray) -> FloatArray:
-    """The area of each strip that lies under its roof and under the hidden corners, shape (q,).
+    """The area (q,) of each strip that lies under its roof and under the hidden corners.
 
-    Args:
-        strip: Left side, floor, right side (not behind the stair's end) and roof of each strip, shape (q, 4).
-        stair: The stair of each strip, shape (q,).
-        hidden: x and height above the stair of hidden corners, by stair and x, shape (h, 2).
-        step: Their stair, shape (h,).
+    A strip (q, 4) has a left side, floor, right side (not behind the end of its stair) and roof. Hidden corners (h, 2)
+    have x and the height above their stair, which is `step` (h,); they are ordered by stair and x.
     """
     left, floor, right, roof = strip.T
     roof = roof - floor

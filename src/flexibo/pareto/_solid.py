@@ -25,16 +25,7 @@ _MOST_PAIRS = 1 << 22
 
 
 def solid_gains(boxes: Boxes, reference: FloatArray, pins: Sequence[Pins]) -> list[FloatArray]:
-    """The volume that each question removes from the Pareto region.
-
-    Args:
-        boxes: The distinct living boxes.
-        reference: The reference point, shape (n,).
-        pins: What the questions of each bundle pin.
-
-    Returns:
-        For each bundle the gains, shape (questions,).
-    """
+    """The volume that each question removes from the Pareto region: an array for each bundle."""
     # All bundles at once: what a corner has around it is the same for all of them.
     pin = stacked_pins(pins)
     gains = _pessimistic_gains(boxes, reference, pin) + _optimistic_gains(boxes, reference, pin)
@@ -92,15 +83,8 @@ def _left_over(
 ) -> tuple[Surroundings, IntArray]:
     """The surroundings of best corners among those that stay and those of the same question before them.
 
-    Args:
-        boxes: The boxes.
-        reference: The reference point, shape (n,).
-        question: The question of each corner that moves, ascending, shape (p,).
-        box: Their boxes, shape (p,).
-        task: Which of them to look at, shape (t,).
-
-    Returns:
-        The surroundings of different corners, and which of these is the corner of each task, shape (t,).
+    Corners that move have a question, ascending, and a box (p,); `task` (t,) are those to look at. The second result is
+    which of the surroundings are those of each task (t,).
     """
     first = np.searchsorted(question, question[task], side="left")
     behind = np.searchsorted(question, question[task], side="right")

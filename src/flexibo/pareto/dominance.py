@@ -12,13 +12,7 @@ _TABLE_SIZE = 1 << 18
 
 
 def non_dominated(Y: FloatArray) -> BoolArray:
-    """The rows that no other row strictly dominates; every copy of a duplicate row is kept.
-
-    Args:
-        Y: Losses, shape (m, n).
-
-    Returns:
-        A mask, shape (m,).
+    """Which rows of Y (m, n) no other row strictly dominates: a mask (m,); every copy of a duplicate row is kept.
 
     >>> non_dominated(np.array([[1.0, 2.0], [2.0, 1.0], [2.0, 2.0], [1.0, 2.0]])).tolist()
     [True, True, False, True]
@@ -49,14 +43,9 @@ def finite_front(corners: FloatArray) -> BoolArray:
 
 
 def strictly_dominated(Y: FloatArray, front: FloatArray) -> BoolArray:
-    """The rows of Y that a row of a front dominates: at least as good in every loss, better in one.
+    """Which rows of Y (m, n) a row of a front (f, n) dominates: at least as good in every loss, better in one.
 
-    Args:
-        Y: Losses, shape (m, n).
-        front: Mutually non-dominated losses, shape (f, n).
-
-    Returns:
-        A mask, shape (m,).
+    The rows of the front must not dominate each other.
 
     >>> strictly_dominated(np.array([[1.0, 2.0], [2.0, 2.0], [0.0, 3.0]]), np.array([[1.0, 2.0]])).tolist()
     [False, True, False]

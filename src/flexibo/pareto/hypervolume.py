@@ -14,14 +14,9 @@ _TABLE_SIZE = 1 << 17
 
 
 def hypervolume(Y: FloatArray, reference: FloatArray) -> float:
-    """The volume between the rows of Y and the reference point, 0 for no rows.
+    """The volume between the rows of Y (m, n) and the reference point (n,), exact up to rounding; 0 for no rows.
 
-    Args:
-        Y: Losses, shape (m, n). Rows that are not better than the reference in every objective add nothing.
-        reference: The reference point, shape (n,).
-
-    Returns:
-        The dominated volume, exact up to rounding.
+    Rows that are not better than the reference in every objective add nothing.
 
     >>> hypervolume(np.array([[0.0, 1.0], [1.0, 0.0], [3.0, 0.0]]), np.array([2.0, 2.0]))
     3.0
@@ -35,14 +30,7 @@ def hypervolume(Y: FloatArray, reference: FloatArray) -> float:
 
 
 def hypervolumes(Y: FloatArray, reference: FloatArray) -> FloatArray:
-    """The hypervolume of each of q sets of m losses; rows at infinity add nothing.
-
-    Args:
-        Y: Losses, shape (q, m, n).
-        reference: The reference point, shape (n,).
-
-    Returns:
-        The dominated volumes, shape (q,), exact up to rounding.
+    """The hypervolumes (q,) of q sets of m losses Y (q, m, n), exact up to rounding; rows at infinity add nothing.
 
     >>> hypervolumes(np.array([[[0.0, 1.0], [1.0, 0.0]], [[1.0, 1.0], [np.inf, np.inf]]]), np.array([2.0, 2.0]))
     array([3., 1.])
@@ -62,15 +50,9 @@ def hypervolumes(Y: FloatArray, reference: FloatArray) -> FloatArray:
 
 
 def improvements(Y: FloatArray, front: FloatArray, reference: FloatArray) -> FloatArray:
-    """What each row of Y alone would add to the hypervolume of a front.
+    """What each row of Y (m, n), n at most 7, alone would add to the hypervolume of a front (f, n).
 
-    Args:
-        Y: Losses, shape (m, n), n at most 7.
-        front: Losses, shape (f, n).
-        reference: The reference point, shape (n,).
-
-    Returns:
-        The added volumes, shape (m,), exactly 0 where a row of the front dominates or equals a row of Y.
+    It is exactly 0 where a row of the front dominates or equals it.
 
     >>> front, reference = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([3.0, 3.0])
     >>> improvements(np.array([[1.5, 1.5], [0.0, 2.5], [2.0, 1.0]]), front, reference)

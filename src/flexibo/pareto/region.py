@@ -92,14 +92,10 @@ def pareto_region(
 
 
 def alive_and_fronts(best: FloatArray, worst: FloatArray) -> tuple[BoolArray, BoolArray, BoolArray]:
-    """The masks (m,) of U, F_opt and F_pess.
+    """The masks (m,) of U, F_opt and F_pess, given best and worst corners (m, k), infinite if they break a limit.
 
     The paper takes both fronts over U. Taking them over all candidates gives the same: outside U, each corner is at
     infinity or dominated by a corner of U.
-
-    Args:
-        best: The best corners, at infinity if they break a limit, shape (m, k).
-        worst: The worst corners, at infinity if they break a limit, shape (m, k).
     """
     optimistic = finite_front(best)  # eq. opt
     pessimistic = finite_front(worst)  # eq. pess-1

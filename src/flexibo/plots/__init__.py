@@ -1,6 +1,7 @@
 """Pictures of a study (extra ``plot``). Every function draws on matplotlib axes and returns them.
 
-No function shows or saves a picture: use `save`, or ``axes.figure.savefig("front.png")``.
+The study need not have measurements yet. `ax` is where to draw; a new figure by default. No function shows or saves a
+picture: use `save`, or ``axes.figure.savefig("front.png")``.
 """
 
 from flexibo.plots._front import front

@@ -36,10 +36,6 @@ def front(study: Study, ax: Axes | None = None) -> Axes:
 
     A study with one objective is drawn against its first constraint. Values that were not measured are predicted, with
     error bars of one standard deviation.
-
-    Args:
-        study: A study; it need not have measurements yet.
-        ax: Where to draw; a new figure by default.
     """
     optimised = [objective for objective in study.objectives if objective.optimise]
     if len(optimised) > 2:

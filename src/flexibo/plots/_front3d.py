@@ -20,12 +20,7 @@ SIZE = (7.6, 6.2)
 
 
 def front3d(study: Study, ax: Axes3D | None = None) -> Axes3D:
-    """Draw the front of a study with three objectives in three dimensions; a thin line leads from each design down.
-
-    Args:
-        study: A study with three objectives.
-        ax: Axes with ``projection="3d"`` to draw on; a new figure by default.
-    """
+    """Draw the front of three objectives on axes with ``projection="3d"``; a thin line leads from each design down."""
     optimised = sum(bool(objective.optimise) for objective in study.objectives)
     if optimised != 3:
         raise InvalidValueError(f"This picture shows three objectives; the study has {optimised}.")

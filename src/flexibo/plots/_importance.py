@@ -23,10 +23,6 @@ def importance(study: Study, ax: Axes | None = None) -> Axes:
     """Draw the share of each objective's variance that each option explains, according to the objective's surrogate.
 
     The filled bar is what the option explains alone; the outlined rest is what it explains in interactions with others.
-
-    Args:
-        study: A study; it need not have measurements yet.
-        ax: Where to draw; a new figure by default.
     """
     view = importance_view(study)
     known = [axis for axis in view.axes if view.total[axis.name][view.options[0]] is not None]

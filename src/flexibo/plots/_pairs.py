@@ -20,10 +20,6 @@ def pairs(study: Study, figure: Any = None) -> AnyArray:
     """Draw the front of a study two objectives at a time; returns an array of axes, None where there is no panel.
 
     The front concerns all objectives: a design that seems dominated in one panel is better in another.
-
-    Args:
-        study: A study.
-        figure: Where to draw; a new one by default.
     """
     view = front_view(study)
     axes = view.axes

@@ -73,12 +73,7 @@ class _Scale:
 
 
 def parallel(study: Study, ax: Axes | None = None) -> Axes:
-    """Draw the designs of a study across all options and objectives; objectives are the bold axes on the right.
-
-    Args:
-        study: A study; it need not have measurements yet.
-        ax: Where to draw; a new figure by default.
-    """
+    """Draw the designs of a study across all options and objectives; objectives are the bold axes on the right."""
     view = parallel_view(study, limit=MOST_LINES)
     ax = ax or style.new_axes((min(24.0, max(7.0, 1.25 * len(view.axes) + 1.0)), 4.8))
     scales = [_scale(axis, [line.values[k] for line in view.lines]) for k, axis in enumerate(view.axes)]

@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 
 
 def hypervolume(study: Study, ax: Axes | None = None) -> Axes:
-    """Draw the hypervolume of the feasible designs that were measured in every objective, against cost.
-
-    Args:
-        study: A study; it need not have measurements yet.
-        ax: Where to draw; a new figure by default.
-    """
+    """Draw the hypervolume of the feasible designs that were measured in every objective, against cost."""
     ax, view = ax or style.new_axes(), trace_view(study)
     spent, volumes = view.rows["spent"], view.rows["hypervolume"]
     if any(volumes):
@@ -35,12 +30,7 @@ def hypervolume(study: Study, ax: Axes | None = None) -> Axes:
 
 
 def region(study: Study, ax: Axes | None = None) -> Axes:
-    """Draw the volume of the Pareto region when each evaluation was asked, against the cost spent by then.
-
-    Args:
-        study: A study; it need not have measurements yet.
-        ax: Where to draw; a new figure by default.
-    """
+    """Draw the volume of the Pareto region when each evaluation was asked, against the cost spent by then."""
     ax, view = ax or style.new_axes(), trace_view(study)
     rows = zip(view.rows["spent"], view.rows["cost"], view.rows["region_volume"], strict=True)
     known = sorted((spent - cost, volume) for spent, cost, volume in rows if volume is not None)
@@ -56,12 +46,7 @@ def region(study: Study, ax: Axes | None = None) -> Axes:
 
 
 def evaluations(study: Study, ax: Axes | None = None) -> Axes:
-    """Draw the number of values of each objective, against cost: the paper's figure of resource utilisation.
-
-    Args:
-        study: A study; it need not have measurements yet.
-        ax: Where to draw; a new figure by default.
-    """
+    """Draw the number of values of each objective, against cost: the paper's figure of resource utilisation."""
     from matplotlib.ticker import MaxNLocator
 
     ax, view = ax or style.new_axes(), trace_view(study)
@@ -84,12 +69,7 @@ def evaluations(study: Study, ax: Axes | None = None) -> Axes:
 
 
 def gains(study: Study, ax: Axes | None = None) -> Axes:
-    """Draw the gain per expected cost of each evaluation that was chosen, against cost.
-
-    Args:
-        study: A study; it need not have measurements yet.
-        ax: Where to draw; a new figure by default.
-    """
+    """Draw the gain per expected cost of each evaluation that was chosen, against cost."""
     ax, view = ax or style.new_axes(), trace_view(study)
     columns = (view.rows[name] for name in ("spent", "gain_per_cost", "objective"))
     rows = [row for row in zip(*columns, strict=True) if row[1] is not None]

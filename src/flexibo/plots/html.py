@@ -46,14 +46,7 @@ def to_html(study: Study, pictures: Sequence[str | View] | None = None, *, title
 def write_html(
     study: Study, path: str | Path, pictures: Sequence[str | View] | None = None, *, title: str = ""
 ) -> None:
-    """Write a study as one HTML file. An existing file is replaced by the complete page or left unchanged.
-
-    Args:
-        study: The study.
-        path: The file.
-        pictures: See `to_html`.
-        title: See `to_html`.
-    """
+    """Write the page of `to_html` to a file. An existing file is replaced by the complete page or left unchanged."""
     web.write_page(path, _title(study, title), _drawn(study, pictures))
 
 

@@ -132,13 +132,8 @@ def scale(
 ) -> None:
     """Set the limits of an axis so that it shows these values with a margin.
 
-    Args:
-        ax: The axes.
-        side: The axis: "x" or "y".
-        values: The values, which are all shown.
-        log: Whether positive values get a logarithmic scale.
-        bars: Lower and upper ends of error bars, shown unless they are very long.
-        others: Further values, shown if they are near.
+    Positive values get a logarithmic scale if `log`. The ends of error bars are shown unless they are very long, other
+    values if they are near.
     """
     if not values:
         return

@@ -112,11 +112,8 @@ def certificate(
 ) -> Certificate:
     """The certificate of the front that a study reports. Same history, same certificate.
 
-    Args:
-        predictor: The models.
-        history: The history; every objective has a value.
-        delta: The probability that the bound is wrong; by default the study's own.
-        candidates: The number of designs to draw, beside those of the history; by default that of a question.
+    `delta` is the probability that the bound is wrong, by default the study's own; `candidates` is how many designs to
+    draw beside those of the history, by default as many as for a question. Every objective must have a value.
     """
     checked = checked_delta(predictor.delta if delta is None else delta)
     m = None if candidates is None else whole_number("candidates", candidates, least=1)
@@ -142,12 +139,6 @@ def certificate(
 
 
 def volumes(sure: Confidence, front: IntArray, reference: FloatArray) -> tuple[float, float]:
-    """An upper bound of the best front's hypervolume, and a lower bound of the reported designs'.
-
-    Args:
-        sure: The boxes of the candidates.
-        front: The indices of the reported designs (f,).
-        reference: The reference point of the volumes, shape (k,).
-    """
+    """An upper bound of the best front's hypervolume, and a lower bound of that of the reported designs (f,)."""
     optimistic = hypervolume(sure.best, reference)
     return optimistic, min(hypervolume(sure.worst[front], reference), optimistic)

@@ -70,11 +70,8 @@ class Confidence:
 def confidence(predictor: Predictor, history: History, *, delta: float, m: int | None = None) -> Confidence:
     """The boxes of the candidates of the next question; pending evaluations count as unknown.
 
-    Args:
-        predictor: The models.
-        history: The history.
-        delta: The probability that some box does not hold, above 0 and below 1.
-        m: The number of candidates to draw, beside the designs of the history; by default that of a question.
+    Some box does not hold with probability `delta`. It draws m candidates, by default as many as for a question, beside
+    the designs of the history.
     """
     if not all(history.count(j) for j in range(len(history.objectives))):
         raise InvalidValueError("Nothing is certain yet; every objective needs at least one measurement.")
@@ -101,12 +98,9 @@ def confidence(predictor: Predictor, history: History, *, delta: float, m: int |
 
 
 def standings(sure: Confidence, likely: IntArray, count: int) -> list[Standing]:
-    """The standing of each of the first candidates on the front of all of them.
+    """The standing of each of the first `count` candidates on the front of all of them.
 
-    Args:
-        sure: The boxes of the candidates.
-        likely: The indices (f,) of those that are on the front by the best estimate, and likely feasible.
-        count: The number of candidates to judge.
+    `likely` (f,) are those that are on the front by the best estimate, and likely feasible.
     """
     alive, _, _ = alive_and_fronts(sure.best, sure.worst)
     found: list[Standing] = ["possible" if may else "ruled out" for may in alive[:count]]
@@ -148,11 +142,9 @@ def reported_designs(predictor: Predictor, history: History) -> Designs:
 def front_of(predictor: Predictor, history: History, *, complete: bool = False, include: str = "probable") -> Front:
     """The front of a history, each design with its standing and the cost of confirming it.
 
-    Args:
-        predictor: The models.
-        history: The history; while an objective has no value the front is empty.
-        complete: Whether to consider only designs that were measured in every objective.
-        include: One of `LEAST`: only certain designs, those reported by default, or also possible ones.
+    It is empty while an objective has no value. If `complete`, only designs that were measured in every objective
+    count. `include` is one of `LEAST`: only certain
+    designs, those reported by default, or also possible ones.
     """
     if include not in LEAST:
         raise unknown_name("standing", include, LEAST)

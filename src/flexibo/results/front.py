@@ -141,15 +141,7 @@ def _aligned(cells: Sequence[str], *, right: bool = False) -> list[str]:
 def front_rows(
     history: History, estimates: Predictions, places: IntArray, standings: Sequence[Standing], costs: Costs
 ) -> Front:
-    """Some of the m designs of a history as rows of a front.
-
-    Args:
-        history: The history.
-        estimates: The predictions for its designs.
-        places: The indices (f,) of the wanted designs, in this order.
-        standings: The standing of each of its designs.
-        costs: The expected costs of measurements.
-    """
+    """The designs of a history at these places (f,) as rows of a front; `standings` has one for each design."""
     signs = np.array([objective.value(1.0) for objective in history.objectives])
     values, deviations = (estimates.mu[places] * signs).tolist(), estimates.sigma[places].tolist()
     known, probability = estimates.known[places], estimates.legal[places].prod(axis=1).tolist()

@@ -108,12 +108,7 @@ def front_layout(
 ) -> FrontLayout:
     """The layout of a front: predicted values have a mark, inexact ones their standard deviation.
 
-    Args:
-        history: The history that has the objectives and options.
-        rows: The designs, at least one.
-        numbers: Their numbers; by default from 1.
-        more: Further columns: a heading and the cells below it.
-        notes: The lines below, after the options that do not vary.
+    Designs are numbered from 1 by default. `more` are further columns: a heading and the cells below it.
     """
     columns: list[tuple[Sequence[str], Sequence[str]]]
     columns = [(_heading(o), list(map("".join, value_cells(rows, o.name)))) for o in history.objectives]

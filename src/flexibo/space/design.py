@@ -14,9 +14,6 @@ class Design(Mapping[str, Value]):
     Designs are compared and hashed by value; the order of the options does not matter. `Space.design` makes them and
     checks the values, this class does not.
 
-    Args:
-        values: The value of each option.
-
     >>> Design({"filters": 16, "kernel": "3x3"})
     Design(filters=16, kernel='3x3')
     >>> Design({"a": 1, "b": 2}) == Design({"b": 2, "a": 1})

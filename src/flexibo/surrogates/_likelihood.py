@@ -35,15 +35,10 @@ def hyperparameters(theta: FloatArray, noise: float | None) -> Hyperparameters:
 
 
 class Loss:
-    """The negative log marginal likelihood of theta with its gradient, plus the prior's penalty.
+    """The negative log marginal likelihood of theta with its gradient, plus the penalty of the prior, if there is one.
 
-    Args:
-        X: Encoded designs, shape (s, d).
-        z: Standardised losses, shape (s,).
-        groups: The length scale each column uses, 0, 1, 2, ..., shape (d,).
-        kernel: A name in `KERNELS`.
-        noise: The noise variance, or None to learn it.
-        prior: The prior whose penalty is added, or None.
+    Standardised losses z (s,) of encoded designs X (s, d); `groups` (d,) is the length scale that each column uses. The
+    noise variance is learned if it is None.
     """
 
     def __init__(

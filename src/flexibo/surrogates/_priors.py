@@ -126,10 +126,7 @@ class HierarchicalPrior:
     def of(cls, count: int, *, scatter: float, with_noise: bool) -> HierarchicalPrior:
         """The prior of `count` length scales, a variance and, if it is learned, a noise.
 
-        Args:
-            count: The number of length scales.
-            scatter: The standard deviation of their logarithms about that of the common one.
-            with_noise: Whether the noise is learned.
+        `scatter` is the standard deviation of the logarithms of the length scales about that of the common one.
         """
         others = [HIERARCHICAL_VARIANCE, *([HIERARCHICAL_NOISE] if with_noise else [])]
         mean = np.array([0.5 * math.log(max(count, 1))] * count + [mean for mean, _ in others])

@@ -149,12 +149,7 @@ class LocalPosterior:
         return self.around(X).draws(X, count, rng)
 
     def around(self, X: FloatArray, most: int | None = None) -> Posterior:
-        """The exact posterior given the anchors and the other rows that are nearest to any of the designs X (m, d).
-
-        Args:
-            X: The designs.
-            most: The most other rows; by default that of the reach.
-        """
+        """The exact posterior given the anchors and the (at most `most`) other rows nearest to any of X (m, d)."""
         lengths = np.array(self.hyperparameters.length_scales)
         count = min(self.reach.rows - self.reach.anchors, self.reach.nearest * len(X), len(self.y))
         count = count if most is None else min(count, most)
@@ -194,14 +189,7 @@ def local_condition(
 
 
 def spread_rows(Z: FloatArray, *, kernel: str, hyperparameters: Hyperparameters, count: int) -> IntArray:
-    """The most informative rows (count,), chosen one by one: the one with the greatest variance given those before it.
-
-    Args:
-        Z: Scaled designs, shape (s, d).
-        kernel: A name in `KERNELS`.
-        hyperparameters: Length scales, variance and noise.
-        count: The number of rows, less than s.
-    """
+    """The most informative rows (count,): one by one, that with the greatest variance given those before it."""
     variance, noise = hyperparameters.variance, hyperparameters.noise
     factor = np.empty((count, len(Z)))
     unknown = np.full(len(Z), variance)

@@ -208,9 +208,7 @@ def condition(
 def factorised(covariance: Callable[[float], FloatArray], *, above: float = -1.0) -> tuple[FloatArray, float]:
     """The lower Cholesky factor (s, s) of a covariance and the first sufficient jitter greater than `above`.
 
-    Args:
-        covariance: From a jitter to a matrix in C order, of which the upper triangle is read and overwritten.
-        above: The jitter that was too small.
+    `covariance` gives for a jitter a matrix in C order, of which the upper triangle is read and overwritten.
     """
     for jitter in JITTERS:
         if jitter <= above:

@@ -46,13 +46,7 @@ def _start(y: FloatArray, growth: float) -> int:
 
 
 class Refits:
-    """The model of one series of evaluations, kept up to date.
-
-    Args:
-        settings: An unfitted surrogate.
-        seed: Entropy of the fits.
-        growth: Refit when the data has grown by this factor; 1 refits every time.
-    """
+    """The model of one series of evaluations, refitted when the data has grown by the factor `growth`."""
 
     def __init__(self, settings: Surrogate, *, seed: tuple[int, ...], growth: float = 1.1) -> None:
         self._settings = settings
@@ -64,13 +58,7 @@ class Refits:
         self._model = settings
 
     def model(self, X: FloatArray, y: FloatArray, *, groups: IntArray) -> Surrogate:
-        """The model of these evaluations.
-
-        Args:
-            X: Encoded designs (s, d), in the order they were measured.
-            y: Losses (s,).
-            groups: The option of each column (d,).
-        """
+        """The model of the losses y (s,) of the encoded designs X (s, d), in the order in which they were measured."""
         start = _start(y, self._growth)
         if start == self._start and self._continues(X, y):
             model, done = self._model, len(self._y)

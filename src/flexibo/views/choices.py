@@ -75,12 +75,7 @@ class ChoicesView:
 
 
 def choices_view(study: Study, *, last: int = LAST) -> ChoicesView:
-    """Why the last evaluations were asked, newest first.
-
-    Args:
-        study: The study.
-        last: The number of evaluations.
-    """
+    """Why the last evaluations were asked, newest first."""
     study.refresh()
     history = study.history
     found = records(history, [None] * len(history.events))

@@ -101,9 +101,7 @@ class FrontView:
 def front_view(study: Study, *, limit: int = LIMIT) -> FrontView:
     """The front of a study, its dominated designs, and the Pareto region.
 
-    Args:
-        study: The study; it need not have measurements yet.
-        limit: The maximum number of designs: those of the front, then those nearest to it.
+    Of more than `limit` designs it has those of the front, then those nearest to it.
     """
     study.refresh()
     history = study.history
@@ -128,12 +126,7 @@ def front_view(study: Study, *, limit: int = LIMIT) -> FrontView:
 
 
 def measured_front_view(study: Study, *, limit: int = LIMIT) -> FrontView:
-    """The designs that were measured in every objective, those of their front first; needs no model.
-
-    Args:
-        study: The study.
-        limit: The maximum number of designs.
-    """
+    """At most `limit` designs that were measured in every objective, those of their front first; needs no model."""
     history = study.history
     losses = _latest_losses(history)
     complete = np.flatnonzero(np.isfinite(losses).all(axis=1))
@@ -188,14 +181,7 @@ def _latest_losses(history: History) -> FloatArray:
 
 
 def _listed(losses: FloatArray, best: IntArray, rest: IntArray, limit: int) -> IntArray:
-    """The indices of the designs to list: the front (evenly thinned if it is too long), then those nearest to it.
-
-    Args:
-        losses: The predicted losses of all designs (m, k).
-        best: The indices of the front (f,).
-        rest: The indices of the others (r,).
-        limit: The maximum number of designs.
-    """
+    """The at most `limit` designs to list: the front (evenly thinned if it is too long), then those nearest to it."""
     if len(best) >= limit:
         return best[evenly_spaced(len(best), limit)]
     if len(best) + len(rest) > limit:

@@ -65,9 +65,7 @@ class ImportanceView:
 def importance_view(study: Study, *, draws: int = DRAWS) -> ImportanceView:
     """The importance of each option for each objective, according to the objective's surrogate.
 
-    Args:
-        study: The study.
-        draws: The number of pairs of designs, rounded up to a power of two; more are more accurate.
+    `draws` is the number of pairs of designs, rounded up to a power of two; more are more accurate.
     """
     draws = 1 << (whole_number("draws", draws, least=2) - 1).bit_length()
     study.refresh()

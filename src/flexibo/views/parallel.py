@@ -65,12 +65,7 @@ class ParallelView:
 
 
 def parallel_view(study: Study, *, limit: int = LIMIT) -> ParallelView:
-    """The options and objectives of the designs of a study, those of the front first.
-
-    Args:
-        study: The study; it need not have measurements yet.
-        limit: The maximum number of designs.
-    """
+    """The options and objectives of at most `limit` designs of a study, those of the front first."""
     front = front_view(study, limit=limit)
     names = {name: category_names(option) for name, option in study.space.options.items()}
     options = tuple(_option_axis(name, option) for name, option in study.space.options.items())

@@ -51,10 +51,8 @@ class TraceView:
 def trace_view(study: Study, *, limit: int = LIMIT) -> TraceView:
     """The trace of a study.
 
-    Args:
-        study: The study.
-        limit: The maximum number of rows: the first, the last, the first and the last with a Pareto region, those where
-            the hypervolume grew, and evenly spaced others.
+    Of more than `limit` rows it has the first, the last, the first and the last with a Pareto region, those where the
+    hypervolume grew, and evenly spaced others.
     """
     study.refresh()
     history = study.history
