@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 
-from flexibo.belief.budget import ROUNDING
 from flexibo.belief.costs import mean_costs
+from flexibo.belief.price_list import ROUNDING
 from flexibo.history import History
 from flexibo.storage import Sign
 from flexibo.storage.heartbeat import is_dead, is_lease_over

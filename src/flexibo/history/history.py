@@ -13,8 +13,7 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, KeyArray
 from flexibo.errors import InvalidValueError
-from flexibo.history._records import DesignSeries, ObjectiveRecord, PurchaseRecord
-from flexibo.history._seen_designs import SeenDesigns
+from flexibo.history._records import DesignSeries, ObjectiveRecord, PurchaseRecord, SeenDesigns
 from flexibo.history.events import (
     Added,
     Asked,

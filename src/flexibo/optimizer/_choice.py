@@ -1,13 +1,16 @@
-"""Choosing a cell of the score table."""
+"""Choosing a cell of the score table, and the question that it stands for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from flexibo._internal.arrays import BoolArray, FloatArray
 from flexibo.belief.belief import Belief
+from flexibo.history.events import Evaluation, RunnerUp
+from flexibo.optimizer._request import Request
 
 
 def choose(
@@ -58,3 +61,28 @@ def second_best(
     table[(belief.keys[:, members] == belief.keys[i, members]).all(axis=1), b] = -np.inf
     best = divmod(int(np.argmax(table)), table.shape[1])
     return best if table[best] > 0 else None
+
+
+def explained(
+    request: Request, belief: Belief, allowed: BoolArray, scores: FloatArray, cell: tuple[int, int], measure: str
+) -> Evaluation:
+    """The question of the chosen cell of a score table (m, b) before its division by theta.
+
+    `measure` is what a score is, for people.
+    """
+    region, gain, price = belief.region, float(scores[cell]), float(belief.prices[cell])
+    amount = f"{gain:.3g}" if region is None else f"{gain / region.volume:.1%} of the Pareto region"
+    share = f" for {price / request.history.budget:.1%} of the budget" if request.history.budget else ""
+    question = request.question(
+        belief.designs[cell[0]],
+        request.wanted_first(belief.price_list.missing(*cell)),
+        why=f"{measure} {amount}{share}",
+        gain=gain,
+        volume=None if region is None else region.volume,
+    )
+    second = second_best(scores / belief.thetas, belief, allowed, cell)
+    if second is None:
+        return question
+    objective = request.wanted_first(belief.price_list.missing(*second))[0]
+    rival = RunnerUp(belief.designs[second[0]], objective, float(scores[second]), float(belief.prices[second]))
+    return replace(question, runner_up=rival)

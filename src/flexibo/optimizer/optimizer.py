@@ -30,12 +30,10 @@ from flexibo.belief.failures import success_weights, will_probably_succeed
 from flexibo.history import History
 from flexibo.history.events import Evaluation
 from flexibo.methods.base import Constraints, ProposingMethod, ScoringMethod
-from flexibo.optimizer._choice import choose
-from flexibo.optimizer._explained import explained
-from flexibo.optimizer._last_questions import confirming_question, feasibility_question
+from flexibo.optimizer._choice import choose, explained
+from flexibo.optimizer._last_questions import confirming_question, drawn, feasibility_question, proposed
 from flexibo.optimizer._request import Request
 from flexibo.optimizer._unscored import unscored
-from flexibo.optimizer._without_models import drawn, proposed
 from flexibo.optimizer.predictor import DRAWS, Predictor
 from flexibo.optimizer.stop import Stop, StopKind
 from flexibo.optimizer.stop_reasons import NOTHING_LEFT, ONLY_UNLIKELY, no_region, nothing_scores

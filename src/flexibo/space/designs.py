@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import repeat
 from typing import Any, overload
 
@@ -10,11 +12,14 @@ import numpy as np
 
 from flexibo._internal.arrays import AnyArray, FloatArray, KeyArray
 from flexibo.errors import InvalidValueError
-from flexibo.space._keys import keys_of
 from flexibo.space._option_table import OptionTable
 from flexibo.space.design import Design
 from flexibo.space.encoding import decode, encode, value_of, values_of, width
 from flexibo.space.options import Value
+
+# Keys are made a block at a time, so that those of many designs need little memory.
+BLOCK = 4096
+
 
 # Designs are made a block at a time, so that iterating needs little memory.
 BLOCK = 4096
@@ -154,3 +159,40 @@ def _encoded(designs: Designs, columns: Sequence[int]) -> FloatArray:
         start = stop
     X.flags.writeable = False
     return X
+
+
+def keys_of(names: Sequence[str], codes: FloatArray) -> KeyArray:
+    """The keys (m,) of m designs, given their codes (m, k), one column for each named option.
+
+    A key is one 64-bit number, equal when designs agree in these options. Each column is salted by the name of its
+    option and mixed with the finaliser of splitmix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number
+    generators"), and the mixed columns are added. So keys do not depend on the order of the options, nor on the process
+    or machine. Designs that differ share a key with a probability of 2**-64.
+
+    >>> first, second = keys_of(["cores"], np.array([[1.0], [2.0]]))
+    >>> bool(first == second)
+    False
+    """
+    salts = np.array([_salt(name) for name in names], dtype=np.uint64)
+    blocks = [_sums(codes[start : start + BLOCK], salts) for start in range(0, len(codes), BLOCK)]
+    return np.concatenate(blocks) if blocks else np.zeros(0, dtype=np.uint64)
+
+
+def _sums(codes: FloatArray, salts: KeyArray) -> KeyArray:
+    numbers = codes + 0.0  # makes -0.0 and 0.0 one number
+    numbers[np.isnan(numbers)] = np.nan  # and every NaN one pattern of bits
+    return np.asarray(_mixed(numbers.view(np.uint64) ^ salts).sum(axis=1, dtype=np.uint64))
+
+
+@cache
+def _salt(name: str) -> int:
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
+
+
+def _mixed(bits: KeyArray) -> KeyArray:
+    bits ^= bits >> np.uint64(30)
+    bits *= np.uint64(0xBF58476D1CE4E5B9)
+    bits ^= bits >> np.uint64(27)
+    bits *= np.uint64(0x94D049BB133111EB)
+    bits ^= bits >> np.uint64(31)
+    return bits

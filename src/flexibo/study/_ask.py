@@ -6,8 +6,7 @@ import zlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from flexibo.belief.budget import is_worth_repeating
-from flexibo.belief.price_list import is_still_open
+from flexibo.belief.price_list import is_still_open, is_worth_repeating
 from flexibo.history import History
 from flexibo.history.events import Asked, Evaluation, Event, Failed, ReferenceFixed, Reissued, Released
 from flexibo.history.measurements import Assignment

@@ -18,8 +18,7 @@ from flexibo.results.front import Feasibility, FrontRow, Standing, front_rows
 from flexibo.space import Value
 from flexibo.study import Study
 from flexibo.views._json import finite_or_none, json_fields
-from flexibo.views._models import every_objective_measured, view_models
-from flexibo.views._subsets import evenly_spaced
+from flexibo.views._models import evenly_spaced, every_objective_measured, view_models
 from flexibo.views.axes import Axis, axis_of
 
 KINDS = ("front-measured", "front-half", "front-unsure", "front-violating", "measured", "half", "violating")

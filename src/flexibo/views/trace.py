@@ -12,7 +12,7 @@ from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.results.trace import TraceRow
 from flexibo.study import Study
 from flexibo.views._json import finite_or_none, json_fields
-from flexibo.views._subsets import evenly_spaced
+from flexibo.views._models import evenly_spaced
 from flexibo.views.axes import COST_LABEL
 
 LIMIT = 2000

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from flexibo import Study
-from flexibo.views import _models, _subsets, front_view, importance_view, slice_view
+from flexibo.views import _models, front_view, importance_view, slice_view
 
 
 @pytest.fixture
@@ -21,13 +21,13 @@ def test_models_of_a_long_study_learn_from_some_evaluations_and_views_say_so(
     exact = front_view(study), importance_view(study), slice_view(study, "joules", "cpu_ghz")
     assert not any(view.approximate for view in exact)
     seen = []
-    fit = _subsets.SubsampledSurrogate.fit
+    fit = _models.SubsampledSurrogate.fit
 
     def watched(self: Any, X: Any, y: Any, **rest: Any) -> Any:
         seen.append((len(y), self.limit))
         return fit(self, X, y, **rest)
 
-    monkeypatch.setattr(_subsets.SubsampledSurrogate, "fit", watched)
+    monkeypatch.setattr(_models.SubsampledSurrogate, "fit", watched)
     monkeypatch.setattr(_models, "LIMIT", 12)
     nearly = front_view(study), importance_view(study), slice_view(study, "joules", "cpu_ghz")
     assert all(view.approximate for view in nearly)
@@ -40,3 +40,11 @@ def test_models_of_a_long_study_learn_from_some_evaluations_and_views_say_so(
     assert [row.values for row in study.front()] == [
         p.values for p in exact[0].points if p.kind.startswith("front")
     ]  # the study itself does not notice
+
+
+def test_one_more_row_changes_at_most_one_of_the_kept() -> None:
+    before = set(_models.random_rows(500, 50).tolist())
+    after = set(_models.random_rows(501, 50).tolist())
+    assert len(before) == 50
+    assert len(before & after) >= 49
+    assert min(len(before & set(range(k, k + 250))) for k in (0, 250)) > 10
