@@ -31,15 +31,11 @@ CLUSTERS = {"dask": "distributed", "ray": "ray"}
 NAMES = [pytest.param(name, marks=pytest.mark.slow if name in CLUSTERS else ()) for name in EXECUTORS]
 
 
-def started(name: str) -> Executor:
-    if name in CLUSTERS:
-        pytest.importorskip(CLUSTERS[name])
-    return EXECUTORS[name]()
-
-
 @pytest.fixture(scope="module", params=NAMES)
 def shared(request: pytest.FixtureRequest) -> Iterator[Executor]:
-    executor = started(request.param)
+    if request.param in CLUSTERS:
+        pytest.importorskip(CLUSTERS[request.param])
+    executor = EXECUTORS[request.param]()
     yield executor
     executor.close()
 
@@ -165,9 +161,8 @@ def test_each_evaluation_comes_back_exactly_once(executor: Executor) -> None:
     assert sorted((o.evaluation.number, o.values) for o in found) == [(i, {"error": float(i)}) for i in range(10)]  # type: ignore[type-var]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_closing_twice_is_fine_and_leaves_nothing_to_do(name: str) -> None:
-    executor = started(name)
+def test_closing_twice_is_fine_and_leaves_nothing_to_do(executor: Executor) -> None:
+    """The last test, as it closes the executor that all share."""
     executor.submit(question(), Objective("error"), lambda design: time.sleep(PATIENCE))
     start = time.monotonic()
     executor.close()

@@ -56,7 +56,7 @@ def said(chrome: Browser, text: str) -> None:
 def test_a_running_study_updates_on_the_screen(
     chrome: Browser, url: str, make_study: Callable[..., Study], functions: Functions
 ) -> None:
-    with make_study(storage=url, n_initial=5, candidates=50, budget=200) as study, dashboard(url) as running:
+    with make_study(storage=url, n_initial=5, candidates=50, budget=80) as study, dashboard(url) as running:
         opened(chrome, running)
         said(chrome, "No design is measured in every objective yet.")
         said(chrome, "No evaluation has been asked yet.")
@@ -70,9 +70,9 @@ def test_a_running_study_updates_on_the_screen(
         wait_for(chrome, lambda: chrome.run("return kept.innerText") != before, "time passes in the queue")
         assert chrome.run("return kept.isConnected && document.activeElement === kept"), "the focus is not taken away"
         study.tell(first, 0.25, cost=12.5)
-        said(chrome, "12.5 of 200 s")
+        said(chrome, "12.5 of 80 s")
         study.run(functions, progress=False)
-        said(chrome, f"{study.spent:g} of 200 s")
+        said(chrome, f"{study.spent:g} of 80 s")
         wait_for(chrome, f"{DRAWN} >= 2", "pictures")
         values = "return [...document.querySelectorAll('.tile .value')].map((one) => one.innerText)"
         wait_for(chrome, lambda: any("design" in value for value in chrome.run(values)), "the front")
@@ -82,7 +82,7 @@ def test_a_running_study_updates_on_the_screen(
 def test_pointing_at_a_design_says_what_it_is_and_a_click_keeps_it(
     chrome: Browser, url: str, make_study: Callable[..., Study], functions: Functions
 ) -> None:
-    make_study(storage=url, n_initial=5, candidates=50, budget=150).run(functions)
+    make_study(storage=url, n_initial=5, candidates=50, budget=75).run(functions)
     with dashboard(url) as running:
         opened(chrome, running)
         page = "document.flexiboDashboard.page"
@@ -155,7 +155,8 @@ def test_hostile_words_are_shown_as_text_and_nothing_outside_is_asked(chrome: Br
         [Objective(HARM, unit=HARM), "b"],
         name=HARM,
         budget=20,
-        stop={"max_evaluations": 40},
+        stop={"max_evaluations": 20},
+        candidates=50,
         n_initial=3,
         seed=0,
         storage=url,
@@ -187,7 +188,7 @@ def test_the_keyboard_reaches_everything(
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.keys import Keys
 
-    make_study(storage=url, n_initial=5, candidates=50, budget=120).run(functions)
+    make_study(storage=url, n_initial=5, candidates=50, budget=70).run(functions)
     make_study(storage=url, name="other")
     with dashboard(url) as running:
         opened(chrome, running)
@@ -220,7 +221,7 @@ def test_the_keyboard_reaches_everything(
 def test_a_phone_shows_everything_without_scrolling_sideways(
     chrome: Browser, url: str, make_study: Callable[..., Study], functions: Functions
 ) -> None:
-    make_study(storage=url, n_initial=5, candidates=50, budget=120, name="a study with a very long name " * 5).run(
+    make_study(storage=url, n_initial=5, candidates=50, budget=70, name="a study with a very long name " * 5).run(
         functions
     )
     with dashboard(url) as running:
@@ -263,8 +264,8 @@ def test_colours_follow_the_system_until_somebody_chooses(
 def test_two_studies_are_compared_side_by_side(
     chrome: Browser, url: str, make_study: Callable[..., Study], functions: Functions
 ) -> None:
-    make_study(storage=url, n_initial=5, candidates=50, budget=100, name="first").run(functions)
-    make_study(storage=url, n_initial=5, candidates=50, budget=120, name="second", seed=1).run(functions)
+    make_study(storage=url, n_initial=5, candidates=50, budget=70, name="first").run(functions)
+    make_study(storage=url, n_initial=5, candidates=50, budget=70, name="second", seed=1).run(functions)
     with dashboard(url) as running:
         opened(chrome, running, "first")
         second = running.study("second")["id"]

@@ -25,7 +25,7 @@ from flexibo.transfer import study_copy
 WRITER = """
 import sys
 from flexibo import Study
-study = Study({"x": (0.0, 1.0), "y": [1, 2, 3]}, ["a", "b"], storage=sys.argv[1], budget=10000, n_initial=20, seed=0)
+study = Study({"x": (0.0, 1.0), "y": [1, 2, 3]}, ["a", "b"], storage=sys.argv[1], budget=10000, n_initial=12, seed=0)
 for i in range(int(sys.argv[2])):
     evaluation = study.ask()
     study.tell(evaluation, evaluation.design["x"] + (evaluation.objective == "b"), cost=1.0)
@@ -229,8 +229,8 @@ def test_a_storage_that_vanishes_is_said_and_found_again(
 
 @pytest.mark.slow
 def test_four_writers_never_notice_the_dashboard(tmp_path: Path) -> None:
-    url, evaluations = f"sqlite:///{tmp_path}/study.db", 12
-    Study({"x": (0.0, 1.0), "y": [1, 2, 3]}, ["a", "b"], storage=url, budget=10000, n_initial=20, seed=0)
+    url, evaluations = f"sqlite:///{tmp_path}/study.db", 7
+    Study({"x": (0.0, 1.0), "y": [1, 2, 3]}, ["a", "b"], storage=url, budget=10000, n_initial=12, seed=0)
     with dashboard(url) as running, live(running), live(running):
         writers = [
             subprocess.Popen([sys.executable, "-c", WRITER, url, str(evaluations)], stderr=subprocess.PIPE, text=True)

@@ -130,7 +130,7 @@ def test_each_evaluation_runs_on_a_worker_that_offers_what_it_needs(executor: Da
         return float(os.getpid())
 
     found: list[Outcome] = []
-    for number in range(0, 8, 2):
+    for number in range(0, 4, 2):
         for objective in (TRAINED, ENERGY):
             wait_until(lambda: executor.has_room(objective))  # noqa: B023
             executor.submit(question(number, objective.name), objective, process)
@@ -140,7 +140,7 @@ def test_each_evaluation_runs_on_a_worker_that_offers_what_it_needs(executor: Da
         found += outcomes(executor, 2)
     trained = {outcome.values["error"] for outcome in found if "error" in (outcome.values or {})}  # type: ignore[index]
     measured = {outcome.values["energy"] for outcome in found if "energy" in (outcome.values or {})}  # type: ignore[index]
-    assert len(found) == 8
+    assert len(found) == 4
     assert len(trained) == len(measured) == 1
     assert trained != measured
 
@@ -148,12 +148,12 @@ def test_each_evaluation_runs_on_a_worker_that_offers_what_it_needs(executor: Da
 def test_many_quick_evaluations_come_back_exactly_once(executor: DaskExecutor) -> None:
     found: list[Outcome] = []
     number = 0
-    while number < 200 or executor.is_busy():
-        while number < 200 and executor.has_room(ERROR):
+    while number < 60 or executor.is_busy():
+        while number < 60 and executor.has_room(ERROR):
             executor.submit(question(number), ERROR, lambda design: design["x"])
             number += 1
         found += executor.finished(LIMIT)
-    assert sorted((o.evaluation.number, o.values["error"]) for o in found) == [(i, i) for i in range(200)]  # type: ignore[index]
+    assert sorted((o.evaluation.number, o.values["error"]) for o in found) == [(i, i) for i in range(60)]  # type: ignore[index]
 
 
 def test_no_mark_of_an_attempt_stays_on_the_scheduler(shared: Cluster) -> None:
@@ -327,7 +327,7 @@ def test_a_study_outlives_a_killed_worker_on_a_cluster_started_for_it_which_leav
         assert executor.has_room(ERROR)
         assert outcomes(executor, 1)[0].values == {"error": 0.1}
         study = Study(
-            Space({"x": (0.0, 1.0)}), [TRAINED, Objective("joules")], method="random", budget=40, seed=1, n_initial=2
+            Space({"x": (0.0, 1.0)}), [TRAINED, Objective("joules")], method="random", budget=20, seed=1, n_initial=2
         )
         study.run(
             {"error": killed_once, "joules": lambda design: (1 - design["x"], 1.0)},

@@ -101,7 +101,7 @@ input()
 
 def test_a_file_that_is_cut_off_anywhere_is_refused(tmp_path: Path, whole: bytes) -> None:
     path = tmp_path / "study.db"
-    for size in (1, 15, 16, 17, 99, 100, 511, 512, 513, *range(1000, len(whole), 777), len(whole) - 1):
+    for size in (1, 15, 16, 17, 99, 100, 511, 512, 513, *range(1000, len(whole), 2999), len(whole) - 1):
         path.write_bytes(whole[:size])
         assert "is damaged and cannot be used" in refused(path)
 
@@ -111,20 +111,8 @@ def test_a_file_with_damage_that_shows_is_refused_and_no_event_is_ever_wrong(tmp
     rng = random.Random(1)
     expected = [{"n": n, "text": "x" * 100} for n in range(100)]
     noticed = 0
-    for place in (
-        *range(16),
-        16,
-        17,
-        19,
-        21,
-        22,
-        23,
-        28,
-        32,
-        47,
-        100,
-        *(rng.randrange(100, len(whole)) for _ in range(250)),
-    ):
+    header = (0, 15, 16, 17, 19, 21, 22, 23, 28, 32, 47, 100)
+    for place in (*header, *(rng.randrange(100, len(whole)) for _ in range(80))):
         content = bytearray(whole)
         content[place] ^= 0xFF
         path.write_bytes(content)
@@ -136,7 +124,7 @@ def test_a_file_with_damage_that_shows_is_refused_and_no_event_is_ever_wrong(tmp
             assert re.search("damaged|is not a SQLite database", said), said
             assert contents(tmp_path) == {"study.db": bytes(content)}
         assert events == expected
-    assert noticed > 60
+    assert noticed > 20
 
 
 def test_an_event_that_is_missing_or_no_json_is_reported(tmp_path: Path) -> None:

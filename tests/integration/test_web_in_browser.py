@@ -163,7 +163,7 @@ def test_a_whole_study_is_drawn_in_light_dark_and_on_a_phone(
     make_study: Callable[..., Study],
     functions: dict[str, Callable[[Design], tuple[float, float]]],
 ) -> None:
-    study = make_study(budget=150)
+    study = make_study(budget=75, n_initial=5, candidates=50)
     study.run(functions)
     slices = [slice_view(study, "joules", "cpu_ghz"), slice_view(study, "joules", "cpu_ghz", "kernel")]
     names = [name for name in CHARTS if name != "slice"]

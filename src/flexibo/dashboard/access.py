@@ -79,12 +79,7 @@ class Access:
 
 
 class AccessControl:
-    """Refuses requests that are not allowed, and adds the headers to every response.
-
-    Args:
-        app: Answers the other requests.
-        access: Which requests are allowed.
-    """
+    """Refuses requests that are not allowed, and adds the headers to every response."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app

@@ -57,12 +57,7 @@ class _ShownStudy:
 
 
 class Dashboard:
-    """Answers the requests of pages.
-
-    Args:
-        watcher: Watches the storages.
-        most_pages: The maximum number of pages that follow the live feed at a time.
-    """
+    """Answers the requests of pages."""
 
     def __init__(self, watcher: Watcher, *, most_pages: int = MOST_PAGES) -> None:
         self.watcher = watcher
@@ -181,13 +176,7 @@ class _LiveResponse(StreamingResponse):
 
 
 def dashboard_app(urls: Sequence[str], access: Access, *, most_pages: int = MOST_PAGES) -> tuple[ASGIApp, Dashboard]:
-    """The application that shows the studies of these storages, and the dashboard in it.
-
-    Args:
-        urls: The storages.
-        access: Which requests are answered.
-        most_pages: The maximum number of pages that follow the live feed at a time.
-    """
+    """The application that shows the studies of these storages, and the dashboard in it."""
     dashboard = Dashboard(Watcher(urls), most_pages=most_pages)
     handlers: Any = {HTTPException: _on_http_error, FlexiBOError: _on_wrong_request, Exception: _on_failure}
     app = Starlette(routes=dashboard.routes(), exception_handlers=handlers)

@@ -37,37 +37,22 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ComputedView:
-    """A view of one version of the study.
+    """A view of one version of the study."""
 
-    Attributes:
-        version: The version of the study.
-        body: The view as JSON.
-    """
-
-    version: str
-    body: Body
+    version: str  # the version of the study
+    body: Body  # the view as JSON
 
 
 @dataclass(frozen=True, slots=True)
 class LatestView:
-    """The latest version of a view.
+    """The latest version of a view."""
 
-    Attributes:
-        view: The view; None before the first one is computed.
-        again: Seconds after which there may be a newer one; None while the study does not change.
-    """
-
-    view: ComputedView | None
-    again: float | None
+    view: ComputedView | None  # the view; None before the first one is computed
+    again: float | None  # seconds after which there may be a newer one; None while the study does not change
 
 
 class WorkQueue:
-    """Computes views one after the other, in a thread that runs while there are requests.
-
-    Args:
-        compute: Computes a view.
-        clock: A monotonic clock, in seconds.
-    """
+    """Computes views one after the other, in a thread that runs while there are requests."""
 
     def __init__(self, compute: Callable[[ViewRequest], object], clock: Callable[[], float]) -> None:
         self._compute = compute
@@ -105,12 +90,7 @@ class WorkQueue:
 
 
 class BackgroundViews:
-    """The views of one study: one queue computes those that need no model, another one the others.
-
-    Args:
-        follower: Follows the study.
-        clock: A monotonic clock, in seconds.
-    """
+    """The views of one study: one queue computes those that need no model, another one the others."""
 
     def __init__(self, follower: Follower, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._follower = follower

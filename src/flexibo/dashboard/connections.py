@@ -142,11 +142,7 @@ async def _too_many(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class LoopErrors:
-    """Logs unexpected errors of an event loop: all of them, but a lack of files only once a minute.
-
-    Args:
-        clock: A monotonic clock, in seconds.
-    """
+    """Logs unexpected errors of an event loop: all of them, but a lack of files only once a minute."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

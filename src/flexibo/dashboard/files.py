@@ -39,17 +39,11 @@ TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One file of the page.
+    """One file of the page."""
 
-    Attributes:
-        body: Its content.
-        type: Its media type.
-        tag: A hash of its content.
-    """
-
-    body: Body
-    type: str
-    tag: str
+    body: Body  # its content
+    type: str  # its media type
+    tag: str  # a hash of its content
 
 
 @cache

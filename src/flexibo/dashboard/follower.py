@@ -32,14 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 class Follower:
-    """A copy of one stored study, updated by one thread and read by others under its `lock`.
-
-    Args:
-        url: The storage.
-        name: The study's name in it.
-        key: Identifies the storage, without its secrets.
-        clock: A monotonic clock, in seconds.
-    """
+    """A copy of one stored study, updated by one thread and read by others under its `lock`."""
 
     def __init__(self, url: str, name: str, key: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.name = name
@@ -61,12 +54,7 @@ class Follower:
         self._heartbeats = Heartbeats(clock)
 
     def is_behind(self, stored: int, ends: tuple[str, str] = NO_ENDS) -> bool:
-        """Whether there may be news: other events than before, or workers whose signs of life may have changed.
-
-        Args:
-            stored: The number of events in the storage now.
-            ends: Identifies the first and the last of them.
-        """
+        """Whether there may be news: other events than before, or workers whose signs of life may have changed."""
         if (stored, ends) != (self._stored, self._ends):
             return True
         if self.problem:
@@ -74,13 +62,7 @@ class Follower:
         return stored != len(self.contents) or bool(self.workers)
 
     def look(self, stored: int, report: Callable[[], None], ends: tuple[str, str] = NO_ENDS) -> None:
-        """Read the new events; an error is kept as the `problem`, for users.
-
-        Args:
-            stored: The number of events in the storage.
-            report: Called now and then while there are many events to read.
-            ends: Identifies the first and the last of them.
-        """
+        """Read the new events; an error is kept as the `problem`, for users."""
         if self.contents and self._is_replaced(stored, ends):
             self._restart()
         self._stored, self._ends = stored, ends

@@ -17,12 +17,7 @@ from flexibo.transfer.study_copies import copy_of
 
 
 class GrowingCopy:
-    """A study in memory that follows a stored one. Not thread-safe.
-
-    Args:
-        first: The first event of the study.
-        name: The study's name.
-    """
+    """A study in memory that follows a stored one. Not thread-safe."""
 
     def __init__(self, first: Content, name: str) -> None:
         _check_first(first, name)

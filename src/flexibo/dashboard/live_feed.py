@@ -23,12 +23,7 @@ FIRST_LOOK = 5.0
 
 
 class LiveFeed:
-    """Messages for the pages that are open.
-
-    Args:
-        watcher: Watches the storages.
-        most: The maximum number of pages that follow at a time.
-    """
+    """Messages for the pages that are open."""
 
     def __init__(self, watcher: Watcher, *, most: int = MOST_PAGES) -> None:
         self._watcher = watcher

@@ -15,15 +15,10 @@ SMALL = 1024
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A body that may be sent many times.
+    """A body that may be sent many times."""
 
-    Attributes:
-        plain: The bytes.
-        packed: The same, compressed by gzip; None if that is not smaller.
-    """
-
-    plain: bytes
-    packed: bytes | None
+    plain: bytes  # the bytes
+    packed: bytes | None  # the same, compressed by gzip; None if that is not smaller
 
     @classmethod
     def of(cls, content: object) -> Body:

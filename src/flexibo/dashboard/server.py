@@ -29,17 +29,11 @@ LAST_REQUESTS = 1
 
 @dataclass(frozen=True, slots=True)
 class BoundAddress:
-    """The address at which the dashboard listens.
+    """The address at which the dashboard listens."""
 
-    Attributes:
-        listening: The socket, bound.
-        host: The host as given by the user.
-        is_loopback: Whether only programs on this machine can reach it.
-    """
-
-    listening: socket.socket
-    host: str
-    is_loopback: bool
+    listening: socket.socket  # the socket, bound
+    host: str  # the host as given by the user
+    is_loopback: bool  # whether only programs on this machine can reach it
 
     @property
     def port(self) -> int:
@@ -89,14 +83,7 @@ def chosen_token(given: str, *, needed: bool) -> str | None:
 def serve(
     urls: Sequence[str], address: BoundAddress, token: str | None, *, ready: Callable[[], None] = lambda: None
 ) -> None:
-    """Serve the studies of these storages until Ctrl-C.
-
-    Args:
-        urls: The storages.
-        address: Where to listen.
-        token: The secret that requests must contain; None if none is needed.
-        ready: Called when the server answers requests.
-    """
+    """Serve the studies of these storages until Ctrl-C."""
     hosts = LOOPBACK_NAMES | {address.host.lower()} if address.is_loopback else None
     access = Access(token, hosts, cookie=f"flexibo-{address.port}")
     pages = min(MOST_PAGES, most_connections() // 2)  # the other half is for their requests

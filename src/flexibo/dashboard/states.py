@@ -18,12 +18,7 @@ the first time; not readable."""
 
 
 def state_of(history: History, alive: Collection[str]) -> str:
-    """The state of a study that was read.
-
-    Args:
-        history: The history of the study.
-        alive: The workers that are alive.
-    """
+    """The state of a study that was read."""
     if any(holder.worker in alive for holder in history.assignments.values()):
         return "running"
     if alive:
@@ -45,11 +40,7 @@ def is_spent(history: History) -> bool:
 
 
 class Heartbeats:
-    """When each worker last gave a sign of life, by the clock of this process: clocks are never compared.
-
-    Args:
-        clock: A monotonic clock, in seconds.
-    """
+    """When each worker last gave a sign of life, by the clock of this process: clocks are never compared."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

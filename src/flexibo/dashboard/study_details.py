@@ -19,13 +19,7 @@ LONGEST = 2000
 
 
 class StudyDetails:
-    """The details of one study, computed again only when it has changed.
-
-    Args:
-        follower: Follows the study.
-        storage: The address of the storage, without its secrets.
-        now: Returns the time of day.
-    """
+    """The details of one study, computed again only when it has changed."""
 
     def __init__(self, follower: Follower, storage: str, *, now: Callable[[], float] = time.time) -> None:
         self._follower = follower

@@ -30,19 +30,12 @@ SLICE = "slice"
 
 @dataclass(frozen=True, slots=True)
 class ViewRequest:
-    """One view that can be requested.
+    """One view that can be requested."""
 
-    Attributes:
-        kind: A name in `VIEWS`, or "slice".
-        objective: The objective of a slice.
-        x: Its first option.
-        y: Its second option, or empty.
-    """
-
-    kind: str
-    objective: str = ""
-    x: str = ""
-    y: str = ""
+    kind: str  # a name in `VIEWS`, or "slice"
+    objective: str = ""  # the objective of a slice
+    x: str = ""  # its first option
+    y: str = ""  # its second option, or empty
 
     @property
     def rank(self) -> int:

@@ -25,14 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class StorageWatcher:
-    """The studies of one storage.
-
-    Args:
-        url: The storage.
-        key: Identifies it, without its secrets.
-        report: Called after each read, and now and then during a long one.
-        clock: A monotonic clock, in seconds.
-    """
+    """The studies of one storage."""
 
     def __init__(
         self, url: str, key: str, report: Callable[[], None], *, clock: Callable[[], float] = time.monotonic
@@ -83,13 +76,7 @@ class StorageWatcher:
 
 
 class Watcher:
-    """All storages of a dashboard.
-
-    Args:
-        urls: The storages.
-        period: Seconds between two reads of a storage.
-        clock: A monotonic clock, in seconds.
-    """
+    """All storages of a dashboard."""
 
     def __init__(
         self, urls: Sequence[str], *, period: float = PERIOD, clock: Callable[[], float] = time.monotonic

@@ -34,17 +34,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of executor, imported when it is made: some need packages that are not always there.
+    """A kind of executor, imported when it is made: some need packages that are not always there."""
 
-    Attributes:
-        module: Where its class is.
-        name: The name of its class.
-        takes: Which of the arguments of `find_executor` it takes.
-    """
-
-    module: str
-    name: str
-    takes: tuple[str, ...] = ()
+    module: str  # where its class is
+    name: str  # the name of its class
+    takes: tuple[str, ...] = ()  # which of the arguments of `find_executor` it takes
 
     def make(self, given: Mapping[str, Any]) -> Executor:
         """A new one."""

@@ -20,11 +20,6 @@ SLACK = 1e-9
 class LocalCapacity:
     """Counts running evaluations and their resources on this machine.
 
-    Args:
-        n: How many evaluations may run at a time.
-        limits: How many of an objective, by its name; the others are limited by `n` only.
-        resources: The total amounts; None: resources are ignored.
-
     >>> slots = LocalCapacity(2, {"energy": 1}, {"GPU": 1})
     >>> energy, error = Objective("energy"), Objective("error", resources={"GPU": 0.5})
     >>> slots.reserve(energy)
@@ -108,10 +103,6 @@ def in_words(amounts: Amounts) -> str:
 
 class ClusterCapacity:
     """Counts running attempts and their resources on the workers of a cluster.
-
-    Args:
-        limit: How many evaluations may run at a time, whatever is offered; None: no limit.
-        total: The amounts that all workers share; None: each has its own.
 
     >>> offers = ClusterCapacity()
     >>> offers.update({"a": {"CPU": 1}, "b": {"CPU": 1, "GPU": 1}})

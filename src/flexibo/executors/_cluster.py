@@ -29,76 +29,45 @@ Self = TypeVar("Self", bound="ClusterExecutor")
 
 
 class Engine(Protocol):
-    """A cluster that runs attempts. Its methods never wait; all that happens is put into `reports`.
+    """A cluster that runs attempts. Its methods never wait; all that happens is put into `reports`."""
 
-    Attributes:
-        about: What it is and where, for messages, as in ``"Dask cluster at tcp://10.0.0.1:8786"``.
-        reports: The reports that were not processed yet.
-        pins: Whether an attempt runs only on the worker it is started on.
-        grace: Seconds after an objective's timeout until an attempt is stopped from here.
-    """
-
-    about: str
-    reports: SimpleQueue[Report]
-    pins: bool
-    grace: float
+    about: str  # what it is and where, for messages, as in ``"Dask cluster at tcp://10.0.0.1:8786"``
+    reports: SimpleQueue[Report]  # the reports that were not processed yet
+    pins: bool  # whether an attempt runs only on the worker it is started on
+    grace: float  # seconds after an objective's timeout until an attempt is stopped from here
 
     def start(self, attempt: str, job: Job, needs: Amounts, place: str | None) -> None:
         """Start an attempt; None: wherever there will be a worker for it."""
-        ...
 
     def stop(self, attempt: str) -> None:
         """Stop an attempt, as far as the cluster can, and forget it."""
-        ...
 
     def has_begun(self, attempt: str) -> bool:
         """Whether the cluster knows that the attempt began, although no report of it arrived."""
-        ...
 
     def remedy(self, needs: Amounts) -> str:
         """What to do if no worker offers these amounts."""
-        ...
 
     def close(self) -> None:
         """Stop everything and release what is held."""
-        ...
 
 
 @dataclass(slots=True, eq=False)
 class Attempt:
-    """An evaluation that was submitted.
+    """An evaluation that was submitted."""
 
-    Attributes:
-        name: The evaluation's number and a random part.
-        job: The evaluation and its function.
-        needs: The resources that it needs.
-        place: The worker it runs on, if known.
-        started: When it was handed to the cluster; None while it waits here.
-        began: When it began to measure.
-        starts: How often it was handed to the cluster.
-        unserved: Since when no worker offers what it needs.
-    """
-
-    name: str
-    job: Job
-    needs: Amounts
-    place: str | None = None
-    started: float | None = None
-    began: float | None = None
-    starts: int = 0
-    unserved: float | None = None
+    name: str  # the evaluation's number and a random part
+    job: Job  # the evaluation and its function
+    needs: Amounts  # the resources that it needs
+    place: str | None = None  # the worker it runs on, if known
+    started: float | None = None  # when it was handed to the cluster; None while it waits here
+    began: float | None = None  # when it began to measure
+    starts: int = 0  # how often it was handed to the cluster
+    unserved: float | None = None  # since when no worker offers what it needs
 
 
 class ClusterExecutor:
-    """The common part of the executors on clusters.
-
-    Args:
-        engine: The cluster.
-        n: How many evaluations may run at a time; None: as many as the workers have room for.
-        total: What the workers share, where they do.
-        patience: How many seconds to wait for a worker that offers what an objective needs.
-        clock: A monotonic clock in seconds.
-    """
+    """The common part of the executors on clusters."""
 
     measures_elsewhere = True
     """Evaluations go on while this process does something else; what is finished can be fetched without waiting."""

@@ -25,22 +25,14 @@ class ClusterTask:
     """To a worker: measure this.
 
     All fields are plain, so a worker with other versions can read it and report what is wrong.
-
-    Attributes:
-        attempt: Names the attempt: the evaluation's number and a random part.
-        objective: The objective that is asked for.
-        python: The version of Python that pickled the function.
-        digest: Names the function.
-        function: The function itself, pickled; None where the worker has it already.
-        question: The evaluation and the objective, pickled.
     """
 
-    attempt: str
-    objective: str
-    python: tuple[int, int]
-    digest: str
-    function: bytes | None
-    question: bytes
+    attempt: str  # names the attempt: the evaluation's number and a random part
+    objective: str  # the objective that is asked for
+    python: tuple[int, int]  # the version of Python that pickled the function
+    digest: str  # names the function
+    function: bytes | None  # the function itself, pickled; None where the worker has it already
+    question: bytes  # the evaluation and the objective, pickled
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +54,11 @@ class AttemptEnded:
 
 @dataclass(frozen=True, slots=True)
 class AttemptLost:
-    """The worker died, or the cluster stopped the attempt.
+    """The worker died, or the cluster stopped the attempt."""
 
-    Attributes:
-        attempt: Which one.
-        reason: Why, as one sentence.
-        has_begun: Whether the measuring is known to have begun.
-    """
-
-    attempt: str
-    reason: str
-    has_begun: bool
+    attempt: str  # which one
+    reason: str  # why, as one sentence
+    has_begun: bool  # whether the measuring is known to have begun
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,12 +29,7 @@ QUIET = {"distributed": "critical", "tornado": "critical", "asyncio": "critical"
 
 
 class LocalDask:
-    """A scheduler and worker processes on this machine.
-
-    Args:
-        n: How many worker processes, with one thread each.
-        resources: What each of them offers.
-    """
+    """A scheduler and worker processes on this machine."""
 
     def __init__(self, n: int, resources: Mapping[str, float]) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="flexibo-dask-"))

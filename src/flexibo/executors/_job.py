@@ -20,27 +20,16 @@ LOAD_SECONDS = 300.0
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """An evaluation that is sent to a worker.
+    """An evaluation that is sent to a worker."""
 
-    Attributes:
-        evaluation: The question.
-        objective: What is measured.
-        function: The function, pickled.
-        digest: Names the function.
-        question: The evaluation and the objective, pickled.
-        since: When it was handed to its worker process or, once that is known, when the measuring began.
-        has_begun: Whether the measuring began.
-        starts: How many new worker processes it was handed to.
-    """
-
-    evaluation: Evaluation
-    objective: Objective
-    function: bytes
-    digest: str
-    question: bytes
-    since: float = 0.0
-    has_begun: bool = False
-    starts: int = 0
+    evaluation: Evaluation  # the question
+    objective: Objective  # what is measured
+    function: bytes  # the function, pickled
+    digest: str  # names the function
+    question: bytes  # the evaluation and the objective, pickled
+    since: float = 0.0  # when it was handed to its worker process or, once that is known, when the measuring began
+    has_begun: bool = False  # whether the measuring began
+    starts: int = 0  # how many new worker processes it was handed to
 
     def ends_at(self, grace: float) -> float | None:
         """When it is killed; None: never."""

@@ -20,34 +20,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class WorkingContext:
-    """Where functions run: the same in a worker process as in its parent.
+    """Where functions run: the same in a worker process as in its parent."""
 
-    Attributes:
-        path: Where Python looks for modules.
-        folder: The working directory; None where it is gone.
-    """
-
-    path: tuple[str, ...]
-    folder: str | None
+    path: tuple[str, ...]  # where Python looks for modules
+    folder: str | None  # the working directory; None where it is gone
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessTask:
-    """To a worker process: measure this.
+    """To a worker process: measure this."""
 
-    Attributes:
-        objective: The objective that is asked for.
-        digest: Names the function.
-        function: The function itself, pickled; None where the worker process has it already.
-        question: The evaluation and the objective, pickled.
-        place: Where to run it; None where nothing changed.
-    """
-
-    objective: str
-    digest: str
-    function: bytes | None
-    question: bytes
-    place: WorkingContext | None
+    objective: str  # the objective that is asked for
+    digest: str  # names the function
+    function: bytes | None  # the function itself, pickled; None where the worker process has it already
+    question: bytes  # the evaluation and the objective, pickled
+    place: WorkingContext | None  # where to run it; None where nothing changed
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,12 +84,7 @@ def run_on_worker(task: ClusterTask, function: bytes) -> Iterator[str | WorkerAn
 
 
 class Gateway:
-    """Serves one executor.
-
-    Args:
-        ray: The library, connected.
-        tell: Sends a report to the executor; may be called by several threads.
-    """
+    """Serves one executor."""
 
     def __init__(self, ray: Any, tell: Callable[[Report], None]) -> None:
         self._ray, self._tell = ray, tell
@@ -183,13 +178,7 @@ def offered(resources: Mapping[str, float]) -> dict[str, float]:
 
 
 def main(descriptor: str, settings: str, folder: str) -> None:
-    """Serve until the executor hangs up.
-
-    Args:
-        descriptor: The socket to the executor.
-        settings: For ``ray.init``, as JSON; a cluster that this starts is stopped at the end.
-        folder: Removed at the end.
-    """
+    """Serve until the executor hangs up."""
     connection = Connection(int(descriptor))
     lock = threading.Lock()
 

@@ -20,12 +20,7 @@ def search_path() -> str:
 
 
 def end_session(leader: int) -> None:
-    """Kill all processes of the session, the caller excepted.
-
-    Args:
-        leader: The process that leads the session. It must be a child that was not waited for, or the caller, so that
-            its number cannot belong to another.
-    """
+    """Kill all processes of the session, the caller excepted."""
     for _ in range(ROUNDS):
         others = [pid for pid in _processes() if pid != os.getpid() and _session(pid) == leader]
         for pid in others:

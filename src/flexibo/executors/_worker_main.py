@@ -36,13 +36,7 @@ LOOK_SECONDS = 2.0
 
 
 def main(channel: int, life: int, parent: int) -> None:
-    """Serve until the parent hangs up.
-
-    Args:
-        channel: The socket that tasks and replies go through.
-        life: A pipe in which nothing is ever written; its end is the parent's end.
-        parent: The parent's process number.
-    """
+    """Serve until the parent hangs up."""
     for descriptor in (channel, life):
         os.set_inheritable(descriptor, False)  # what a function starts must not keep them open
     signal.pthread_sigmask(signal.SIG_SETMASK, ())  # whatever the parent blocks: a timeout interrupts by a signal

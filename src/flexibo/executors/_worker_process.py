@@ -41,13 +41,6 @@ class WorkerProcess:
     """A worker process with its connection.
 
     It leads a session of its own: Ctrl-C at a terminal does not reach it, and killing it takes along what it started.
-
-    Args:
-        slot: Which of the workers it is, from 0.
-        environment: Variables that are added to those of this process.
-
-    Attributes:
-        has_served: Whether it ever replied, so that it was able to start.
     """
 
     def __init__(self, slot: int, environment: Mapping[str, str]) -> None:

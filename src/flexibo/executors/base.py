@@ -40,15 +40,12 @@ class Executor(Protocol):
 
     def has_room(self, objective: Objective) -> bool:
         """Whether an evaluation of this objective can be submitted and would start at once."""
-        ...
 
     def submit(self, evaluation: Evaluation, objective: Objective, measure: Measure) -> None:
         """Start one evaluation."""
-        ...
 
     def is_busy(self) -> bool:
         """Whether an evaluation was submitted that is not finished."""
-        ...
 
     def finished(self, wait: float | None = None) -> Iterable[Outcome]:
         """The outcomes that are there.
@@ -56,8 +53,6 @@ class Executor(Protocol):
         If there is none yet, wait for one, at most `wait` seconds (None: as long as it takes). A `MachineError` means
         that the machine is at fault rather than a design; the submitted evaluations are then given up.
         """
-        ...
 
     def close(self) -> None:
         """Stop what still runs and release what it held. Nothing can be submitted afterwards."""
-        ...

@@ -118,13 +118,7 @@ class Sent:
 
 
 class DaskEngine:
-    """Attempts as tasks of a Dask cluster.
-
-    Args:
-        client: A client to use; None: connect to the address.
-        address: The scheduler's.
-        local: The cluster, where it was started for this.
-    """
+    """Attempts as tasks of a Dask cluster."""
 
     pins = True
     grace = GRACE_SECONDS

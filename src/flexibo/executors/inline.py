@@ -12,11 +12,7 @@ from flexibo.objectives import Objective
 
 
 class InlineExecutor:
-    """Calls the objective's function in this process.
-
-    Args:
-        clock: Returns seconds; the cost of a call is the difference of two readings.
-    """
+    """Calls the objective's function in this process."""
 
     def __init__(self, *, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock

@@ -35,14 +35,7 @@ def measured(
     *,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Outcome:
-    """The outcome of an evaluation; raises only a `MachineError` and interrupts.
-
-    Args:
-        evaluation: The question.
-        objective: Has the number of readings and the timeout.
-        measure: Measures the design.
-        clock: Returns seconds; the cost of a call is the difference of two readings.
-    """
+    """The outcome of an evaluation; raises only a `MachineError` and interrupts."""
     start = clock()
     readings: list[Mapping[str, float]] = []
     given: list[float] = []
@@ -87,9 +80,6 @@ def too_long(limit: float) -> str:
 
 def exit_description(status: int | None) -> str:
     """How a process ended.
-
-    Args:
-        status: The exit status, negative for a signal; None if it is not known.
 
     >>> exit_description(3)
     'ended with exit status 3'

@@ -97,13 +97,7 @@ class RayExecutor(ClusterExecutor):
 
 
 class RayEngine:
-    """Attempts as tasks of a Ray cluster.
-
-    Args:
-        address: The head node's; None: start a cluster here.
-        n: How many evaluations a cluster started here runs at a time.
-        resources: What it offers.
-    """
+    """Attempts as tasks of a Ray cluster."""
 
     pins = False
     grace = GRACE_SECONDS

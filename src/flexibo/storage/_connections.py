@@ -54,9 +54,6 @@ class Connections:
 
     All are closed before the process forks, and opened again when needed: SQLite keeps the locks of a file per process,
     so a child that inherits a connection does not hold its lock, and others could delete the log that it uses.
-
-    Args:
-        connect: Opens a connection.
     """
 
     def __init__(self, connect: Callable[[], sa.Connection]) -> None:

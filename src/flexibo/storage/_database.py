@@ -37,45 +37,31 @@ class Database(Protocol):
 
     def schema(self) -> int | None:
         """The version of its tables, None if there are none; changes nothing."""
-        ...
 
     def prepare(self, connection: sa.Connection) -> None:
         """Create or update the tables; several processes may do so at once."""
-        ...
 
     def connect(self) -> sa.Connection:
         """A new connection, on which every statement is its own transaction until one is begun."""
-        ...
 
     def check(self, connection: sa.Connection) -> None:
         """Refuse a connection that no longer leads to the database."""
-        ...
 
     def begin(self, connection: sa.Connection, study: str | None) -> None:
         """Begin a transaction; if a study is given, nothing else can add events to it meanwhile."""
-        ...
 
     def roll_back(self, connection: sa.Connection) -> None:
         """Roll back the transaction, if there is one."""
-        ...
 
     def trouble(self, error: DBAPIError) -> Trouble:
         """What to do about an error."""
-        ...
 
     def sentence(self, error: DBAPIError) -> str:
         """What is wrong and what to do, in one sentence without its full stop and without passwords."""
-        ...
 
 
 class Session:
-    """Runs actions on a database, with one connection per thread, and retries after temporary errors.
-
-    Args:
-        database: The database.
-        patience: Seconds to retry while the database is busy or not reachable.
-        keep: Whether to keep a connection for the next action.
-    """
+    """Runs actions on a database, with one connection per thread, and retries after temporary errors."""
 
     def __init__(self, database: Database, patience: float, *, keep: bool = True) -> None:
         self.database = database
@@ -88,24 +74,13 @@ class Session:
         self._connections.close()
 
     def do(self, action: Callable[[sa.Connection], T], *, ending: Callable[[], str] = lambda: ".") -> T:
-        """The result of the action, which is retried after temporary errors.
-
-        Args:
-            action: Uses the connection; if it raises, its transaction is rolled back.
-            ending: What to append to an error message.
-        """
+        """The result of the action, which is retried after temporary errors."""
         return self.patiently(lambda: self._tried(action), ending=ending)
 
     def patiently(
         self, attempt: Callable[[], T], *, ending: Callable[[], str] = lambda: ".", reconnect: bool = True
     ) -> T:
-        """The result of the attempt, which is retried after temporary errors.
-
-        Args:
-            attempt: What to do.
-            ending: What to append to an error message.
-            reconnect: Whether to retry if the database cannot be reached.
-        """
+        """The result of the attempt, which is retried after temporary errors."""
         start = time.monotonic()
         tries = 0
         while True:

@@ -38,13 +38,7 @@ SELECT set_config('lock_timeout', %s, false),
 
 
 class PostgreSQL:
-    """A PostgreSQL database, through psycopg.
-
-    Args:
-        url: ``postgresql://user@host/database``, with libpq's options after a question mark.
-        shown: The URL without its secrets.
-        patience: Seconds to wait for another writer.
-    """
+    """A PostgreSQL database, through psycopg."""
 
     def __init__(self, url: sa.URL, shown: str, *, patience: float) -> None:
         self.shown = shown

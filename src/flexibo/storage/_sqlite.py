@@ -32,13 +32,7 @@ _REASONS = {
 
 
 class SQLite:
-    """A SQLite file.
-
-    Args:
-        url: ``sqlite:///study.db``, relative to the working folder, or ``sqlite:////home/ada/study.db``.
-        shown: The URL for messages.
-        create: Whether the file may be created and must be writable.
-    """
+    """A SQLite file."""
 
     def __init__(self, url: sa.URL, shown: str, *, create: bool) -> None:
         if not url.database or url.database == ":memory:":

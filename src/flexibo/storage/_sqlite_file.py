@@ -29,11 +29,7 @@ def file_uri(path: Path, options: str) -> str:
 
 
 def schema_of(path: Path) -> int | None:
-    """The version of the tables in a file, None if it is new or empty; files of other programs are refused.
-
-    Args:
-        path: The file; neither it nor anything beside it is changed.
-    """
+    """The version of the tables in a file, None if it is new or empty; files of other programs are refused."""
     for _ in range(LOOKS - 1):
         before = _state(path)
         try:

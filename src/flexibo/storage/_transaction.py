@@ -21,12 +21,6 @@ class Transaction:
 
     If a connection breaks during a commit, it is unknown whether the database committed. So the events carry a token:
     if it is stored at their position, the commit is done; if another token or none is there, it is tried again.
-
-    Args:
-        database: The database.
-        study: The name of the study.
-        after: The number of events that are known to `decide`.
-        decide: Takes the events after these, and returns the events to add.
     """
 
     def __init__(self, database: Database, study: str, after: int, decide: Decide) -> None:

@@ -45,7 +45,6 @@ class Storage(Protocol):
 
     def read(self, after: int = 0) -> list[Content]:
         """The events in order, without the first `after`."""
-        ...
 
     def commit(self, after: int, decide: Decide) -> None:
         """Append events, all or none; they are durable when this returns.
@@ -54,12 +53,9 @@ class Storage(Protocol):
         `after`, and the appending of what it returns. It must be fast and must not use the storage. It may be called
         again, with the events added since, after a reconnect; if it raises, nothing is added.
         """
-        ...
 
     def sign(self, worker: str, sign: Sign | None) -> None:
         """Store a worker's latest heartbeat; None when it signs off."""
-        ...
 
     def workers(self) -> dict[str, Sign]:
         """The latest heartbeat of each worker that has not signed off."""
-        ...

@@ -114,12 +114,7 @@ class StoredStudy:
 
 
 def stored_studies(url: str, *, patience: float = PATIENCE) -> list[StoredStudy]:
-    """The studies of a database by name; changes nothing.
-
-    Args:
-        url: A database URL such as ``sqlite:///study.db``.
-        patience: Seconds to wait for a database that is busy.
-    """
+    """The studies of a database by name; changes nothing."""
     session, schema = _opened(url, create=False, patience=patience)
     if schema is None:
         return []

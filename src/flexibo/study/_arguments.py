@@ -120,14 +120,7 @@ def checked_executor(executor: Executor, leads: Sequence[str]) -> Executor:
 def checked_functions(
     functions: object, names: Sequence[str], leads: Sequence[str], *, some: bool
 ) -> Mapping[str, Measure]:
-    """The functions of a run: a callable for each objective that is asked for, and no others.
-
-    Args:
-        functions: What was given.
-        names: The objectives.
-        leads: Those that are asked for.
-        some: Whether functions of some of them are enough.
-    """
+    """The functions of a run: a callable for each objective that is asked for, and no others."""
     if not isinstance(functions, Mapping):
         raise InvalidTypeError(f"run() was given {functions!r}; give a mapping from objective to function.")
     for name, function in functions.items():

@@ -36,23 +36,14 @@ class AskMemory:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """One call of `Study.ask`. The study does not keep it, because it holds the study.
+    """One call of `Study.ask`. The study does not keep it, because it holds the study."""
 
-    Attributes:
-        log: The events of the study.
-        optimizer: Chooses the questions.
-        heartbeat: This worker, and which other ones are alive.
-        stops: The stop rules of the study.
-        notify: Called with each event.
-        memory: What this worker remembers from one call to the next.
-    """
-
-    log: EventLog
-    optimizer: Optimizer
-    heartbeat: Heartbeat
-    stops: StopCheck
-    notify: Notify
-    memory: AskMemory
+    log: EventLog  # the events of the study
+    optimizer: Optimizer  # chooses the questions
+    heartbeat: Heartbeat  # this worker, and which other ones are alive
+    stops: StopCheck  # the stop rules of the study
+    notify: Notify  # called with each event
+    memory: AskMemory  # what this worker remembers from one call to the next
 
     @property
     def history(self) -> History:
@@ -60,11 +51,7 @@ class Asking:
         return self.log.history
 
     def ask(self, only: Collection[str] | None = None) -> Evaluation | Stop:
-        """The next evaluation, claimed for this worker, or why there is none.
-
-        Args:
-            only: The objectives that this worker can measure now; None is all.
-        """
+        """The next evaluation, claimed for this worker, or why there is none."""
         self.log.refresh(self.notify)
         self.heartbeat.begin()
         if lost := self._reassigned(only):

@@ -27,14 +27,7 @@ logger = logging.getLogger(__name__)
 def optimizer_of(
     method: Method, settings: Settings, *, surrogate: str | Surrogate | None, cost: str | CostCallable | None
 ) -> Optimizer:
-    """The optimizer of a study with these settings.
-
-    Args:
-        method: The method.
-        settings: What the study was created with.
-        surrogate: The surrogate that was given; an object cannot be stored.
-        cost: The cost function that was given; a callable cannot be stored.
-    """
+    """The optimizer of a study with these settings."""
     predictor = Predictor(
         method,
         settings.initial_designs,

@@ -27,28 +27,13 @@ class RunnableStudy(Protocol):
 
     def ask_or_stop(self, only: Collection[str] | None = None) -> Evaluation | Stop:
         """The next evaluation for this worker, or why there is none."""
-        ...
 
     def tell_outcome(self, outcome: Outcome) -> None:
         """Store the outcome of an evaluation."""
-        ...
 
 
 class RunLoop:
-    """Measures what a study asks until there is nothing more to ask.
-
-    Args:
-        study: The study.
-        objectives: The objectives that are measured here.
-        measures: Their functions.
-        executor: Where they are measured.
-        update: Called after each outcome.
-        alone: Whether no other process can write to the study.
-        serves_all: Whether these are all objectives that the study asks for.
-        idle: Stop after this many seconds without work; None is never.
-        clock: Returns seconds.
-        sleep: Waits for the given number of seconds.
-    """
+    """Measures what a study asks until there is nothing more to ask."""
 
     def __init__(
         self,

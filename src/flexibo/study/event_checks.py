@@ -39,11 +39,7 @@ DAMAGE = (FlexiBOError, ValueError, TypeError, KeyError, IndexError, AttributeEr
 
 
 class EventCheck:
-    """Converts stored contents to events, and refuses one that cannot follow those before it.
-
-    Args:
-        history: The events before. The checked events may be added to it one by one, or later, all together.
-    """
+    """Converts stored contents to events, and refuses one that cannot follow those before it."""
 
     def __init__(self, history: History) -> None:
         self._history = history

@@ -23,12 +23,6 @@ class EventLog:
     """Reads the events that other processes wrote, and writes events once all earlier ones are known.
 
     It is given what to notify of new events at each call and keeps none of it, so a log keeps no study alive.
-
-    Args:
-        storage: Where the events are kept.
-        history: Their replay; empty at first.
-        clock: Returns the time of day, which is written beside each event for people.
-        name: The name of the study, for messages.
     """
 
     def __init__(

@@ -26,16 +26,13 @@ class ShownStudy(Protocol):
     @property
     def history(self) -> History:
         """The events so far."""
-        ...
 
     @property
     def predictor(self) -> Predictor:
         """The models of the study."""
-        ...
 
     def front(self) -> Front:
         """The front so far."""
-        ...
 
 
 class Bar:

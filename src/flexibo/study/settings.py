@@ -23,31 +23,18 @@ DELTA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What determines the questions of a study, besides its history.
+    """What determines the questions of a study, besides its history."""
 
-    Attributes:
-        space: The design space.
-        objectives: The objectives.
-        method: Name of the method.
-        seed: The seed of all random numbers.
-        initial_designs: Measured first, in all objectives.
-        n_given: How many of these the user gave; the others were drawn.
-        candidates: How many designs are drawn for each question.
-        delta: The paper's confidence parameter.
-        cost: Name of the cost function, "callable", or "" for the method's own.
-        surrogate: Name or description of the surrogate, or "" for the method's own.
-    """
-
-    space: Space
-    objectives: tuple[Objective, ...]
-    method: str
-    seed: int
-    initial_designs: tuple[Design, ...]
-    n_given: int
-    candidates: int
-    delta: float
-    cost: str
-    surrogate: str
+    space: Space  # the design space
+    objectives: tuple[Objective, ...]  # the objectives
+    method: str  # name of the method
+    seed: int  # the seed of all random numbers
+    initial_designs: tuple[Design, ...]  # measured first, in all objectives
+    n_given: int  # how many of these the user gave; the others were drawn
+    candidates: int  # how many designs are drawn for each question
+    delta: float  # the paper's confidence parameter
+    cost: str  # name of the cost function, "callable", or "" for the method's own
+    surrogate: str  # name or description of the surrogate, or "" for the method's own
 
     def to_dict(self) -> dict[str, Any]:
         """The settings, ready for JSON."""

@@ -97,11 +97,9 @@ class RuledStudy(Protocol):
     @property
     def history(self) -> History:
         """What happened so far."""
-        ...
 
     def certificate(self) -> Any:
         """An upper bound on what its front misses, with the study's own delta."""
-        ...
 
 
 Limit: TypeAlias = MaxEvaluations | GainPerCost | MaxSeconds
@@ -153,15 +151,10 @@ def named_limits(rules: Sequence[StopRule | Predicate]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class StopCheck:
-    """The stop rules of a study during one call of it; the study does not keep it, because it holds the study.
+    """The stop rules of a study during one call of it; the study does not keep it, because it holds the study."""
 
-    Attributes:
-        rules: The rules.
-        study: The study that they look at.
-    """
-
-    rules: Sequence[StopRule | Predicate]
-    study: RuledStudy
+    rules: Sequence[StopRule | Predicate]  # the rules
+    study: RuledStudy  # the study that they look at
 
     def reason(self, evaluation: Evaluation) -> str:
         """The first reason to stop rather than ask this evaluation, or an empty string."""

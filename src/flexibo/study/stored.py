@@ -11,12 +11,7 @@ from flexibo.study.event_checks import DAMAGE, check_beginning, check_meaning, d
 
 
 def stored_study(storage: str | Storage, name: str | None) -> tuple[Storage, str, Mapping[str, Any]]:
-    """A stored study: its storage, its name and the settings it was created with.
-
-    Args:
-        storage: A database URL, or a storage that holds one study.
-        name: The study's name; None where there is only one.
-    """
+    """A stored study: its storage, its name and the settings it was created with."""
     if isinstance(storage, str):
         name = _the_name(storage, name)
         storage = open_storage(storage, name, create=False)

@@ -20,15 +20,10 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A study that was read from lines.
+    """A study that was read from lines."""
 
-    Attributes:
-        name: Its name where it was exported.
-        contents: Its events as they were stored.
-    """
-
-    name: str
-    contents: Sequence[Content]
+    name: str  # its name where it was exported
+    contents: Sequence[Content]  # its events as they were stored
 
 
 def event_lines(copy: StudyCopy) -> Iterator[str]:
@@ -39,12 +34,7 @@ def event_lines(copy: StudyCopy) -> Iterator[str]:
 
 
 def read_events(lines: Iterable[bytes], source: str) -> Exported:
-    """The study that `event_lines` wrote; every line is checked, and all events are replayed.
-
-    Args:
-        lines: The lines of a file that was opened in binary mode.
-        source: Its name in messages.
-    """
+    """The study that `event_lines` wrote; every line is checked, and all events are replayed."""
     numbered = enumerate(lines, start=1)
     heading = _heading(next(numbered, (1, b""))[1], source)
     contents: list[Content] = []
@@ -67,13 +57,7 @@ def read_events(lines: Iterable[bytes], source: str) -> Exported:
 
 
 def import_events(exported: Exported, storage: str | Storage, name: str | None = None) -> str:
-    """Create a study from exported events, all of them or none; returns its name.
-
-    Args:
-        exported: What `read_events` returned.
-        storage: A database URL such as ``sqlite:///study.db``.
-        name: Another name for it.
-    """
+    """Create a study from exported events, all of them or none; returns its name."""
     name = name or exported.name
     where = shown_url(storage) if isinstance(storage, str) else "The storage"
 

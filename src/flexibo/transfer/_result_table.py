@@ -23,28 +23,17 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The results of a table.
+    """The results of a table."""
 
-    Attributes:
-        results: The results, in the order of the rows.
-        empty: How many rows have no value of any objective.
-        known: How many rows the study has already, with equal values: they were exported from it.
-    """
-
-    results: Sequence[Added]
-    empty: int
-    known: int
+    results: Sequence[Added]  # the results, in the order of the rows
+    empty: int  # how many rows have no value of any objective
+    known: int  # how many rows the study has already, with equal values: they were exported from it
 
 
 def read_results(lines: Iterable[str], copy: StudyCopy, source: str) -> Results:
     """The results in a CSV table: a column per option, a column per objective, and what they cost, if that is known.
 
     Other columns of an exported table are ignored; an empty cell is not measured.
-
-    Args:
-        lines: The lines of the table.
-        copy: The study that they are for.
-        source: The name of the table in messages.
     """
     if "rule" in copy.missing:
         raise InvalidValueError(
@@ -79,13 +68,7 @@ def read_results(lines: Iterable[str], copy: StudyCopy, source: str) -> Results:
 
 
 def import_results(results: Results, storage: Storage, copy: StudyCopy) -> None:
-    """Add results to a stored study, all of them or none.
-
-    Args:
-        results: What `read_results` returned.
-        storage: Where the study is.
-        copy: A copy of it, which learns what was written since.
-    """
+    """Add results to a stored study, all of them or none."""
     history = copy.study.history
 
     def decide() -> Sequence[Event]:
@@ -97,13 +80,7 @@ def import_results(results: Results, storage: Storage, copy: StudyCopy) -> None:
 
 
 class _Columns:
-    """The meaning of the columns.
-
-    Args:
-        names: The heading.
-        history: The history of the study.
-        source: The name of the table in messages.
-    """
+    """The meaning of the columns."""
 
     def __init__(self, names: Sequence[str], history: History, source: str) -> None:
         options, values = headings(history)

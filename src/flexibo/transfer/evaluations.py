@@ -15,50 +15,27 @@ STATES = ("pending", "measured", "failed", "impossible", "released")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One evaluation, or one added result.
+    """One evaluation, or one added result."""
 
-    Attributes:
-        number: The index of the question; None for an added result.
-        objective: What was asked for.
-        design: The option values.
-        state: One of `STATES`, or "added" for an added result.
-        values: The values that are known.
-        cost: What the answer cost; None while there is none.
-        lost_cost: The known or assumed cost of attempts whose answer did not count.
-        reason: Why it failed or was given back.
-        attempt: The number of the attempt, from 1.
-        worker: The worker that measures it, or did last.
-        asked: When that worker got it, in seconds since 1970; None if unknown.
-        answered: When it was answered or given back.
-        gain: The expected gain when it was asked.
-        expected_cost: The expected cost when it was asked.
-        why: Why it was asked, one line.
-    """
-
-    number: int | None
-    objective: str
-    design: Design
-    state: str = "pending"
-    values: Mapping[str, float] = field(default_factory=dict)
-    cost: float | None = None
-    lost_cost: float = 0.0
-    reason: str = ""
-    attempt: int | None = None
-    worker: str = ""
-    asked: float | None = None
-    answered: float | None = None
-    gain: float | None = None
-    expected_cost: float | None = None
-    why: str = ""
+    number: int | None  # the index of the question; None for an added result
+    objective: str  # what was asked for
+    design: Design  # the option values
+    state: str = "pending"  # one of `STATES`, or "added" for an added result
+    values: Mapping[str, float] = field(default_factory=dict)  # the values that are known
+    cost: float | None = None  # what the answer cost; None while there is none
+    lost_cost: float = 0.0  # the known or assumed cost of attempts whose answer did not count
+    reason: str = ""  # why it failed or was given back
+    attempt: int | None = None  # the number of the attempt, from 1
+    worker: str = ""  # the worker that measures it, or did last
+    asked: float | None = None  # when that worker got it, in seconds since 1970; None if unknown
+    answered: float | None = None  # when it was answered or given back
+    gain: float | None = None  # the expected gain when it was asked
+    expected_cost: float | None = None  # the expected cost when it was asked
+    why: str = ""  # why it was asked, one line
 
 
 def records(history: History, times: Sequence[float | None]) -> list[Record]:
-    """The evaluations in the order in which they were asked, then the added results.
-
-    Args:
-        history: The history of the study.
-        times: When each of its events was written.
-    """
+    """The evaluations in the order in which they were asked, then the added results."""
     keeper = RecordKeeper(history)
     for event, time in zip(history.events, times, strict=True):
         keeper.take(event, time)
@@ -66,15 +43,7 @@ def records(history: History, times: Sequence[float | None]) -> list[Record]:
 
 
 class RecordKeeper:
-    """Updates the records event by event, so that a growing study need not be read again.
-
-    Args:
-        history: The history of the study, for its names.
-
-    Attributes:
-        evaluations: A record per evaluation, in the order in which they were asked.
-        added: A record per added result.
-    """
+    """Updates the records event by event, so that a growing study need not be read again."""
 
     def __init__(self, history: History) -> None:
         self._history = history

@@ -43,13 +43,7 @@ def page(title: str, charts: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
 
 
 def write_page(path: str | Path, title: str, charts: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-    """Write a page to a file. An existing file is replaced by the complete page or left unchanged.
-
-    Args:
-        path: The file.
-        title: See `page`.
-        charts: See `page`.
-    """
+    """Write a page to a file. An existing file is replaced by the complete page or left unchanged."""
     write_document(path, page(title, charts))
 
 

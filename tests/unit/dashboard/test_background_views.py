@@ -227,7 +227,7 @@ def test_every_view_of_a_real_study_can_be_computed(
     make_study: Callable[..., Study], functions: dict[str, Callable[..., object]], tmp_path: Path
 ) -> None:
     url = f"sqlite:///{tmp_path}/study.db"
-    make_study(storage=url, budget=100, n_initial=5, candidates=30).run(functions)
+    make_study(storage=url, budget=60, n_initial=5, candidates=30).run(functions)
     follower = Follower(url, "study", "key")
     follower.look(1, nothing)
     views = BackgroundViews(follower)

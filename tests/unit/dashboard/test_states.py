@@ -33,9 +33,9 @@ def test_a_study_runs_while_a_living_worker_holds_an_evaluation(make_study: Call
 def test_a_study_is_finished_when_its_budget_pays_for_nothing_more(
     make_study: Callable[..., Study], functions: dict[str, Callable[..., object]]
 ) -> None:
-    study = make_study(budget=150.5, n_initial=6, candidates=20)
+    study = make_study(budget=70.5, n_initial=6, candidates=20)
     study.run(functions)
-    assert study.spent == 150.0
+    assert study.spent == 70.0
     assert state_of(study.history, set()) == "finished"
     study.budget = 400.0
     assert state_of(study.history, set()) == "silent"

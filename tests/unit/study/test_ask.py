@@ -38,15 +38,15 @@ def asked(study: Study, **how: Any) -> Evaluation:
 @pytest.mark.parametrize("method", ["flexibo", "random", "sobol", "parego", "nsga2"])
 def test_two_workers_are_never_asked_the_same(method: str) -> None:
     storage = MemoryStorage()
-    studies = [opened(storage, method=method, budget=60), opened(storage, method=method, budget=60)]
+    studies = [opened(storage, method=method, budget=30), opened(storage, method=method, budget=30)]
     seen: list[tuple[Any, str]] = []
-    for step in range(20):
+    for step in range(8):
         pair = [study.ask() for study in studies]
         seen += [(e.design, e.objective) for e in pair if e is not None]
         for study, evaluation in zip(studies, pair if step % 2 else pair[::-1], strict=True):
             if evaluation is not None:
                 answered(study, evaluation)
-    assert len(seen) > 15
+    assert len(seen) > 8
     assert len(set(seen)) == len(seen)
     studies[0].refresh()
     studies[1].refresh()
@@ -107,7 +107,7 @@ def test_many_are_asked_at_once_and_differ() -> None:
 def test_only_what_a_worker_can_measure_is_asked_of_it() -> None:
     storage = MemoryStorage()
     trainer, board = opened(storage), opened(storage)
-    for _ in range(12):
+    for _ in range(6):
         error, energy = trainer.ask(only=["a"]), board.ask(only=["b"])
         assert error is None or error.objective == "a"
         assert energy is None or energy.objective == "b"
@@ -115,7 +115,7 @@ def test_only_what_a_worker_can_measure_is_asked_of_it() -> None:
             if evaluation is not None:
                 answered(study, evaluation)
     board.refresh()
-    assert board.history.count(0) == board.history.count(1) == 12
+    assert board.history.count(0) == board.history.count(1) == 6
     with pytest.raises(UnknownNameError, match="did you mean"):
         trainer.ask(only=["aa"])
     with pytest.raises(InvalidTypeError, match="give a list of objectives"):
@@ -135,15 +135,15 @@ def test_the_parts_of_a_bundle_go_to_the_workers_that_can_measure_them(method: s
 
 
 def test_what_a_vanished_worker_left_is_measured_by_the_next_and_nothing_is_asked_differently() -> None:
-    alone = opened(MemoryStorage(), budget=45)
+    alone = opened(MemoryStorage(), budget=28)
     expected = []
     while (evaluation := alone.ask()) is not None:
         expected.append((evaluation.design, evaluation.objective))
         answered(alone, evaluation)
     storage = MemoryStorage()
     found = []
-    for kill_at in (2, 5, 8, 10**9):
-        study = opened(storage, budget=45)
+    for kill_at in (2, 5, 7, 10**9):
+        study = opened(storage, budget=28)
         while (evaluation := study.ask()) is not None:
             if evaluation.number == kill_at and evaluation.number not in [n for n, *_ in found]:
                 break
@@ -442,8 +442,8 @@ def test_an_answer_that_the_storage_kept_although_it_failed_counts_once() -> Non
 
 def test_what_six_dead_workers_left_is_not_paid_beyond_the_budget() -> None:
     storage = MemoryStorage()
-    first, second = opened(storage, budget=60), opened(storage, budget=60)
-    while first.spent < 30:
+    first, second = opened(storage, budget=40), opened(storage, budget=40)
+    while first.spent < 20:
         answered(first, asked(first))
     held = []
     while (evaluation := first.ask()) is not None:
@@ -452,7 +452,7 @@ def test_what_six_dead_workers_left_is_not_paid_beyond_the_budget() -> None:
     second._heartbeat._is_gone = lambda worker, sign: True  # type: ignore[method-assign]
     while (evaluation := second.ask()) is not None:
         answered(second, evaluation)
-    assert second.spent <= 60
+    assert second.spent <= 40
 
 
 def test_an_attempt_lost_before_its_first_sign_is_charged_where_functions_tell_costs() -> None:
@@ -497,7 +497,7 @@ def test_a_stop_rule_may_look_at_the_study_while_others_write(tmp_path: Any) -> 
 
 
 def test_a_study_object_is_run_once_at_a_time() -> None:
-    study = opened(None, budget=30)
+    study = opened(None, budget=30, method="random")
 
     def nested(design: Any) -> Any:
         with pytest.raises(InvalidValueError, match="being run already"):

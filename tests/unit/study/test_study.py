@@ -25,10 +25,10 @@ Make = Callable[..., Study]
 
 @pytest.fixture
 def make_study(space: Space, objectives: list[Objective]) -> Make:
-    """The shared small study, with few candidates: these tests are not about how well a method chooses."""
+    """The shared small study, made smaller still: these tests are not about how well a method chooses."""
 
     def make(**settings: Any) -> Study:
-        return Study(space, objectives, **({"budget": 150, "seed": 0, "candidates": 100} | settings))
+        return Study(space, objectives, **({"budget": 60, "seed": 0, "n_initial": 4, "candidates": 50} | settings))
 
     return make
 
@@ -47,9 +47,9 @@ def answer(study: Study, functions: Functions, count: int) -> list[tuple[str, De
 
 
 def test_the_front_of_a_small_problem_is_found_within_the_budget(make_study: Make, functions: Functions) -> None:
-    study = make_study()
+    study = make_study(budget=100)
     study.run(functions)
-    assert study.spent <= 300
+    assert study.spent <= 100
     front = study.front()
     assert len(front) >= 3
     best = min(row.values["error"] for row in front)
@@ -61,7 +61,7 @@ def test_the_front_of_a_small_problem_is_found_within_the_budget(make_study: Mak
 
 def test_asking_twice_without_telling_gives_two_different_evaluations(make_study: Make, functions: Functions) -> None:
     study = make_study()
-    answer(study, functions, 24)
+    answer(study, functions, 9)
     first, second = study.ask(), study.ask()
     assert first is not None
     assert second is not None
@@ -71,7 +71,7 @@ def test_asking_twice_without_telling_gives_two_different_evaluations(make_study
 
 def test_an_evaluation_says_what_it_is_expected_to_gain_and_cost(make_study: Make, functions: Functions) -> None:
     study = make_study()
-    answer(study, functions, 30)
+    answer(study, functions, 10)
     evaluation = study.ask()
     assert evaluation is not None
     assert evaluation.gain is not None
@@ -86,7 +86,7 @@ def test_an_evaluation_names_its_runner_up(make_study: Make, functions: Function
     assert first is not None
     assert first.runner_up is None, "initial designs are not scored"
     study.release(first)
-    answer(study, functions, 30)
+    answer(study, functions, 10)
     evaluation = study.ask()
     assert evaluation is not None
     rival = evaluation.runner_up
@@ -100,7 +100,7 @@ def test_an_evaluation_names_its_runner_up(make_study: Make, functions: Function
 
 
 def test_the_same_seed_and_answers_give_the_same_questions(make_study: Make, functions: Functions) -> None:
-    assert answer(make_study(), functions, 40) == answer(make_study(), functions, 40)
+    assert answer(make_study(), functions, 14) == answer(make_study(), functions, 14)
 
 
 def test_another_seed_gives_other_questions(make_study: Make, functions: Functions) -> None:
@@ -112,7 +112,7 @@ def test_a_study_rebuilt_from_its_storage_asks_the_same_next_questions(
     make_study: Make, functions: Functions, tmp_path: Path, method: str
 ) -> None:
     url = f"sqlite:///{tmp_path / 'study.db'}"
-    first, later = (33, 6) if method != "flexibo-rf-log" else (21, 2)  # forests are slow
+    first, later = (12, 4) if method != "flexibo-rf-log" else (9, 2)  # forests are slow
     live = make_study(storage=url, method=method)
     answer(live, functions, first)
     again = make_study(storage=url, method=method, seed=None)
@@ -124,10 +124,10 @@ def test_a_study_rebuilt_from_its_storage_asks_the_same_next_questions(
 
 def test_initial_designs_are_the_same_for_every_method(make_study: Make, functions: Functions) -> None:
     designs = [
-        {design for _, design in answer(make_study(method=method), functions, 20)}
+        {design for _, design in answer(make_study(method=method, n_initial=10, budget=150), functions, 20)}
         for method in ("flexibo", "random", "random-coupled")
     ]
-    first = make_study().settings.initial_designs
+    first = make_study(n_initial=10, budget=150).settings.initial_designs
     assert set(first) >= designs[0] & designs[1] & designs[2]
     assert len(designs[0] & designs[1] & designs[2]) >= 5
 
@@ -149,7 +149,7 @@ def test_no_equivalent_evaluation_is_paid_twice(make_study: Make, functions: Fun
 
 
 def test_a_coupled_method_hands_out_its_bundle_one_after_the_other(make_study: Make, functions: Functions) -> None:
-    questions = answer(make_study(method="random-coupled", n_initial=2), functions, 40)
+    questions = answer(make_study(method="random-coupled", n_initial=2, budget=150), functions, 40)
     by_design: dict[Design, set[str]] = {}
     for objective, design in questions:
         by_design.setdefault(design, set()).add(objective)
@@ -169,17 +169,17 @@ def test_a_coupled_method_asks_only_if_the_budget_pays_for_the_whole_bundle(spac
 
 
 def test_nothing_is_asked_that_the_budget_is_not_expected_to_pay(make_study: Make, functions: Functions) -> None:
-    study = make_study(budget=150.5)
+    study = make_study(budget=60.5)
     study.run(functions)
-    assert study.spent <= 150.5
+    assert study.spent <= 60.5
     assert study.ask() is None
 
 
 def test_a_raised_budget_lets_the_study_go_on(make_study: Make, functions: Functions) -> None:
-    study = make_study(budget=150)
+    study = make_study(budget=60)
     study.run(functions)
     assert study.ask() is None
-    study.budget = 160
+    study.budget = 70
     assert study.ask() is not None
     assert study.stopped == ""
 
@@ -253,7 +253,7 @@ def test_the_cost_of_a_function_is_its_wall_clock_time(space: Space) -> None:
 
 
 def test_a_maximised_objective_is_maximised(space: Space) -> None:
-    study = Study(space, [Objective("speed", "max"), "joules"], budget=60, seed=0)
+    study = Study(space, [Objective("speed", "max"), "joules"], budget=30, n_initial=5, candidates=60, seed=0)
     study.run(
         {
             "speed": lambda d: (float(d["cpu_ghz"]) * float(d["cores"]), 1.0),  # type: ignore[arg-type]
@@ -267,17 +267,17 @@ def test_a_maximised_objective_is_maximised(space: Space) -> None:
 
 def test_a_given_reference_is_kept(make_study: Make, functions: Functions) -> None:
     study = make_study(reference={"error": 1.0, "joules": 2000.0})
-    answer(study, functions, 25)
+    answer(study, functions, 10)
     assert study.reference == {"error": 1.0, "joules": 2000.0}
     assert sum(isinstance(event, ReferenceFixed) for event in study.events) == 1
 
 
 def test_the_reference_is_fixed_after_the_initial_designs(make_study: Make, functions: Functions) -> None:
     study = make_study(n_initial=3)
-    answer(study, functions, 12)
+    answer(study, functions, 8)
     first = study.reference
     assert first is not None
-    answer(study, functions, 12)
+    answer(study, functions, 4)
     assert study.reference == first
 
 
@@ -311,7 +311,7 @@ def test_callbacks_see_every_event_and_cannot_break_the_study(
             raise RuntimeError("a broken callback")
 
     study = make_study(callbacks=watch)
-    answer(study, functions, 21)
+    answer(study, functions, 9)
     evaluation = study.ask()
     assert evaluation is not None
     with caplog.at_level(logging.ERROR):
@@ -351,10 +351,10 @@ def test_stop_rules_can_be_replaced_and_are_kept_with_the_study(
 
 
 def test_a_callable_stops_a_study_and_gives_the_reason(make_study: Make, functions: Functions) -> None:
-    study = make_study(stop=lambda study: study.spent > 50 and "enough")
+    study = make_study(stop=lambda study: study.spent > 20 and "enough")
     study.run(functions)
     assert study.stopped == "enough"
-    assert 50 < study.spent <= 61
+    assert 20 < study.spent <= 31
 
 
 def test_a_study_stops_when_no_region_is_left() -> None:
@@ -375,7 +375,7 @@ def test_a_function_that_raises_fails_its_evaluation_and_is_retried_at_most_twic
             raise MemoryError("out of memory")
         return functions["joules"](design)  # type: ignore[no-any-return]
 
-    study = make_study(stop={"max_evaluations": 50}, budget=2000)
+    study = make_study(stop={"max_evaluations": 40}, budget=2000, method="random")
     study.run({**functions, "joules": fragile})
     failed = [row for row in study.trace() if row.value is None]
     assert failed
@@ -432,13 +432,13 @@ def test_an_interrupt_keeps_what_was_measured_and_prints_the_front(
     study = make_study()
 
     def interrupted(name: str, design: Design) -> tuple[float, float]:
-        if len(study.trace()) == 25:
+        if len(study.trace()) == 10:
             raise KeyboardInterrupt
         return functions[name](design)  # type: ignore[no-any-return]
 
     study.run({name: partial(interrupted, name) for name in functions})
     assert study.stop_kind is StopKind.INTERRUPTED
-    assert len(study.trace()) == 25
+    assert len(study.trace()) == 10
     assert study.pending == ()
     assert [type(event) for event in study.events[-2:]] == [Released, Stopped]
     assert "Pareto front" in capsys.readouterr().err
@@ -549,14 +549,14 @@ def test_a_free_objective_is_allowed(space: Space) -> None:
 
 @pytest.mark.parametrize("cost", ["log", "ratio", "sqrt", "constant", "learned", "paper-log"])
 def test_every_cost_function_runs(make_study: Make, functions: Functions, cost: str) -> None:
-    study = make_study(cost=cost, budget=50, n_initial=3)
+    study = make_study(cost=cost, budget=38, n_initial=3)
     study.run(functions)
     assert study.front()
 
 
 def test_a_callable_gives_expected_costs(make_study: Make, functions: Functions) -> None:
     study = make_study(cost=lambda design, objective: 10.0 if objective == "error" else 1.0 + design["cores"] / 6)
-    answer(study, functions, 30)
+    answer(study, functions, 10)
     evaluation = study.ask()
     assert evaluation is not None
     expected = 10.0 if evaluation.objective == "error" else 1.0 + float(evaluation.design["cores"]) / 6  # type: ignore[arg-type]
@@ -573,7 +573,7 @@ def test_a_remeasured_noisy_objective_may_be_asked_again(space: Space) -> None:
 
 
 def test_a_study_of_three_objectives_runs(space: Space) -> None:
-    study = Study(space, ["a", "b", "c"], budget=27, seed=0, n_initial=5, candidates=60)
+    study = Study(space, ["a", "b", "c"], budget=20, seed=0, n_initial=5, candidates=60)
     study.run(
         {
             "a": lambda d: (float(d["cpu_ghz"]), 1.0),  # type: ignore[arg-type]
@@ -582,7 +582,7 @@ def test_a_study_of_three_objectives_runs(space: Space) -> None:
         }
     )
     assert len(study.front()) > 3
-    assert study.spent == 27
+    assert study.spent == 20
 
 
 def test_other_settings_than_the_stored_ones_are_refused(make_study: Make, tmp_path: Path) -> None:
@@ -600,7 +600,7 @@ def test_a_space_may_be_given_as_a_mapping() -> None:
 
 def test_a_pool_of_recorded_designs_is_searched(functions: Functions) -> None:
     rows = [{"x": x, "mode": mode} for x in range(30) for mode in ("a", "b")]
-    study = Study(Space.from_designs(rows), ["f", "g"], budget=60, seed=0, n_initial=5)
+    study = Study(Space.from_designs(rows), ["f", "g"], budget=45, seed=0, n_initial=5)
     study.run(
         {
             "f": lambda d: ((float(d["x"]) - 20) ** 2, 2.0),  # type: ignore[arg-type]
@@ -626,9 +626,9 @@ def test_what_is_reported_beyond_the_reference_is_confirmed_before_a_study_ends(
 
 def test_confirming_keeps_to_the_budget_and_to_what_is_wanted() -> None:
     space = Space({"x": list(range(30))})
-    study = Study(space, ["a", "b"], seed=0, n_initial=6, reference={"a": 18.0, "b": 18.0}, budget=60)
+    study = Study(space, ["a", "b"], seed=0, n_initial=6, reference={"a": 18.0, "b": 18.0}, budget=30)
     while evaluation := study.ask(only=["a"] if study.history.chosen else None):
         x = evaluation.design["x"]
         study.tell(evaluation, float(x) if evaluation.objective == "a" else 29.0 - x, cost=1.0)
         assert evaluation.objective == "a" or not study.history.chosen
-    assert study.spent <= 60
+    assert study.spent <= 30
