@@ -157,7 +157,7 @@ def _facts(shown: FrontSelection) -> dict[str, Any]:
 
 def _write_table(shown: FrontSelection, study: Study) -> None:
     """Print CSV; texts that a spreadsheet would run as formulas are escaped."""
-    from flexibo.transfer.evaluation_table import without_formula
+    from flexibo.transfer.evaluations import without_formula
 
     objectives, options = study.history.names, study.space.names
     heading = ["number", *(f"{what}:{one}" for what in ("value", "measured", "deviation") for one in objectives)]

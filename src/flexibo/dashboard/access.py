@@ -28,8 +28,7 @@ HEADERS: dict[str, str] = {
 }
 """The headers of every response, unless it sets them itself."""
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-LONGEST_TARGET = 4096
-"""The maximum number of bytes of a path with its query."""
+LONGEST_TARGET = 4096  # the maximum number of bytes of a path with its query
 METHODS = ("GET", "HEAD")
 READ_ONLY = "The dashboard is read-only; use GET or HEAD."
 _HOST = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::[0-9]{1,5})?")

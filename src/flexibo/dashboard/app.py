@@ -19,13 +19,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from flexibo._internal.text import printable_line
 from flexibo.dashboard.access import READ_ONLY, Access, AccessControl
-from flexibo.dashboard.background_views import SOON, BackgroundViews
-from flexibo.dashboard.files import File, page, page_files
+from flexibo.dashboard.background_views import LIMIT, SOON, VIEWS, BackgroundViews, ViewRequest, slice_request
 from flexibo.dashboard.follower import Follower
 from flexibo.dashboard.live_feed import MOST_PAGES, LiveFeed
-from flexibo.dashboard.responses import Body
+from flexibo.dashboard.responses import Body, File, page, page_files
 from flexibo.dashboard.study_details import StudyDetails
-from flexibo.dashboard.view_requests import LIMIT, VIEWS, ViewRequest, slice_request
 from flexibo.dashboard.watcher import Watcher
 from flexibo.errors import FlexiBOError
 from flexibo.transfer import table_lines
@@ -34,8 +32,7 @@ from flexibo.views.front import measured_front_view
 JSON = "application/json"
 EVENTS = "text/event-stream"
 VERSION_HEADER = "X-Flexibo-Version"
-AGAIN_HEADER = "X-Flexibo-Again"
-"""Seconds after which the page should ask again."""
+AGAIN_HEADER = "X-Flexibo-Again"  # seconds after which the page should ask again
 POLL_SECONDS, POLLS = 0.03, 10
 """The first request for a view waits for it: the pause between two looks, and their number."""
 KNOWN_ERRORS = {404: "There is nothing at this address.", 405: READ_ONLY}
@@ -144,7 +141,6 @@ class Dashboard:
         return _response(request, latest.view.body, headers)
 
     async def _shown_study(self, request: Request) -> _ShownStudy:
-        """The study that a request names."""
         await self.feed.first_look()
         followers = self.watcher.followers()
         for gone in self._shown.keys() - followers.keys():
@@ -168,7 +164,6 @@ class _LiveResponse(StreamingResponse):
         self._feed = feed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send until the page closes the connection."""
         try:
             await super().__call__(scope, receive, send)
         finally:

@@ -1,4 +1,4 @@
-"""The views of one study, computed in background threads and kept until the study changes.
+"""The views that a page can request, computed in background threads and kept until the study changes.
 
 Measuring has priority over looking. A request is answered at once with the latest version of the view, and with when to
 ask again. After a long computation there is a pause, so that the dashboard uses only a small part of the machine that
@@ -11,28 +11,72 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from flexibo import views
 from flexibo._internal.text import printable_line
 from flexibo.dashboard.follower import Follower
 from flexibo.dashboard.growing_copy import GrowingCopy
 from flexibo.dashboard.responses import Body
-from flexibo.dashboard.view_requests import QUICK, SLICE, ViewRequest
-from flexibo.errors import FlexiBOError
+from flexibo.errors import FlexiBOError, InvalidValueError, unknown_name
 from flexibo.study import Study
 
-PAUSE_FACTOR = 3.0
-"""The pause after a computation, as a multiple of the time it took."""
-SOON = 1.0
-"""Seconds after which to ask again for a view that is being computed."""
-MOST_SLICES = 16
-"""The maximum number of slices that are kept."""
-STEP = 500
-"""The number of events that are replayed at a time."""
+PAUSE_FACTOR = 3.0  # the pause after a computation, as a multiple of the time it took
+SOON = 1.0  # seconds after which to ask again for a view that is being computed
+MOST_SLICES = 16  # the maximum number of slices that are kept
+STEP = 500  # the number of events that are replayed at a time
 UNREAD = "The study has not been read yet."
+LIMIT = 1000  # designs or evaluations in one view: more than a screen can show, and few enough to send every second
+POINTS = 30  # steps of a slice along an option
+VIEWS: dict[str, Callable[[Study], Any]] = {
+    "spending": views.spending_view,
+    "trace": lambda study: views.trace_view(study, limit=LIMIT),
+    "choices": views.choices_view,
+    "front": lambda study: views.front_view(study, limit=LIMIT),
+    "parallel": lambda study: views.parallel_view(study, limit=LIMIT),
+    "importance": views.importance_view,
+}
+"""Views by name, in the order in which they are computed if several are requested: the fastest first."""
+QUICK = frozenset({"spending", "trace", "choices"})  # views that need no model
+SLICE = "slice"
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ViewRequest:
+    """One view that can be requested."""
+
+    kind: str  # a name in `VIEWS`, or "slice"
+    objective: str = ""  # the objective of a slice
+    x: str = ""  # its first option
+    y: str = ""  # its second option, or empty
+
+    @property
+    def rank(self) -> int:
+        """The order of computation; slices come first, because a user is waiting for them."""
+        return -1 if self.kind == SLICE else list(VIEWS).index(self.kind)
+
+    def view(self, study: Study) -> dict[str, Any]:
+        """The view of a study, ready for JSON."""
+        if self.kind == SLICE:
+            return views.slice_view(study, self.objective, self.x, self.y or None, points=POINTS).to_dict()
+        return dict(VIEWS[self.kind](study).to_dict())
+
+
+def slice_request(query: Mapping[str, str], objectives: Collection[str], options: Collection[str]) -> ViewRequest:
+    """The slice that a query describes; names that the study does not have are refused."""
+    given = {name: query.get(name, "") for name in ("objective", "x", "y")}
+    for name, known, needed in (("objective", objectives, True), ("x", options, True), ("y", options, False)):
+        if not given[name] and needed:
+            raise InvalidValueError(f"The slice has no {name}; give objective=, x= and optionally y=.")
+        if given[name] and given[name] not in known:
+            raise unknown_name("objective" if name == "objective" else "option", given[name][:80], known)
+    if given["x"] == given["y"]:
+        raise InvalidValueError("The slice has the same option twice; give two different options, or leave y out.")
+    return ViewRequest(SLICE, **given)
 
 
 @dataclass(frozen=True, slots=True)

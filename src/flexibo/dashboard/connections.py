@@ -19,12 +19,9 @@ from flexibo.dashboard.responses import json_bytes
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-MOST = 256
-"""The maximum number of connections at a time, fewer if the process may open only few files."""
-SPARE = 16
-"""This many more connections get an error message; further ones are closed."""
-BACKLOG = 16
-"""The number of connections that the system accepts before the limit is checked."""
+MOST = 256  # the maximum number of connections at a time, fewer if the process may open only few files
+SPARE = 16  # this many more connections get an error message; further ones are closed
+BACKLOG = 16  # the number of connections that the system accepts before the limit is checked
 REQUEST_SECONDS, REFUSED_REQUEST_SECONDS = 10.0, 2.0
 """The time limit for a complete request, and for one on a connection beyond the maximum."""
 LINGER_SECONDS, LINGER_BYTES = 5.0, 4 * 2**20
@@ -33,8 +30,7 @@ MALFORMED = "This is not a valid HTTP request."
 TOO_LATE = "The request was not complete in time."
 TOO_MANY = "Too many connections are open to this dashboard; try again in a moment."
 OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-REPEAT_SECONDS = 60.0
-"""Seconds between two log lines about the same problem."""
+REPEAT_SECONDS = 60.0  # seconds between two log lines about the same problem
 
 logger = logging.getLogger(__name__)
 
@@ -55,8 +51,7 @@ class LimitedProtocol(H11Protocol):
 
     _deadline: asyncio.TimerHandle | None = None
     _seconds = REQUEST_SECONDS
-    _after_refusal = -1
-    """The number of bytes received after a refusal; -1 before one."""
+    _after_refusal = -1  # the number of bytes received after a refusal; -1 before one
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
         """Accept a connection, unless there are too many."""

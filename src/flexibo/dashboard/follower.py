@@ -1,4 +1,4 @@
-"""Follows one stored study: reads new events, and never writes."""
+"""Follows one stored study: reads new events, knows whether it is being measured, and never writes."""
 
 from __future__ import annotations
 
@@ -7,26 +7,32 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
+import numpy as np
+
 from flexibo._internal.text import printable_line
+from flexibo.belief.costs import mean_costs
+from flexibo.belief.price_list import ROUNDING
 from flexibo.dashboard.growing_copy import GrowingCopy
-from flexibo.dashboard.states import Heartbeats, state_of
 from flexibo.errors import FlexiBOError
+from flexibo.history import History
 from flexibo.storage import Sign, StorageError
 from flexibo.storage.base import Content
+from flexibo.storage.heartbeat import is_dead, is_lease_over
 from flexibo.storage.sql import SQLStorage
+from flexibo.transfer.study_copies import time_of
 from flexibo.views.axes import COST_UNIT
 
-PATIENCE = 3.0
-"""Seconds until reading from a busy or unreachable storage is given up; it is tried again soon."""
-STEP = 500
-"""The number of events that are replayed before the lock is released."""
+PATIENCE = 3.0  # seconds until reading from a busy or unreachable storage is given up; it is tried again soon
+STEP = 500  # the number of events that are replayed before the lock is released
 NO_ENDS = ("", "")
-RETRY_SECONDS = 10.0
-"""Seconds until a study that could not be read is tried again."""
+RETRY_SECONDS = 10.0  # seconds until a study that could not be read is tried again
+STATES = ("running", "waiting", "finished", "silent", "reading", "unreadable")
+"""The states: being measured; with idle workers; at the end of its budget; without a worker before that; being read for
+the first time; not readable."""
 
 logger = logging.getLogger(__name__)
 
@@ -42,8 +48,7 @@ class Follower:
         self.copy: GrowingCopy | None = None
         self.workers: Mapping[str, Sign] = {}
         self.contents: list[Content] = []
-        self.generation = 0
-        """Grows when another study takes the place of this one."""
+        self.generation = 0  # grows when another study takes the place of this one
         self.version = _version(0, [])
         """Changes whenever the study does, and differs between studies, also those of other dashboards."""
         self._url = url
@@ -54,7 +59,10 @@ class Follower:
         self._heartbeats = Heartbeats(clock)
 
     def is_behind(self, stored: int, ends: tuple[str, str] = NO_ENDS) -> bool:
-        """Whether there may be news: other events than before, or workers whose signs of life may have changed."""
+        """Whether there may be news: other events than before, or workers whose signs of life may have changed.
+
+        `stored` is the number of events in the storage now; `ends` identifies the first and the last of them.
+        """
         if (stored, ends) != (self._stored, self._ends):
             return True
         if self.problem:
@@ -62,7 +70,7 @@ class Follower:
         return stored != len(self.contents) or bool(self.workers)
 
     def look(self, stored: int, report: Callable[[], None], ends: tuple[str, str] = NO_ENDS) -> None:
-        """Read the new events; an error is kept as the `problem`, for users."""
+        """Read the new events and `report` now and then; an error is kept as the `problem`, for users."""
         if self.contents and self._is_replaced(stored, ends):
             self._restart()
         self._stored, self._ends = stored, ends
@@ -83,7 +91,7 @@ class Follower:
         return not self._was_read and not self.problem
 
     def state(self) -> str:
-        """One of `flexibo.dashboard.states.STATES`."""
+        """One of `STATES`."""
         if self.is_reading:
             return "reading"
         if self.copy is None:
@@ -164,7 +172,7 @@ def _version(generation: int, contents: Sequence[Content]) -> str:
 
 
 def _numbers(copy: GrowingCopy) -> dict[str, Any]:
-    history, time_of_last = copy.study.history, copy.last.get("time")
+    history = copy.study.history
     return {
         "method": copy.study.method.name,
         "spent": history.spent,
@@ -173,5 +181,55 @@ def _numbers(copy: GrowingCopy) -> dict[str, Any]:
         "measured": sum(history.told.values()),
         "pending": len(history.pending),
         "failed": sum(history.failed_attempts.values()),
-        "last_event": time_of_last if isinstance(time_of_last, int | float) else None,
+        "last_event": time_of(copy.last),
     }
+
+
+def state_of(history: History, alive: Collection[str]) -> str:
+    """The state of a study that was read."""
+    if any(holder.worker in alive for holder in history.assignments.values()):
+        return "running"
+    if alive:
+        return "waiting"
+    return "finished" if not history.pending and is_spent(history) else "silent"
+
+
+def is_spent(history: History) -> bool:
+    """Whether there is no further question: the budget is below the cheapest evaluation, or their number is reached."""
+    most = (history.stop or {}).get("max_evaluations")
+    if most is not None and len(history.asked) >= most:
+        return True
+    if history.budget is None:
+        return False
+    left = history.budget - history.spent
+    prices = mean_costs(history)
+    priced = prices[np.isfinite(prices) & (prices > 0)]
+    return left <= ROUNDING * history.budget or (len(priced) > 0 and left < float(priced.min()))
+
+
+class Heartbeats:
+    """When each worker last gave a sign of life, by the clock of this process: clocks are never compared."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._seen: dict[str, tuple[int, float]] = {}
+
+    def note(self, workers: Mapping[str, Sign]) -> None:
+        """Record the latest signs of life; workers that left are forgotten."""
+        now, before = self._clock(), self._seen
+        self._seen = {
+            worker: before[worker] if worker in before and before[worker][0] == sign.beat else (sign.beat, now)
+            for worker, sign in workers.items()
+        }
+
+    def alive(self, workers: Mapping[str, Sign]) -> set[str]:
+        """The workers that gave a sign within their lease and whose process is not known to be dead."""
+        now = self._clock()
+        return {
+            worker
+            for worker, sign in workers.items()
+            if worker in self._seen
+            and now - self._seen[worker][1] <= sign.lease
+            and not is_dead(sign.about)
+            and not is_lease_over(sign, now)
+        }

@@ -9,18 +9,18 @@ from flexibo.history.events import Event
 from flexibo.storage import MemoryStorage, Sign
 from flexibo.storage.base import Content
 from flexibo.study import Study
-from flexibo.study.event_checks import DAMAGE, check_beginning, check_meaning, damaged_event
+from flexibo.study.event_checks import check_first
 from flexibo.study.event_log import EventLog
 from flexibo.transfer import Record, StudyCopy
 from flexibo.transfer.evaluations import RecordKeeper
-from flexibo.transfer.study_copies import copy_of
+from flexibo.transfer.study_copies import copy_of, time_of
 
 
 class GrowingCopy:
     """A study in memory that follows a stored one. Not thread-safe."""
 
     def __init__(self, first: Content, name: str) -> None:
-        _check_first(first, name)
+        check_first(first, name)
         self._contents: list[Content] = [first]
         self._copy = copy_of(self._contents, name)
         self._log = EventLog(MemoryStorage(), self.study.history, name=name)
@@ -68,14 +68,4 @@ class GrowingCopy:
     def _take(self, events: Sequence[Event]) -> None:
         start = len(self._contents) - len(events)
         for event, content in zip(events, self._contents[start:], strict=True):
-            time = content.get("time")
-            self._keeper.take(event, float(time) if isinstance(time, int | float) else None)
-
-
-def _check_first(first: Content, name: str) -> None:
-    """Raise if no study can begin with this event."""
-    try:
-        check_beginning(first)
-        check_meaning(first["settings"])
-    except DAMAGE as error:
-        raise damaged_event(0, f"study {name!r}", error) from None
+            self._keeper.take(event, time_of(content))

@@ -12,14 +12,10 @@ from starlette.concurrency import run_in_threadpool
 from flexibo.dashboard.responses import json_bytes
 from flexibo.dashboard.watcher import Watcher
 
-PULSE = 5.0
-"""Seconds between two messages if nothing has changed."""
-PAUSE = 0.25
-"""The minimum number of seconds between two messages."""
-MOST_PAGES = 64
-"""The maximum number of pages that follow at a time."""
-FIRST_LOOK = 5.0
-"""The maximum number of seconds that the first request waits until the storages have been read."""
+PULSE = 5.0  # seconds between two messages if nothing has changed
+PAUSE = 0.25  # the minimum number of seconds between two messages
+MOST_PAGES = 64  # the maximum number of pages that follow at a time
+FIRST_LOOK = 5.0  # the maximum number of seconds that the first request waits until the storages have been read
 
 
 class LiveFeed:
@@ -110,7 +106,6 @@ def _soon(loop: asyncio.AbstractEventLoop, wake: asyncio.Event) -> None:
 
 
 async def _waited(wake: asyncio.Event, seconds: float) -> bool:
-    """Whether the event was set within these seconds."""
     try:
         await asyncio.wait_for(wake.wait(), seconds)
     except asyncio.TimeoutError:

@@ -21,10 +21,8 @@ from flexibo.dashboard.connections import BACKLOG, LimitedProtocol, LoopErrors, 
 from flexibo.dashboard.live_feed import MOST_PAGES
 from flexibo.errors import InvalidValueError
 
-SHORTEST_TOKEN = 16
-"""The minimum number of characters of a token."""
-LAST_REQUESTS = 1
-"""Seconds that open requests have to finish when the server ends."""
+SHORTEST_TOKEN = 16  # the minimum number of characters of a token
+LAST_REQUESTS = 1  # seconds that open requests have to finish when the server ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +112,12 @@ class _Server(uvicorn.Server):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to answer requests."""
         self._loop = asyncio.get_running_loop()
         self._loop.set_exception_handler(LoopErrors())
         await super().startup(sockets)
         self._ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """End the streams, then the server."""
         self._dashboard.watcher.close()
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._dashboard.feed.close)

@@ -14,8 +14,7 @@ from flexibo.views.spending import reserved_cost
 
 SHOWN = 100
 """The number of failures and notes that are sent, the latest ones; the table of evaluations has all failures."""
-LONGEST = 2000
-"""Longer reasons and notes are shortened to this number of characters."""
+LONGEST = 2000  # longer reasons and notes are shortened to this number of characters
 
 
 class StudyDetails:
@@ -58,7 +57,6 @@ def _of_version(growing: GrowingCopy, copy: StudyCopy) -> dict[str, Any]:
 
 
 def _option_values(option: Any) -> str:
-    """The values of an option in words."""
     values = getattr(option, "values", None)
     if values is not None:
         return ", ".join(str(value) for value in values)[:LONGEST]

@@ -14,12 +14,10 @@ from flexibo.errors import FlexiBOError
 from flexibo.storage import shown_url, stored_studies
 from flexibo.storage.sql import StoredStudy
 
-PERIOD = 1.0
-"""Seconds between two reads; more if reading takes long."""
+PERIOD = 1.0  # seconds between two reads; more if reading takes long
 PAUSE_FACTOR, LONGEST_PAUSE = 4.0, 5.0
 """The pause after a read, as a multiple of its time, and its maximum in seconds."""
-ATTENTION = 15.0
-"""Seconds after a request during which the storages are still watched."""
+ATTENTION = 15.0  # seconds after a request during which the storages are still watched
 
 logger = logging.getLogger(__name__)
 
@@ -33,8 +31,7 @@ class StorageWatcher:
         self.shown = shown_url(url)
         self.problem = ""
         self.followers: dict[str, Follower] = {}
-        self.looked: float | None = None
-        """When the storage was last read without an error."""
+        self.looked: float | None = None  # when the storage was last read without an error
         self._url, self._key = url, key
         self._report = report
         self._clock = clock
@@ -86,8 +83,7 @@ class Watcher:
         self.storages = tuple(
             StorageWatcher(url, key, self._changed, clock=clock) for url, key in zip(urls, keys, strict=True)
         )
-        self.reports = 0
-        """Grows when something may have changed."""
+        self.reports = 0  # grows when something may have changed
         self._period = period
         self._clock = clock
         self._lock = threading.Lock()
@@ -98,12 +94,16 @@ class Watcher:
 
     def followers(self) -> dict[str, tuple[Follower, StorageWatcher]]:
         """The studies by id, each with its storage."""
-        return {follower.id: (follower, storage) for storage in self.storages for follower in _each(storage)}
+        return {
+            follower.id: (follower, storage)
+            for storage in self.storages
+            for follower in list(storage.followers.values())
+        }
 
     def summary(self) -> dict[str, Any]:
         """The numbers of all studies and storages."""
         return {
-            "studies": [f.summary(storage.shown) for storage in self.storages for f in _each(storage)],
+            "studies": [f.summary(storage.shown) for f, storage in self.followers().values()],
             "storages": [storage.summary() for storage in self.storages],
         }
 
@@ -159,7 +159,3 @@ class Watcher:
             if not watched:
                 self._running.discard(i)
             return watched
-
-
-def _each(storage: StorageWatcher) -> list[Follower]:
-    return list(storage.followers.values())

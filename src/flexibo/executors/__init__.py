@@ -36,14 +36,9 @@ __all__ = [
 class Kind:
     """A kind of executor, imported when it is made: some need packages that are not always there."""
 
-    module: str  # where its class is
-    name: str  # the name of its class
-    takes: tuple[str, ...] = ()  # which of the arguments of `find_executor` it takes
-
-    def make(self, given: Mapping[str, Any]) -> Executor:
-        """A new one."""
-        executor: Executor = getattr(import_module(self.module), self.name)(**given)
-        return executor
+    module: str
+    name: str  # of its class
+    takes: tuple[str, ...] = ()  # which of the arguments of `find_executor`
 
 
 EXECUTORS: Mapping[str, Kind] = MappingProxyType(
@@ -95,4 +90,5 @@ def find_executor(
             raise InvalidValueError(
                 f"Executor {name!r} takes no {argument}; leave it out, or choose another executor: {', '.join(able)}."
             )
-    return EXECUTORS[name].make(given)
+    executor: Executor = getattr(import_module(EXECUTORS[name].module), EXECUTORS[name].name)(**given)
+    return executor

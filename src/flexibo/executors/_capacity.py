@@ -7,18 +7,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
+from flexibo._internal.checks import whole_number
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError
 from flexibo.objectives import Objective, checked_resources
 
-Amounts: TypeAlias = Mapping[str, float]
-"""Amounts by resource. ``CPU`` is always among them: evaluations at a time."""
+Amounts: TypeAlias = Mapping[str, float]  # amounts by resource. ``CPU`` is always among them: evaluations at a time.
 
-SLACK = 1e-9
-"""Tolerance for rounding: three thirds of a device are a whole one."""
+SLACK = 1e-9  # tolerance for rounding: three thirds of a device are a whole one
 
 
 class LocalCapacity:
-    """Counts running evaluations and their resources on this machine.
+    """Counts running evaluations and their resources on this machine: at most `n`, and `limits` of an objective.
+
+    Without `resources`, which are the total amounts, those of the objectives are ignored.
 
     >>> slots = LocalCapacity(2, {"energy": 1}, {"GPU": 1})
     >>> energy, error = Objective("energy"), Objective("error", resources={"GPU": 0.5})
@@ -30,9 +31,7 @@ class LocalCapacity:
     def __init__(
         self, n: int, limits: Mapping[str, int] | None = None, resources: Mapping[str, float] | None = None
     ) -> None:
-        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise InvalidValueError(f"The number of workers is {n!r}; it must be a whole number, 1 or more.")
-        self.n = n
+        self.n = whole_number("The number of workers", n, least=1)
         self._limits = _checked_limits({} if limits is None else limits)
         self._offered = None if resources is None else checked_resources(resources, "The executor")
         self._running: Counter[str] = Counter()
@@ -61,26 +60,26 @@ class LocalCapacity:
         return all(self._held[name] + amount <= offered.get(name, 0) + SLACK for name, amount in needs)
 
     def reserve(self, objective: Objective) -> None:
-        """Count an evaluation that starts."""
         self._running[objective.name] += 1
         for name, amount in objective.resources.items():
             self._held[name] += amount
 
     def release(self, objective: Objective) -> None:
-        """Count an evaluation that ended."""
         self._running[objective.name] -= 1
         for name, amount in objective.resources.items():
             self._held[name] -= amount
 
 
 def _checked_limits(limits: object) -> dict[str, int]:
-    """Whole numbers above zero by the name of an objective."""
     if not isinstance(limits, Mapping) or not all(isinstance(name, str) for name in limits):
         raise InvalidTypeError(f"slots is {limits!r}; give a mapping such as {{'energy': 1}}.")
-    for name, limit in limits.items():
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-            raise InvalidValueError(f"The slots of {name!r} are {limit!r}; it must be a whole number, 1 or more.")
-    return dict(limits)
+    return {name: whole_number(f"The limit in slots of {name!r}", limit, least=1) for name, limit in limits.items()}
+
+
+def checked_seconds(name: str, seconds: object) -> float:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
+        raise InvalidValueError(f"{name} is {seconds!r}; it must be a number of seconds, zero or more.")
+    return seconds
 
 
 def needed(objective: Objective) -> dict[str, float]:
@@ -102,7 +101,9 @@ def in_words(amounts: Amounts) -> str:
 
 
 class ClusterCapacity:
-    """Counts running attempts and their resources on the workers of a cluster.
+    """Counts running attempts and their resources on the workers of a cluster, at most `limit` at a time.
+
+    The workers share the amounts in `total`; of others each has its own.
 
     >>> offers = ClusterCapacity()
     >>> offers.update({"a": {"CPU": 1}, "b": {"CPU": 1, "GPU": 1}})
@@ -118,16 +119,13 @@ class ClusterCapacity:
         self._taken: dict[str, tuple[str | None, Amounts]] = {}
 
     def update(self, offered: Mapping[str, Amounts]) -> None:
-        """Set the present workers and what each offers."""
         self._offered = dict(offered)
 
     def is_there(self, place: str) -> bool:
-        """Whether the worker is among those of the latest update."""
         return place in self._offered
 
     @property
     def is_full(self) -> bool:
-        """Whether the limit is reached."""
         return self._limit is not None and len(self._taken) >= self._limit
 
     def could_fit(self, needs: Amounts) -> bool:
@@ -152,17 +150,12 @@ class ClusterCapacity:
         self._taken[attempt] = (place, needs)
 
     def release(self, attempt: str) -> None:
-        """Stop counting an attempt."""
         self._taken.pop(attempt, None)
 
     def in_words(self) -> str:
-        """The offered resources as text."""
         if not self._offered:
             return "it has no worker"
-        kinds: dict[str, int] = {}
-        for offer in self._offered.values():
-            words = in_words(offer)
-            kinds[words] = kinds.get(words, 0) + 1
+        kinds = Counter(map(in_words, self._offered.values()))
         shown = "; ".join(f"{count} with {words}" for words, count in sorted(kinds.items()))
         return f"its workers: {shown}"
 

@@ -9,21 +9,20 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Protocol, TypeVar
 
+from flexibo._internal.checks import whole_number
 from flexibo.errors import InvalidValueError, MachineError
-from flexibo.executors._capacity import Amounts, ClusterCapacity, in_words, needed
+from flexibo.executors._capacity import Amounts, ClusterCapacity, checked_seconds, in_words, needed
 from flexibo.executors._cluster_messages import AttemptBegan, AttemptEnded, ClusterLost, Report, WorkersSeen
 from flexibo.executors._job import Job, packed
 from flexibo.executors._messages import Fault
 from flexibo.executors.base import Measure, Outcome
 from flexibo.executors.measure import too_long
 from flexibo.history.events import Evaluation
-from flexibo.objectives import Objective
+from flexibo.objectives import Objective, checked_resources
 
 PATIENCE_SECONDS = 20.0
-LOOK_SECONDS = 0.25
-"""How often to check for lost workers and time limits while no report arrives."""
-STARTS = 3
-"""How many workers may end before they begin an evaluation; then the machines are considered at fault."""
+LOOK_SECONDS = 0.25  # how often to check for lost workers and time limits while no report arrives
+STARTS = 3  # how many workers may end before they begin an evaluation; then the machines are considered at fault
 
 Self = TypeVar("Self", bound="ClusterExecutor")
 
@@ -67,10 +66,9 @@ class Attempt:
 
 
 class ClusterExecutor:
-    """The common part of the executors on clusters."""
+    """The common part of the executors on clusters; without `n`, as many run as the workers have room for."""
 
-    measures_elsewhere = True
-    """Evaluations go on while this process does something else; what is finished can be fetched without waiting."""
+    measures_elsewhere = True  # while this process does something else; what is finished can be fetched at once
 
     def __init__(
         self,
@@ -180,7 +178,10 @@ class ClusterExecutor:
             self._capacity.update(report.offers)
             self._asked_at = report.asked_at
         elif isinstance(report, ClusterLost):
-            self._gone = self._fault = self._gone or MachineError(report.reason)
+            self._gone = self._fault = self._gone or MachineError(
+                f"The {self._engine.about} is lost ({report.reason}); start it again, or use another one, and resume "
+                "the study."
+            )
         elif (attempt := self._attempts.get(report.attempt)) is None:
             return  # it is no longer wanted
         elif isinstance(report, AttemptBegan):
@@ -197,8 +198,7 @@ class ClusterExecutor:
         if isinstance(reply, Fault):
             self._fault = self._fault or MachineError(reply.reason)
             return
-        evaluation = attempt.job.evaluation
-        self._done.append(Outcome(evaluation, reply.values, reply.cost, reply.reason, reply.timed, reply.impossible))
+        self._done.append(reply.outcome(attempt.job.evaluation))
 
     def _lose(self, attempt: Attempt, reason: str, has_begun: bool) -> None:
         """Fail an attempt that was being measured when its worker died; start one that had not begun elsewhere."""
@@ -275,15 +275,27 @@ class ClusterExecutor:
         return fault
 
 
-def checked_cluster_settings(
-    address: object, n: object, resources: Mapping[str, float] | None, patience: object, *, whose: str
-) -> None:
-    """Raise an error about the first argument that cannot be used."""
+def checked_resources_to_offer(
+    address: object,
+    n: object,
+    resources: Mapping[str, float] | None,
+    patience: object,
+    *,
+    whose: str,
+    starts_one: bool,
+    command: str,
+) -> Mapping[str, float]:
+    """What a cluster that this executor starts will offer; an error about the first argument that cannot be used."""
     if address is not None and (not isinstance(address, str) or not address.strip()):
         raise InvalidValueError(f"address is {address!r}; give {whose} as text, or leave it out to start one here.")
-    if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
-        raise InvalidValueError(f"n is {n!r}; it must be a whole number, 1 or more.")
-    if isinstance(patience, bool) or not isinstance(patience, int | float) or not patience >= 0:
-        raise InvalidValueError(f"patience is {patience!r}; it must be a number of seconds, zero or more.")
+    if n is not None:
+        whole_number("n", n, least=1)
+    checked_seconds("patience", patience)
     if resources and "CPU" in resources:
         raise InvalidValueError("resources names CPU; use n for the number of evaluations at a time.")
+    if resources is not None and not starts_one:
+        raise InvalidValueError(
+            "resources are what a cluster started here offers; the machines of an existing one declare what they "
+            f"offer, with {command} --resources."
+        )
+    return checked_resources(resources or {}, "The executor")

@@ -80,7 +80,6 @@ Report: TypeAlias = AttemptBegan | AttemptEnded | AttemptLost | WorkersSeen | Cl
 
 
 def task_of(attempt: str, job: Job, *, with_function: bool) -> ClusterTask:
-    """The task of an attempt."""
     return ClusterTask(
         attempt, job.objective.name, HERE, job.digest, job.function if with_function else None, job.question
     )

@@ -23,8 +23,7 @@ from flexibo.executors._sessions import end_session, search_path
 START = "import sys; sys.path.pop(0); from flexibo.executors._dask_cluster import main; main(*sys.argv[1:])"
 WORKER = "import sys; sys.path.pop(0); from flexibo.executors._dask_cluster import work; work(*sys.argv[1:])"
 LOOK_SECONDS = 0.05
-START_SECONDS = 60.0
-"""How long the cluster may take to start; a busy machine takes long to import."""
+START_SECONDS = 60.0  # how long the cluster may take to start; a busy machine takes long to import
 QUIET = {"distributed": "critical", "tornado": "critical", "asyncio": "critical"}
 
 
@@ -57,7 +56,6 @@ class LocalDask:
         )
 
     def close(self) -> None:
-        """Kill the cluster and remove what it wrote."""
         if self._process.returncode is None:
             end_session(self._process.pid)
         if self._process.stdin is not None:

@@ -13,8 +13,7 @@ from flexibo.executors._messages import Fault, WorkerAnswer
 from flexibo.executors._worker_main import answer
 from flexibo.executors.processes import ProcessExecutor
 
-WANTED_SECONDS = 2.0
-"""How often to look whether an evaluation that runs in a process of its own is still wanted."""
+WANTED_SECONDS = 2.0  # how often to look whether an evaluation that runs in a process of its own is still wanted
 MISSING, AGAIN = "missing", "again"
 """Replies instead of an answer: this worker has no such function, or the attempt began before."""
 
@@ -67,4 +66,4 @@ def _apart(ready: Loaded, is_wanted: Callable[[], bool]) -> WorkerAnswer | Fault
             raise
         return Fault(str(error))
     [outcome] = outcomes
-    return WorkerAnswer(outcome.values, outcome.cost, outcome.reason, outcome.timed, outcome.impossible)
+    return WorkerAnswer.of(outcome)

@@ -14,8 +14,7 @@ from flexibo.executors.measure import too_long
 from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 
-LOAD_SECONDS = 300.0
-"""How long a worker process may take to start and to import what a function with a timeout needs."""
+LOAD_SECONDS = 300.0  # how long a worker process may take to start and to import what a function with a timeout needs
 
 
 @dataclass(slots=True, eq=False)
@@ -55,7 +54,6 @@ def packed(evaluation: Evaluation, objective: Objective, measure: Measure) -> Jo
 
 
 def overdue(job: Job) -> str:
-    """Why an evaluation was killed."""
     if job.has_begun and job.objective.timeout is not None:
         return too_long(job.objective.timeout)
     return f"Its worker process did not begin to measure within {LOAD_SECONDS:g} s."

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
-CHUNK = 1 << 18
-"""Bytes that are read at a time."""
-REMEMBERED = 16
-"""How many functions a worker process keeps; a function may hold much memory."""
+from flexibo.executors.base import Outcome
+from flexibo.history.events import Evaluation
+
+CHUNK = 1 << 18  # bytes that are read at a time
+REMEMBERED = 16  # how many functions a worker process keeps; a function may hold much memory
 LENGTH = struct.Struct(">Q")
 
 T = TypeVar("T")
@@ -54,6 +55,13 @@ class WorkerAnswer:
     timed: bool
     impossible: bool
 
+    @classmethod
+    def of(cls, outcome: Outcome) -> WorkerAnswer:
+        return cls(outcome.values, outcome.cost, outcome.reason, outcome.timed, outcome.impossible)
+
+    def outcome(self, evaluation: Evaluation) -> Outcome:
+        return Outcome(evaluation, self.values, self.cost, self.reason, self.timed, self.impossible)
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -66,7 +74,6 @@ Reply: TypeAlias = MeasuringBegan | WorkerAnswer | Fault
 
 
 def encoded(message: ProcessTask | Reply) -> bytes:
-    """The message with its length in front."""
     content = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     return LENGTH.pack(len(content)) + content
 
@@ -83,7 +90,6 @@ class MessageReader:
         self._bytes = bytearray()
 
     def feed(self, piece: bytes) -> list[Any]:
-        """The messages that this piece completes."""
         self._bytes += piece
         messages = []
         while len(self._bytes) >= LENGTH.size:
@@ -115,7 +121,6 @@ class Recent(Generic[T]):
         self._things: OrderedDict[str, T] = OrderedDict()
 
     def get(self, name: str) -> T | None:
-        """The thing of this name, if it is still there."""
         return self._things.get(name)
 
     def use(self, name: str, thing: T) -> None:

@@ -33,13 +33,10 @@ from flexibo.executors._messages import Fault, Recent, WorkerAnswer
 from flexibo.executors._sessions import end_session
 from flexibo.executors._worker_main import answer
 
-POLL_SECONDS = 1.0
-"""How often to ask for the present workers."""
-REACH_SECONDS = 3.0
-"""How long the head node may take to accept a connection."""
+POLL_SECONDS = 1.0  # how often to ask for the present workers
+REACH_SECONDS = 3.0  # how long the head node may take to accept a connection
 
-LEAVE_SECONDS = 5.0
-"""How long Ray may take to leave a cluster."""
+LEAVE_SECONDS = 5.0  # how long Ray may take to leave a cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +90,6 @@ class Gateway:
         self._running: dict[str, Any] = {}
 
     def start(self, message: StartAttempt) -> None:
-        """Start an attempt, and follow it in a thread."""
         task = message.task
         function = self._functions.get(task.digest) or self._ray.put(task.function)
         self._functions.use(task.digest, function)
@@ -109,7 +105,6 @@ class Gateway:
         threading.Thread(target=self._follow, args=(task.attempt, generator), daemon=True).start()
 
     def stop(self, attempt: str) -> None:
-        """Kill the worker process of an attempt."""
         generator = self._running.pop(attempt, None)
         if generator is not None:
             with suppress(Exception):
@@ -137,7 +132,6 @@ class Gateway:
 
 
 def _reason_of_loss(error: BaseException) -> str:
-    """Ray's own message, shortened."""
     name = type(error).__name__
     words = {
         "WorkerCrashedError": "Its worker process died.",
@@ -178,7 +172,6 @@ def offered(resources: Mapping[str, float]) -> dict[str, float]:
 
 
 def main(descriptor: str, settings: str, folder: str) -> None:
-    """Serve until the executor hangs up."""
     connection = Connection(int(descriptor))
     lock = threading.Lock()
 

@@ -10,8 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-ROUNDS = 20
-"""How often to look for processes that were started during the kill."""
+ROUNDS = 20  # how often to look for processes that were started during the kill
 
 
 def search_path() -> str:

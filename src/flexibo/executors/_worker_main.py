@@ -31,12 +31,10 @@ from flexibo.executors.measure import failure, measured
 from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 
-LOOK_SECONDS = 2.0
-"""How often to check whether the parent is another process, which means that it died."""
+LOOK_SECONDS = 2.0  # how often to check whether the parent is another process, which means that it died
 
 
 def main(channel: int, life: int, parent: int) -> None:
-    """Serve until the parent hangs up."""
     for descriptor in (channel, life):
         os.set_inheritable(descriptor, False)  # what a function starts must not keep them open
     signal.pthread_sigmask(signal.SIG_SETMASK, ())  # whatever the parent blocks: a timeout interrupts by a signal
@@ -67,7 +65,6 @@ def end_with_parent(life: int, parent: int) -> None:
 
 
 def serve(connection: socket.socket) -> None:
-    """Answer tasks until the parent hangs up."""
     here = os.getpid()
     frames = MessageReader()
     functions: Recent[Measure] = Recent()
@@ -101,7 +98,6 @@ def answered(task: ProcessTask, functions: Recent[Measure], connection: socket.s
 
 
 def enter_context(place: WorkingContext | None) -> None:
-    """Look for modules, and work, where the parent does."""
     if place is None:
         return
     if sys.path != list(place.path):
@@ -120,7 +116,7 @@ def answer(evaluation: Evaluation, objective: Objective, measure: Measure) -> Wo
         return Fault(str(error))
     except BaseException as error:
         outcome = Outcome(evaluation, None, time.perf_counter() - start, stopped(error, evaluation.objective))
-    return WorkerAnswer(outcome.values, outcome.cost, outcome.reason, outcome.timed, outcome.impossible)
+    return WorkerAnswer.of(outcome)
 
 
 def stopped(error: BaseException, objective: str) -> str:

@@ -24,12 +24,10 @@ START = (
 SLOT = "FLEXIBO_WORKER_SLOT"
 SEND_SECONDS = 60.0
 """How long a worker process may take to start up and to read a task that is too large to wait in between."""
-END_SECONDS = 5.0
-"""How long to wait for a process that was killed; one that waits for a device may not die before it."""
+END_SECONDS = 5.0  # how long to wait for a process that was killed; one that waits for a device may not die before it
 
 
 def working_context() -> WorkingContext:
-    """Where functions run in this process."""
     try:
         folder = os.getcwd()
     except FileNotFoundError:
@@ -76,7 +74,6 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """The number of the process, and of its group."""
         return self._process.pid
 
     @property
@@ -140,7 +137,6 @@ class WorkerProcess:
         self._channel.close()
 
     def await_end(self, seconds: float) -> bool:
-        """Whether it exits within this many seconds."""
         if self._exit is not None:
             events = select.poll()
             events.register(self._exit, select.POLLIN)

@@ -16,15 +16,15 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any
 
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError, missing_extra
 from flexibo.executors._capacity import Amounts
-from flexibo.executors._cluster import PATIENCE_SECONDS, ClusterExecutor, checked_cluster_settings
+from flexibo.executors._cluster import PATIENCE_SECONDS, ClusterExecutor, checked_resources_to_offer
 from flexibo.executors._cluster_messages import (
     AttemptBegan,
     AttemptEnded,
@@ -39,17 +39,13 @@ from flexibo.executors._dask_worker import AGAIN, MISSING, run_on_worker
 from flexibo.executors._job import Job
 from flexibo.executors._messages import Fault, WorkerAnswer
 from flexibo.executors.processes import cores
-from flexibo.objectives import checked_resources
 
 CONNECT_SECONDS = 10.0
-ANSWER_SECONDS = 10.0
-"""How long the scheduler may take to answer before it is considered lost."""
-POLL_SECONDS = 1.0
-"""How often to ask for the present workers."""
-MARK_SECONDS = 3.0
-"""How long a mark outlives its attempt, for messages that arrive late."""
-GRACE_SECONDS = 15.0
-"""Dask workers enforce timeouts themselves; this many seconds later they are no longer waited for."""
+ANSWER_SECONDS = 10.0  # how long the scheduler may take to answer before it is considered lost
+POLL_SECONDS = 1.0  # how often to ask for the present workers
+MARK_SECONDS = 3.0  # how long a mark outlives its attempt, for messages that arrive late
+GRACE_SECONDS = 15.0  # Dask workers enforce timeouts themselves; this many seconds later they are no longer waited for
+# They tell of lost workers and connections, which are reported here anyway.
 LOGGERS = ("client", "core", "comm", "comm.core", "comm.tcp", "batched", "utils", "utils_comm", "worker")
 
 
@@ -82,20 +78,17 @@ class DaskExecutor(ClusterExecutor):
         resources: Mapping[str, float] | None = None,
         patience: float = PATIENCE_SECONDS,
     ) -> None:
-        checked_cluster_settings(address, n, resources, patience, whose="the scheduler's address")
+        is_new = address is None and client is None
+        offered = checked_resources_to_offer(
+            address, n, resources, patience, whose="the scheduler's address", starts_one=is_new, command="dask worker"
+        )
         if address is not None and client is not None:
             raise InvalidValueError("Both address and client are given; give one of them.")
-        if resources is not None and (address is not None or client is not None):
-            raise InvalidValueError(
-                "resources are what a cluster started here offers; the workers of an existing one declare "
-                "what they offer, with dask worker --resources."
-            )
-        offered = checked_resources(resources or {}, "The executor")
         distributed = _distributed()
         if client is not None and (not isinstance(client, distributed.Client) or client.asynchronous):
             raise InvalidTypeError(f"client is {client!r}; give a distributed.Client that is not asynchronous.")
         local = None
-        if address is None and client is None:
+        if is_new:
             n = cores() if n is None else n
             local = LocalDask(n, offered)
         try:
@@ -125,8 +118,9 @@ class DaskEngine:
 
     def __init__(self, client: Any, address: str | None, local: LocalDask | None = None) -> None:
         self.reports: SimpleQueue[Report] = SimpleQueue()
-        self._filter = _Quiet()
-        self._filter.attach()
+        self._hide = lambda record: False
+        for name in LOGGERS:
+            logging.getLogger(f"distributed.{name}").addFilter(self._hide)
         self._local, self._is_ours = local, client is None
         self._client = _connected(address) if client is None else client
         self.address = str(self._client.scheduler.address)
@@ -151,7 +145,10 @@ class DaskEngine:
                 self._known.add((place, job.digest))
             self._starts += 1
             key = f"flexibo-{attempt}-{self._starts}"
-        with _no_large_graph_warning():
+        import dask
+
+        # Without the warning to scatter large functions, which is ignored on purpose.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             future = self._client.submit(
                 run_on_worker,
                 task_of(attempt, job, with_function=not is_known),
@@ -203,7 +200,8 @@ class DaskEngine:
                 self._client.close(timeout=2)
         if self._local is not None:
             self._local.close()
-        self._filter.detach()
+        for name in LOGGERS:
+            logging.getLogger(f"distributed.{name}").removeFilter(self._hide)
 
     def _on_event(self, event: tuple[float, Mapping[str, Any]]) -> None:
         """A message of a worker, which arrives through the scheduler in a thread of the client."""
@@ -265,22 +263,13 @@ class DaskEngine:
                 self._clear_marks()
             except Exception as error:
                 if not self._is_ending.is_set():
-                    self.reports.put(
-                        ClusterLost(
-                            f"The {self.about} is lost ({str(error) or type(error).__name__}); start it again, or use "
-                            "another one, and resume the study."
-                        )
-                    )
+                    self.reports.put(ClusterLost(str(error) or type(error).__name__))
                 return
 
     def _ask_for_workers(self) -> None:
         asked_at = time.monotonic()
         workers = self._ask(self._client.scheduler.identity)["workers"]
-        is_running = {address: about.get("status", "running") == "running" for address, about in workers.items()}
-        offers = {
-            address: {"CPU": float(about["nthreads"]), **_named(about["resources"])} if is_running[address] else {}
-            for address, about in workers.items()
-        }
+        offers = {address: _offered(about) for address, about in workers.items()}
         self.reports.put(WorkersSeen(offers, asked_at))
         with self._lock:
             self._known = {(place, digest) for place, digest in self._known if place in offers}
@@ -291,36 +280,11 @@ class DaskEngine:
             self._ask(self._client.scheduler.event_clear, name=attempt)
 
     def _ask(self, question: Callable[..., Any], **arguments: Any) -> Any:
-        """The scheduler's answer, or an error after a while."""
         return self._client.sync(question, callback_timeout=ANSWER_SECONDS, **arguments)
 
 
 def _read(reply: Mapping[str, Any]) -> WorkerAnswer | Fault:
     return WorkerAnswer(**reply) if "values" in reply else Fault(**reply)
-
-
-class _Quiet(logging.Filter):
-    """Hides the library's messages on lost workers and connections, which are reported here anyway."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return False
-
-    def attach(self) -> None:
-        for name in LOGGERS:
-            logging.getLogger(f"distributed.{name}").addFilter(self)
-
-    def detach(self) -> None:
-        for name in LOGGERS:
-            logging.getLogger(f"distributed.{name}").removeFilter(self)
-
-
-@contextmanager
-def _no_large_graph_warning() -> Iterator[None]:
-    """A context without Dask's warning to scatter large functions, which is ignored on purpose."""
-    import dask
-
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-        yield
 
 
 def _distributed() -> Any:
@@ -343,6 +307,8 @@ def _connected(address: str | None) -> Any:
         ) from None
 
 
-def _named(resources: Mapping[str, float]) -> dict[str, float]:
-    """A worker's resources; threads count as CPU, even if it declares a resource of that name."""
-    return {name: float(amount) for name, amount in resources.items() if name != "CPU"}
+def _offered(worker: Mapping[str, Any]) -> dict[str, float]:
+    """A worker's resources if it runs; threads count as CPU, even if it declares a resource of that name."""
+    if worker.get("status", "running") != "running":
+        return {}
+    return {name: float(amount) for name, amount in {**worker["resources"], "CPU": worker["nthreads"]}.items()}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from flexibo._internal.interrupts import deferred_interrupts
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError
-from flexibo.executors._capacity import LocalCapacity
+from flexibo.executors._capacity import LocalCapacity, checked_seconds
 from flexibo.executors._job import Job, overdue, packed
 from flexibo.executors._messages import Fault, MeasuringBegan, Reply
 from flexibo.executors._worker_process import WorkerProcess
@@ -20,14 +20,10 @@ from flexibo.executors.measure import exit_description
 from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 
-GRACE_SECONDS = 2.0
-"""How long a function may clean up after its timeout before it is killed."""
-STARTS = 3
-"""How many worker processes may end before they begin an evaluation; then the machine is considered at fault."""
-LOOK_SECONDS = 0.5
-"""How often to look for processes that ended, where the system does not notify."""
-EXIT_SECONDS = 0.5
-"""How long idle worker processes may take to exit."""
+GRACE_SECONDS = 2.0  # how long a function may clean up after its timeout before it is killed
+STARTS = 3  # how many worker processes may end before they begin an evaluation; then the machine is considered at fault
+LOOK_SECONDS = 0.5  # how often to look for processes that ended, where the system does not notify
+EXIT_SECONDS = 0.5  # how long idle worker processes may take to exit
 
 
 class ProcessExecutor:
@@ -53,8 +49,7 @@ class ProcessExecutor:
         clock: A monotonic clock in seconds.
     """
 
-    measures_elsewhere = True
-    """Evaluations continue in the background; the finished ones can be fetched without waiting."""
+    measures_elsewhere = True  # in the background; the finished ones can be fetched without waiting
 
     def __init__(
         self,
@@ -71,9 +66,7 @@ class ProcessExecutor:
         self._capacity = LocalCapacity(cores() if n is None else n, slots, resources)
         self.slots = dict(slots or {})
         self._environment = checked_environment({} if environment is None else environment)
-        if isinstance(grace, bool) or not isinstance(grace, int | float) or not grace >= 0:
-            raise InvalidValueError(f"grace is {grace!r}; it must be a number of seconds, zero or more.")
-        self._grace, self._clock = grace, clock
+        self._grace, self._clock = checked_seconds("grace", grace), clock
         self._waiting: deque[Job] = deque()
         self._done: list[Outcome] = []
         self._fault: MachineError | None = None
@@ -206,9 +199,7 @@ class ProcessExecutor:
         else:
             self._workers[worker] = None
             self._capacity.release(job.objective)
-            self._done.append(
-                Outcome(job.evaluation, reply.values, reply.cost, reply.reason, reply.timed, reply.impossible)
-            )
+            self._done.append(reply.outcome(job.evaluation))
 
     def _handle_exit(self, worker: WorkerProcess, job: Job | None) -> None:
         """Clean up after a worker process that ended; another one measures what it had not begun."""
@@ -238,7 +229,6 @@ class ProcessExecutor:
         return worker.end()
 
     def _give_up(self) -> None:
-        """Forget all that was submitted."""
         self._fault = None
         self._waiting.clear()
         for worker in [worker for worker, job in self._workers.items() if job is not None]:

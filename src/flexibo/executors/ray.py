@@ -27,27 +27,21 @@ from typing import Any
 
 from flexibo.errors import InvalidValueError, MachineError, missing_extra
 from flexibo.executors._capacity import Amounts
-from flexibo.executors._cluster import PATIENCE_SECONDS, ClusterExecutor, checked_cluster_settings
+from flexibo.executors._cluster import PATIENCE_SECONDS, ClusterExecutor, checked_resources_to_offer
 from flexibo.executors._cluster_messages import ClusterLost, Report, task_of
 from flexibo.executors._job import Job
 from flexibo.executors._messages import Recent
 from flexibo.executors._ray_gateway import Ready, Refused, StartAttempt, StopAttempt
 from flexibo.executors._sessions import end_session, search_path
 from flexibo.executors.processes import cores
-from flexibo.objectives import checked_resources
 
 START = "import sys; sys.path.pop(0); from flexibo.executors._ray_gateway import main; main(*sys.argv[1:])"
-REACH_SECONDS = 8.0
-"""How long the head node may take to accept a connection."""
-CONNECT_SECONDS = 30.0
-"""How long Ray may take to connect to a cluster whose head node accepts connections."""
-START_SECONDS = 120.0
-"""How long Ray may take to start on this machine; a busy one takes long."""
-SILENCE_SECONDS = 15.0
-"""How long no report may arrive before the cluster is considered lost."""
+REACH_SECONDS = 8.0  # how long the head node may take to accept a connection
+CONNECT_SECONDS = 30.0  # how long Ray may take to connect to a cluster whose head node accepts connections
+START_SECONDS = 120.0  # how long Ray may take to start on this machine; a busy one takes long
+SILENCE_SECONDS = 15.0  # how long no report may arrive before the cluster is considered lost
 CLOSE_SECONDS = 10.0
-GRACE_SECONDS = 1.0
-"""How long a function may clean up after its timeout before it is killed."""
+GRACE_SECONDS = 1.0  # how long a function may clean up after its timeout before it is killed
 STORE_BYTES = 256 * 1024**2
 """Memory for the functions that are sent on a cluster started here; the results are only numbers."""
 
@@ -79,20 +73,17 @@ class RayExecutor(ClusterExecutor):
         resources: Mapping[str, float] | None = None,
         patience: float = PATIENCE_SECONDS,
     ) -> None:
-        checked_cluster_settings(address, n, resources, patience, whose="the head node's address")
+        is_new = address is None
+        offered = checked_resources_to_offer(
+            address, n, resources, patience, whose="the head node's address", starts_one=is_new, command="ray start"
+        )
         if address is not None and "://" in address:
             raise InvalidValueError(
                 f"address is {address!r}; give the head node as host:port, from a machine of the cluster."
             )
-        if resources is not None and address is not None:
-            raise InvalidValueError(
-                "resources are what a cluster started here offers; the machines of an existing one declare "
-                "what they offer, with ray start --resources."
-            )
-        offered = checked_resources(resources or {}, "The executor")
         if importlib.util.find_spec("ray") is None:
             raise missing_extra("Ray", "ray")
-        n = cores() if n is None and address is None else n
+        n = cores() if n is None and is_new else n
         super().__init__(RayEngine(address, n, offered), n=n, patience=patience)
 
 
@@ -210,7 +201,6 @@ class RayEngine:
         self._lose("Ray ended its process")
 
     def _listen(self) -> None:
-        """Notice that no report arrives."""
         while not self._is_ending.wait(1.0):
             if time.monotonic() - self._heard > SILENCE_SECONDS:
                 self._lose(f"it sent nothing for {SILENCE_SECONDS:g} s")
@@ -218,11 +208,7 @@ class RayEngine:
 
     def _lose(self, reason: str) -> None:
         if not self._is_ending.is_set():
-            self.reports.put(
-                ClusterLost(
-                    f"The {self.about} is lost ({reason}); start it again, or use another one, and resume the study."
-                )
-            )
+            self.reports.put(ClusterLost(reason))
 
     def _send(self, message: StartAttempt | StopAttempt) -> None:
         try:
@@ -232,7 +218,6 @@ class RayEngine:
 
 
 def _settings(address: str | None, n: int | None, resources: Mapping[str, float], folder: str) -> dict[str, Any]:
-    """For ``ray.init``."""
     quiet = {"log_to_driver": False, "logging_level": "CRITICAL", "configure_logging": True}
     if address is not None:
         return {"address": address, **quiet}

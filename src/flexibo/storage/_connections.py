@@ -12,8 +12,7 @@ import sqlalchemy as sa
 
 from flexibo.storage.base import StorageError
 
-FORK_PATIENCE = 10.0
-"""Seconds that a fork waits for a thread to finish its transaction."""
+FORK_PATIENCE = 10.0  # seconds that a fork waits for a thread to finish its transaction
 
 
 class _Held:
@@ -115,7 +114,6 @@ class _Fork:
                 held.close()
 
     def after_in_parent(self) -> None:
-        """Let the threads continue."""
         stopped, self.stopped = self.stopped, []
         for held in stopped:
             held.lock.release()

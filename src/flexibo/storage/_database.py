@@ -32,8 +32,7 @@ class Trouble(enum.Enum):
 class Database(Protocol):
     """Where SQLite and PostgreSQL differ."""
 
-    shown: str
-    """The database in messages, without a password."""
+    shown: str  # the database in messages, without a password
 
     def schema(self) -> int | None:
         """The version of its tables, None if there are none; changes nothing."""
@@ -61,7 +60,10 @@ class Database(Protocol):
 
 
 class Session:
-    """Runs actions on a database, with one connection per thread, and retries after temporary errors."""
+    """Runs actions on a database, with one connection per thread, and retries after temporary errors.
+
+    It retries for `patience` seconds; if it does not `keep` connections, each action opens one.
+    """
 
     def __init__(self, database: Database, patience: float, *, keep: bool = True) -> None:
         self.database = database
@@ -70,17 +72,19 @@ class Session:
         self._connections = Connections(database.connect)
 
     def close(self) -> None:
-        """Close all connections; a later action opens new ones."""
         self._connections.close()
 
     def do(self, action: Callable[[sa.Connection], T], *, ending: Callable[[], str] = lambda: ".") -> T:
-        """The result of the action, which is retried after temporary errors."""
+        """The result of the action, which is retried after temporary errors; `ending` ends an error message.
+
+        If the action raises, its transaction is rolled back.
+        """
         return self.patiently(lambda: self._tried(action), ending=ending)
 
     def patiently(
         self, attempt: Callable[[], T], *, ending: Callable[[], str] = lambda: ".", reconnect: bool = True
     ) -> T:
-        """The result of the attempt, which is retried after temporary errors."""
+        """The same for any attempt; without `reconnect` a database that cannot be reached is an error at once."""
         start = time.monotonic()
         tries = 0
         while True:

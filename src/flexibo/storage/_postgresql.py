@@ -38,7 +38,7 @@ SELECT set_config('lock_timeout', %s, false),
 
 
 class PostgreSQL:
-    """A PostgreSQL database, through psycopg."""
+    """A PostgreSQL database, through psycopg; `patience` is how many seconds to wait for another writer."""
 
     def __init__(self, url: sa.URL, shown: str, *, patience: float) -> None:
         self.shown = shown
@@ -62,19 +62,16 @@ class PostgreSQL:
         sa.event.listen(self._engine, "connect", self._set_up)
 
     def schema(self) -> int | None:
-        """The version of its tables, None if there are none; changes nothing."""
         with self._engine.connect() as connection:
             return version(connection)
 
     def prepare(self, connection: sa.Connection) -> None:
-        """Create or update the tables; several processes may do so at once."""
         self.begin(connection, None)
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MAKING)))
         bring_up_to_date(connection, self.shown)
         connection.exec_driver_sql("COMMIT")
 
     def connect(self) -> sa.Connection:
-        """A new connection to the server."""
         return self._engine.connect()
 
     def check(self, connection: sa.Connection) -> None:
@@ -95,7 +92,6 @@ class PostgreSQL:
                 connection.execute(row)
 
     def roll_back(self, connection: sa.Connection) -> None:
-        """Roll back the transaction, if there is one."""
         connection.exec_driver_sql("ROLLBACK")
 
     def trouble(self, error: DBAPIError) -> Trouble:
@@ -109,7 +105,6 @@ class PostgreSQL:
         return Trouble.FINAL
 
     def sentence(self, error: DBAPIError) -> str:
-        """What is wrong with the database, without secrets."""
         if _state(error) == _LOCK_TIMEOUT:
             return f"{self.shown} is locked by another process that does not finish its write"
         message = (str(error.orig).strip() or "no reason was given").splitlines()[0].strip().rstrip(".:")

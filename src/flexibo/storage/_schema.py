@@ -8,8 +8,7 @@ import sqlalchemy as sa
 
 from flexibo.storage.base import StorageError
 
-SCHEMA = 2
-"""Version of the tables; stored in the database when it is created."""
+SCHEMA = 2  # version of the tables; stored in the database when it is created
 
 metadata = sa.MetaData()
 info = sa.Table("flexibo", metadata, sa.Column("schema", sa.Integer, nullable=False))
@@ -38,7 +37,6 @@ workers = sa.Table(
 
 
 def version(connection: sa.Connection) -> int | None:
-    """The version of the tables, None if there are none."""
     if not sa.inspect(connection).has_table(info.name):
         return None
     found: int | None = connection.execute(sa.select(info.c.schema)).scalar()
@@ -46,7 +44,6 @@ def version(connection: sa.Connection) -> int | None:
 
 
 def check_known(found: int | None, shown: str) -> None:
-    """Refuse tables of a newer version."""
     if found is not None and found > SCHEMA:
         raise StorageError(
             f"{shown} was written by a newer version of flexibo (schema {found}, this one knows {SCHEMA}); "
@@ -77,5 +74,4 @@ def _from_1(connection: sa.Connection) -> None:
     connection.execute(studies.insert().from_select(["study"], sa.select(events.c.study).distinct()))
 
 
-MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_from_1,)
-"""The steps from version 1 to 2, 2 to 3, ..."""
+MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_from_1,)  # the steps from version 1 to 2, 2 to 3, ...

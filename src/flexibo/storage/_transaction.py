@@ -52,13 +52,13 @@ class Transaction:
         self._write(connection, texts)
 
     def ending(self) -> str:
-        """The state after an error, for its message."""
         if self._in_doubt:
             return "; it is unknown whether the last events were stored, so open the study again."
         return ". Nothing was changed."
 
     def _write(self, connection: sa.Connection, texts: Sequence[str]) -> None:
-        if self._known == 0 and connection.execute(_row_of(self._study)).scalar() is None:
+        row = sa.select(studies.c.study).where(studies.c.study == self._study)
+        if self._known == 0 and connection.execute(row).scalar() is None:
             connection.execute(studies.insert(), {"study": self._study})
         connection.execute(
             events.insert(),
@@ -88,7 +88,6 @@ def stored_events(connection: sa.Connection, study: str, after: int) -> list[Con
 
 
 def json_text(content: Mapping[str, Any]) -> str:
-    """A dictionary as standard JSON."""
     try:
         return json.dumps(content, allow_nan=False)
     except ValueError as error:
@@ -97,28 +96,25 @@ def json_text(content: Mapping[str, Any]) -> str:
         raise InvalidTypeError(f"{content!r} cannot be stored: {error}.") from None
 
 
+def parsed_object(text: object) -> Content | None:
+    """A dictionary that was stored as JSON; None if that is damaged."""
+    try:
+        found = json.loads(text)  # type: ignore[arg-type]  # what is no text is damaged, too
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
 def _contents(rows: Iterable[Any], study: str, after: int) -> list[Content]:
     """The events of rows; an error if one is missing or damaged."""
     contents = []
     for i, (number, content, *_) in enumerate(rows, start=after):
-        if number != i:
-            raise StorageError(
-                f"Event {i} of study {study!r} is missing: the database is damaged, restore a copy of it."
-            )
-        try:
-            event = json.loads(content)
-        except (ValueError, TypeError, RecursionError):
-            event = None
-        if not isinstance(event, dict):
-            raise StorageError(
-                f"Event {i} of study {study!r} cannot be read: the database is damaged, restore a copy of it."
-            )
+        event = parsed_object(content) if number == i else None
+        if event is None:
+            what = "cannot be read" if number == i else "is missing"
+            raise StorageError(f"Event {i} of study {study!r} {what}: the database is damaged, restore a copy of it.")
         contents.append(event)
     return contents
-
-
-def _row_of(study: str) -> sa.Select[tuple[Any]]:
-    return sa.select(studies.c.study).where(studies.c.study == study)
 
 
 _EVENTS = (

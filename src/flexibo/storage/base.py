@@ -8,8 +8,7 @@ from typing import Any, Protocol, TypeAlias
 
 from flexibo.errors import FlexiBOError
 
-Content: TypeAlias = dict[str, Any]
-"""An event as a dictionary ready for JSON."""
+Content: TypeAlias = dict[str, Any]  # an event as a dictionary ready for JSON
 Decide: TypeAlias = Callable[[list[Content]], Sequence[Mapping[str, Any]]]
 """Takes the events that were added meanwhile, and returns those to add after them."""
 

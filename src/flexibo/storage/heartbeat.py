@@ -30,13 +30,10 @@ from flexibo.errors import InvalidValueError
 from flexibo.storage.base import Sign, Storage, StorageError
 from flexibo.storage.memory import MemoryStorage
 
-LEASE = 60.0
-"""A worker is considered gone after this many seconds without a beat."""
+LEASE = 60.0  # a worker is considered gone after this many seconds without a beat
 SIGNS_PER_LEASE = 4
-PARTING_SECONDS = 2.0
-"""How long the end of a process waits until its sign-off is written."""
-DETACHED = "hand-"
-"""The prefix of the names of detached workers; it is stored."""
+PARTING_SECONDS = 2.0  # how long the end of a process waits until its sign-off is written
+DETACHED = "hand-"  # the prefix of the names of detached workers; it is stored
 
 logger = logging.getLogger(__name__)
 
@@ -199,14 +196,12 @@ class _BeatThread:
         self._storage, self._worker, self._lease, self._about = storage, worker, lease, about
         self._clock, self._begun = clock, begun
         self._last = clock()
-        self.since = self._last
-        """Since when the storage has accepted the beats without a gap."""
+        self.since = self._last  # since when the storage has accepted the beats without a gap
         # Of all that a thread can wait for, this alone may be used by the garbage collector, wherever that runs.
         self._stop: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._give, name="flexibo-signs", daemon=True)
 
     def begin(self) -> None:
-        """Beat from now on."""
         self._thread.start()
         _giving.add(self)
         _leave_at_exit()
@@ -225,7 +220,6 @@ class _BeatThread:
         return self._clock() - self._last > 2 * self._lease / SIGNS_PER_LEASE
 
     def _give(self) -> None:
-        """Beat regularly, and sign off at the end."""
         beat = 0
         while not self._is_stopped(self._lease / SIGNS_PER_LEASE):
             beat += 1
@@ -245,7 +239,6 @@ class _BeatThread:
         return True
 
     def _signed(self, sign: Sign | None) -> bool:
-        """Whether the storage accepted the beat."""
         try:
             self._storage.sign(self._worker, sign)
         except StorageError as error:
@@ -257,8 +250,7 @@ class _BeatThread:
         return False
 
 
-_giving: set[_BeatThread] = set()
-"""The threads whose sign-off the end of the process waits for."""
+_giving: set[_BeatThread] = set()  # the threads whose sign-off the end of the process waits for
 _left: weakref.WeakKeyDictionary[MemoryStorage, deque[str]] = weakref.WeakKeyDictionary()
 """Workers that were garbage collected: the collector must not wait for the lock of their storage."""
 os.register_at_fork(after_in_child=_giving.clear)  # the threads are the parent's
@@ -297,11 +289,9 @@ def is_dead(about: Mapping[str, Any], proc: Path = Path("/proc")) -> bool:
     if "boot" not in about or not isinstance(pid, int):
         return False
     try:
-        if _place(proc) != {"boot": about["boot"], "pids": about.get("pids")}:
+        if not _is_here(about, proc):
             return False
-        if not (proc / str(pid)).exists():
-            return True
-        return _started(proc, pid) != about.get("started")
+        return not (proc / str(pid)).exists() or _started(proc, pid) != about.get("started")
     except (OSError, ValueError, IndexError):
         return False  # unknown; the lease decides
 
@@ -333,10 +323,14 @@ def is_lease_over(sign: Sign, now: float, proc: Path = Path("/proc")) -> bool:
     if not isinstance(asked, int | float) or isinstance(asked, bool):
         return False
     try:
-        here = _place(proc)
+        return _is_here(sign.about, proc) and now - asked > sign.lease
     except OSError:
         return False
-    return here == {"boot": sign.about.get("boot"), "pids": sign.about.get("pids")} and now - asked > sign.lease
+
+
+def _is_here(about: Mapping[str, Any], proc: Path) -> bool:
+    """Whether what is said about a worker is of this machine since its last boot, and of this namespace."""
+    return _place(proc) == {"boot": about.get("boot"), "pids": about.get("pids")}
 
 
 def _place(proc: Path) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,14 +13,12 @@ from flexibo.storage._database import Database, Session
 from flexibo.storage._postgresql import PostgreSQL
 from flexibo.storage._schema import SCHEMA, check_known, events, workers
 from flexibo.storage._sqlite import SQLite
-from flexibo.storage._transaction import Transaction, json_text, stored_events
+from flexibo.storage._transaction import Transaction, json_text, parsed_object, stored_events
 from flexibo.storage._urls import check_url, shown_url
 from flexibo.storage.base import Content, Decide, NoSuchStorageError, Sign
 
-PATIENCE = 60.0
-"""Seconds to retry while a database is busy or not reachable."""
-LONGEST_NAME = 200
-"""Characters of the name of a study or a worker."""
+PATIENCE = 60.0  # seconds to retry while a database is busy or not reachable
+LONGEST_NAME = 200  # characters of the name of a study or a worker
 EXAMPLES = "sqlite:///study.db or postgresql://user@host/database"
 SQLITE = ("sqlite", "sqlite+pysqlite")
 POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg")
@@ -69,11 +66,14 @@ class SQLStorage:
         """Store a worker's latest heartbeat; None when it signs off."""
         self._make_ready()
         mine = (workers.c.study == self._study) & (workers.c.worker == _checked(worker, "worker"))
-        row = None if sign is None else _row(sign)
+        row: dict[str, Any] = {}
+        if sign is not None:
+            row = {"beat": sign.beat, "seconds": float(sign.seconds), "lease": float(sign.lease)}
+            row["about"] = json_text(dict(sign.about))
 
         def signed(connection: sa.Connection) -> None:
             self._session.database.begin(connection, None)
-            if row is None:
+            if not row:
                 connection.execute(workers.delete().where(mine))
             elif connection.execute(workers.update().where(mine), row).rowcount == 0:
                 connection.execute(workers.insert(), row | {"study": self._study, "worker": worker})
@@ -89,7 +89,7 @@ class SQLStorage:
             return {}  # an older version, without heartbeats
         query = sa.select(workers).where(workers.c.study == self._study).order_by(workers.c.worker)
         rows = self._session.do(lambda connection: connection.execute(query).all())
-        return {row.worker: Sign(row.beat, row.seconds, row.lease, _about(row.about)) for row in rows}
+        return {row.worker: Sign(row.beat, row.seconds, row.lease, parsed_object(row.about) or {}) for row in rows}
 
     def _make_ready(self) -> None:
         """Create or update the tables before the first write."""
@@ -100,12 +100,9 @@ class SQLStorage:
 
 @dataclass(frozen=True, slots=True)
 class StoredStudy:
-    """A study that a database holds.
+    """A study that a database holds, the number of its events, and what identifies the first and the last one.
 
-    Attributes:
-        name: Its name.
-        events: The number of its events.
-        ends: Identifies its first and last event, to notice that another study took its place.
+    By these ends one notices that another study took its place.
     """
 
     name: str
@@ -153,7 +150,6 @@ def _opened(url: str, *, create: bool, patience: float) -> tuple[Session, int | 
 
 
 def _database(url: str, *, create: bool, patience: float) -> Database:
-    """The database that a URL names."""
     check_url(url)
     shown = shown_url(url)
     try:
@@ -178,22 +174,3 @@ def _checked(name: str, what: str) -> str:
             f"The {what} is {name[:LONGEST_NAME]!r}; it must have 1 to {LONGEST_NAME} printable letters."
         )
     return name
-
-
-def _row(sign: Sign) -> dict[str, object]:
-    """A heartbeat as the columns of its row."""
-    return {
-        "beat": sign.beat,
-        "seconds": float(sign.seconds),
-        "lease": float(sign.lease),
-        "about": json_text(dict(sign.about)),
-    }
-
-
-def _about(text: object) -> dict[str, Any]:
-    """Where a worker runs; empty if that is damaged: its lease still decides."""
-    try:
-        about = json.loads(text) if isinstance(text, str) else None
-    except (ValueError, RecursionError):
-        about = None
-    return about if isinstance(about, dict) else {}

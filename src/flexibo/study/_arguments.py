@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from flexibo._internal.arrays import plain
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.executors import Executor, Measure
 from flexibo.history import History
+from flexibo.history.events import Event
 from flexibo.objectives import LARGEST, Objective
+
+Observed = TypeVar("Observed")
 
 
 def checked_budget(budget: object) -> float | None:
@@ -36,7 +39,6 @@ def checked_cost(cost: object) -> float:
 
 
 def checked_lease(lease: object) -> float:
-    """The lease as a float above zero."""
     lease = plain(lease)
     if isinstance(lease, bool) or not isinstance(lease, int | float) or not 0 < lease <= LARGEST:
         raise InvalidValueError(f"lease is {lease!r}; it must be a number of seconds above zero.")
@@ -72,14 +74,12 @@ def checked_reference(
 
 
 def checked_name(name: object) -> str:
-    """The name of a study."""
     if not isinstance(name, str) or not name:
         raise InvalidTypeError(f"name is {name!r}; it must be a string that is not empty.")
     return name
 
 
 def checked_note(text: object) -> str:
-    """The text of a note."""
     if not isinstance(text, str) or not text.strip():
         raise InvalidTypeError(f"The note is {text!r}; it must be a text that is not empty.")
     return text
@@ -104,6 +104,18 @@ def checked_only(only: object, history: History) -> frozenset[str] | None:
         if name not in history.names:
             raise unknown_name("objective", name, history.names)
     return frozenset(history.purchases[history.purchase_of(name)].objective for name in only)
+
+
+def checked_callbacks(
+    callbacks: Callable[[Observed, Event], object] | Iterable[Callable[[Observed, Event], object]],
+) -> tuple[Callable[[Observed, Event], object], ...]:
+    if not callable(callbacks) and not isinstance(callbacks, Iterable):
+        raise InvalidTypeError(f"callbacks is {callbacks!r}; give a callable, or a list of them.")
+    found = (callbacks,) if callable(callbacks) else tuple(callbacks)
+    for callback in found:
+        if not callable(callback):
+            raise InvalidTypeError(f"A callback is {callback!r}; it must be callable with the study and an event.")
+    return found
 
 
 def checked_executor(executor: Executor, leads: Sequence[str]) -> Executor:

@@ -15,43 +15,36 @@ from flexibo.storage.heartbeat import Heartbeat
 from flexibo.study.event_log import EventLog, Notify
 from flexibo.study.stop_rules import StopCheck
 
-LOST_WORKER = "Its worker vanished."
-"""The reason that is stored with an evaluation whose worker is gone."""
+LOST_WORKER = "Its worker vanished."  # the reason that is stored with an evaluation whose worker is gone
 MOST_REISSUES = 2
 """An evaluation whose workers are lost again and again may be what kills them; it then counts as failed."""
 
 
 @dataclass(slots=True)
 class AskMemory:
-    """What a worker remembers from one call to the next.
+    """What a worker remembers from one call to the next."""
 
-    Attributes:
-        salt: Above 0 once another worker claimed the same evaluation first: this one then draws other candidates.
-        stop: After how many events, and for which objectives, there was nothing to ask, and why.
-    """
-
-    salt: int = 0
-    stop: tuple[int, frozenset[str] | None, Stop] | None = None
+    salt: int = 0  # above 0 once another worker claimed the same evaluation first: this one then draws other candidates
+    stop: tuple[int, frozenset[str] | None, Stop] | None = None  # after which events, for which objectives, and why
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
     """One call of `Study.ask`. The study does not keep it, because it holds the study."""
 
-    log: EventLog  # the events of the study
-    optimizer: Optimizer  # chooses the questions
-    heartbeat: Heartbeat  # this worker, and which other ones are alive
-    stops: StopCheck  # the stop rules of the study
-    notify: Notify  # called with each event
-    memory: AskMemory  # what this worker remembers from one call to the next
+    log: EventLog
+    optimizer: Optimizer
+    heartbeat: Heartbeat
+    stops: StopCheck
+    notify: Notify
+    memory: AskMemory
 
     @property
     def history(self) -> History:
-        """What happened so far."""
         return self.log.history
 
     def ask(self, only: Collection[str] | None = None) -> Evaluation | Stop:
-        """The next evaluation, claimed for this worker, or why there is none."""
+        """The next evaluation of these objectives (None: of all), claimed for this worker, or why there is none."""
         self.log.refresh(self.notify)
         self.heartbeat.begin()
         if lost := self._reassigned(only):

@@ -27,7 +27,6 @@ logger = logging.getLogger(__name__)
 def optimizer_of(
     method: Method, settings: Settings, *, surrogate: str | Surrogate | None, cost: str | CostCallable | None
 ) -> Optimizer:
-    """The optimizer of a study with these settings."""
     predictor = Predictor(
         method,
         settings.initial_designs,

@@ -4,40 +4,35 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from flexibo.errors import FlexiBOError
 from flexibo.executors import Executor, Measure, Outcome
-from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 from flexibo.optimizer import Stop, StopKind
 from flexibo.storage import StorageError
 
-POLL_SECONDS = 0.5
-"""How often to look for events of other processes."""
+if TYPE_CHECKING:
+    from flexibo.study.study import Study
+
+POLL_SECONDS = 0.5  # how often to look for events of other processes
 STORE_AGAIN_SECONDS = (1.0, 2.0, 5.0, 10.0, 20.0)
 """How long to wait before an outcome is stored again that the storage refused."""
 
 logger = logging.getLogger(__name__)
 
 
-class RunnableStudy(Protocol):
-    """What the loop needs of a study."""
-
-    def ask_or_stop(self, only: Collection[str] | None = None) -> Evaluation | Stop:
-        """The next evaluation for this worker, or why there is none."""
-
-    def tell_outcome(self, outcome: Outcome) -> None:
-        """Store the outcome of an evaluation."""
-
-
 class RunLoop:
-    """Measures what a study asks until there is nothing more to ask."""
+    """Measures what a study asks until there is nothing more to ask, or for `idle` seconds there was nothing to do.
+
+    It is `alone` if no other process can write to the study, and `serves_all` objectives that the study asks for, or
+    only some of them. `update` is called after each outcome.
+    """
 
     def __init__(
         self,
-        study: RunnableStudy,
+        study: Study,
         objectives: Sequence[Objective],
         measures: Mapping[str, Measure],
         executor: Executor,

@@ -39,10 +39,13 @@ DAMAGE = (FlexiBOError, ValueError, TypeError, KeyError, IndexError, AttributeEr
 
 
 class EventCheck:
-    """Converts stored contents to events, and refuses one that cannot follow those before it."""
+    """Converts stored contents to events, and refuses one that cannot follow those before it.
+
+    The checked events may be added to the history one by one, or later, all together.
+    """
 
     def __init__(self, history: History) -> None:
-        self._history = history
+        self.history = history
         self._names = frozenset(history.names)
         self._leads = frozenset(purchase.objective for purchase in history.purchases)
         self._before = self._asked = len(history.asked)
@@ -58,7 +61,7 @@ class EventCheck:
             raise InvalidValueError("a study is created once.")
         if isinstance(kind, str) and kind in _KINDS:  # otherwise the next line raises the error
             _check_fields(content, kind)
-        event = event_from_dict(content, self._history.space)
+        event = event_from_dict(content, self.history.space)
         self._check(event)
         self._has_begun = True
         return event
@@ -75,9 +78,9 @@ class EventCheck:
                 self._check_names(event.costs)
             case ReferenceFixed():
                 self._check_names(event.values)
-                for j in self._history.optimised:
-                    if self._history.names[j] not in event.values:
-                        raise InvalidValueError(f"it has no value of {self._history.names[j]!r}.")
+                for j in self.history.optimised:
+                    if self.history.names[j] not in event.values:
+                        raise InvalidValueError(f"it has no value of {self.history.names[j]!r}.")
             case StopSet():
                 stop_rules(event.rules)
             case Stopped():
@@ -109,7 +112,7 @@ class EventCheck:
             self._closed.add(number)
 
     def _is_pending(self, number: int) -> bool:
-        return number not in self._closed and (number >= self._before or number in self._history.pending)
+        return number not in self._closed and (number >= self._before or number in self.history.pending)
 
     def _check_names(self, named: Mapping[str, float]) -> None:
         if not self._names.issuperset(named):
@@ -136,9 +139,18 @@ def check_beginning(content: Mapping[str, Any]) -> None:
 
 def check_meaning(settings: Mapping[str, Any]) -> None:
     """Refuse settings without a valid space and valid objectives, by one of `DAMAGE`."""
-    Space.from_dict(settings["space"], valid=_everything if settings["space"].get("has_rule") else None)
+    Space.from_dict(settings["space"], valid=every_design if settings["space"].get("has_rule") else None)
     for objective in settings["objectives"]:
         Objective.from_dict(objective)
+
+
+def check_first(content: Mapping[str, Any], study: str) -> None:
+    """Refuse a stored event that no study can begin with."""
+    try:
+        check_beginning(content)
+        check_meaning(content["settings"])
+    except DAMAGE as error:
+        raise damaged_event(0, f"study {study!r}", error) from None
 
 
 def damage(error: BaseException) -> str:
@@ -179,7 +191,8 @@ def _short(value: object, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
-def _everything(design: Mapping[str, Any]) -> bool:
+def every_design(design: Mapping[str, Any]) -> bool:
+    """The rule in place of one that is not stored."""
     return True
 
 
@@ -196,16 +209,15 @@ def _is_price(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+def _is(kind: type) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, kind)
 
 
-def _is_flag(value: object) -> bool:
-    return isinstance(value, bool)
+_is_text, _is_flag, _is_object = _is(str), _is(bool), _is(dict)
 
 
-def _is_object(value: object) -> bool:
-    return isinstance(value, dict)
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
 
 
 def _are_named(value: object) -> bool:
@@ -225,43 +237,25 @@ def _is_runner_up(value: object) -> bool:
 
 _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "time": _is_number,
-    "number": is_whole,
-    "attempt": is_whole,
-    "cost": _is_price,
-    "seconds": _is_price,
+    **dict.fromkeys(("number", "attempt"), is_whole),
+    **dict.fromkeys(("cost", "seconds"), _is_price),
     "budget": lambda value: value is None or (_is_price(value) and value != 0),
-    "gain": lambda value: value is None or _is_number(value),
-    "volume": lambda value: value is None or _is_number(value),
-    "objective": _is_text,
-    "worker": _is_text,
-    "kind": _is_text,
-    "reason": _is_text,
-    "text": _is_text,
-    "why": _is_text,
-    "timed": _is_flag,
-    "impossible": _is_flag,
-    "initial": _is_flag,
-    "yields": lambda value: isinstance(value, list) and all(map(_is_text, value)),
-    "then": lambda value: isinstance(value, list) and all(map(_is_text, value)),
-    "design": _is_object,
+    **dict.fromkeys(("gain", "volume"), lambda value: value is None or _is_number(value)),
+    **dict.fromkeys(("objective", "worker", "kind", "reason", "text", "why"), _is_text),
+    **dict.fromkeys(("timed", "impossible", "initial"), _is_flag),
+    **dict.fromkeys(("yields", "then"), _are_texts),
+    **dict.fromkeys(("design", "settings", "origin", "rules"), _is_object),
     "runner_up": _is_runner_up,
     "values": lambda value: _is_object(value) and all(_is_number(v) and abs(v) <= LARGEST for v in value.values()),
     "costs": lambda value: _is_object(value) and all(map(_is_price, value.values())),
-    "settings": _is_object,
-    "origin": _is_object,
-    "rules": _is_object,
 }
 _SETTINGS: Mapping[str, Callable[[Any], bool]] = {
     "space": lambda value: isinstance(value, dict) and _are_named(value.get("options")),
     "objectives": _are_named,
-    "method": _is_text,
-    "seed": is_whole,
     "initial_designs": lambda value: isinstance(value, list) and all(map(_is_object, value)),
-    "n_given": is_whole,
-    "candidates": is_whole,
+    **dict.fromkeys(("seed", "n_given", "candidates"), is_whole),
     "delta": _is_number,
-    "cost": _is_text,
-    "surrogate": _is_text,
+    **dict.fromkeys(("method", "cost", "surrogate"), _is_text),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from flexibo._internal.checks import checked_delta, whole_number
@@ -25,10 +25,10 @@ DELTA = 0.05
 class Settings:
     """What determines the questions of a study, besides its history."""
 
-    space: Space  # the design space
-    objectives: tuple[Objective, ...]  # the objectives
-    method: str  # name of the method
-    seed: int  # the seed of all random numbers
+    space: Space
+    objectives: tuple[Objective, ...]
+    method: str
+    seed: int
     initial_designs: tuple[Design, ...]  # measured first, in all objectives
     n_given: int  # how many of these the user gave; the others were drawn
     candidates: int  # how many designs are drawn for each question
@@ -38,17 +38,10 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """The settings, ready for JSON."""
-        return {
+        return {field.name: getattr(self, field.name) for field in fields(self)} | {
             "space": self.space.to_dict(),
             "objectives": [objective.to_dict() for objective in self.objectives],
-            "method": self.method,
-            "seed": self.seed,
             "initial_designs": [dict(design) for design in self.initial_designs],
-            "n_given": self.n_given,
-            "candidates": self.candidates,
-            "delta": self.delta,
-            "cost": self.cost,
-            "surrogate": self.surrogate,
         }
 
     def check_against(self, stored: Mapping[str, Any], study: str) -> None:
@@ -81,7 +74,6 @@ def _what_matters(objectives: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
 
 
 def _difference(key: str, stored: Any, given: Any) -> str:
-    """What differs, for a message."""
     if key == "initial_designs":
         return f"{len(stored)} other initial designs (n_initial, initial_designs)"
     if key == "objectives":

@@ -6,15 +6,17 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flexibo._internal.arrays import plain
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.history import History
 from flexibo.history.events import Evaluation
 
-Predicate: TypeAlias = Callable[[Any], object]
-"""Takes the study; returns True or a reason to stop."""
+if TYPE_CHECKING:
+    from flexibo.study.study import Study
+
+Predicate: TypeAlias = Callable[[Any], object]  # takes the study; returns True or a reason to stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class CertifiedError:
                 f"Stop rule 'certified_error' has the limit {self.limit!r}; it must be below 1, as 0.05 for 5 %."
             )
 
-    def reason(self, study: RuledStudy, evaluation: Evaluation) -> str:
+    def reason(self, study: Study, evaluation: Evaluation) -> str:
         """Why to stop rather than ask this evaluation, or an empty string; initial designs are measured first."""
         if evaluation.initial:
             return ""
@@ -91,19 +93,7 @@ class CertifiedError:
         return f"The front is certified to miss at most {100.0 * self.limit:.3g} %. {certificate}"
 
 
-class RuledStudy(Protocol):
-    """What the rules need of a study."""
-
-    @property
-    def history(self) -> History:
-        """What happened so far."""
-
-    def certificate(self) -> Any:
-        """An upper bound on what its front misses, with the study's own delta."""
-
-
-Limit: TypeAlias = MaxEvaluations | GainPerCost | MaxSeconds
-"""A rule that is fast and depends on the history only."""
+Limit: TypeAlias = MaxEvaluations | GainPerCost | MaxSeconds  # a rule that is fast and depends on the history only
 StopRule: TypeAlias = Limit | CertifiedError
 RULES: dict[str, type[StopRule]] = {
     "max_evaluations": MaxEvaluations,
@@ -153,8 +143,8 @@ def named_limits(rules: Sequence[StopRule | Predicate]) -> dict[str, float]:
 class StopCheck:
     """The stop rules of a study during one call of it; the study does not keep it, because it holds the study."""
 
-    rules: Sequence[StopRule | Predicate]  # the rules
-    study: RuledStudy  # the study that they look at
+    rules: Sequence[StopRule | Predicate]
+    study: Study
 
     def reason(self, evaluation: Evaluation) -> str:
         """The first reason to stop rather than ask this evaluation, or an empty string."""

@@ -7,11 +7,11 @@ from typing import Any
 
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.storage import NoSuchStorageError, Storage, open_storage, shown_url, stored_studies
-from flexibo.study.event_checks import DAMAGE, check_beginning, check_meaning, damaged_event
+from flexibo.study.event_checks import check_first
 
 
 def stored_study(storage: str | Storage, name: str | None) -> tuple[Storage, str, Mapping[str, Any]]:
-    """A stored study: its storage, its name and the settings it was created with."""
+    """A stored study, the only one if no name is given: its storage, its name and what it was created with."""
     if isinstance(storage, str):
         name = _the_name(storage, name)
         storage = open_storage(storage, name, create=False)
@@ -19,11 +19,7 @@ def stored_study(storage: str | Storage, name: str | None) -> tuple[Storage, str
     if not events:
         raise NoSuchStorageError(f"The storage holds no study {name!r}; start one with Study(..., storage=...).")
     name = name or "study"
-    try:
-        check_beginning(events[0])
-        check_meaning(events[0]["settings"])
-    except DAMAGE as error:
-        raise damaged_event(0, f"study {name!r}", error) from None
+    check_first(events[0], name)
     return storage, name, events[0]["settings"]
 
 

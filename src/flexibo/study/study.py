@@ -9,23 +9,16 @@ from contextlib import closing
 from functools import partial
 from typing import Any, overload
 
+import numpy as np
+
+from flexibo._internal.arrays import FloatArray
 from flexibo._internal.checks import whole_number
 from flexibo._internal.interrupts import Terminated
 from flexibo.belief.costs import CostCallable
 from flexibo.errors import InvalidValueError
 from flexibo.executors import Executor, Measure, Outcome, find_executor
 from flexibo.history import History
-from flexibo.history.events import (
-    BudgetSet,
-    Evaluation,
-    Event,
-    Failed,
-    Forgiven,
-    Noted,
-    Released,
-    Stopped,
-    StopSet,
-)
+from flexibo.history.events import BudgetSet, Evaluation, Event, Failed, Forgiven, Noted, Released, Stopped, StopSet
 from flexibo.methods.table import check_method, find_method
 from flexibo.objectives import Objective, check_objectives
 from flexibo.optimizer.predictor import Predictor
@@ -41,6 +34,7 @@ from flexibo.storage import MemoryStorage, Storage, StorageError, open_storage
 from flexibo.storage.heartbeat import LEASE, Heartbeat
 from flexibo.study._arguments import (
     checked_budget,
+    checked_callbacks,
     checked_cost,
     checked_designs,
     checked_executor,
@@ -52,13 +46,17 @@ from flexibo.study._arguments import (
     checked_reference,
 )
 from flexibo.study._ask import Asking, AskMemory
-from flexibo.study._callbacks import call, checked_callbacks
 from flexibo.study._create import fixed_reference, open_or_create, optimizer_of, raised_budget
-from flexibo.study._read import pareto_region, reference_losses
 from flexibo.study._run import RunLoop
-from flexibo.study._tell import answer_events, check_evaluation, outcome_event, release_events, told_event
+from flexibo.study.answers import (
+    added_event,
+    answer_events,
+    check_evaluation,
+    outcome_event,
+    release_events,
+    told_event,
+)
 from flexibo.study.event_log import EventLog
-from flexibo.study.known_results import added_event
 from flexibo.study.progress import progress_bar
 from flexibo.study.settings import checked_settings
 from flexibo.study.stop_rules import StopCheck, named_limits, stop_rules
@@ -185,18 +183,10 @@ class Study:
         stop: object = None,
         callbacks: Callable[[Study, Event], object] | Iterable[Callable[[Study, Event], object]] = (),
     ) -> Study:
-        """The study that is stored, with its space, objectives and settings.
+        """The study that is stored, with its space, objectives and settings; `stop` replaces the stored rules.
 
-        Args:
-            storage: A database URL such as ``sqlite:///study.db``.
-            name: Its name; may be left out where there is only one.
-            valid: The rule of its space, if it has one: functions are not stored.
-            surrogate: The surrogate, if it is one of your own.
-            cost: The cost function, if it is one of your own.
-            lease: As in `Study`.
-            detached_worker: As in `Study`.
-            stop: Replaces the stored rules.
-            callbacks: As in `Study`.
+        Functions are not stored: give the rule of its space (`valid`) and a surrogate or cost of your own again.
+        The name may be left out where there is only one study; the other arguments are those of `Study`.
         """
         found, study_name, settings = stored_study(storage, name)
         return cls(
@@ -271,9 +261,6 @@ class Study:
     def reference(self) -> dict[str, float] | None:
         """The reference point by objective, in the users' values; None until it is fixed after the initial designs."""
         return self.history.reference_values()
-
-    @overload
-    def ask(self) -> Evaluation | None: ...
 
     @overload
     def ask(self, k: int, *, only: Collection[str] | None = None) -> list[Evaluation]: ...
@@ -475,15 +462,20 @@ class Study:
 
     def region(self) -> ParetoRegion:
         """The region between the optimistic and the pessimistic front, as the next question would see it."""
-        return pareto_region(self.history, self.predictor)
+        reference = self._reference_losses()
+        if reference is None:
+            raise InvalidValueError("There is no Pareto region yet; every objective needs at least one measurement.")
+        signs = np.array([self.objectives[j].value(1.0) for j in self.history.optimised])
+        optimistic, pessimistic = self.predictor.corners(self.history)
+        return ParetoRegion(optimistic * signs, pessimistic * signs, reference * signs)
 
     def trace(self) -> Trace:
         """The finished evaluations, with cost, hypervolume and volume of the Pareto region."""
-        return trace(self.history, reference_losses(self.history, self.predictor))
+        return trace(self.history, self._reference_losses())
 
     def summary(self) -> Summary:
         """The study in a few numbers; print it."""
-        front, reference = self.front(), reference_losses(self.history, self.predictor)
+        front, reference = self.front(), self._reference_losses()
         return summarise(self.history, front, reference, method=self.method.name, stop=self._last_stop())
 
     def refresh(self) -> None:
@@ -541,6 +533,12 @@ class Study:
             if interruption is not None:
                 bar.interrupted(self)
 
+    def _reference_losses(self) -> FloatArray | None:
+        """The reference point (k,) that volumes are measured against; None while an objective has no value."""
+        if not all(self.history.count(j) for j in range(len(self.objectives))):
+            return None
+        return self.predictor.reference(self.history)
+
     def _remember_stop(self, stop: Stop | None) -> None:
         self._stop, self._stopped_after = stop, len(self.history.events)
 
@@ -576,4 +574,9 @@ class Study:
             self._log.commit(decide, self._notify)
 
     def _notify(self, event: Event) -> None:
-        call(self._callbacks, self, event)
+        """Call the callbacks; an error in one of them does the study no harm."""
+        for callback in self._callbacks:
+            try:
+                callback(self, event)
+            except Exception:
+                logger.exception("A callback failed on %s; the study continues.", type(event).__name__)

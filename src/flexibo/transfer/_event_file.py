@@ -14,16 +14,15 @@ from flexibo.study.event_checks import DAMAGE, EventCheck, check_beginning, chec
 from flexibo.transfer.study_copies import StudyCopy, copy_of
 
 FORMAT = "flexibo-events"
-VERSION = 1
-"""The version of the format; a newer one is refused."""
+VERSION = 1  # the version of the format; a newer one is refused
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
     """A study that was read from lines."""
 
-    name: str  # its name where it was exported
-    contents: Sequence[Content]  # its events as they were stored
+    name: str  # where it was exported
+    contents: Sequence[Content]
 
 
 def event_lines(copy: StudyCopy) -> Iterator[str]:
@@ -38,11 +37,14 @@ def read_events(lines: Iterable[bytes], source: str) -> Exported:
     numbered = enumerate(lines, start=1)
     heading = _heading(next(numbered, (1, b""))[1], source)
     contents: list[Content] = []
-    replay = _Replay()
+    check: EventCheck | None = None
     for number, line in numbered:
         try:
             content = _parsed(line)
-            replay.take(content)
+            if check is None:
+                check = _begun(content)
+            else:
+                check.history.append(check.event(content))
         except DAMAGE as error:
             raise InvalidValueError(
                 f"Line {number} of {source} is damaged: {damage(error)} Nothing was changed."
@@ -99,17 +101,7 @@ def _no_number(constant: str) -> NoReturn:
     raise InvalidValueError(f"{constant} is not a number.")
 
 
-class _Replay:
-    """Replays events one by one; a damaged one is refused."""
-
-    def __init__(self) -> None:
-        self._check: EventCheck | None = None
-
-    def take(self, content: Content) -> None:
-        if self._check is None:
-            check_beginning(content)
-            check_meaning(content["settings"])
-            self._history = copy_of([content], "study").study.history
-            self._check = EventCheck(self._history)
-        else:
-            self._history.append(self._check.event(content))
+def _begun(first: Content) -> EventCheck:
+    check_beginning(first)
+    check_meaning(first["settings"])
+    return EventCheck(copy_of([first], "study").study.history)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -13,9 +13,9 @@ from flexibo.history.events import Added, Event
 from flexibo.space import Categorical, Ordinal
 from flexibo.space.options import Option
 from flexibo.storage import Storage
+from flexibo.study.answers import added_event
 from flexibo.study.event_log import EventLog
-from flexibo.study.known_results import added_event
-from flexibo.transfer.evaluation_table import AFTER, BEFORE, COST_OF, headings, without_formula
+from flexibo.transfer.evaluations import AFTER, BEFORE, COST_OF, headings, without_formula
 from flexibo.transfer.study_copies import StudyCopy, copy_of
 
 Value = TypeVar("Value")
@@ -172,11 +172,12 @@ def _meant(cell: str, values: Iterable[Value], what: str) -> Value | None:
     It is compared as exported, then unchanged, then without the blanks around it.
     """
     values = list(values)
-    forms: list[tuple[Callable[[object], str], str]] = [(_exported, cell), (str, cell)]
+    exported = [str(without_formula(value)) for value in values]
+    forms = [(exported, cell), (list(map(str, values)), cell)]
     if cell:  # an empty cell does not stand for a value of blanks
-        forms += [(_exported_bare, cell.strip()), (_bare, cell.strip())]
-    for form, wanted in forms:
-        found = [value for value in values if form(value) == wanted]
+        forms += [([text.strip() for text in texts], cell.strip()) for texts, _ in forms]
+    for texts, wanted in forms:
+        found = [value for value, text in zip(values, texts, strict=True) if text == wanted]
         if len(found) > 1:
             raise InvalidValueError(
                 f"{what} may mean {' or '.join(map(repr, found))}; add such results with study.add."
@@ -184,15 +185,3 @@ def _meant(cell: str, values: Iterable[Value], what: str) -> Value | None:
         if found:
             return found[0]
     return None
-
-
-def _exported(value: object) -> str:
-    return str(without_formula(value))
-
-
-def _exported_bare(value: object) -> str:
-    return _exported(value).strip()
-
-
-def _bare(value: object) -> str:
-    return str(value).strip()

@@ -10,6 +10,7 @@ from flexibo.belief.costs import TRANSFORMS
 from flexibo.storage import MemoryStorage, Sign, Storage
 from flexibo.storage.base import Content
 from flexibo.study import Study
+from flexibo.study.event_checks import every_design
 from flexibo.study.stored import stored_study
 from flexibo.surrogates.table import SURROGATES
 
@@ -36,7 +37,7 @@ class StudyCopy:
     @property
     def times(self) -> list[float | None]:
         """When each event was written, in seconds since 1970; None if unknown."""
-        return [_time(content) for content in self.contents]
+        return [time_of(content) for content in self.contents]
 
 
 def study_copy(storage: str | Storage, name: str | None = None) -> StudyCopy:
@@ -57,7 +58,7 @@ def copy_of(contents: Sequence[Content], name: str, workers: Mapping[str, Sign] 
     settings |= {part: "" for part in missing if part != "rule"}
     memory = MemoryStorage()
     memory.commit(0, lambda _: [{**contents[0], "settings": settings}, *contents[1:]])
-    study = Study.load(memory, name, valid=_everything if "rule" in missing else None)
+    study = Study.load(memory, name, valid=every_design if "rule" in missing else None)
     return StudyCopy(name, contents, study, workers or {}, missing)
 
 
@@ -68,10 +69,7 @@ def not_stored(settings: Mapping[str, Any]) -> tuple[str, ...]:
     return rule + tuple(part for part, known in parts if settings[part] and settings[part] not in known)
 
 
-def _everything(design: Mapping[str, Any]) -> bool:
-    return True
-
-
-def _time(content: Content) -> float | None:
+def time_of(content: Content) -> float | None:
+    """When an event was written, in seconds since 1970; None if unknown."""
     time = content.get("time")
     return float(time) if isinstance(time, int | float) and not isinstance(time, bool) else None

@@ -9,7 +9,7 @@ from typing import Any
 from flexibo.history.events import Noted
 from flexibo.storage.heartbeat import is_dead
 from flexibo.transfer import STATES, Record, StudyCopy
-from flexibo.transfer.evaluation_table import iso_time
+from flexibo.transfer.evaluations import iso_time
 
 
 def overview(copy: StudyCopy, found: Sequence[Record]) -> dict[str, Any]:

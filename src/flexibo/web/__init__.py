@@ -4,9 +4,8 @@
 """
 
 from flexibo.web.assets import SCRIPTS, STYLES, asset
-from flexibo.web.charts import CHARTS, Chart
 from flexibo.web.document import document, embedded_json, write_document
-from flexibo.web.pages import page, write_page
+from flexibo.web.pages import CHARTS, Chart, page, write_page
 
 __all__ = [
     "CHARTS",

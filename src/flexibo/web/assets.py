@@ -27,8 +27,7 @@ SCRIPTS = (
     "charts.js",
 )
 """What draws pictures, in the order in which a page loads it; `window.flexiboCharts` is there after the last."""
-STYLES = ("charts.css",)
-"""What pictures look like."""
+STYLES = ("charts.css",)  # what pictures look like
 PAGE_SCRIPTS, PAGE_STYLES = ("page.js",), ("page.css",)
 """What a page in one file needs besides."""
 

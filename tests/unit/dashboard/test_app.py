@@ -18,9 +18,8 @@ from tests.unit.dashboard.asgi_client import Client
 from flexibo import Objective, Study
 from flexibo.dashboard.access import LOOPBACK_NAMES, Access
 from flexibo.dashboard.app import Dashboard, dashboard_app
-from flexibo.dashboard.files import OWN, page, page_files
 from flexibo.dashboard.follower import Follower
-from flexibo.dashboard.responses import Body, json_bytes
+from flexibo.dashboard.responses import OWN, Body, json_bytes, page, page_files
 from flexibo.dashboard.watcher import Watcher
 
 HARM = "<img src=x onerror=alert(1)>"

@@ -12,9 +12,15 @@ from typing import Any
 import pytest
 
 from flexibo import Study
-from flexibo.dashboard.background_views import MOST_SLICES, BackgroundViews, LatestView
+from flexibo.dashboard.background_views import (
+    MOST_SLICES,
+    VIEWS,
+    BackgroundViews,
+    LatestView,
+    ViewRequest,
+    slice_request,
+)
 from flexibo.dashboard.follower import Follower
-from flexibo.dashboard.view_requests import VIEWS, ViewRequest, slice_request
 from flexibo.errors import FlexiBOError, InvalidValueError
 
 PATIENCE = 60.0

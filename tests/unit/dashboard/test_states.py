@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from flexibo import Study
-from flexibo.dashboard.states import Heartbeats, is_spent, state_of
+from flexibo.dashboard.follower import Heartbeats, is_spent, state_of
 from flexibo.storage import Sign
 from flexibo.storage.heartbeat import about_this_process
 

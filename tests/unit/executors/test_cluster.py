@@ -12,7 +12,7 @@ import pytest
 from flexibo import Design, Evaluation, Objective
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError, MissingExtraError
 from flexibo.executors._capacity import Amounts, ClusterCapacity, needed
-from flexibo.executors._cluster import STARTS, ClusterExecutor, checked_cluster_settings
+from flexibo.executors._cluster import STARTS, ClusterExecutor, checked_resources_to_offer
 from flexibo.executors._cluster_messages import (
     HERE,
     AttemptBegan,
@@ -326,11 +326,11 @@ def test_a_lost_cluster_is_raised_by_whatever_is_called(
 ) -> None:
     executor = make({"a": {"CPU": 1}})
     executor.submit(question(), ERROR, one)
-    cluster.reports.put(ClusterLost("It is lost; resume the study."))
-    with pytest.raises(MachineError, match=r"^It is lost; resume the study\.$"):
+    cluster.reports.put(ClusterLost("no answer"))
+    with pytest.raises(MachineError, match=r" is lost \(no answer\); .* resume the study\.$"):
         executor.finished()
     for call in (lambda: executor.has_room(ERROR), lambda: executor.submit(question(), ERROR, one)):
-        with pytest.raises(MachineError, match=r"^It is lost"):
+        with pytest.raises(MachineError, match=r"is lost \(no answer\)"):
             call()
     assert not executor.is_busy()
     assert cluster.stopped == []  # there is nobody to tell
@@ -421,10 +421,11 @@ def test_a_missing_library_names_the_extra_to_install(
         ({"n": 0}, "n is 0; it must be a whole number, 1 or more."),
         ({"patience": -1}, "patience is -1; it must be a number of seconds, zero or more."),
         ({"resources": {"CPU": 2}}, "resources names CPU"),
+        ({"resources": {"GPU": 2}}, "start --resources"),
     ],
 )
 def test_wrong_settings_are_told(settings: dict[str, object], sentence: str) -> None:
     given: dict[str, object] = {"address": None, "n": None, "resources": None, "patience": 1.0}
     with pytest.raises(InvalidValueError) as caught:
-        checked_cluster_settings(**(given | settings), whose="its address")  # type: ignore[arg-type]
+        checked_resources_to_offer(**(given | settings), whose="its address", starts_one=False, command="start")  # type: ignore[arg-type]
     assert sentence in str(caught.value)

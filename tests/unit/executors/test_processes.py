@@ -109,7 +109,7 @@ def test_without_resources_given_they_are_not_looked_at() -> None:
         ({"n": 1.5}, "The number of workers is 1.5; it must be a whole number, 1 or more."),
         ({"n": True}, "The number of workers is True; it must be a whole number, 1 or more."),
         ({"slots": ["energy"]}, r"slots is \['energy'\]; give a mapping such as"),
-        ({"slots": {"energy": 0}}, "The slots of 'energy' are 0; it must be a whole number, 1 or more."),
+        ({"slots": {"energy": 0}}, "The limit in slots of 'energy' is 0; it must be a whole number, 1 or more."),
         ({"resources": {"GPU": -1}}, "The executor has -1 of resource 'GPU'; it must be a number above zero."),
         ({"environment": {"OMP_NUM_THREADS": 1}}, "environment is .* give texts by name"),
         ({"grace": -1}, "grace is -1; it must be a number of seconds, zero or more."),

@@ -261,7 +261,7 @@ def test_an_impossible_design_is_not_asked_again_and_keeps_its_other_values() ->
         tried.append(design)
         raise DesignError("There is not enough memory.")
 
-    study = opened(None, budget=60, method="random")
+    study = opened(None, budget=30, method="random")
     study.run({"a": lambda d: broken(d) if d["k"] == 3 else FUNCTIONS["a"](d), "b": FUNCTIONS["b"]})
     assert tried
     assert len({tuple(design.items()) for design in tried}) == len(tried)

@@ -18,7 +18,7 @@ from flexibo.cli import app
 from flexibo.errors import InvalidValueError
 from flexibo.history import History
 from flexibo.storage import MemoryStorage, Storage, StorageError, open_storage, stored_studies
-from flexibo.storage._sqlite_file import schema_of
+from flexibo.storage._sqlite import schema_of
 from flexibo.study.event_log import EventLog
 
 SPACE = {"x": (0.0, 1.0), "k": ["a", "b"]}

@@ -325,7 +325,7 @@ def test_the_trace_holds_every_value_of_a_purchase(tmp_path: Path) -> None:
 
 
 def test_a_front_of_measured_designs_only_can_be_had(make_study: Make, functions: Functions) -> None:
-    study = make_study(budget=60, n_initial=4, candidates=50)
+    study = make_study(budget=50, n_initial=4, candidates=50)
     study.run(functions)
     sure = study.front(measured=True)
     assert sure
@@ -335,7 +335,13 @@ def test_a_front_of_measured_designs_only_can_be_had(make_study: Make, functions
 def test_the_progress_bar_shows_hostile_names_and_any_budget() -> None:
     for budget in (8, None):
         study = Study(
-            {"x[/b]": (0.0, 1.0)}, ["a[/b]", "b[red]"], budget=budget, n_initial=2, seed=0, stop={"max_evaluations": 8}, candidates=50
+            {"x[/b]": (0.0, 1.0)},
+            ["a[/b]", "b[red]"],
+            budget=budget,
+            n_initial=2,
+            seed=0,
+            stop={"max_evaluations": 8},
+            candidates=50,
         )
         functions = {"a[/b]": lambda d: (d["x[/b]"], 1.0), "b[red]": lambda d: (1 - d["x[/b]"], 1.0)}
         study.run(functions, progress=True)

@@ -27,7 +27,7 @@ from flexibo.transfer import (
     study_copy,
     table_lines,
 )
-from flexibo.transfer.evaluation_table import iso_time
+from flexibo.transfer.evaluations import iso_time
 
 SPACE = {"x": (0.0, 1.0), "k": [1, 2, 3], "mode": ["fast", "=slow"]}
 OBJECTIVES = [Objective("error"), Objective("joules", unit="J", noisy=True), Objective("ms", measured_with="joules")]
