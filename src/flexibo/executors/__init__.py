@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.executors.base import Executor, Measure, Outcome
-from flexibo.executors.inline import InlineExecutor
-from flexibo.executors.measure import measured
+from flexibo.executors.measure import InlineExecutor, measured
 
 if TYPE_CHECKING:
     from flexibo.executors.dask import DaskExecutor
@@ -43,7 +42,7 @@ class Kind:
 
 EXECUTORS: Mapping[str, Kind] = MappingProxyType(
     {
-        "inline": Kind("flexibo.executors.inline", "InlineExecutor"),
+        "inline": Kind("flexibo.executors.measure", "InlineExecutor"),
         "processes": Kind("flexibo.executors.processes", "ProcessExecutor", ("n", "resources", "slots")),
         "dask": Kind("flexibo.executors.dask", "DaskExecutor", ("n", "address", "resources", "patience")),
         "ray": Kind("flexibo.executors.ray", "RayExecutor", ("n", "address", "resources", "patience")),

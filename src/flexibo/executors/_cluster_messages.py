@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from flexibo.executors._job import Job
-from flexibo.executors._messages import Fault, Recent, WorkerAnswer
+from flexibo.executors._messages import Fault, Job, Recent, WorkerAnswer
 from flexibo.executors.base import Measure
 from flexibo.executors.measure import failure
 from flexibo.history.events import Evaluation

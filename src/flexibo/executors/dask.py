@@ -36,8 +36,7 @@ from flexibo.executors._cluster_messages import (
 )
 from flexibo.executors._dask_cluster import LocalDask
 from flexibo.executors._dask_worker import AGAIN, MISSING, run_on_worker
-from flexibo.executors._job import Job
-from flexibo.executors._messages import Fault, WorkerAnswer
+from flexibo.executors._messages import Fault, Job, WorkerAnswer
 from flexibo.executors.processes import cores
 
 CONNECT_SECONDS = 10.0

@@ -1,4 +1,4 @@
-"""One evaluation measured in this process: readings, median, cost, and what went wrong."""
+"""Measures in this process: readings, median, cost, and what went wrong."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import statistics
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from numbers import Real
@@ -26,6 +26,36 @@ _current: ContextVar[Evaluation | None] = ContextVar("evaluation", default=None)
 def current_evaluation() -> Evaluation | None:
     """The evaluation that is being measured in this context, for functions that need more than its design."""
     return _current.get()
+
+
+class InlineExecutor:
+    """Calls the objective's function in this process; costs are differences of the `clock`, in seconds."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._clock = clock
+        self._waiting: list[tuple[Evaluation, Objective, Measure]] = []
+
+    def has_room(self, objective: Objective) -> bool:
+        """Whether nothing waits to be measured."""
+        return not self._waiting
+
+    def is_busy(self) -> bool:
+        """Whether something waits to be measured."""
+        return bool(self._waiting)
+
+    def submit(self, evaluation: Evaluation, objective: Objective, measure: Measure) -> None:
+        """Queue one evaluation; `finished` measures it."""
+        self._waiting.append((evaluation, objective, measure))
+
+    def finished(self, wait: float | None = None) -> Iterable[Outcome]:
+        """Measure what was submitted, however long it takes."""
+        while self._waiting:
+            evaluation, objective, measure = self._waiting.pop(0)
+            yield measured(evaluation, objective, measure, clock=self._clock)
+
+    def close(self) -> None:
+        """Forget what was not measured."""
+        self._waiting.clear()
 
 
 def measured(

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from flexibo._internal.interrupts import deferred_interrupts
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError
 from flexibo.executors._capacity import LocalCapacity, checked_seconds
-from flexibo.executors._job import Job, overdue, packed
-from flexibo.executors._messages import Fault, MeasuringBegan, Reply
+from flexibo.executors._messages import Fault, Job, MeasuringBegan, Reply, overdue, packed
 from flexibo.executors._worker_process import WorkerProcess
 from flexibo.executors.base import Measure, Outcome
 from flexibo.executors.measure import exit_description

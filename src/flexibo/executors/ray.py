@@ -29,8 +29,7 @@ from flexibo.errors import InvalidValueError, MachineError, missing_extra
 from flexibo.executors._capacity import Amounts
 from flexibo.executors._cluster import PATIENCE_SECONDS, ClusterExecutor, checked_resources_to_offer
 from flexibo.executors._cluster_messages import ClusterLost, Report, task_of
-from flexibo.executors._job import Job
-from flexibo.executors._messages import Recent
+from flexibo.executors._messages import Job, Recent
 from flexibo.executors._ray_gateway import Ready, Refused, StartAttempt, StopAttempt
 from flexibo.executors._sessions import end_session, search_path
 from flexibo.executors.processes import cores

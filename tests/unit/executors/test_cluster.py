@@ -26,8 +26,7 @@ from flexibo.executors._cluster_messages import (
     loaded,
     task_of,
 )
-from flexibo.executors._job import Job, packed
-from flexibo.executors._messages import Fault, WorkerAnswer
+from flexibo.executors._messages import Fault, Job, WorkerAnswer, packed
 from flexibo.executors.dask import DaskExecutor
 from flexibo.executors.ray import RayExecutor
 
