@@ -14,6 +14,7 @@ from flexibo import Design, Objective, Study
 
 pytestmark = pytest.mark.slow
 
+LONG = "the second study, with a very long name " * 4
 HARM = "<img src=x onerror='window.harm=1'>"
 WORDS = "return document.body.innerText"
 DRAWN = "return document.querySelectorAll('.picture canvas').length"
@@ -29,6 +30,23 @@ Functions = dict[str, Callable[[Design], Any]]
 def chrome() -> Iterator[Browser]:
     with browser() as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A dashboard of two studies that are over, for tests that only look at them."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('shown')}/study.db"
+    space = {"filters": [16, 32, 64, 128], "kernel": ["1x1", "3x3", "5x5"], "cpu_ghz": (0.3, 2.3), "cores": (1, 6)}
+    functions: Functions = {
+        "error": lambda design: (4.0 / design["filters"], 3.0),
+        "joules": lambda design: (design["filters"] * design["cpu_ghz"] * (1.0 + design["cores"] / 10), 1.0),
+    }
+    for seed, name in enumerate(("first", LONG)):
+        settings = {"budget": 32.0, "n_initial": 5, "candidates": 50, "seed": seed}
+        with Study(space, ["error", Objective("joules", unit="J")], storage=url, name=name, **settings) as study:
+            study.run(functions)
+    with dashboard(url) as running:
+        yield running
 
 
 @pytest.fixture
@@ -79,36 +97,32 @@ def test_a_running_study_updates_on_the_screen(
         ended(chrome)
 
 
-def test_pointing_at_a_design_says_what_it_is_and_a_click_keeps_it(
-    chrome: Browser, url: str, make_study: Callable[..., Study], functions: Functions
-) -> None:
-    make_study(storage=url, n_initial=5, candidates=50, budget=75).run(functions)
-    with dashboard(url) as running:
-        opened(chrome, running)
-        page = "document.flexiboDashboard.page"
-        wait_for(chrome, f"return {page}.panels.front.view?.region", "the front with its region")
-        place = (
-            f"const {{chart, view}} = {page}.panels.front;"
-            "const i = view.points.findIndex((point) => point.kind.startsWith('front'));"
-            "document.querySelector('.picture').scrollIntoView(); return chart.pixel(i)"
-        )
+def test_pointing_at_a_design_says_what_it_is_and_a_click_keeps_it(chrome: Browser, shown: Running) -> None:
+    opened(chrome, shown, "first")
+    page = "document.flexiboDashboard.page"
+    wait_for(chrome, f"return {page}.panels.front.view?.region", "the front with its region")
+    place = (
+        f"const {{chart, view}} = {page}.panels.front;"
+        "const i = view.points.findIndex((point) => point.kind.startsWith('front'));"
+        "document.querySelector('.picture').scrollIntoView(); return chart.pixel(i)"
+    )
 
-        def shown(act: Callable[[float, float], None], what: str) -> str | None:
-            """What there is to read after an act at the place of the design, which may move while the page grows."""
-            found = chrome.run(place)
-            if found is not None:
-                act(found["x"], found["y"])
-            text: str | None = chrome.run(f"return document.querySelector('{what}')?.innerText")
-            return text
+    def read(act: Callable[[float, float], None], what: str) -> str | None:
+        """What there is to read after an act at the place of the design, which may move while the page grows."""
+        found = chrome.run(place)
+        if found is not None:
+            act(found["x"], found["y"])
+        text: str | None = chrome.run(f"return document.querySelector('{what}')?.innerText")
+        return text
 
-        tip = wait_for(chrome, lambda: shown(chrome.hover, ".fc-tip:not([hidden])"), "its description")
-        assert "cores" in tip
-        assert "measured" in tip or "predicted" in tip
-        kept = wait_for(chrome, lambda: shown(chrome.click, ".chosen"), "the design that is kept")
-        assert "joules" in kept
-        assert "cores" in kept
-        assert "confirm" in kept.lower() or "measured in every objective" in kept
-        ended(chrome)
+    tip = wait_for(chrome, lambda: read(chrome.hover, ".fc-tip:not([hidden])"), "its description")
+    assert "cores" in tip
+    assert "measured" in tip or "predicted" in tip
+    kept = wait_for(chrome, lambda: read(chrome.click, ".chosen"), "the design that is kept")
+    assert "joules" in kept
+    assert "cores" in kept
+    assert "confirm" in kept.lower() or "measured in every objective" in kept
+    ended(chrome)
 
 
 def test_words_of_a_study_say_what_is_meant(chrome: Browser, url: str) -> None:
@@ -182,103 +196,81 @@ def test_hostile_words_are_shown_as_text_and_nothing_outside_is_asked(chrome: Br
         ended(chrome)
 
 
-def test_the_keyboard_reaches_everything(
-    chrome: Browser, url: str, make_study: Callable[..., Study], functions: Functions
-) -> None:
+def test_the_keyboard_reaches_everything(chrome: Browser, shown: Running) -> None:
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.keys import Keys
 
-    make_study(storage=url, n_initial=5, candidates=50, budget=70).run(functions)
-    make_study(storage=url, name="other")
-    with dashboard(url) as running:
-        opened(chrome, running)
-        chrome.size(1280, 5000)
-        wait_for(chrome, f"{DRAWN} >= 5", "pictures")
-        wanted = chrome.run(
-            "document.activeElement.blur();"
-            "const all = document.querySelectorAll('a, button, select, summary, [tabindex=\"0\"]');"
-            "return [...all].filter((one) => one.checkVisibility()).length"
-        )
-        reached = set()
-        for _ in range(wanted + 20):
-            ActionChains(chrome.driver).send_keys(Keys.TAB).perform()
-            found = chrome.run(
-                "const one = document.activeElement; if (!one || one === document.body) return null;"
-                "const seen = getComputedStyle(one); window.numbers ??= new Map();"
-                "if (!numbers.has(one)) numbers.set(one, numbers.size);"
-                "return [numbers.get(one), one.matches(':focus-visible'), seen.outlineStyle !== 'none']"
-            )
-            if found is not None:
-                assert found[1:] == [True, True], "what has the focus can be seen"
-                reached.add(found[0])
-        assert len(reached) >= wanted
-        chrome.run("document.getElementById('skip').focus()")
-        ActionChains(chrome.driver).send_keys(Keys.ENTER).perform()
-        assert chrome.run("return document.activeElement.id") == "main"
-        ended(chrome)
-
-
-def test_a_phone_shows_everything_without_scrolling_sideways(
-    chrome: Browser, url: str, make_study: Callable[..., Study], functions: Functions
-) -> None:
-    make_study(storage=url, n_initial=5, candidates=50, budget=70, name="a study with a very long name " * 5).run(
-        functions
+    opened(chrome, shown, "first")
+    chrome.size(1280, 5000)
+    wait_for(chrome, f"{DRAWN} >= 5", "pictures")
+    wanted = chrome.run(
+        "document.activeElement.blur();"
+        "const all = document.querySelectorAll('a, button, select, summary, [tabindex=\"0\"]');"
+        "return [...all].filter((one) => one.checkVisibility()).length"
     )
-    with dashboard(url) as running:
-        opened(chrome, running, "a study with a very long name " * 5)
-        chrome.size(390, 844, phone=True)
-        wait_for(chrome, "return !document.getElementById('study-menu').open", "the list of studies is folded")
-        chrome.size(390, 7000, phone=True)
-        wait_for(chrome, f"{DRAWN} >= 5", "pictures")
-        assert chrome.run("return document.documentElement.scrollWidth") <= 390
-        outside = chrome.run(
-            "const scrolled = '.scroll, .jumps, .unseen, .fc-plot, .fc-live, .fc-table';"
-            "return [...document.querySelectorAll('main *')]"
-            ".filter((one) => one.checkVisibility() && !one.closest(scrolled))"
-            ".filter((one) => one.getBoundingClientRect().right > 391).map((one) => one.tagName + '.' + one.className)"
+    reached = set()
+    for _ in range(wanted + 20):
+        ActionChains(chrome.driver).send_keys(Keys.TAB).perform()
+        found = chrome.run(
+            "const one = document.activeElement; if (!one || one === document.body) return null;"
+            "const seen = getComputedStyle(one); window.numbers ??= new Map();"
+            "if (!numbers.has(one)) numbers.set(one, numbers.size);"
+            "return [numbers.get(one), one.matches(':focus-visible'), seen.outlineStyle !== 'none']"
         )
-        assert outside == []
-        ended(chrome)
+        if found is not None:
+            assert found[1:] == [True, True], "what has the focus can be seen"
+            reached.add(found[0])
+    assert len(reached) >= wanted
+    chrome.run("document.getElementById('skip').focus()")
+    ActionChains(chrome.driver).send_keys(Keys.ENTER).perform()
+    assert chrome.run("return document.activeElement.id") == "main"
+    ended(chrome)
 
 
-def test_colours_follow_the_system_until_somebody_chooses(
-    chrome: Browser, url: str, make_study: Callable[..., Study]
-) -> None:
-    make_study(storage=url)
+def test_a_phone_shows_everything_without_scrolling_sideways(chrome: Browser, shown: Running) -> None:
+    opened(chrome, shown, LONG)
+    chrome.size(390, 844, phone=True)
+    wait_for(chrome, "return !document.getElementById('study-menu').open", "the list of studies is folded")
+    chrome.size(390, 7000, phone=True)
+    wait_for(chrome, f"{DRAWN} >= 5", "pictures")
+    assert chrome.run("return document.documentElement.scrollWidth") <= 390
+    outside = chrome.run(
+        "const scrolled = '.scroll, .jumps, .unseen, .fc-plot, .fc-live, .fc-table';"
+        "return [...document.querySelectorAll('main *')]"
+        ".filter((one) => one.checkVisibility() && !one.closest(scrolled))"
+        ".filter((one) => one.getBoundingClientRect().right > 391).map((one) => one.tagName + '.' + one.className)"
+    )
+    assert outside == []
+    ended(chrome)
+
+
+def test_colours_follow_the_system_until_somebody_chooses(chrome: Browser, shown: Running) -> None:
     paper = "return getComputedStyle(document.body).backgroundColor"
-    with dashboard(url) as running:
-        opened(chrome, running)
-        light = chrome.run(paper)
-        chrome.colours("dark")
-        dark = wait_for(chrome, lambda: chrome.run(paper) != light and chrome.run(paper), "the system's dark colours")
-        chrome.run(CHOOSE, "#colours", "light")
-        assert chrome.run(paper) == light
-        chrome.driver.refresh()
-        wait_for(chrome, "return document.querySelector('.tiles')", "the page again")
-        assert chrome.run(paper) == light, "the choice is remembered"
-        chrome.run(CHOOSE, "#colours", "system")
-        assert chrome.run(paper) == dark
-        ended(chrome)
+    opened(chrome, shown, "first")
+    light = chrome.run(paper)
+    chrome.colours("dark")
+    dark = wait_for(chrome, lambda: chrome.run(paper) != light and chrome.run(paper), "the system's dark colours")
+    chrome.run(CHOOSE, "#colours", "light")
+    assert chrome.run(paper) == light
+    chrome.driver.refresh()
+    wait_for(chrome, "return document.querySelector('.tiles')", "the page again")
+    assert chrome.run(paper) == light, "the choice is remembered"
+    chrome.run(CHOOSE, "#colours", "system")
+    assert chrome.run(paper) == dark
+    ended(chrome)
 
 
-def test_two_studies_are_compared_side_by_side(
-    chrome: Browser, url: str, make_study: Callable[..., Study], functions: Functions
-) -> None:
-    make_study(storage=url, n_initial=5, candidates=50, budget=70, name="first").run(functions)
-    make_study(storage=url, n_initial=5, candidates=50, budget=70, name="second", seed=1).run(functions)
-    with dashboard(url) as running:
-        opened(chrome, running, "first")
-        second = running.study("second")["id"]
-        chrome.run(CHOOSE, ".actions select", second)
-        chrome.size(1280, 3000)
-        wait_for(
-            chrome, "return document.querySelectorAll('.half canvas').length === 4", "both fronts and both courses"
-        )
-        numbers = wait_for(chrome, "return document.querySelector('.panel table')?.innerText", "both in numbers")
-        assert "first" in numbers
-        assert "second" in numbers
-        assert f"with={second}" in chrome.run("return location.hash"), "the comparison has an address"
-        ended(chrome)
+def test_two_studies_are_compared_side_by_side(chrome: Browser, shown: Running) -> None:
+    opened(chrome, shown, "first")
+    second = shown.study(LONG)["id"]
+    chrome.run(CHOOSE, ".actions select", second)
+    chrome.size(1280, 3000)
+    wait_for(chrome, "return document.querySelectorAll('.half canvas').length === 4", "both fronts and both courses")
+    numbers = wait_for(chrome, "return document.querySelector('.panel table')?.innerText", "both in numbers")
+    assert "first" in numbers
+    assert "second" in numbers
+    assert f"with={second}" in chrome.run("return location.hash"), "the comparison has an address"
+    ended(chrome)
 
 
 def test_a_page_whose_server_ends_says_that_it_is_old_and_recovers(
@@ -324,9 +316,8 @@ def test_a_token_lets_a_browser_in_and_leaves_its_address(
     ],
 )
 def test_a_chosen_design_is_called_measured_only_where_it_is(
-    chrome: Browser, url: str, make_study: Callable[..., Study], measured: bool, cost: float | None, sentence: str
+    chrome: Browser, shown: Running, measured: bool, cost: float | None, sentence: str
 ) -> None:
-    make_study(storage=url)
     point = {
         "values": {"a": 1.0, "b": 2.0},
         "deviations": {"a": 0.0, "b": 0.0},
@@ -337,16 +328,15 @@ def test_a_chosen_design_is_called_measured_only_where_it_is(
         "standing": "certain" if measured else None,
     }
     view = {"axes": [{"name": name, "label": name} for name in ("a", "b")], "points": [point]}
-    with dashboard(url) as running:
-        chrome.open(running.address)
-        wait_for(chrome, "return document.querySelector('.tiles .value')", "the page")
-        words = chrome.driver.execute_async_script(  # type: ignore[no-untyped-call]
-            "const [point, view, done] = arguments;"
-            "import('/static/headline.js').then(({ chosenDesign }) =>"
-            " done(chosenDesign(point, view, 's', () => {}).textContent), (error) => done(String(error)))",
-            point,
-            view,
-        )
-        ended(chrome)
+    chrome.open(shown.address)
+    wait_for(chrome, "return document.querySelector('.tiles .value')", "the page")
+    words = chrome.driver.execute_async_script(  # type: ignore[no-untyped-call]
+        "const [point, view, done] = arguments;"
+        "import('/static/headline.js').then(({ chosenDesign }) =>"
+        " done(chosenDesign(point, view, 's', () => {}).textContent), (error) => done(String(error)))",
+        point,
+        view,
+    )
+    ended(chrome)
     assert sentence in words
     assert ("On the front of the candidates: certain." in words) == measured

@@ -6,16 +6,14 @@ Nothing here knows about studies: `flexibo.web.pages` builds pages of charts wit
 from __future__ import annotations
 
 import json
-import os
-import secrets
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from hashlib import sha256
 from html import escape
 from pathlib import Path
 
 from flexibo import __version__
+from flexibo._internal.files import write_atomically
 from flexibo._internal.text import printable_line
 from flexibo.errors import InvalidValueError
 
@@ -80,20 +78,11 @@ def embedded_json(value: object) -> str:
 
 def write_document(path: str | Path, text: str) -> None:
     """Write a document to a file. An existing file is replaced by the complete document or left unchanged."""
-    path = Path(path)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with open(draft, "x", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+        write_atomically(Path(path), text.encode())
     except OSError as error:
         reason = error.strerror or str(error)
         raise InvalidValueError(f"{path} cannot be written: {reason}; give a file in a folder that exists.") from None
-    finally:
-        with suppress(OSError):
-            draft.unlink()
 
 
 def _policy(scripts: Iterable[str], styles: Iterable[str]) -> str:

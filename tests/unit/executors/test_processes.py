@@ -13,7 +13,7 @@ import pytest
 
 from flexibo import Design, Evaluation, Objective
 from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError, MachineError
-from flexibo.executors import _job, _worker_process
+from flexibo.executors import _messages, _worker_process
 from flexibo.executors._capacity import LocalCapacity
 from flexibo.executors._messages import (
     CHUNK,
@@ -174,17 +174,17 @@ def test_how_a_process_ended_is_said_in_words() -> None:
 
 
 def test_the_timeout_counts_from_when_the_measuring_began() -> None:
-    job = _job.packed(question(), Objective("error", timeout=10), lambda design: 1.0)
+    job = _messages.packed(question(), Objective("error", timeout=10), lambda design: 1.0)
     job.since = 100.0
-    assert job.ends_at(grace=2.0) == 112.0 + _job.LOAD_SECONDS
-    assert _job.overdue(job) == "Its worker process did not begin to measure within 300 s."
+    assert job.ends_at(grace=2.0) == 112.0 + _messages.LOAD_SECONDS
+    assert _messages.overdue(job) == "Its worker process did not begin to measure within 300 s."
     job.has_begun = True
     assert job.ends_at(grace=2.0) == 112.0
-    assert _job.overdue(job) == "It took longer than its timeout of 10 s."
+    assert _messages.overdue(job) == "It took longer than its timeout of 10 s."
 
 
 def test_without_a_timeout_an_evaluation_may_run_for_ever() -> None:
-    assert _job.packed(question(), ERROR, lambda design: 1.0).ends_at(grace=2.0) is None
+    assert _messages.packed(question(), ERROR, lambda design: 1.0).ends_at(grace=2.0) is None
 
 
 def test_what_ends_a_function_without_an_error_is_said_in_words() -> None:
