@@ -38,16 +38,12 @@ _HOST = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?
 class Access:
     """Which requests are answered.
 
-    Attributes:
-        token: The secret that a request must contain; None if every request is answered.
-        hosts: The allowed host names; None allows any. They stop other web sites whose name resolves to this machine
-            (DNS rebinding).
-        cookie: The name of the cookie that replaces the token.
+    Allowed host names stop other web sites whose name resolves to this machine (DNS rebinding).
     """
 
-    token: str | None
-    hosts: frozenset[str] | None
-    cookie: str = "flexibo"
+    token: str | None  # the secret that a request must contain; None if every request is answered
+    hosts: frozenset[str] | None  # the allowed host names; None allows any
+    cookie: str = "flexibo"  # the name of the cookie that replaces the token
 
     @property
     def cookie_value(self) -> str:

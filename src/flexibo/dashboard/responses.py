@@ -16,24 +16,6 @@ from flexibo.web import SCRIPTS, STYLES, asset
 
 SMALL = 1024  # smaller bodies are not compressed, in bytes
 PAGE = "index.html"
-OWN = (
-    "api.js",
-    "app.css",
-    "app.js",
-    "colours.js",
-    "compare.js",
-    "dom.js",
-    "format.js",
-    "headline.js",
-    "icon.svg",
-    "list.js",
-    "live.js",
-    "panel.js",
-    "study.js",
-    "tables.js",
-    "theme.js",
-)
-"""The dashboard's own files; the scripts that draw charts come from `flexibo.web`."""
 TYPES = {
     "html": "text/html; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
@@ -111,7 +93,10 @@ def page() -> File:
 def page_files() -> dict[str, File]:
     """The files that the page loads, by name."""
     drawing = {name: _file(name, asset(name)) for name in (*SCRIPTS, *STYLES)}
-    return drawing | {name: _file(name, _own(name)) for name in OWN}
+    own = [file.name for file in (files("flexibo.dashboard") / "static").iterdir()]
+    return drawing | {
+        name: _file(name, _own(name)) for name in own if name != PAGE and name.rpartition(".")[2] in TYPES
+    }
 
 
 def _own(name: str) -> str:

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn
 
@@ -72,7 +72,7 @@ def run_on_worker(task: ClusterTask, function: bytes) -> Iterator[str | WorkerAn
     """Run the attempt on a Ray worker: yields where it runs as soon as it begins, then its answer."""
     import ray
 
-    ready = loaded(ClusterTask(task.attempt, task.objective, task.python, task.digest, function, task.question))
+    ready = loaded(replace(task, function=function))
     if ready is None or isinstance(ready, Fault):
         yield ready or Fault(f"The function of {task.objective!r} did not arrive.")
         return
@@ -93,9 +93,8 @@ class Gateway:
         task = message.task
         function = self._functions.get(task.digest) or self._ray.put(task.function)
         self._functions.use(task.digest, function)
-        bare = ClusterTask(task.attempt, task.objective, task.python, task.digest, None, task.question)
         try:
-            generator = self._remote.options(**message.options).remote(bare, function)
+            generator = self._remote.options(**message.options).remote(replace(task, function=None), function)
         except (ValueError, TypeError) as error:
             self._tell(
                 AttemptEnded(task.attempt, Fault(f"Ray does not take the resources of {task.objective!r}: {error}"))

@@ -35,16 +35,14 @@ def shown_url(url: str) -> str:
         return url if not re.search(r"[:@=]", url) else HIDDEN
     if scheme in ("sqlite", "sqlite+pysqlite") and rest.startswith("/"):
         path, asked, options = rest.partition("?")
-        return f"{scheme}://{path}" + (f"?{_shown_options(options)}" if asked else "")
+        return f"{scheme}://{path}{asked}{_shown_options(options)}"
     if "?" in rest and rest.rfind("@") > rest.find("?"):
         return f"{scheme}://{HIDDEN}"  # the ? may belong to a password, or the @ to an option
     who, at, where = rest.rpartition("@")
     user, colon, _ = who.partition(":")
     place, asked, options = where.partition("?")
-    return (
-        f"{scheme}://{user}{f':{HIDDEN}' if colon else ''}{at}{_shown_place(place)}"
-        f"{f'?{_shown_options(options)}' if asked else ''}"
-    )
+    secret = f":{HIDDEN}" if colon else ""
+    return f"{scheme}://{user}{secret}{at}{_shown_place(place)}{asked}{_shown_options(options)}"
 
 
 def check_url(url: object) -> None:
@@ -72,12 +70,10 @@ def _shown_place(place: str) -> str:
 
 
 def _shown_options(options: str) -> str:
-    """The options of a URL, with the values of those that are not secret."""
-    return "&".join(_shown_option(option) for option in options.split("&"))
-
-
-def _shown_option(option: str) -> str:
-    name = option.partition("=")[0]
-    if name in _SHOWN_OPTIONS:
-        return option
-    return f"{name}={HIDDEN}" if name in _SECRET_OPTIONS else HIDDEN
+    """The options of a URL, with their values unless these may be secret."""
+    shown = []
+    for option in options.split("&") if options else ():
+        name = option.partition("=")[0]
+        hidden = f"{name}={HIDDEN}" if name in _SECRET_OPTIONS else HIDDEN
+        shown.append(option if name in _SHOWN_OPTIONS else hidden)
+    return "&".join(shown)

@@ -39,14 +39,9 @@ logger = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    """This process as a worker of a study, and the state of the other workers.
+    """This process, or a detached worker of that name, as a worker of a study, and the state of the other workers.
 
-    Args:
-        storage: Where the heartbeats are kept.
-        lease: After this many seconds without a beat others consider this worker gone.
-        detached_worker: Be this detached worker, named by `new_detached_worker`; empty: be this process.
-        clock: A monotonic clock in seconds.
-        proc: Where Linux shows its processes.
+    After `lease` seconds without a beat others consider this worker gone. Linux shows its processes in `proc`.
     """
 
     def __init__(
@@ -108,8 +103,7 @@ class Heartbeat:
     def leave(self, *, holds: bool = False) -> None:
         """Sign off: what this worker holds may be given to others at once.
 
-        Args:
-            holds: Whether it still has something to answer: a detached worker then stays until its lease is over.
+        A detached worker that still `holds` something to answer stays until its lease is over.
         """
         if self._is_detached:
             if not holds:

@@ -27,12 +27,8 @@ POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg")
 class SQLStorage:
     """The events of one study in a database, shared by the threads, processes and machines that open it.
 
-    Args:
-        url: A database URL such as ``sqlite:///study.db`` or ``postgresql://user@host/database``.
-        study: The name of the study.
-        create: Create a missing database file and missing tables. Otherwise opening changes nothing, and a database
-            without studies is an error.
-        patience: Seconds to wait for a database that is busy, or not reachable after it was.
+    Unless it may `create` a missing database file and missing tables, opening changes nothing, and a database without
+    studies is an error. It waits `patience` seconds for a database that is busy, or not reachable after it was.
     """
 
     def __init__(self, url: str, study: str, *, create: bool = True, patience: float = PATIENCE) -> None:

@@ -73,15 +73,9 @@ def checked_reference(
     return point
 
 
-def checked_name(name: object) -> str:
-    if not isinstance(name, str) or not name:
-        raise InvalidTypeError(f"name is {name!r}; it must be a string that is not empty.")
-    return name
-
-
-def checked_note(text: object) -> str:
+def checked_text(what: str, text: object) -> str:
     if not isinstance(text, str) or not text.strip():
-        raise InvalidTypeError(f"The note is {text!r}; it must be a text that is not empty.")
+        raise InvalidTypeError(f"{what} is {text!r}; it must be a text that is not empty.")
     return text
 
 

@@ -9,24 +9,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from flexibo.errors import FlexiBOError, InvalidValueError
-from flexibo.history import History
-from flexibo.history.events import (
-    EVENTS,
-    Added,
-    Asked,
-    Evaluation,
-    Event,
-    Failed,
-    ReferenceFixed,
-    Reissued,
-    Released,
-    RunnerUp,
-    Spent,
-    Stopped,
-    StopSet,
-    Told,
-    event_from_dict,
-)
+from flexibo.history import History, events
 from flexibo.objectives import LARGEST, Objective
 from flexibo.optimizer import StopKind
 from flexibo.space import Space
@@ -52,7 +35,7 @@ class EventCheck:
         self._closed: set[int] = set()
         self._has_begun = bool(history.events)
 
-    def event(self, content: Mapping[str, Any]) -> Event:
+    def event(self, content: Mapping[str, Any]) -> events.Event:
         """The event in `content`; raises one of `DAMAGE` if it is wrong."""
         if not isinstance(content, dict):
             raise InvalidValueError("it is not a JSON object.")
@@ -61,35 +44,35 @@ class EventCheck:
             raise InvalidValueError("a study is created once.")
         if isinstance(kind, str) and kind in _KINDS:  # otherwise the next line raises the error
             _check_fields(content, kind)
-        event = event_from_dict(content, self.history.space)
+        event = events.event_from_dict(content, self.history.space)
         self._check(event)
         self._has_begun = True
         return event
 
-    def _check(self, event: Event) -> None:
+    def _check(self, event: events.Event) -> None:
         match event:
-            case Asked(evaluation):
+            case events.Asked(evaluation):
                 self._check_question(evaluation)
                 self._asked += 1
-            case Told() | Failed() | Released() | Reissued() | Spent():
+            case events.Told() | events.Failed() | events.Released() | events.Reissued() | events.Spent():
                 self._check_answer(event)
-            case Added():
+            case events.Added():
                 self._check_names(event.values)
                 self._check_names(event.costs)
-            case ReferenceFixed():
+            case events.ReferenceFixed():
                 self._check_names(event.values)
                 for j in self.history.optimised:
                     if self.history.names[j] not in event.values:
                         raise InvalidValueError(f"it has no value of {self.history.names[j]!r}.")
-            case StopSet():
+            case events.StopSet():
                 stop_rules(event.rules)
-            case Stopped():
+            case events.Stopped():
                 if event.kind not in [kind.value for kind in StopKind]:
                     raise InvalidValueError(f"its kind {event.kind!r} is unknown; it may come from a newer version.")
             case _:
                 pass
 
-    def _check_question(self, question: Evaluation) -> None:
+    def _check_question(self, question: events.Evaluation) -> None:
         if question.number != self._asked:
             raise InvalidValueError(f"evaluation {question.number} does not follow {self._asked - 1}.")
         if question.objective not in self._leads or not self._leads.issuperset(question.then):
@@ -100,15 +83,17 @@ class EventCheck:
         if not question.yields or not self._names.issuperset(question.yields):
             raise InvalidValueError(f"it yields {', '.join(question.yields) or 'nothing'}.")
 
-    def _check_answer(self, event: Told | Failed | Released | Reissued | Spent) -> None:
+    def _check_answer(
+        self, event: events.Told | events.Failed | events.Released | events.Reissued | events.Spent
+    ) -> None:
         number = event.number
         if number >= self._asked:
             raise InvalidValueError(f"evaluation {number} was never asked.")
-        if isinstance(event, Told):
+        if isinstance(event, events.Told):
             self._check_names(event.values)
-        if isinstance(event, Reissued | Released) and not self._is_pending(number):
+        if isinstance(event, events.Reissued | events.Released) and not self._is_pending(number):
             raise InvalidValueError(f"evaluation {number} is not pending any more.")
-        if isinstance(event, Told | Failed | Released):
+        if isinstance(event, events.Told | events.Failed | events.Released):
             self._closed.add(number)
 
     def _is_pending(self, number: int) -> bool:
@@ -225,7 +210,7 @@ def _are_named(value: object) -> bool:
 
 
 def _is_runner_up(value: object) -> bool:
-    if not isinstance(value, dict) or value.keys() != {f.name for f in fields(RunnerUp)}:
+    if not isinstance(value, dict) or value.keys() != {f.name for f in fields(events.RunnerUp)}:
         return False
     return (
         _is_object(value["design"])
@@ -263,13 +248,13 @@ def _fields_of(kind: str) -> tuple[frozenset[str], frozenset[str]]:
     """The fields that an event of this kind must have, and those that it may have."""
     if kind == "asked":
         # Always stored, although the dataclass has defaults.
-        needed = {f.name for f in fields(Evaluation) if f.default is MISSING} | {"yields", "then"}
-        known = {f.name for f in fields(Evaluation)} | {"worker", "seconds"}
+        needed = {f.name for f in fields(events.Evaluation) if f.default is MISSING} | {"yields", "then"}
+        known = {f.name for f in fields(events.Evaluation)} | {"worker", "seconds"}
     else:
-        own = fields(EVENTS[kind])
+        own = fields(events.EVENTS[kind])
         needed = {f.name for f in own if f.default is MISSING and f.default_factory is MISSING}
         known = {f.name for f in own}
     return frozenset(needed), frozenset(known | {"event", "time"})
 
 
-_KINDS = {kind: _fields_of(kind) for kind in EVENTS}
+_KINDS = {kind: _fields_of(kind) for kind in events.EVENTS}

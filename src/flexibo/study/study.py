@@ -40,10 +40,9 @@ from flexibo.study._arguments import (
     checked_executor,
     checked_functions,
     checked_lease,
-    checked_name,
-    checked_note,
     checked_only,
     checked_reference,
+    checked_text,
 )
 from flexibo.study._ask import Asking, AskMemory
 from flexibo.study._create import fixed_reference, open_or_create, optimizer_of, raised_budget
@@ -133,7 +132,7 @@ class Study:
         check_method(self.method, self.objectives)
         self._stop_rules = stop_rules(stop)
         budget = checked_budget(budget)
-        self.name = checked_name(name)
+        self.name = checked_text("name", name)
         self._callbacks = checked_callbacks(callbacks)
         opened = open_storage(storage, name)
         self.shared = not isinstance(opened, MemoryStorage)
@@ -371,7 +370,7 @@ class Study:
 
     def note(self, text: str) -> None:
         """Store a note for people with the study; it affects nothing."""
-        checked = checked_note(text)
+        checked = checked_text("The note", text)
         self._commit(lambda: [Noted(checked)])
 
     def run(
