@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 import struct
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ from typer.testing import CliRunner
 from flexibo import Evaluation, Objective, Study
 from flexibo.cli import app
 from flexibo.errors import FlexiBOError
+from flexibo.history import History
 
 HOSTILE = "red\x1b[31m"
 SPACE = {"x": (0.0, 1.0), "k": [1, 2, 3]}
@@ -32,6 +36,33 @@ objectives:
 BOARD_FILE = """
 def joules(design):
     return 1000 - design["x"] + (design["kind"] == "plain"), 3.0
+"""
+BOARD = """
+import os, signal
+
+calls = []
+
+def error(design):
+    calls.append(design)
+    if {fail!r} == "error":
+        raise RuntimeError("burnt \\x1b[31m" + chr(10) + "and gone")
+    if {kill!r} and len(calls) == 3:
+        os.kill(os.getpid(), {kill!r})
+    return design["x"] + design["k"] / 10, 5.0
+
+def energy(design):
+    return 1 - design["x"] + design["k"] / 20, 1.0
+
+functions = {{"error": error, "energy": energy}}
+
+def made():
+    return functions
+
+class Bench:
+    functions = functions
+
+needs = lambda argument: functions
+number = 3
 """
 OURS = b"\x89PNG\r\n\x1a\n" + b"\0\0\0\x11tEXtSoftware\0flexibo 9" + b"\0" * 4
 """The beginning of a picture that flexibo drew."""
@@ -74,6 +105,12 @@ def begun(name: str = "net", url: str = "sqlite:///study.db", **settings: Any) -
     return Study(settings.pop("space", SPACE), objectives, **(chosen | settings))
 
 
+def copied(database: Path) -> None:
+    """Copy a database of studies to the working folder, as study.db."""
+    with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect("study.db")) as target:
+        source.backup(target)
+
+
 def asked(study: Study) -> Evaluation:
     evaluation = study.ask()
     assert evaluation is not None
@@ -85,6 +122,23 @@ def worked(study: Study, steps: int) -> None:
         evaluation = asked(study)
         value, cost = {"error": error, "energy": energy}[evaluation.objective](evaluation.design)
         study.tell(evaluation, value, cost=cost)
+
+
+def board(*, fail: str = "", kill: int = 0) -> None:
+    """Write a module with the functions of a study, which may fail or send their process a signal."""
+    Path("board.py").write_text(BOARD.format(fail=fail, kill=kill))
+
+
+def asked_by_hand(*arguments: object) -> list[dict[str, Any]]:
+    """What ``flexibo ask`` claims."""
+    found = json.loads(good("ask", "--json", *arguments))["evaluations"]
+    assert isinstance(found, list)
+    return found
+
+
+def history(url: str = "sqlite:///study.db") -> History:
+    """The history of the only study of a storage."""
+    return Study.load(url).history
 
 
 class FakeMeter:

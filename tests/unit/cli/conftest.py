@@ -7,7 +7,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.command_line import BOARD_FILE, HOSTILE, OURS, STUDY_FILE, asked, begun, energy, error, worked, write_mnist
+from tests.command_line import (
+    BOARD_FILE,
+    HOSTILE,
+    OURS,
+    STUDY_FILE,
+    asked,
+    begun,
+    copied,
+    energy,
+    error,
+    worked,
+    write_mnist,
+)
 
 from flexibo import Objective, Space, Study
 from flexibo.systems.base import System
@@ -30,15 +42,39 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
             del sys.modules[module]
 
 
-@pytest.fixture
-def study() -> Iterator[Study]:
-    """A study with a bit of everything, whose worker is this process."""
-    with begun() as study:
+@pytest.fixture(scope="session")
+def stored_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The database of a study that has a bit of everything, made once for all tests."""
+    path = tmp_path_factory.mktemp("stored") / "study.db"
+    with begun(url=f"sqlite:///{path}") as study:
         worked(study, 7)
         study.fail(asked(study), f"burnt {HOSTILE}\nand gone", cost=2.0)
         study.note(f"The fan was repaired {HOSTILE}")
+    return path
+
+
+@pytest.fixture
+def study(stored_study: Path) -> Iterator[Study]:
+    """A copy of that study with an evaluation in flight, whose worker is this process."""
+    copied(stored_study)
+    with Study.load("sqlite:///study.db") as study:
         asked(study)
         yield study
+
+
+@pytest.fixture(scope="session")
+def new_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The database of a study with objectives that come together, of which nothing is asked yet."""
+    path = tmp_path_factory.mktemp("new") / "study.db"
+    objectives = [Objective("error"), Objective("energy", unit="J"), Objective("ms", measured_with="energy")]
+    begun(url=f"sqlite:///{path}", objectives=objectives, n_initial=2).close()
+    return path
+
+
+@pytest.fixture
+def by_hand(new_study: Path) -> None:
+    """A copy of that study, for ``flexibo ask`` and ``flexibo tell``."""
+    copied(new_study)
 
 
 @pytest.fixture
@@ -48,6 +84,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> System:
     functions = {"error_percent": error, "energy_millijoules": energy}
     system = System("toy-table", Space({"x": [i / 20 for i in range(21)], "k": [1, 2, 3]}), objectives, functions)
     monkeypatch.setattr("flexibo.cli._build_system.recorded_system", lambda name: system)
+    monkeypatch.setattr("flexibo.plots.save", _drawn)
     return system
 
 
@@ -55,14 +92,14 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> System:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty folder with a study file, as the working folder."""
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr("flexibo.cli._picture.save_picture", _drawn)
+    monkeypatch.setattr("flexibo.plots.save", _drawn)
     (tmp_path / "study.yaml").write_text(STUDY_FILE)
     (tmp_path / "board.py").write_text(BOARD_FILE)
     yield tmp_path
     sys.modules.pop("board", None)
 
 
-def _drawn(study: Study, out: Path, console: object) -> None:
+def _drawn(study: Study, out: Path) -> None:
     """Instead of a picture, which takes long to draw."""
     out.write_bytes(OURS + f"{len(study.front())} designs".encode())
 

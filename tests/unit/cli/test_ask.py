@@ -10,54 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from tests.command_line import asked_by_hand, call, good, history, refusal
 
 from flexibo import Evaluation, Objective, Space, Study
-from flexibo.cli import app
 from flexibo.cli import ask as ask_module
-from flexibo.errors import FlexiBOError
 from flexibo.history.events import Spent
 from flexibo.storage import Sign, StorageError, open_storage
 from flexibo.studyfile.command import Command
 from flexibo.studyfile.template import parsed
 
+pytestmark = pytest.mark.usefixtures("by_hand")
 URL = "sqlite:///study.db"
-
-
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc on this machine")
-
-
-def call(*arguments: object, **how: Any) -> Any:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=True, **how)
-
-
-def good(*arguments: object) -> str:
-    outcome = call(*arguments)
-    assert outcome.exit_code == 0, (outcome.output, outcome.exception)
-    return str(outcome.stdout)
-
-
-def refusal(*arguments: object) -> str:
-    """The one sentence that a mistake earns."""
-    outcome = call(*arguments)
-    assert isinstance(outcome.exception, FlexiBOError), (outcome.output, outcome.exception)
-    return str(outcome.exception)
-
-
-def asked(*arguments: object) -> list[dict[str, Any]]:
-    found = json.loads(good("ask", "--json", *arguments))["evaluations"]
-    assert isinstance(found, list)
-    return found
-
-
-def history() -> Any:
-    return Study.load(URL).history
-
-
-def begun(name: str = "net", url: str = URL, **settings: Any) -> Study:
-    objectives = [Objective("error"), Objective("energy", unit="J"), Objective("ms", measured_with="energy")]
-    chosen: dict[str, Any] = {"budget": 100, "seed": 3, "n_initial": 2, "candidates": 50, "name": name, "storage": url}
-    return Study({"x": (0.0, 1.0), "k": [1, 2, 3]}, objectives, **(chosen | settings))
 
 
 def lease_over(number: int) -> None:
@@ -67,15 +31,6 @@ def lease_over(number: int) -> None:
     sign = storage.workers()[worker]
     about = {**sign.about, "asked": sign.about["asked"] - sign.lease - 1.0}
     storage.sign(worker, Sign(sign.beat, sign.seconds, sign.lease, about))
-
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each test has a folder of its own with one study, and no storage by default."""
-    monkeypatch.delenv("FLEXIBO_STORAGE", raising=False)
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(tmp_path)
-    begun().close()
 
 
 class TestAsk:
@@ -164,7 +119,7 @@ class TestAsk:
         assert not history().pending
 
     def test_nothing_to_ask_is_status_1_and_says_why_on_standard_error(self) -> None:
-        asked()
+        asked_by_hand()
         good("tell", 0, 0.5, "--cost", 100)
         outcome = call("ask")
         assert (outcome.exit_code, outcome.stdout) == (1, "")
@@ -209,7 +164,7 @@ class TestLeases:
 
     @needs_proc
     def test_another_worker_takes_it_after_the_lease(self) -> None:
-        (mine,) = asked()
+        (mine,) = asked_by_hand()
         with Study.load(URL) as other:
             before = other.ask()
             assert before is not None
@@ -221,9 +176,9 @@ class TestLeases:
 
     @needs_proc
     def test_the_next_hand_takes_it_after_the_lease(self) -> None:
-        (mine,) = asked("--lease", "0.000001s")
+        (mine,) = asked_by_hand("--lease", "0.000001s")
         assert "its lease is over" in " ".join(good("status").split())
-        (again,) = asked()
+        (again,) = asked_by_hand()
         assert again["number"] == mine["number"]
         assert good("tell", mine["number"], 0.5, "--cost", 2).startswith("Evaluation 0: error 0.5, cost 2.")
         assert history().spent == 2.0
@@ -254,7 +209,7 @@ class TestLeases:
 
     @needs_proc
     def test_a_late_answer_counts_once(self) -> None:
-        (mine,) = asked()
+        (mine,) = asked_by_hand()
         lease_over(mine["number"])
         with Study.load(URL) as other:
             taken = other.ask()
@@ -267,7 +222,7 @@ class TestLeases:
 
     @needs_proc
     def test_an_answer_after_another_workers_counts_by_its_cost_and_only_once(self) -> None:
-        (mine,) = asked()
+        (mine,) = asked_by_hand()
         lease_over(mine["number"])
         with Study.load(URL) as other:
             taken = other.ask()
@@ -282,7 +237,7 @@ class TestLeases:
 
     @needs_proc
     def test_a_failure_does_not_take_it_from_who_measures_it_now(self) -> None:
-        (mine,) = asked()
+        (mine,) = asked_by_hand()
         lease_over(mine["number"])
         with Study.load(URL) as other:
             taken = other.ask()

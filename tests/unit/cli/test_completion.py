@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 import sys
@@ -15,12 +14,11 @@ from flexibo.cli import _completion, app
 from flexibo.storage import open_storage
 
 
-def completions(words: str, folder: Path, **variables: str) -> list[str]:
-    """What bash is told to complete the last of these words with, in this folder."""
+def completions(words: str, **variables: str) -> list[str]:
+    """What bash is told to complete the last of these words with."""
     number = str(len(words.split(" ")) - 1)
     variables |= {"_FLEXIBO_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": number}
-    with contextlib.chdir(folder):
-        done = CliRunner().invoke(app, [], prog_name="flexibo", env=variables)
+    done = CliRunner().invoke(app, [], prog_name="flexibo", env=variables)
     assert done.stderr == ""
     return str(done.stdout).split()
 
@@ -41,40 +39,40 @@ class TestCompletion:
         assert set(_completion.PICTURES) == set(plots.PICTURES)
         assert set(_completion.EXPERIMENTS) == set(EXPERIMENTS)
 
-    def test_a_shell_completes_commands_and_names(self, tmp_path: Path) -> None:
-        assert completions("flexibo doc", tmp_path) == ["doctor"]
-        assert completions("flexibo compare --methods ehv", tmp_path) == ["ehvi"]
-        assert completions("flexibo compare --problems zdt", tmp_path) == ["zdt1", "zdt2", "zdt3"]
-        assert completions("flexibo demo --method pes", tmp_path) == ["pesmo", "pesmo-dec"]
+    def test_a_shell_completes_commands_and_names(self) -> None:
+        assert completions("flexibo doc") == ["doctor"]
+        assert completions("flexibo compare --methods ehv") == ["ehvi"]
+        assert completions("flexibo compare --problems zdt") == ["zdt1", "zdt2", "zdt3"]
+        assert completions("flexibo demo --method pes") == ["pesmo", "pesmo-dec"]
 
     def test_a_shell_completes_study_files_and_systems(self, tmp_path: Path) -> None:
         (tmp_path / "more").mkdir()
         for name in ("study.yaml", "speech.yml", "other.txt", "more/speech.yaml"):
             (tmp_path / name).touch()
-        assert completions("flexibo run s", tmp_path) == ["speech.yml", "study.yaml", "squeezenet"]
-        assert completions("flexibo run more/", tmp_path) == ["more/speech.yaml"]
-        assert completions("flexibo run none/", tmp_path) == []
-        assert completions("flexibo record le", tmp_path) == ["lenet"]
+        assert completions("flexibo run s") == ["speech.yml", "study.yaml", "squeezenet"]
+        assert completions("flexibo run more/") == ["more/speech.yaml"]
+        assert completions("flexibo run none/") == []
+        assert completions("flexibo record le") == ["lenet"]
 
     def test_a_shell_completes_the_studies_of_a_database(self, tmp_path: Path) -> None:
         from flexibo import Study
 
         for name in ("net", "night", "other"):
             Study({"x": [1, 2]}, ["a", "b"], storage=f"sqlite:///{tmp_path / 'study.db'}", name=name).close()
-        assert completions("flexibo status --name n", tmp_path) == ["net", "night"]
+        assert completions("flexibo status --name n") == ["net", "night"]
 
     @pytest.mark.parametrize(
         "storage", ["postgresql://ada:s3cret@127.0.0.1:1/studies", "nonsense", "sqlite:///none.db"]
     )
     def test_a_storage_that_cannot_be_read_completes_nothing(self, storage: str, tmp_path: Path) -> None:
-        assert completions("flexibo status --name n", tmp_path, FLEXIBO_STORAGE=storage) == []
+        assert completions("flexibo status --name n", FLEXIBO_STORAGE=storage) == []
         assert not list(tmp_path.iterdir())
 
     def test_a_file_that_is_no_database_completes_nothing(self, tmp_path: Path) -> None:
         (tmp_path / "study.db").write_text("no database")
-        assert completions("flexibo status --name n", tmp_path) == []
+        assert completions("flexibo status --name n") == []
         open_storage(f"sqlite:///{tmp_path / 'empty.db'}", "none")
-        assert completions("flexibo status --name n", tmp_path, FLEXIBO_STORAGE="sqlite:///empty.db") == []
+        assert completions("flexibo status --name n", FLEXIBO_STORAGE="sqlite:///empty.db") == []
 
     def test_a_shell_can_be_told_to_complete(self) -> None:
         environment = {**os.environ, "_FLEXIBO_COMPLETE": "source_bash"}

@@ -5,65 +5,46 @@ from __future__ import annotations
 import csv
 import io
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from tests import command_line
+from tests.command_line import HOSTILE, begun, copied, worked
 
 from flexibo import Objective, Study
-from flexibo.cli import app
-from flexibo.errors import FlexiBOError
 from flexibo.views.front import front_view
-
-HOSTILE = "red\x1b[31m"
 
 
 def call(*arguments: object, **how: Any) -> Any:
-    return CliRunner().invoke(app, ["front", *map(str, arguments)], catch_exceptions=True, **how)
+    return command_line.call("front", *arguments, **how)
 
 
 def good(*arguments: object, **how: Any) -> str:
-    outcome = call(*arguments, **how)
-    assert outcome.exit_code == 0, (outcome.output, outcome.exception)
-    return str(outcome.stdout)
+    return command_line.good("front", *arguments, **how)
 
 
 def refusal(*arguments: object) -> str:
-    outcome = call(*arguments)
-    assert isinstance(outcome.exception, FlexiBOError), (outcome.output, outcome.exception)
-    return str(outcome.exception)
+    return command_line.refusal("front", *arguments)
 
 
-def status_of(width: int) -> str:
-    outcome = CliRunner().invoke(app, ["status"], env={"COLUMNS": str(width)})
-    assert outcome.exit_code == 0, (outcome.output, outcome.exception)
-    return str(outcome.stdout)
-
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("FLEXIBO_STORAGE", raising=False)
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(tmp_path)
-
-
-def measured(evaluation: Any) -> tuple[float, float]:
-    x, k = evaluation.design["x"], evaluation.design["k"]
-    return (x + k / 10, 5.0) if evaluation.objective == "error" else (1.0 - x + k / 20, 1.0)
+@pytest.fixture(scope="module")
+def measured_study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Path]:
+    """A study with predicted, measured and possible designs, and its database."""
+    path = tmp_path_factory.mktemp("front") / "study.db"
+    objectives = [Objective("error"), Objective("energy", unit="J")]
+    space = {"x": (0.0, 1.0), "k": [1, 2, 3], "mode": ["fast"]}
+    with begun(url=f"sqlite:///{path}", objectives=objectives, space=space) as study:
+        worked(study, 14)
+    return study, path
 
 
 @pytest.fixture
-def study() -> Study:
-    objectives = [Objective("error"), Objective("energy", unit="J")]
-    space = {"x": (0.0, 1.0), "k": [1, 2, 3], "mode": ["fast"]}
-    study = Study(space, objectives, budget=100, seed=3, n_initial=3, candidates=50, storage="sqlite:///study.db")
-    for _ in range(14):
-        evaluation = study.ask()
-        assert evaluation is not None
-        value, cost = measured(evaluation)
-        study.tell(evaluation, value, cost=cost)
-    study.close()
+def study(measured_study: tuple[Study, Path]) -> Study:
+    """The study; a copy of its database lies in the working folder."""
+    study, path = measured_study
+    copied(path)
     return study
 
 
@@ -131,8 +112,7 @@ class TestFront:
         assert "A design in full: flexibo front --number N\n" in good()
         assert "A design in full: flexibo front --measured --number N\n" in good("--measured")
 
-    @pytest.mark.parametrize("width", [60, 80, 100, 140])
-    def test_no_number_is_cut_and_no_option_broken_at_any_width(self, width: int) -> None:
+    def test_no_number_is_cut_and_no_option_broken_at_any_width(self) -> None:
         objectives = [Objective("compressed_size", unit="B"), Objective("milliseconds", unit="ms")]
         objectives += [Objective("energy", unit="mJ"), Objective("memory", unit="KiB", at_most=60000)]
         space = {"method": ["gzip", "bz2"], "level": (1, 9), "chunk_kib": [64, 128], "rate": (0.0, 1.0)}
@@ -140,7 +120,8 @@ class TestFront:
             for evaluation in study.ask(12):
                 study.tell(evaluation, 70000 + 1000 * float(evaluation.design["rate"]), cost=1.0)
             rows = study.front()
-        for shown in (good(env={"COLUMNS": str(width)}), status_of(width)):
+        for width, command in product((60, 80, 140), ("front", "status")):
+            shown = command_line.good(command, env={"COLUMNS": str(width)})
             assert max(map(len, shown.splitlines())) <= width
             words = " ".join(shown.replace("│", " ").split())
             for row in rows:

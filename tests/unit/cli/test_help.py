@@ -5,14 +5,22 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from functools import cache
 from itertools import pairwise
 
 import pytest
+from tests.command_line import good
 from typer.testing import CliRunner
 
 import flexibo
 from flexibo.cli import app
 from flexibo.cli.commands import COMMANDS, CommandEntry
+
+
+@cache
+def help_of(command: str) -> str:
+    """The help of a command, in a wide terminal."""
+    return good(command, "--help", env={"COLUMNS": "200"})
 
 
 class TestHelp:
@@ -26,12 +34,11 @@ class TestHelp:
 
     @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
     def test_every_command_explains_itself_with_examples(self, command: CommandEntry) -> None:
-        shown = CliRunner().invoke(app, [command.name, "--help"], env={"COLUMNS": "200"})
-        assert shown.exit_code == 0
+        shown = help_of(command.name)
         assert command.examples or command.name == "knobs"
         for example in command.examples:
             assert example.startswith("flexibo ") or "$(flexibo " in example
-            assert example in shown.stdout
+            assert example in shown
 
     @pytest.mark.parametrize("words", [["front"], ["run"], ["knobs", "set"], []])
     def test_flags_show_no_type_and_paragraphs_fill_their_lines(self, words: list[str]) -> None:
@@ -43,8 +50,7 @@ class TestHelp:
 
     def test_examples_name_options_that_exist(self) -> None:
         for command in COMMANDS:
-            shown = CliRunner().invoke(app, [command.name, "--help"], env={"COLUMNS": "200"}).stdout
-            before = shown.partition("Examples:")[0]
+            before = help_of(command.name).partition("Examples:")[0]
             for option in re.findall(r"(?<!\w)--[\w-]+", " ".join(command.examples)):
                 assert re.search(rf"{option}\b", before), (command.name, option)
 

@@ -17,38 +17,6 @@ from flexibo import Study
 from flexibo.errors import FlexiBOError
 from flexibo.systems.base import System
 
-BOARD = """
-import os, signal
-
-calls = []
-
-def error(design):
-    calls.append(design)
-    if {fail!r} == "error":
-        raise RuntimeError("burnt \\x1b[31m" + chr(10) + "and gone")
-    if {kill!r} and len(calls) == 3:
-        os.kill(os.getpid(), {kill!r})
-    return design["x"] + design["k"] / 10, 5.0
-
-def energy(design):
-    return 1 - design["x"] + design["k"] / 20, 1.0
-
-functions = {{"error": error, "energy": energy}}
-
-def made():
-    return functions
-
-class Bench:
-    functions = functions
-
-needs = lambda argument: functions
-number = 3
-"""
-
-
-def board(*, fail: str = "", kill: int = 0) -> None:
-    Path("board.py").write_text(BOARD.format(fail=fail, kill=kill))
-
 
 class TestRunAndResume:
     def test_a_run_stores_what_it_is_made_of_and_resume_goes_on(self, toy: System) -> None:

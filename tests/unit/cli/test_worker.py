@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.command_line import BOARD_FILE, SPACE, STUDY_FILE, asked, begun, call, good, printed, refusal
+from tests.command_line import BOARD_FILE, SPACE, STUDY_FILE, asked, begun, board, call, good, printed, refusal
 
 from flexibo import Objective, Space, Study
 from flexibo.cli._work import measurable_objectives
@@ -18,39 +18,6 @@ from flexibo.history import History
 from flexibo.history.events import Reissued, Released
 from flexibo.storage import Sign, open_storage
 from flexibo.storage.heartbeat import about_this_process
-
-BOARD = """
-import os, signal
-
-calls = []
-
-def error(design):
-    calls.append(design)
-    if {fail!r} == "error":
-        raise RuntimeError("burnt \\x1b[31m" + chr(10) + "and gone")
-    if {kill!r} and len(calls) == 3:
-        os.kill(os.getpid(), {kill!r})
-    return design["x"] + design["k"] / 10, 5.0
-
-def energy(design):
-    return 1 - design["x"] + design["k"] / 20, 1.0
-
-functions = {{"error": error, "energy": energy}}
-
-def made():
-    return functions
-
-class Bench:
-    functions = functions
-
-needs = lambda argument: functions
-number = 3
-"""
-
-
-def board(*, fail: str = "", kill: int = 0) -> None:
-    Path("board.py").write_text(BOARD.format(fail=fail, kill=kill))
-
 
 NEEDY = [Objective("error", resources={"GPU": 1}), Objective("energy", resources={"jetson": 2})]
 
