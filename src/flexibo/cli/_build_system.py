@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from flexibo.cli._options import SystemOptions
@@ -22,12 +23,7 @@ Value = TypeVar("Value", str, int, float, list)  # type: ignore[type-arg]  # JSO
 
 @dataclass(frozen=True, slots=True)
 class BuiltSystem:
-    """A system that is ready to be measured.
-
-    Attributes:
-        system: The system.
-        origin: What is stored to build it again: no paths, which belong to each machine, and no secrets.
-    """
+    """A system, and what is stored to build it again: no paths, which belong to each machine, and no secrets."""
 
     system: System
     origin: Mapping[str, Any]
@@ -40,23 +36,31 @@ def recorded_table(name: str) -> BuiltSystem:
 
 
 def system_request(
-    name: str, options: SystemOptions, only: Collection[str], *, seed: int, budget: float
+    name: str,
+    options: SystemOptions,
+    only: Collection[str],
+    *,
+    seed: int = 0,
+    budget: float | None,
+    origin: Mapping[str, Any] = MappingProxyType({}),
 ) -> SystemRequest:
-    """What was typed about a new system, with defaults for the rest."""
+    """What was typed about a system, else what is stored of it, else defaults."""
+    # A machine that only trains does so wherever it can: the platform of a study is where energy is measured.
+    platform = options.platform or (_stored(origin, "platform", str) if reads_energy(only) else "")
     return SystemRequest(
         name,
-        options.data_folder(trains=trains(only), is_recorded=bool(recordings(name))),
-        platform=options.platform or "auto",
-        dataset=options.dataset,
-        limit=options.limit,
-        epochs=options.epochs,
+        options.data_folder(trains=trains(only), is_recorded=not origin and bool(recordings(name))),
+        platform=platform or "auto",
+        dataset=options.dataset or _stored(origin, "dataset", str) or "",
+        limit=options.limit or _stored(origin, "limit", int),
+        epochs=options.epochs or _stored(origin, "epochs", int),
         models=options.models,
-        meter=options.meter or "auto",
-        estimate_watts=options.estimate,
-        knobs=options.knobs,
-        seed=seed,
+        meter=options.meter or _stored(origin, "meter", str) or "auto",
+        estimate_watts=options.estimate or _number(origin, "estimate"),
+        knobs=options.knobs or tuple(_texts(origin, "knobs")),
+        seed=_stored(origin, "seed", int) or seed,
         objectives=tuple(only),
-        longest_seconds=options.longest_seconds,
+        longest_seconds=options.longest_seconds or _number(origin, "longest"),
         budget_seconds=budget,
     )
 
@@ -93,50 +97,20 @@ def build_system(request: SystemRequest, beside: Collection[str] = ()) -> BuiltS
 def rebuild_system(
     study: Study, options: SystemOptions, only: Collection[str], *, system: str = "", budget: float | None
 ) -> BuiltSystem:
-    """The system of a stored study, as far as it is measured here.
-
-    Args:
-        study: The study.
-        options: What was typed about this machine.
-        only: The objectives that are measured here; empty: all.
-        system: The name of the system, if it was typed.
-        budget: The budget in seconds.
-    """
+    """The system of a stored study, or the one that was typed, as far as `only` these objectives are measured here."""
     origin = study.history.origin
     name = system or str(origin.get("system", ""))
     if origin.get("system") not in (None, name):
         raise InvalidValueError(f"The study is of system {origin['system']!r}; {name!r} given. Leave --system out.")
     if origin.get("recorded"):
         return recorded_table(name)
-    found = build_system(_stored_request(name, origin, options, only, budget), tuple(_texts(origin, "and")))
+    request = system_request(name, options, only, budget=budget, origin=origin)
+    found = build_system(request, tuple(_texts(origin, "and")))
     _check_same_training(origin, found.origin, trains=trains(only))
     if reads_energy(only):
         _check_same_space(found.system, study.settings.to_dict())
         _check_same_meter(origin, found.origin)
     return found
-
-
-def _stored_request(
-    name: str, origin: Mapping[str, Any], options: SystemOptions, only: Collection[str], budget: float | None
-) -> SystemRequest:
-    # A machine that only trains does so wherever it can: the platform of a study is where energy is measured.
-    platform = options.platform or (_stored(origin, "platform", str) if reads_energy(only) else "")
-    return SystemRequest(
-        name,
-        options.data_folder(trains=trains(only)),
-        platform=platform or "auto",
-        dataset=options.dataset or _stored(origin, "dataset", str) or "",
-        limit=options.limit or _stored(origin, "limit", int),
-        epochs=options.epochs or _stored(origin, "epochs", int),
-        models=options.models,
-        meter=options.meter or _stored(origin, "meter", str) or "auto",
-        estimate_watts=options.estimate or _number(origin, "estimate"),
-        knobs=tuple(_texts(origin, "knobs")),
-        seed=_stored(origin, "seed", int) or 0,
-        objectives=tuple(only),
-        longest_seconds=options.longest_seconds or _number(origin, "longest"),
-        budget_seconds=budget,
-    )
 
 
 def _check_same_training(origin: Mapping[str, Any], mine: Mapping[str, Any], *, trains: bool) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
@@ -42,14 +42,25 @@ PATIENCE_SECONDS = 0.2
 """How long to wait for a busy database."""
 
 
-def method_names(incomplete: str) -> list[str]:
-    """Methods with this prefix."""
-    return _with_prefix(METHODS, incomplete)
+def _with_prefix(names: Iterable[str], incomplete: str) -> list[str]:
+    """The names with this prefix that a shell can print."""
+    return [name for name in names if name.startswith(incomplete) and name.isprintable()]
 
 
-def system_names(incomplete: str) -> list[str]:
-    """Systems with this prefix."""
-    return _with_prefix(SYSTEMS, incomplete)
+def _among(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """What completes one of these names."""
+
+    def completed(incomplete: str) -> list[str]:
+        return _with_prefix(names, incomplete)
+
+    return completed
+
+
+method_names = _among(METHODS)
+system_names = _among(SYSTEMS)
+suite_names = _among(SUITES)
+experiment_names = _among(EXPERIMENTS)
+picture_names = _among(PICTURES)
 
 
 def file_and_system_names(incomplete: str) -> list[str]:
@@ -72,21 +83,6 @@ def problem_names(incomplete: str) -> list[str]:
     return [f"{before}{comma}{name}" for name in _with_prefix(PROBLEMS, last)]
 
 
-def suite_names(incomplete: str) -> list[str]:
-    """Predefined comparisons with this prefix."""
-    return _with_prefix(SUITES, incomplete)
-
-
-def experiment_names(incomplete: str) -> list[str]:
-    """Experiments of the paper with this prefix."""
-    return _with_prefix(EXPERIMENTS, incomplete)
-
-
-def picture_names(incomplete: str) -> list[str]:
-    """Pictures with this prefix."""
-    return _with_prefix(PICTURES, incomplete)
-
-
 def study_names(ctx: typer.Context, incomplete: str) -> list[str]:
     """Studies of a database file with this prefix; a server would be too slow."""
     try:
@@ -101,8 +97,3 @@ def _stored(path: Path) -> list[str]:
     url = f"file:{quote(str(path.absolute()))}?mode=ro"
     with closing(sqlite3.connect(url, uri=True, timeout=PATIENCE_SECONDS)) as database:
         return [str(name) for (name,) in database.execute("SELECT DISTINCT study FROM flexibo_events ORDER BY study")]
-
-
-def _with_prefix(names: Iterable[str], incomplete: str) -> list[str]:
-    """The names with this prefix that a shell can print."""
-    return [name for name in names if name.startswith(incomplete) and name.isprintable()]

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from sqlite3 import sqlite_version
 
 from flexibo import __version__
-from flexibo.cli._doctor_findings import Check, Finding, output_of, python_says
 from flexibo.cli._doctor_packages import dependencies, extras
+from flexibo.cli.doctor import Check, Finding, output_of, python_says
 from flexibo.compare.problems.datasets import status
 from flexibo.errors import FlexiBOError, MissingExtraError
 from flexibo.hardware import MeterError, open_meter
@@ -43,15 +43,7 @@ print(f"torch {torch.__version__} sees", ", ".join(torch.cuda.get_device_name(i)
 
 @dataclass(frozen=True, slots=True)
 class DoctorTargets:
-    """What the user asked to be checked.
-
-    Attributes:
-        storage: The URL of a storage; empty: none.
-        dask: The address of a Dask scheduler; empty: none.
-        ray: The address of a Ray cluster; empty: none.
-        data: The folder of data; empty: none.
-        limit: Seconds for each check.
-    """
+    """The storage, clusters and folder of data that the user asked to be checked, and the seconds for each check."""
 
     storage: str = ""
     dask: str = ""
@@ -69,7 +61,7 @@ def checks(wanted: DoctorTargets) -> list[Check]:
         *(Check("Meters", f"{kind}-meter", partial(_meter, kind)) for kind in ("rapl", "nvml", "ina3221")),
         Check("GPUs", "gpu", partial(_gpus, wanted.limit)),
         Check("GPUs", "torch", partial(_torch, wanted.limit)),
-        Check("Databases", "sqlite", _sqlite),
+        Check("Databases", "sqlite", lambda: [Finding("Databases", "sqlite", "good", f"SQLite {sqlite_version}")]),
         Check("Databases", "storage", partial(_storage, wanted.storage)),
         Check("Clusters", "dask-cluster", partial(_cluster, "dask", wanted.dask, wanted.limit)),
         Check("Clusters", "ray-cluster", partial(_cluster, "ray", wanted.ray, wanted.limit)),
@@ -117,10 +109,6 @@ def _torch(limit: float) -> Iterator[Finding]:
         return
     status, said = python_says(_TORCH, limit=limit)
     yield Finding("GPUs", "torch", "wrong" if status else "good", said.strip())
-
-
-def _sqlite() -> Iterator[Finding]:
-    yield Finding("Databases", "sqlite", "good", f"SQLite {sqlite3.sqlite_version}")
 
 
 def _storage(url: str) -> Iterator[Finding]:

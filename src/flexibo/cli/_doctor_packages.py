@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 
-from flexibo.cli._doctor_findings import Finding
+from flexibo.cli.doctor import Finding
 
 DEPENDENCIES: Mapping[str, str] = MappingProxyType(
     {
@@ -29,12 +29,7 @@ DEPENDENCIES: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """Packages for one purpose.
-
-    Attributes:
-        packages: With the oldest version that works.
-        purpose: Their purpose.
-    """
+    """Packages for one purpose, each with the oldest version that works."""
 
     packages: tuple[str, ...]
     purpose: str
@@ -64,7 +59,6 @@ Version = Callable[[str], str]
 
 
 def dependencies(installed: Version = version) -> Iterator[Finding]:
-    """The required packages."""
     for package, purpose in DEPENDENCIES.items():
         name, told, is_good = _state(package, installed)
         remedy = "" if is_good else f"pip install '{package}'"
@@ -72,19 +66,14 @@ def dependencies(installed: Version = version) -> Iterator[Finding]:
 
 
 def extras(installed: Version = version) -> Iterator[Finding]:
-    """The optional packages."""
     for extra, about in EXTRAS.items():
         states = [_state(package, installed) for package in about.packages]
         told = ", ".join(f"{name} {said}" for name, said, _ in states)
         if all(is_good for _, _, is_good in states):
             yield Finding("Extras", extra, "good", f"{told}: {about.purpose}")
         else:
-            lacking = _lacking(states)
+            lacking = ", ".join(f"{name} {said}" for name, said, is_good in states if not is_good)
             yield Finding("Extras", extra, "absent", f"{lacking}: {about.purpose}", f"pip install 'flexibo[{extra}]'")
-
-
-def _lacking(states: Sequence[tuple[str, str, bool]]) -> str:
-    return ", ".join(f"{name} {said}" for name, said, is_good in states if not is_good)
 
 
 def _state(package: str, installed: Version) -> tuple[str, str, bool]:

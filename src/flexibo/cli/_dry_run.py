@@ -11,25 +11,22 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from flexibo.cli._measure import ExecutorSettings
 from flexibo.cli._storage import short_url
 from flexibo.cli._text import design_line, printable_console
 from flexibo.errors import FlexiBOError
 from flexibo.objectives import Objective
-from flexibo.space.options import Option, option_to_dict
+from flexibo.space.options import option_to_dict
 from flexibo.storage import MemoryStorage, shown_url, stored_studies
 from flexibo.study import Study
-from flexibo.studyfile import Command, Function, StudyFile
-from flexibo.studyfile.hints import dependence_hints
+from flexibo.studyfile import Command, ExecutorChoice, Function, StudyFile
+from flexibo.studyfile.file import dependence_hints
 from flexibo.transfer import study_copy
 
 FIRST = 3
 """The number of questions that are shown."""
 
 
-def show_plan(
-    file: StudyFile, url: str, settings: Mapping[str, Any], executor: ExecutorSettings, *, json: bool
-) -> None:
+def show_plan(file: StudyFile, url: str, settings: Mapping[str, Any], executor: ExecutorChoice, *, json: bool) -> None:
     """Print the study that a file describes; nothing is measured or stored."""
     study, is_begun = _rehearsal(file, url, settings)
     has_seed = is_begun or "seed" in {**file.settings, **settings}
@@ -60,7 +57,7 @@ def _is_stored(url: str, name: str) -> bool:
 
 
 def _plan(
-    file: StudyFile, url: str, study: Study, executor: ExecutorSettings, *, is_begun: bool, has_seed: bool
+    file: StudyFile, url: str, study: Study, executor: ExecutorChoice, *, is_begun: bool, has_seed: bool
 ) -> dict[str, Any]:
     """What is printed, ready for JSON; the first questions are known only if the seed is."""
     settings = study.settings
@@ -74,23 +71,19 @@ def _plan(
         "budget": study.budget,
         "spent": study.spent,
         "seed": settings.seed if has_seed else None,
-        "options": {name: _option(option) for name, option in study.space.options.items()},
+        "options": {name: option_to_dict(option) for name, option in study.space.options.items()},
         "conditions": {child: {p: list(v) for p, v in of.items()} for child, of in study.space.conditions.items()},
         "designs": None if study.space.size == float("inf") else study.space.size,
         "objectives": [{**objective.to_dict(), "measured_by": _how(file, objective)} for objective in study.objectives],
         "reference": study.reference,
         "initial_designs": len(settings.initial_designs),
         "stop": dict(study.history.stop or {}),
-        "executor": {"name": executor.executor, "workers": executor.workers, "address": executor.address or None},
+        "executor": {"name": executor.name, "workers": executor.workers, "address": executor.address or None},
         "first": _first(file, study) if has_seed else None,
         "advice": dependence_hints(file),
         "stopped": study.stopped,
         "stop_kind": study.stop_kind,
     }
-
-
-def _option(option: Option) -> dict[str, Any]:
-    return option_to_dict(option)
 
 
 def _how(file: StudyFile, objective: Objective) -> str:
@@ -123,6 +116,7 @@ def _first(file: StudyFile, study: Study) -> list[dict[str, Any]]:
 
 
 def _print(plan: Mapping[str, Any], study: Study, console: Console) -> None:
+    executor = plan["executor"]
     facts = {
         "study": plan["name"],
         "file": plan["file"],
@@ -133,7 +127,9 @@ def _print(plan: Mapping[str, Any], study: Study, console: Console) -> None:
         "seed": "drawn when the study starts" if plan["seed"] is None else str(plan["seed"]),
         "initial designs": str(plan["initial_designs"]),
         "stop": ", ".join(f"{rule} {limit:g}" for rule, limit in plan["stop"].items()) or "at the end of the budget",
-        "executor": ", ".join(_executor_words(plan["executor"])),
+        "executor": executor["name"]
+        + (f", {executor['workers']} at a time" if executor["workers"] else "")
+        + (f", at {executor['address']}" if executor["address"] else ""),
     }
     for key, value in facts.items():
         console.print(Text(f"{key:<16} {value}"), soft_wrap=True)
@@ -161,13 +157,6 @@ def _first_lines(plan: Mapping[str, Any]) -> Iterator[str]:
         yield f"{n}. {question['objective']} of {design_line(question['design'])}"
         if question["command"]:
             yield f"   $ {question['command']}"
-
-
-def _executor_words(executor: Mapping[str, Any]) -> list[str]:
-    """Where evaluations are measured, as text."""
-    found = [executor["name"]]
-    found += [f"{executor['workers']} at a time"] if executor["workers"] else []
-    return [*found, f"at {executor['address']}"] if executor["address"] else found
 
 
 def _option_rows(plan: Mapping[str, Any]) -> list[tuple[str, str, str]]:

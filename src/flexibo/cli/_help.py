@@ -22,7 +22,6 @@ class HelpfulCommand(TyperCommand):
         super().__init__(*arguments, **{**settings, "help": filled_paragraphs(settings.get("help") or "")})
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The parameters, as the help shows them."""
         return _without_flag_types(super().get_params(ctx))
 
 
@@ -30,7 +29,6 @@ class HelpfulGroup(TyperGroup):
     """A group of commands whose flags show no type."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The parameters, as the help shows them."""
         return _without_flag_types(super().get_params(ctx))
 
 
@@ -42,7 +40,6 @@ class LazyCommand(TyperCommand):
         self._entry = entry
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """The context of the real command."""
         return load(self._entry).make_context(info_name, args, parent, **extra)
 
 

@@ -1,22 +1,24 @@
-"""Measuring for a study: the executor, the objectives, and the run until there is nothing more to ask."""
+"""Measuring for a study: its budget, the executor, the objectives, and the run until there is nothing more to ask."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from contextlib import closing
 
 import typer
 
-from flexibo._internal.text import printable
-from flexibo.cli._options import ExecutionOptions
-from flexibo.cli._parse import parsed_seconds
+from flexibo._internal.numbers import cost_unit, format_number, format_spent
+from flexibo._internal.text import printable, printable_line
+from flexibo.cli._options import ExecutionOptions, StudyOptions
 from flexibo.cli._signals import terminable
+from flexibo.cli._storage import is_stored
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.executors import EXECUTORS, Executor, Measure, find_executor
 from flexibo.history import History
 from flexibo.optimizer import StopKind
 from flexibo.study import Study
+from flexibo.studyfile import ExecutorChoice
+from flexibo.transfer import study_copy
 
 ENERGY_SLOTS = {"energy_millijoules": 1, "estimated_energy_millijoules": 1}
 """Energy readings of one machine must not overlap: each would include the other."""
@@ -24,42 +26,25 @@ MANUAL_IDLE_SECONDS = 0.01
 """A run does not wait for people, so it ends when only manual objectives are left."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutorSettings:
-    """Where and for how long evaluations are measured.
-
-    Attributes:
-        executor: The name of the executor.
-        workers: The number of parallel evaluations; None: the executor's default.
-        address: The address of a cluster; empty: this machine.
-        idle: Stop after this time without anything to do, in seconds; None: wait for other processes.
-        slots: The number of parallel evaluations of each objective.
-        resources: The resources of the machine or cluster; empty: not considered.
-        patience: How long to wait for a worker with the resources an objective needs; None: the executor's default.
-    """
-
-    executor: str = "inline"
-    workers: int | None = None
-    address: str = ""
-    idle: float | None = None
-    slots: Mapping[str, int] = field(default_factory=dict)
-    resources: Mapping[str, float] = field(default_factory=dict)
-    patience: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.executor not in EXECUTORS:
-            raise unknown_name("executor", self.executor, EXECUTORS)
-        if self.executor == "inline" and (self.workers or self.address):
-            what = "--workers" if self.workers else "--address"
-            raise InvalidValueError(
-                f"{what} does not apply to the inline executor; give --executor processes, dask or ray."
-            )
-
-
-def executor_settings(given: ExecutionOptions) -> ExecutorSettings:
-    """The settings that were typed."""
-    idle = parsed_seconds(given.idle) if given.idle else None
-    return ExecutorSettings(given.executor or "inline", given.workers, given.address, idle)
+def chosen_executor(given: ExecutionOptions, written: ExecutorChoice) -> ExecutorChoice:
+    """Where evaluations are measured: as typed, else as written in a file, as far as the executor accepts it."""
+    name = given.executor or written.name
+    if name not in EXECUTORS:
+        raise unknown_name("executor", name, EXECUTORS)
+    if name == "inline" and (given.workers or given.address):
+        what = "--workers" if given.workers else "--address"
+        raise InvalidValueError(
+            f"{what} does not apply to the inline executor; give --executor processes, dask or ray."
+        )
+    takes = EXECUTORS[name].takes
+    return ExecutorChoice(
+        name,
+        given.workers or (written.workers if "n" in takes else None),
+        given.address or (written.address if "address" in takes else ""),
+        slots=written.slots if "slots" in takes else {},
+        resources=written.resources if "resources" in takes else {},
+        patience=written.patience if "patience" in takes else None,
+    )
 
 
 def leading_objectives(history: History, only: Collection[str]) -> list[str]:
@@ -75,20 +60,15 @@ def measure(
     study: Study,
     functions: Mapping[str, Measure],
     objectives: Collection[str],
-    settings: ExecutorSettings,
+    chosen: ExecutorChoice,
     *,
+    idle: float | None,
     manual: Collection[str] = (),
     quiet: bool = False,
 ) -> None:
-    """Measure these objectives until there is nothing more to ask, then close the study.
+    """Measure these objectives until there is nothing more to ask here, then close the study.
 
-    Args:
-        study: The study.
-        functions: What measures each objective.
-        objectives: The objectives that are measured here.
-        settings: Where and for how long.
-        manual: The objectives that people measure meanwhile.
-        quiet: Print nothing.
+    People measure the `manual` objectives meanwhile; `idle` is how long to wait for other processes, None: for ever.
     """
     measured = {*objectives, *manual}
     others = [purchase.objective for purchase in study.history.purchases if purchase.objective not in measured]
@@ -99,30 +79,58 @@ def measure(
                 f"{study.name!r}, with flexibo worker --only {','.join(others)}."
             )
         )
-    with _open_executor(settings, objectives) as executor, terminable():
-        study.run({name: functions[name] for name in objectives}, executor=executor, idle=settings.idle)
+    with closing(_open_executor(chosen, objectives)) as executor, terminable():
+        study.run({name: functions[name] for name in objectives}, executor=executor, idle=idle)
     if manual and study.stop_kind is StopKind.IDLE:
         study.record_stop(StopKind.MANUAL, f"What is left is measured by hand: {', '.join(manual)}.")
     study.close()
 
 
-@contextmanager
-def _open_executor(settings: ExecutorSettings, objectives: Collection[str]) -> Iterator[Executor]:
-    slots = {**ENERGY_SLOTS, **settings.slots} if settings.executor == "processes" else {}
-    executor = find_executor(
-        settings.executor,
-        n=settings.workers,
-        address=settings.address or None,
+def _open_executor(chosen: ExecutorChoice, objectives: Collection[str]) -> Executor:
+    slots = {**ENERGY_SLOTS, **chosen.slots} if chosen.name == "processes" else {}
+    return find_executor(
+        chosen.name,
+        n=chosen.workers,
+        address=chosen.address or None,
         slots={name: n for name, n in slots.items() if name in objectives} if slots else None,
-        resources=settings.resources or None,
-        patience=settings.patience,
+        resources=chosen.resources or None,
+        patience=chosen.patience,
     )
-    try:
-        yield executor
-    finally:
-        executor.close()
 
 
 def is_interrupted(study: Study) -> bool:
     """Whether Ctrl-C or SIGTERM ended the last run."""
     return study.stop_kind in (StopKind.INTERRUPTED, StopKind.TERMINATED)
+
+
+def opening_budget(url: str, name: str, typed: float) -> float:
+    """The budget to open a study with: the typed one, or a larger stored one, which is lowered afterwards."""
+    stored = study_copy(url, name).study.budget if is_stored(url, name) else None
+    return typed if stored is None else max(typed, stored)
+
+
+def set_budget(study: Study, given: StudyOptions, *, quiet: bool) -> None:
+    """Set the budget of a study to what was typed, and say so if that lowers it or it is spent already."""
+    typed, before, unit = given.budget_seconds, study.budget, cost_unit(study.history.origin)
+    if typed is None:
+        return
+    if before != typed:
+        study.budget = typed
+    lines = []
+    if before is None or typed < before:
+        stored = "There was no budget" if before is None else f"The budget was {_amount(before, unit)}"
+        lines.append(f"{stored}; it is {_amount(typed, unit)} now.")
+    if study.spent >= typed:
+        lines.append(f"It is spent already ({format_spent(study.spent, typed, unit)}), so nothing is measured.")
+    if lines and not quiet:
+        typer.echo(printable_line(" ".join(lines)))
+
+
+def add_stop_rules(study: Study, given: StudyOptions) -> None:
+    """Add the stop rules that were typed, if any, to those of a study."""
+    if given.stop_rules:
+        study.stop = {**study.stop, **given.stop_rules}
+
+
+def _amount(value: float, unit: str) -> str:
+    return f"{format_number(value, 5)} {unit}".rstrip()

@@ -1,20 +1,72 @@
-"""Options that several commands share, and groups of them as values."""
+"""Options that several commands share, groups of them as values, and values that are typed as text."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
-from flexibo.cli._completion import file_and_system_names, method_names, study_names, system_names
-from flexibo.cli._parse import parsed_names, parsed_seconds, parsed_share
+from flexibo._internal.durations import parse_seconds, parse_share
+from flexibo.cli._completion import file_and_system_names, problem_names, study_names, system_names
 from flexibo.cli._storage import STORAGE_VARIABLE
 from flexibo.errors import InvalidValueError
 
 FOR_SYSTEMS = "Only for systems"
 """The section of the help with the options that study files do not have."""
+
+
+def parsed_names(given: Iterable[str]) -> list[str]:
+    """The names in an option that may be repeated and may hold several, separated by commas or spaces.
+
+    >>> parsed_names(["a,b", "c a"])
+    ['a', 'b', 'c']
+    """
+    return list(dict.fromkeys(name for text in given for name in text.replace(",", " ").split()))
+
+
+def parsed_seconds(text: str) -> float:
+    """The seconds in a duration: a number, of seconds unless s, m, h or d follows.
+
+    >>> parsed_seconds("30m"), parsed_seconds("1.5h"), parsed_seconds("90")
+    (1800.0, 5400.0, 90.0)
+    """
+    value = parse_seconds(text)
+    if value is None:
+        raise InvalidValueError(f"The duration is {text!r}; give a positive number such as 90, 30m, 2h or 1d.")
+    return value
+
+
+def parsed_share(text: str) -> float:
+    """A share below 1, as a number or in per cent.
+
+    >>> parsed_share("5%"), parsed_share("0.1")
+    (0.05, 0.1)
+    """
+    value = parse_share(text)
+    if value is None:
+        raise InvalidValueError(f"The share is {text!r}; give one below 100 %, such as 5% or 0.05.")
+    return value
+
+
+def parsed_resources(given: Iterable[str]) -> Mapping[str, float]:
+    """The resources in options such as ``jetson=1,GPU=2``; a name alone means an amount of 1.
+
+    >>> dict(parsed_resources(["jetson,GPU=2"]))
+    {'jetson': 1.0, 'GPU': 2.0}
+    """
+    from flexibo.objectives import checked_resources
+
+    found = {}
+    for text in parsed_names(given):
+        name, sign, amount = text.partition("=")
+        try:
+            found[name] = float(amount) if sign else 1.0
+        except ValueError:
+            raise InvalidValueError(f"--resources has {text!r}; give NAME=AMOUNT, such as jetson=1.") from None
+    return checked_resources(found, "--resources")
 
 
 def is_typed(context: typer.Context, name: str) -> bool:
@@ -30,25 +82,30 @@ def not_blank(context: typer.Context, parameter: typer.CallbackParam, text: str)
     return text
 
 
+def typed_option(help: str, **settings: Any) -> Any:  # noqa: A002
+    """An option without a default of its own, which must not be blank."""
+    return typer.Option(help=help, callback=not_blank, **{"show_default": False, **settings})
+
+
+def _for_systems(*flags: str, **settings: Any) -> Any:
+    return typer.Option(*flags, rich_help_panel=FOR_SYSTEMS, **settings)
+
+
+def stored_in(help: str) -> Any:  # noqa: A002
+    """The option that names a storage, which the environment may name too."""
+    return typer.Option("--storage", help=help, envvar=STORAGE_VARIABLE, show_envvar=True, show_default=False)
+
+
 StorageURL: TypeAlias = Annotated[
     str,
-    typer.Option(
-        "--storage",
-        help="Where studies are stored: sqlite:///FILE or postgresql://USER@HOST/DATABASE. "
-        "By default the only .db file in this folder.",
-        envvar=STORAGE_VARIABLE,
-        show_envvar=True,
-        show_default=False,
+    stored_in(
+        "Where studies are stored: sqlite:///FILE or postgresql://USER@HOST/DATABASE. "
+        "By default the only .db file in this folder."
     ),
 ]
+_STUDY = "The study, if the storage holds several."
 StudyName: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--name",
-        help="The study, if the storage holds several.",
-        show_default=False,
-        autocompletion=study_names,
-    ),
+    str, typer.Option("--name", help=_STUDY, show_default=False, autocompletion=study_names)
 ]
 StudyFilePath: TypeAlias = Annotated[
     Path | None,
@@ -71,82 +128,49 @@ FileOrSystem: TypeAlias = Annotated[
     ),
 ]
 SystemName: TypeAlias = Annotated[
-    str,
-    typer.Argument(help="A name from 'flexibo systems'.", show_default=False, autocompletion=system_names),
+    str, typer.Argument(help="A name from 'flexibo systems'.", show_default=False, autocompletion=system_names)
 ]
-Method: TypeAlias = Annotated[
-    str, typer.Option(help="A name from 'flexibo methods'.", autocompletion=method_names, show_default="flexibo")
+Problems: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(help="Names from 'flexibo problems', comma-separated or repeated.", autocompletion=problem_names),
+]
+Jobs: TypeAlias = Annotated[
+    int | None, typer.Option(min=1, help="The number of parallel processes; by default the number of cores.")
 ]
 Data: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        help="The folder with the training data.", envvar="FLEXIBO_DATA", show_envvar=True, rich_help_panel=FOR_SYSTEMS
-    ),
+    Path | None, _for_systems(help="The folder with the training data.", envvar="FLEXIBO_DATA", show_envvar=True)
 ]
 Dataset: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        help="The dataset to train on. By default the first one of the system that is found.",
-        rich_help_panel=FOR_SYSTEMS,
-    ),
+    str, _for_systems(help="The dataset to train on. By default the first one of the system that is found.")
 ]
 Platform: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--platform", help="auto, nvidia-gpu, linux-cpu, jetson-xavier or jetson-tx2.", rich_help_panel=FOR_SYSTEMS
-    ),
+    str, _for_systems("--platform", help="auto, nvidia-gpu, linux-cpu, jetson-xavier or jetson-tx2.")
 ]
-Limit: TypeAlias = Annotated[
-    int | None, typer.Option(min=1, help="The maximum number of training examples.", rich_help_panel=FOR_SYSTEMS)
-]
-Epochs: TypeAlias = Annotated[
-    int | None, typer.Option(min=1, help="The number of training epochs.", rich_help_panel=FOR_SYSTEMS)
-]
-Models: TypeAlias = Annotated[
-    Path,
-    typer.Option(help="The folder of trained models; several processes may share it.", rich_help_panel=FOR_SYSTEMS),
-]
-Meter: TypeAlias = Annotated[
-    str, typer.Option("--meter", help="auto, nvml, rapl or ina3221.", rich_help_panel=FOR_SYSTEMS)
-]
+Limit: TypeAlias = Annotated[int | None, _for_systems(min=1, help="The maximum number of training examples.")]
+Epochs: TypeAlias = Annotated[int | None, _for_systems(min=1, help="The number of training epochs.")]
+Models: TypeAlias = Annotated[Path, _for_systems(help="The folder of trained models; several processes may share it.")]
+Meter: TypeAlias = Annotated[str, _for_systems("--meter", help="auto, nvml, rapl or ina3221.")]
 Estimate: TypeAlias = Annotated[
     float | None,
-    typer.Option(
-        help="Without a meter: estimate energy as this power in watts times time. Values are marked as estimates.",
-        rich_help_panel=FOR_SYSTEMS,
+    _for_systems(
+        help="Without a meter: estimate energy as this power in watts times time. Values are marked as estimates."
     ),
 ]
 Knobs: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Machine settings to tune too ('flexibo knobs list'), or all. None by default.",
-        rich_help_panel=FOR_SYSTEMS,
-    ),
+    list[str] | None, _for_systems(help="Machine settings to tune too ('flexibo knobs list'), or all. None by default.")
 ]
 ExtraObjectives: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--and",
-        help="Objectives besides error and energy: latency_ms, power_watts.",
-        rich_help_panel=FOR_SYSTEMS,
-    ),
+    list[str] | None, _for_systems("--and", help="Objectives besides error and energy: latency_ms, power_watts.")
 ]
 Recorded: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--recorded",
-        help="Replay the table recorded on real hardware; needs no GPU.",
-        rich_help_panel=FOR_SYSTEMS,
-    ),
+    bool, _for_systems("--recorded", help="Replay the table recorded on real hardware; needs no GPU.")
 ]
 Longest: TypeAlias = Annotated[
     str,
-    typer.Option(
-        help="Skip designs that would take longer to measure, as in 10m. The default on a CPU is a quarter of the "
+    typed_option(
+        "Skip designs that would take longer to measure, as in 10m. The default on a CPU is a quarter of the "
         "budget and at least one minute; on a GPU there is no limit.",
-        show_default=False,
         rich_help_panel=FOR_SYSTEMS,
-        callback=not_blank,
     ),
 ]
 Only: TypeAlias = Annotated[
@@ -169,46 +193,28 @@ Address: TypeAlias = Annotated[
 ]
 CertifiedError: TypeAlias = Annotated[
     str,
-    typer.Option(
-        help="Stop when the front is certified to miss at most this share of the best hypervolume, as in 5%: with "
-        "probability 1 - delta, over the candidates, if the models are right.",
-        show_default=False,
-        callback=not_blank,
+    typed_option(
+        "Stop when the front is certified to miss at most this share of the best hypervolume, as in 5%: with "
+        "probability 1 - delta, over the candidates, if the models are right."
     ),
 ]
 Lease: TypeAlias = Annotated[
     str,
-    typer.Option(
-        help="How long this process may be silent before other processes take over its evaluations.",
+    typed_option(
+        "How long this process may be silent before other processes take over its evaluations.",
         show_default="the file's, or 60s",
-        callback=not_blank,
     ),
 ]
 Idle: TypeAlias = Annotated[
     str,
-    typer.Option(
-        help="Stop after this time without anything to do here. By default wait for the other processes.",
-        show_default=False,
-        callback=not_blank,
-    ),
+    typed_option("Stop after this time without anything to do here. By default wait for the other processes."),
 ]
 Seed: TypeAlias = Annotated[int, typer.Option(min=0, max=2**63 - 1, help="The same seed draws the same designs.")]
 
 
 @dataclass(frozen=True, slots=True)
 class StudyOptions:
-    """What was typed about a study; what is empty or None comes from the study file, the storage or a default.
-
-    Attributes:
-        budget: Time for measurements.
-        certified_error: The share of the hypervolume at which to stop.
-        method: The method.
-        seed: The seed.
-        storage: Where the study is stored, as typed or from the environment.
-        is_storage_typed: Whether the storage was typed.
-        name: The name of the study.
-        lease: How long a process may be silent.
-    """
+    """What was typed about a study; what is empty or None comes from the study file, the storage or a default."""
 
     budget: str = ""
     certified_error: str = ""
@@ -224,31 +230,20 @@ class StudyOptions:
 
     @property
     def budget_seconds(self) -> float | None:
-        """The budget that was typed."""
         return parsed_seconds(self.budget) if self.budget else None
 
     @property
     def lease_seconds(self) -> float | None:
-        """The lease that was typed."""
         return parsed_seconds(self.lease) if self.lease else None
 
     @property
     def stop_rules(self) -> dict[str, float]:
-        """The stop rules that were typed."""
         return {"certified_error": parsed_share(self.certified_error)} if self.certified_error else {}
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionOptions:
-    """What was typed about measuring; what is empty or None comes from the study file or a default.
-
-    Attributes:
-        only: The objectives that are measured here; empty: all.
-        executor: The name of the executor.
-        workers: The number of parallel evaluations.
-        address: The address of a cluster.
-        idle: Stop after this time without anything to do.
-    """
+    """What was typed about measuring; what is empty or None comes from the study file or a default."""
 
     only: tuple[str, ...] = ()
     executor: str = ""
@@ -257,28 +252,16 @@ class ExecutionOptions:
     idle: str = ""
 
     def __post_init__(self) -> None:
-        if self.idle:
-            parsed_seconds(self.idle)
+        _ = self.idle_seconds
+
+    @property
+    def idle_seconds(self) -> float | None:
+        return parsed_seconds(self.idle) if self.idle else None
 
 
 @dataclass(frozen=True, slots=True)
 class SystemOptions:
-    """What was typed about a system; what is empty or None comes from the stored study or a default.
-
-    Attributes:
-        data: The folder with the training data.
-        dataset: The dataset to train on.
-        platform: Where the system runs.
-        limit: The maximum number of training examples.
-        epochs: The number of training epochs.
-        models: The folder of trained models.
-        meter: The kind of meter.
-        estimate: Estimate the energy from this power, in watts.
-        knobs: Machine settings that are options.
-        objectives: Objectives besides error and energy.
-        recorded: Replay the recorded table.
-        longest: Skip designs that would take longer to measure.
-    """
+    """What was typed about a system; what is empty or None comes from the stored study or a default."""
 
     data: Path | None = None
     dataset: str = ""
@@ -298,16 +281,10 @@ class SystemOptions:
 
     @property
     def longest_seconds(self) -> float | None:
-        """How long an evaluation may take, if that was typed."""
         return parsed_seconds(self.longest) if self.longest else None
 
     def data_folder(self, *, trains: bool = True, is_recorded: bool = False) -> Path:
-        """The folder with the training data, which must have been given and exist, even if only energy is measured.
-
-        Args:
-            trains: Whether networks are trained.
-            is_recorded: Whether a recorded table could be replayed instead.
-        """
+        """The folder with the training data, which must have been given and exist, even if only energy is measured."""
         if self.data is None:
             why = "" if trains else ", which decides the shape of the network"
             instead = ", or replay a recorded table with --recorded" if is_recorded else ""

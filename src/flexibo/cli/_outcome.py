@@ -1,10 +1,12 @@
-"""The end of a run: the front, what was measured, how to resume, the same as JSON, and the exit status."""
+"""The end of a run: the front and its picture, what was measured, how to resume, and the exit status."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -12,23 +14,35 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from flexibo import plots
 from flexibo._internal.numbers import cost_unit, format_number, format_spent
 from flexibo._internal.text import printable, printable_line
 from flexibo.cli._exit_status import ExitStatus
 from flexibo.cli._measure import is_interrupted
-from flexibo.cli._picture import PictureFile, draw_front
 from flexibo.cli._storage import STORAGE_VARIABLE, has_password, short_url
 from flexibo.cli._text import print_json, printable_console, typed_command
+from flexibo.errors import InvalidValueError, MissingExtraError
 from flexibo.history.events import Failed, Told
 from flexibo.optimizer import StopKind
 from flexibo.optimizer.stop_reasons import failing
+from flexibo.plots.saving import is_drawn_by_flexibo
 from flexibo.results.summary import Summary
 from flexibo.storage import shown_url
 from flexibo.study import Study
 from flexibo.study.progress import front_table
+from flexibo.studyfile import StudyFile
+from flexibo.studyfile.file import file_stem
 
 ROUNDING = 1e-9
 """A smaller share of the spent budget is a rounding error."""
+
+
+@dataclass(frozen=True, slots=True)
+class PictureFile:
+    """Where the front is drawn; an existing file is replaced if the user typed its name."""
+
+    path: Path
+    is_typed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +54,7 @@ class Report:
         command: The command that resumes it.
         larger: The command that resumes it with a larger budget.
         picture: Where the front is drawn.
-        attempts: The number of evaluations that were answered or failed before the run.
+        attempts: How many evaluations were answered or failed before the run.
         manual: The objectives that people measure.
         json: Print one JSON object and nothing else.
     """
@@ -52,6 +66,20 @@ class Report:
     attempts: int
     manual: Sequence[str] = ()
     json: bool = False
+
+    @classmethod
+    def before(
+        cls,
+        study: Study,
+        url: str,
+        command: Callable[[Mapping[str, object]], str],
+        again: Mapping[str, object],
+        picture: PictureFile,
+        **more: Any,
+    ) -> Report:
+        """What is known before a run, with the command that resumes it when these options are typed again."""
+        larger = command({**again, "--budget": larger_budget(study.budget)})
+        return cls(url, command(again), larger, picture, count_attempts(study), **more)
 
 
 def resume_command(url: str, name: str, options: Mapping[str, object]) -> str:
@@ -80,13 +108,7 @@ def count_attempts(study: Study) -> int:
 
 
 def report(study: Study, about: Report, *, ran: bool) -> None:
-    """Print what came of a run and exit with its status.
-
-    Args:
-        study: The study after it ran.
-        about: How to report.
-        ran: Whether anything is measured here; otherwise every objective is measured by hand.
-    """
+    """Print what came of a run and exit with its status; if nothing `ran` here, people measure every objective."""
     if about.json:
         print_json({**facts(study, about.url, about.command, ran=ran), "by_hand": list(about.manual)})
     else:
@@ -142,12 +164,7 @@ def facts(study: Study, url: str, command: str, *, ran: bool) -> dict[str, Any]:
 
 
 def exit_after(study: Study, *, ran: bool) -> None:
-    """Exit with the status of an interrupted run, or of one in which an objective gave no value.
-
-    Args:
-        study: The study after the run.
-        ran: Whether anything was measured here; otherwise a stored stop is that of an earlier run.
-    """
+    """Exit with the status of an interrupted run, unless it was an earlier one, or if an objective gave no value."""
     if ran and study.stop_kind is StopKind.TERMINATED:
         raise typer.Exit(ExitStatus.TERMINATED)
     if ran and is_interrupted(study):
@@ -244,3 +261,52 @@ def shares(costs: Sequence[float]) -> list[str]:
     for i in by_loss[: 100 - sum(whole)]:
         whole[i] += 1
     return [f"{share}%" for share in whole]
+
+
+def typed_picture(out: Path | None) -> PictureFile | None:
+    """The picture that was typed, which must be one that can be saved; None if none was."""
+    if out is None:
+        return None
+    if out.suffix not in (".png", ".pdf", ".svg") or out.is_dir() or not out.absolute().parent.is_dir():
+        raise InvalidValueError(f"--out is {out}; give a .png, .pdf or .svg file in a folder that exists.")
+    return PictureFile(out, is_typed=True)
+
+
+def picture_beside(file: StudyFile, study: str) -> PictureFile:
+    """NAME.png beside the study file, relative to the working folder where possible."""
+    path = file.path.with_name(f"{file_stem(study)}.png")
+    return PictureFile(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def draw_front(study: Study, picture: PictureFile, console: Console) -> None:
+    """Draw the front, if there is one; a file that flexibo did not draw is replaced only if it was typed."""
+    if not study.front():
+        return
+    if picture.is_typed:
+        save_picture(study, picture.path, console)
+        return
+    if os.path.lexists(picture.path) and not is_drawn_by_flexibo(picture.path):
+        _print(
+            console,
+            f"No picture: {picture.path} exists and was not drawn by flexibo. Draw another one with: flexibo front "
+            "--out FILE.png",
+        )
+        return
+    try:
+        save_picture(study, picture.path, console)
+    except InvalidValueError as error:  # the measurements matter more
+        _print(console, f"No picture: {error}")
+
+
+def save_picture(study: Study, out: Path, console: Console) -> None:
+    """Draw the front into a file; a missing matplotlib is a message, not an error."""
+    try:
+        plots.save(study, out)
+    except MissingExtraError as error:
+        _print(console, f"No picture: {error}")
+        return
+    _print(console, f"The Pareto front and region are drawn in {out}.")
+
+
+def _print(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False)

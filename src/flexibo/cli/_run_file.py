@@ -1,30 +1,109 @@
-"""Studies from study files: run, resumed, or only shown."""
+"""Studies from study files: told from systems, found for a stored study, run, resumed, or only shown."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from flexibo._internal.text import printable, printable_line
-from flexibo.cli._budget import opening_budget, set_budget, set_stop_rules
 from flexibo.cli._dry_run import show_plan
-from flexibo.cli._measure import MANUAL_IDLE_SECONDS, ExecutorSettings, leading_objectives, measure
+from flexibo.cli._measure import (
+    MANUAL_IDLE_SECONDS,
+    add_stop_rules,
+    chosen_executor,
+    leading_objectives,
+    measure,
+    opening_budget,
+    set_budget,
+)
 from flexibo.cli._options import ExecutionOptions, StudyOptions
-from flexibo.cli._outcome import Report, count_attempts, larger_budget, report, resume_command
-from flexibo.cli._parse import parsed_seconds
-from flexibo.cli._picture import picture_beside, typed_picture
-from flexibo.cli._study_file import JoinedStudy, chosen_storage, note_change
+from flexibo.cli._outcome import Report, picture_beside, report, resume_command, typed_picture
+from flexibo.cli._storage import storage_url, stored_origin
 from flexibo.cli._text import count_of_designs, typed_command
-from flexibo.errors import SettingsDifferError
-from flexibo.executors import EXECUTORS
+from flexibo.errors import InvalidValueError, SettingsDifferError, UnknownNameError
+from flexibo.history.events import Noted
 from flexibo.storage import shown_url
 from flexibo.study import Study
-from flexibo.studyfile import StudyFile, read_study_file
-from flexibo.studyfile.hints import dependence_hints
+from flexibo.study.stored import stored_study
+from flexibo.studyfile import ExecutorChoice, StudyFile, has_changed, is_from_file, read_study_file, stored_file
+from flexibo.studyfile.file import dependence_hints
+from flexibo.systems.catalogue import SYSTEMS
+from flexibo.systems.recorded import recordings
+
+SUFFIXES = (".yaml", ".yml")
+
+
+def is_study_file(what: str) -> bool:
+    """Whether the argument of ``flexibo run`` names a file; the name of a system never does.
+
+    >>> is_study_file("study.yaml"), is_study_file("lenet")
+    (True, False)
+    """
+    if what in SYSTEMS:
+        return False
+    path = Path(what)
+    return path.suffix.lower() in SUFFIXES or len(path.parts) > 1 or path.is_file()
+
+
+def check_is_system(name: str) -> None:
+    """Refuse what is neither the name of a system nor an existing file."""
+    if name in SYSTEMS:
+        return
+    if name in recordings():
+        raise InvalidValueError(f"{name!r} is a recorded table; add --recorded to replay it.")
+    files = sorted(path.name for path in Path().glob("*") if path.suffix in SUFFIXES)
+    names = [*SYSTEMS, *files, *(Path(file).stem for file in files)]
+    near = next(iter(difflib.get_close_matches(name.lower(), names, n=1)), "")
+    near = next((file for file in files if Path(file).stem == near), near)
+    hint = f"; did you mean {near!r}?" if near else "."
+    here = f"Study files here: {', '.join(files[:5])}." if files else "No study file is here; flexibo init writes one."
+    raise UnknownNameError(f"{name!r} is neither a study file nor a system{hint} Systems: {', '.join(SYSTEMS)}. {here}")
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedStudy:
+    """A stored study, the file whose functions and commands measure for it, and where it is stored."""
+
+    study: Study
+    file: StudyFile
+    url: str
+
+
+def join_study(given: StudyOptions, file: Path | None) -> JoinedStudy | None:
+    """The stored study, and the file that the user names or that it was created from; None if it has none."""
+    lease = given.lease_seconds
+    if file is not None:
+        found = read_study_file(file)
+        url = chosen_storage(found, given)
+        return JoinedStudy(found.joined(url, given.name or found.name, lease=lease), found, url)
+    url = storage_url(given.storage)
+    name = stored_study(url, given.name or None)[1]
+    origin = stored_origin(url, name)
+    if not is_from_file(origin):
+        return None
+    found = stored_file(origin, name)
+    return JoinedStudy(found.joined(url, name, lease=lease), found, url)
+
+
+def chosen_storage(file: StudyFile, given: StudyOptions) -> str:
+    """Where the study of a file is stored: as typed, as in the file, as in the environment, or beside the file."""
+    return given.storage if given.storage and (given.is_storage_typed or not file.names_storage) else file.storage
+
+
+def note_change(study: Study, file: StudyFile) -> str:
+    """Note once in the study that its file has changed, and return a message; empty if it has not."""
+    if not has_changed(file, study.history.origin):
+        return ""
+    text = f"{file.path.name} has changed since the study was begun (its SHA-256 is now {file.source.digest[:12]})."
+    if not any(isinstance(event, Noted) and event.text == text for event in study.events):
+        study.note(text)
+    return f"{text} Its options and objectives are the same; the study has a note of it."
 
 
 def run_file(
@@ -33,61 +112,36 @@ def run_file(
     """Run the study of a file, or only show what would be run."""
     file = read_study_file(path)
     url, name = chosen_storage(file, given), given.name or file.name
-    executor, settings = _executor_settings(file, execution), _study_settings(file, given)
+    executor, settings = chosen_executor(execution, file.executor), _study_settings(file, given)
     if dry_run:
         show_plan(file, url, settings, executor, json=json)
         return
     picture = typed_picture(out) or picture_beside(file, name)
-    budget = given.budget_seconds
-    if budget is not None:
-        settings["budget"] = opening_budget(url, name, budget)
+    if given.budget_seconds is not None:
+        settings["budget"] = opening_budget(url, name, given.budget_seconds)
     study = _open_study(file, {**settings, "storage": url})
-    if budget is not None:
-        set_budget(study, budget, quiet=json)
-    words, options = ["flexibo", "run", str(path)], _typed_again(given, execution)
-    about = Report(
-        url,
-        typed_command(words, options),
-        typed_command(words, {**options, "--budget": larger_budget(study.budget)}),
-        picture,
-        count_attempts(study),
-        manual=file.by_hand,
-        json=json,
-    )
+    set_budget(study, given, quiet=json)
+    command = partial(typed_command, ["flexibo", "run", str(path)])
+    again = _typed_again(given, execution)
+    about = Report.before(study, url, command, again, picture, manual=file.by_hand, json=json)
     _measure_and_report(study, file, execution, executor, about)
 
 
 def resume_file(
-    joined: JoinedStudy, given: StudyOptions, execution: ExecutionOptions, *, file: Path | None, json: bool
+    joined: JoinedStudy, given: StudyOptions, execution: ExecutionOptions, *, named: Path | None, json: bool
 ) -> None:
-    """Resume the stored study of a file.
-
-    Args:
-        joined: The study and its file.
-        given: What was typed about the study.
-        execution: What was typed about measuring.
-        file: The file that the user named, if any.
-        json: Print the outcome as JSON.
-    """
-    study, url = joined.study, joined.url
-    if given.budget_seconds is not None:
-        set_budget(study, given.budget_seconds, quiet=json)
-    set_stop_rules(study, given.stop_rules)
-    again = {"--certified-error": given.certified_error, **_execution_again(execution), "--file": file}
-    about = Report(
-        url,
-        resume_command(url, study.name, again),
-        resume_command(url, study.name, {**again, "--budget": larger_budget(study.budget)}),
-        picture_beside(joined.file, study.name),
-        count_attempts(study),
-        manual=joined.file.by_hand,
-        json=json,
-    )
-    _measure_and_report(study, joined.file, execution, _executor_settings(joined.file, execution), about)
+    """Resume the stored study of a file, which the user may have named."""
+    study, file, url = joined.study, joined.file, joined.url
+    set_budget(study, given, quiet=json)
+    add_stop_rules(study, given)
+    again = {"--certified-error": given.certified_error, **_execution_again(execution), "--file": named}
+    picture, command = picture_beside(file, study.name), partial(resume_command, url, study.name)
+    about = Report.before(study, url, command, again, picture, manual=file.by_hand, json=json)
+    _measure_and_report(study, file, execution, chosen_executor(execution, file.executor), about)
 
 
 def _measure_and_report(
-    study: Study, file: StudyFile, execution: ExecutionOptions, executor: ExecutorSettings, about: Report
+    study: Study, file: StudyFile, execution: ExecutionOptions, executor: ExecutorChoice, about: Report
 ) -> None:
     """Measure what the file has functions and commands for, and report; a file may leave everything to people."""
     if (change := note_change(study, file)) and not about.json:
@@ -95,10 +149,11 @@ def _measure_and_report(
     if not about.json:
         _introduce(study, file)
     objectives = [name for name in leading_objectives(study.history, execution.only) if name in file.measures]
-    if file.by_hand and len(objectives) == len(file.measures) and executor.idle is None:
-        executor = replace(executor, idle=MANUAL_IDLE_SECONDS)
+    idle = execution.idle_seconds
+    if file.by_hand and len(objectives) == len(file.measures) and idle is None:
+        idle = MANUAL_IDLE_SECONDS
     if objectives:
-        measure(study, file.measures, objectives, executor, manual=file.by_hand, quiet=about.json)
+        measure(study, file.measures, objectives, executor, idle=idle, manual=file.by_hand, quiet=about.json)
     else:
         study.close()
     report(study, about, ran=bool(objectives))
@@ -148,22 +203,6 @@ def _open_study(file: StudyFile, settings: Mapping[str, Any]) -> Study:
     except SettingsDifferError as error:
         advice = f"Restore {file.path.name}, or start another study with --name or the key name."
         raise SettingsDifferError(error.difference, advice) from None
-
-
-def _executor_settings(file: StudyFile, given: ExecutionOptions) -> ExecutorSettings:
-    """Where evaluations are measured: as typed, else as in the file, as far as the executor accepts it."""
-    mine = file.executor
-    name = given.executor or mine.name
-    takes = EXECUTORS[name].takes if name in EXECUTORS else ()
-    return ExecutorSettings(
-        name,
-        given.workers or (mine.workers if "n" in takes else None),
-        given.address or (mine.address if "address" in takes else ""),
-        parsed_seconds(given.idle) if given.idle else None,
-        slots=dict(mine.slots) if "slots" in takes else {},
-        resources=dict(mine.resources) if "resources" in takes else {},
-        patience=mine.patience if "patience" in takes else None,
-    )
 
 
 def _introduce(study: Study, file: StudyFile) -> None:

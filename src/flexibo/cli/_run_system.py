@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
-from flexibo.cli._budget import opening_budget, set_budget, set_stop_rules
 from flexibo.cli._build_system import BuiltSystem, build_system, rebuild_system, recorded_table, system_request
-from flexibo.cli._measure import ExecutorSettings, executor_settings, leading_objectives, measure
+from flexibo.cli._measure import (
+    add_stop_rules,
+    chosen_executor,
+    leading_objectives,
+    measure,
+    opening_budget,
+    set_budget,
+)
 from flexibo.cli._options import ExecutionOptions, StudyOptions, SystemOptions
-from flexibo.cli._outcome import Report, count_attempts, larger_budget, report, resume_command
-from flexibo.cli._picture import PictureFile, typed_picture
+from flexibo.cli._outcome import PictureFile, Report, report, resume_command, typed_picture
+from flexibo.cli._run_file import check_is_system
 from flexibo.cli._storage import load_study, storage_url, stored_origin
-from flexibo.cli._study_file import check_is_system
 from flexibo.cli._text import count_of_designs
 from flexibo.errors import InvalidValueError
 from flexibo.storage import shown_url, stored_studies
 from flexibo.study import Study
+from flexibo.studyfile import ExecutorChoice
 from flexibo.systems.base import System
 
 DEFAULT_BUDGET_SECONDS = 1800.0
@@ -37,29 +43,29 @@ def run_system(
     """Run the study of a system, from its recorded table or on this machine."""
     if not options.recorded:
         check_is_system(name)
-    executor, picture = executor_settings(execution), typed_picture(out)
+    executor, picture = chosen_executor(execution, ExecutorChoice()), typed_picture(out)
     if options.recorded:
         built = recorded_table(name)
         study = _open_study(built, given)
     elif set(execution.only) == {"error_percent"}:
         study, built = _join_study(name, options, given)
-        set_stop_rules(study, given.stop_rules)
+        add_stop_rules(study, given)
     else:
         budget = given.budget_seconds or DEFAULT_BUDGET_SECONDS
         request = system_request(name, options, execution.only, seed=given.seed or 0, budget=budget)
         built = build_system(request, options.objectives)
         study = _open_study(built, given)
-    if given.budget_seconds is not None:
-        set_budget(study, given.budget_seconds, quiet=json)
+    set_budget(study, given, quiet=json)
     url = given.storage or f"sqlite:///{built.system.name}.db"
     again = {"--data": options.data, "--only": list(execution.only), "--executor": execution.executor}
-    about = _report(study, url, given.name, again, picture or _default_picture(built), json=json)
+    command = partial(resume_command, url, given.name)
+    about = Report.before(study, url, command, again, picture or _default_picture(built), json=json)
     _measure_and_report(study, built.system, execution, executor, about)
 
 
 def resume_system(options: SystemOptions, given: StudyOptions, execution: ExecutionOptions, *, json: bool) -> None:
     """Resume the stored study of a system."""
-    executor, url = executor_settings(execution), storage_url(given.storage)
+    executor, url = chosen_executor(execution, ExecutorChoice()), storage_url(given.storage)
     study = load_study(url, given.name, lease=given.lease_seconds or DEFAULT_LEASE_SECONDS)
     if not study.history.origin.get("system"):
         raise InvalidValueError(
@@ -69,11 +75,11 @@ def resume_system(options: SystemOptions, given: StudyOptions, execution: Execut
         )
     only = leading_objectives(study.history, execution.only) if execution.only else ()
     built = rebuild_system(study, options, only, budget=given.budget_seconds or study.budget)
-    if given.budget_seconds is not None:
-        set_budget(study, given.budget_seconds, quiet=json)
-    set_stop_rules(study, given.stop_rules)
+    set_budget(study, given, quiet=json)
+    add_stop_rules(study, given)
     again = {"--data": options.data, "--only": list(execution.only)}
-    about = _report(study, url, given.name, again, _default_picture(built), json=json)
+    command = partial(resume_command, url, given.name)
+    about = Report.before(study, url, command, again, _default_picture(built), json=json)
     _measure_and_report(study, built.system, execution, executor, about)
 
 
@@ -107,7 +113,6 @@ def _join_study(system: str, options: SystemOptions, given: StudyOptions) -> tup
 
 
 def _only_study(url: str, system: str) -> str:
-    """The name of the only study of a system."""
     found = [study.name for study in stored_studies(url) if stored_origin(url, study.name).get("system") == system]
     if len(found) == 1:
         return found[0]
@@ -121,31 +126,17 @@ def _only_study(url: str, system: str) -> str:
     )
 
 
-def _report(
-    study: Study, url: str, name: str, again: Mapping[str, object], picture: PictureFile, *, json: bool
-) -> Report:
-    larger = {**again, "--budget": larger_budget(study.budget)}
-    return Report(
-        url,
-        resume_command(url, name, again),
-        resume_command(url, name, larger),
-        picture,
-        count_attempts(study),
-        json=json,
-    )
-
-
 def _default_picture(built: BuiltSystem) -> PictureFile:
     return PictureFile(Path(f"{built.system.name}.png"))
 
 
 def _measure_and_report(
-    study: Study, system: System, execution: ExecutionOptions, executor: ExecutorSettings, about: Report
+    study: Study, system: System, execution: ExecutionOptions, executor: ExecutorChoice, about: Report
 ) -> None:
     if not about.json:
         introduce_system(system)
     objectives = leading_objectives(study.history, execution.only)
-    measure(study, system.functions, objectives, executor, quiet=about.json)
+    measure(study, system.functions, objectives, executor, idle=execution.idle_seconds, quiet=about.json)
     report(study, about, ran=True)
 
 

@@ -10,16 +10,13 @@ from types import FrameType
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from flexibo._internal.interrupts import Terminated
 
 
 class StopRequest(BaseException):
-    """A signal asks this process to stop; not an error of a measured function.
-
-    Attributes:
-        number: The signal.
-    """
+    """The signal of this number asks this process to stop; not an error of a measured function."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -45,17 +42,27 @@ def stop_requests() -> Iterator[None]:
 
 
 @contextmanager
-def interruptible(console: Console, kept: str) -> Iterator[None]:
-    """A context that Ctrl-C or SIGTERM ends with a message and the exit status of that signal.
+def interruptible_bar(console: Console, what: str, kept: str) -> Iterator[Callable[[int, int, str], None]]:
+    """A progress bar, and the function that moves it: how many are done, how many in total, and what was done last.
 
-    Args:
-        console: Where the message is printed.
-        kept: What is kept, and where.
+    Ctrl-C or SIGTERM ends it with a message on what is `kept`, and with the exit status of that signal.
     """
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     ended: list[int] = []
     try:
-        with _terminable(ended, None):
-            yield
+        with _terminable(ended, None), Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+            task = progress.add_task(what, total=None)
+
+            def update(done: int, total: int, last: str) -> None:
+                progress.update(task, completed=done, total=total, description=last or what)
+
+            yield update
     except KeyboardInterrupt:
         console.print(f"Interrupted; {kept}. The same command resumes.", markup=False, highlight=False)
         raise typer.Exit(128 + (ended[0] if ended else signal.SIGINT)) from None

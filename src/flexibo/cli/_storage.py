@@ -63,14 +63,7 @@ def stored_origin(url: str, name: str) -> Mapping[str, Any]:
 
 
 def load_study(url: str, name: str, *, worker: str = "", lease: float) -> Study:
-    """The stored study, if everything that it needs to continue is stored.
-
-    Args:
-        url: The storage.
-        name: The study; empty: the only one.
-        worker: The identity under which evaluations are claimed by hand; empty: this process.
-        lease: How long a claim lasts without a sign of life, in seconds.
-    """
+    """The stored study, or the only one, if all that it needs to continue is stored; a `worker` claims by hand."""
     from flexibo.study import Study
     from flexibo.study.stored import stored_study
     from flexibo.transfer import not_stored

@@ -49,14 +49,21 @@ def squeezed(text: str) -> str:
     return printable_line(" ".join(text.split()))
 
 
-def wrapped(text: str, width: int, *, margin: str = "", hanging: str = "") -> list[str]:
+def wrapped(text: str, width: int, *, margin: str = "", hanging: str = "", breaks_words: bool = True) -> list[str]:
     """The lines of a text, broken between words but never between a number and its unit of time.
 
     >>> wrapped("the last 2 min ago", 16)
     ['the last', '2 min ago']
     """
     kept = _TIMES.sub(lambda found: found[0].replace(" ", _HARD_SPACE), squeezed(text))
-    lines = wrap(kept, width, initial_indent=margin, subsequent_indent=hanging, break_on_hyphens=False)
+    lines = wrap(
+        kept,
+        width,
+        initial_indent=margin,
+        subsequent_indent=hanging,
+        break_on_hyphens=False,
+        break_long_words=breaks_words,
+    )
     return [line.replace(_HARD_SPACE, " ") for line in lines]
 
 
@@ -84,7 +91,6 @@ def moment(seconds: float | None, now: float) -> str:
 
 
 def design_line(design: dict[str, object]) -> str:
-    """A design in one line."""
     return ", ".join(
         f"{name}={format_number(value, 3) if isinstance(value, float) else '-' if value is None else value}"
         for name, value in design.items()

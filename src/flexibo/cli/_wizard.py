@@ -9,8 +9,7 @@ from pathlib import Path
 import typer
 
 from flexibo._internal.text import printable_line
-from flexibo.studyfile.file import study_file_of
-from flexibo.studyfile.file_text import file_text_of
+from flexibo.studyfile.file import file_text_of, study_file_of
 from flexibo.studyfile.mistakes import StudyFileError
 from flexibo.studyfile.writing import (
     ObjectiveAnswer,

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from flexibo.cli._build_system import rebuild_system
 from flexibo.cli._measure import leading_objectives
 from flexibo.cli._options import StudyOptions, SystemOptions
+from flexibo.cli._run_file import chosen_storage, join_study, note_change
 from flexibo.cli._signals import StopRequest, stop_requests
 from flexibo.cli._storage import is_stored, load_study, storage_url
-from flexibo.cli._study_file import chosen_storage, join_study, note_change
 from flexibo.cli._text import design_line, squeezed
-from flexibo.cli._worker_functions import imported_functions
 from flexibo.errors import InvalidValueError
-from flexibo.executors import Executor, InlineExecutor, Measure, Outcome
+from flexibo.executors import InlineExecutor, Measure, Outcome
 from flexibo.history import History
 from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 from flexibo.study import Study
 from flexibo.study.stored import stored_study
 from flexibo.studyfile import StudyFile, read_study_file
+from flexibo.studyfile.functions import imported
 
 POLL_SECONDS = 1.0
 """How often to look for a study that does not exist yet."""
@@ -36,15 +38,7 @@ POLL_SECONDS = 1.0
 def find_study(
     given: StudyOptions, file: Path | None, *, needs_file: bool, lease: float, patience: float
 ) -> tuple[Study, StudyFile | None]:
-    """The study to work for, waited for if necessary, and its study file if that measures.
-
-    Args:
-        given: What was typed about the study.
-        file: The study file that the user names.
-        needs_file: Whether neither a system nor functions were named.
-        lease: How long this process may be silent.
-        patience: How long to wait for the study.
-    """
+    """The study to work for, waited for if necessary, and its study file if that measures."""
     url, name = storage_url(given.storage) if file is None else "", given.name
     if file is not None:
         found = read_study_file(file)
@@ -119,9 +113,29 @@ def chosen_functions(
     return {objective: found[objective] for objective in objectives}
 
 
+def imported_functions(place: str) -> Mapping[str, Measure]:
+    """The functions by objective that ``module:attribute`` names: a mapping, or a function that returns one.
+
+    The module is looked for in the working folder too. An object with `functions`, such as a system, is also accepted.
+    """
+    found: Any = imported(place, os.getcwd())
+    if callable(found) and not isinstance(found, Mapping):
+        try:
+            found = found()
+        except TypeError as error:
+            raise InvalidValueError(
+                f"{place} cannot be called without arguments ({error}); give a mapping from objective to function, or "
+                "a function that returns one."
+            ) from None
+    found = getattr(found, "functions", found)
+    if not isinstance(found, Mapping) or not all(map(callable, found.values())):
+        raise InvalidValueError(f"{place} is {found!r}; it must be a mapping from objective to function.")
+    return found
+
+
 def work(study: Study, measures: Mapping[str, Measure], *, idle: float | None) -> None:
     """Measure until the study is finished or idle; after a signal, release what is held and exit."""
-    executor = AnnouncingExecutor(InlineExecutor())
+    executor = AnnouncingExecutor()
     so_far = len(study.history.measurements)
     say(f"Measuring {', '.join(measures)} for study {study.name!r}, which has {so_far} measurements.")
     stopped = 0
@@ -141,53 +155,36 @@ def work(study: Study, measures: Mapping[str, Measure], *, idle: float | None) -
     say(f"{study.stopped} Here: {counts}.")
 
 
-class AnnouncingExecutor:
-    """Delegates to another executor, and prints a line for each evaluation after its outcome was stored.
-
-    Args:
-        executor: What measures.
+class AnnouncingExecutor(InlineExecutor):
+    """Measures here, and prints a line for each evaluation after its outcome was stored.
 
     Attributes:
         held: Submitted evaluations whose outcome is not stored yet, by number.
-        measured: The number of evaluations that gave a value.
-        failed: The number of evaluations that failed.
+        measured: How many evaluations gave a value.
+        failed: How many failed.
     """
 
-    def __init__(self, executor: Executor) -> None:
-        self._executor = executor
+    def __init__(self) -> None:
+        super().__init__()
         self.held: dict[int, Evaluation] = {}
         self.measured = 0
         self.failed = 0
 
-    def has_room(self, objective: Objective) -> bool:
-        """Whether an evaluation can be submitted."""
-        return self._executor.has_room(objective)
-
     def submit(self, evaluation: Evaluation, objective: Objective, measure: Measure) -> None:
-        """Start one evaluation."""
         self.held[evaluation.number] = evaluation
-        self._executor.submit(evaluation, objective, measure)
-
-    def is_busy(self) -> bool:
-        """Whether an evaluation is not finished."""
-        return self._executor.is_busy()
+        super().submit(evaluation, objective, measure)
 
     def finished(self, wait: float | None = None) -> Iterator[Outcome]:
         """The outcomes so far; each is announced when the next one is requested, that is, once it is stored."""
-        for outcome in self._executor.finished(wait):
+        for outcome in super().finished(wait):
             yield outcome
             self.held.pop(outcome.evaluation.number, None)
             self.measured += outcome.values is not None
             self.failed += outcome.values is None
             say(outcome_line(outcome))
 
-    def close(self) -> None:
-        """Stop what still runs."""
-        self._executor.close()
-
 
 def outcome_line(outcome: Outcome) -> str:
-    """The outcome of an evaluation in one line."""
     evaluation = outcome.evaluation
     values = outcome.values or {}
     given = ", ".join(f"{name} {value:.5g}" for name, value in values.items())

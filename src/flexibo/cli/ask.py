@@ -14,8 +14,7 @@ import typer
 
 from flexibo._internal.numbers import cost_unit, format_spent
 from flexibo.cli._exit_status import ExitStatus
-from flexibo.cli._options import JSONFlag, StorageURL, StudyName
-from flexibo.cli._parse import parsed_names, parsed_seconds
+from flexibo.cli._options import JSONFlag, StorageURL, StudyName, parsed_names, parsed_seconds
 from flexibo.cli._storage import STORAGE_VARIABLE, load_study, storage_url
 from flexibo.cli._text import duration, print_json, squeezed
 from flexibo.errors import FlexiBOError, InvalidValueError
@@ -125,7 +124,8 @@ def _lines(study: Study, claimed: Sequence[Evaluation], lease: float, hand: str,
         yield squeezed(f"Evaluation {evaluation.number}: measure {wanted}{again}, of this design:")
         width = max(len(squeezed(option)) for option in evaluation.design)
         for option, value in evaluation.design.items():
-            yield f"  {squeezed(option).ljust(width)}  {'-' if value is None else squeezed(_exact(value))}"
+            exact = "-" if value is None else repr(value) if isinstance(value, float) else squeezed(str(value))
+            yield f"  {squeezed(option).ljust(width)}  {exact}"
         price = f"; expected cost {format_spent(evaluation.cost, None, unit)}" if evaluation.cost else ""
         yield squeezed(f"Why: {evaluation.why}{price}.")
         several = " ".join(f"{shlex.quote(one)}=VALUE" for one in evaluation.yields)
@@ -170,8 +170,3 @@ def _variables(evaluation: Evaluation, hand: str) -> list[str]:
             )
         values[variable(option)] = template_text(value)
     return [f"export {name}={shlex.quote(text)}" for name, text in values.items()]
-
-
-def _exact(value: object) -> str:
-    """A value as text, without loss."""
-    return repr(value) if isinstance(value, float) else str(value)

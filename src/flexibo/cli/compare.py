@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from flexibo.cli._completion import method_names, problem_names, suite_names
-from flexibo.cli._parse import parsed_names
-from flexibo.cli._progress_bar import bar
-from flexibo.cli._signals import interruptible
+from flexibo.cli._completion import method_names, suite_names
+from flexibo.cli._options import Jobs, Problems, parsed_names
+from flexibo.cli._signals import interruptible_bar
 from flexibo.errors import InvalidValueError, unknown_name
 
 if TYPE_CHECKING:
@@ -29,10 +28,7 @@ THINKING = (
 
 
 def compare(
-    problems: Annotated[
-        list[str] | None,
-        typer.Option(help="Names from 'flexibo problems', comma-separated or repeated.", autocompletion=problem_names),
-    ] = None,
+    problems: Problems = None,
     methods: Annotated[
         list[str] | None,
         typer.Option(
@@ -58,9 +54,7 @@ def compare(
     ] = None,
     initial: Annotated[int | None, typer.Option(help="Initial designs, the same for all; 10 by default.")] = None,
     out: Annotated[Path, typer.Option(help="The folder of results; a second call resumes.")] = Path("results"),
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="The number of parallel processes; by default the number of cores.")
-    ] = None,
+    jobs: Jobs = None,
     count_thinking: Annotated[bool, typer.Option("--count-thinking", help=THINKING)] = False,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Run other libraries even if their results are included in flexibo.")
@@ -78,7 +72,7 @@ def compare(
         console.print()
     for note in found.notes():
         console.print(note, highlight=False, markup=False)
-    found.write(out / "report.html", _command())
+    found.write(out / "report.html", shlex.join(["flexibo", *sys.argv[1:]]))
     console.print(f"Results: {out / 'results.csv'}. Page: {out / 'report.html'}.", highlight=False, markup=False)
 
 
@@ -123,18 +117,10 @@ def _chosen(
 def _runs(suite: Suite, out: Path, jobs: int, stored: bool, console: Console) -> list[Run]:
     from flexibo.compare.comparison import compare
 
-    with interruptible(console, f"finished runs are kept in {out}"), bar(console, "runs") as update:
+    with interruptible_bar(console, "runs", f"finished runs are kept in {out}") as update:
 
         def finished(done: int, total: int, run: Run | None) -> None:
             update(done, total, "" if run is None else f"{run.method} on {run.problem}")
 
-        return compare(suite, out, jobs=jobs, stored=stored, finished=finished, warned=_tell(console))
-
-
-def _tell(console: Console) -> Callable[[str], None]:
-    return lambda text: console.print(text, highlight=False, markup=False)
-
-
-def _command() -> str:
-    """What the user typed."""
-    return shlex.join(["flexibo", *sys.argv[1:]])
+        warned = partial(console.print, highlight=False, markup=False)
+        return compare(suite, out, jobs=jobs, stored=stored, finished=finished, warned=warned)

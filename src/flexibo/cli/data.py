@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 from shutil import get_terminal_size
-from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flexibo.cli._text import print_json
+from flexibo.cli._options import JSONFlag
+from flexibo.cli._text import print_json, wrapped
 from flexibo.errors import FlexiBOError, InvalidValueError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def data(
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing table.")] = False,
     all: Annotated[bool, typer.Option("--all", help="Also print the origin of complete tables.")] = False,  # noqa: A002
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    json: JSONFlag = False,
 ) -> None:
     """List the recorded tables in the folder FLEXIBO_DATA, and where to get the originals of missing ones."""
     from flexibo.compare.problems.datasets import VARIABLE, data_folder, status
@@ -64,23 +64,13 @@ def _lines(folder: Path | None, found: list[Status], width: int, *, everything: 
         else:
             lines += _wrapped(f"{names}: {state}", width, indent=2)
     if everything or len(good) < len(found):
-        lines += [
-            "",
-            *_wrapped("To rebuild: flexibo data --rebuild NAME --originals FOLDER (NAME may be all)", width),
-        ]
+        lines += ["", *_wrapped("To rebuild: flexibo data --rebuild NAME --originals FOLDER (NAME may be all)", width)]
     return lines
 
 
 def _wrapped(text: str, width: int, indent: int = 0) -> list[str]:
     margin = " " * indent
-    return wrap(
-        text,
-        width,
-        initial_indent=margin,
-        subsequent_indent=f"{margin}  ",
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
+    return wrapped(text, width, margin=margin, hanging=f"{margin}  ", breaks_words=False)
 
 
 def _grouped(found: Iterable[Status]) -> list[list[Status]]:

@@ -22,8 +22,7 @@ def demo(
 ) -> None:
     """Tune a small neural network on handwritten digits: prediction error against the cost of inference."""
     from flexibo.cli._measure import is_interrupted
-    from flexibo.cli._outcome import show
-    from flexibo.cli._picture import save_picture
+    from flexibo.cli._outcome import save_picture, show
     from flexibo.cli._run_system import introduce_system
     from flexibo.study import Study
     from flexibo.systems.digits import digits_system

@@ -2,36 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from shutil import get_terminal_size
-from textwrap import wrap
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from flexibo.cli._doctor_findings import Finding, found
 from flexibo.cli._exit_status import ExitStatus
-from flexibo.cli._options import JSONFlag
-from flexibo.cli._parse import parsed_names, parsed_seconds
-from flexibo.cli._storage import STORAGE_VARIABLE
-from flexibo.cli._text import print_json, squeezed
+from flexibo.cli._options import JSONFlag, parsed_names, parsed_seconds, stored_in
+from flexibo.cli._text import print_json, wrapped
 from flexibo.errors import unknown_name
 
 MARKS = {"good": "✓", "absent": "–", "wrong": "!"}  # noqa: RUF001  # a dash that is no minus
 
 ALWAYS_NEEDED = ("Python", "Packages")
+State: TypeAlias = Literal["good", "absent", "wrong"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fact about this machine.
+
+    Attributes:
+        group: The section of the report.
+        name: A short name, for --need.
+        state: "good", "absent" (which may be intended) or "wrong".
+        text: What was found, or its purpose.
+        remedy: What to do, if possible a command; empty if nothing.
+    """
+
+    group: str
+    name: str
+    state: State
+    text: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Something to check: `look` returns findings of this group, by this name if it fails."""
+
+    group: str
+    name: str
+    look: Callable[[], Iterable[Finding]]
+
+
+def found(checks: Sequence[Check], *, limit: float) -> list[Finding]:
+    """The findings of the checks, in their order; all run at once, and one that exceeds the limit is abandoned."""
+    answers: dict[str, list[Finding]] = {}
+
+    def run(check: Check) -> None:
+        try:
+            answers[check.name] = list(check.look())
+        except Exception as error:  # the other checks continue
+            answers[check.name] = [Finding(check.group, check.name, "wrong", f"{type(error).__name__}: {error}")]
+
+    threads = [threading.Thread(target=run, args=(check,), daemon=True) for check in checks]
+    end = time.monotonic() + limit
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, end - time.monotonic()))
+    late = f"It did not answer within {limit:g} s."
+    return [
+        finding
+        for check in checks
+        for finding in answers.get(check.name, [Finding(check.group, check.name, "wrong", late)])
+    ]
+
+
+def output_of(command: Sequence[str], *, limit: float) -> tuple[int, str]:
+    """The exit status of a program and its output, or the last line of its errors; it is killed after the limit."""
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=limit
+        )
+    except subprocess.TimeoutExpired:
+        return 1, f"It did not answer within {limit:g} s."
+    except OSError as error:
+        return 1, f"It cannot be run: {error.strerror or error}."
+    if done.returncode:
+        complaints = [line for line in done.stderr.splitlines() if line.strip()]
+        return done.returncode, complaints[-1] if complaints else f"It ended with status {done.returncode}."
+    return 0, done.stdout
+
+
+def python_says(code: str, *arguments: str, limit: float) -> tuple[int, str]:
+    """The same for a few lines of Python in a separate process, because what they import may hang or crash."""
+    return output_of([sys.executable, "-c", code, *arguments], limit=limit)
 
 
 def doctor(
     storage: Annotated[
         str,
-        typer.Option(
-            help="Check that this storage can be reached.",
-            envvar=STORAGE_VARIABLE,
-            show_envvar=True,
-            show_default=False,
-        ),
+        stored_in("Check that this storage can be reached."),
     ] = "",
     dask: Annotated[
         str,
@@ -67,7 +136,7 @@ def doctor(
     given = {"storage": storage, "dask-cluster": dask, "ray-cluster": ray, "data": data}
     failed = _failed(findings, {*(what for what in given if given[what]), *parsed_names(need or [])})
     if json:
-        print_json(_facts(findings, failed))
+        print_json({"good": not failed, "failed": failed, "findings": list(map(asdict, findings))})
     else:
         for line in _lines(findings, failed, get_terminal_size().columns):
             typer.echo(line)
@@ -81,10 +150,6 @@ def _failed(findings: Sequence[Finding], needed: Collection[str]) -> list[str]:
     return list(dict.fromkeys(one.name for one in mattering if one.state != "good"))
 
 
-def _facts(findings: Sequence[Finding], failed: Collection[str]) -> dict[str, object]:
-    return {"good": not failed, "failed": list(failed), "findings": [asdict(finding) for finding in findings]}
-
-
 def _lines(findings: Sequence[Finding], failed: Collection[str], width: int) -> Iterator[str]:
     """The report: a heading per group, a line per finding, and what to do below it."""
     column = max(len(finding.name) for finding in findings) + 2
@@ -94,20 +159,15 @@ def _lines(findings: Sequence[Finding], failed: Collection[str], width: int) -> 
             yield ("\n" if group else "") + finding.group
             group = finding.group
         heading = f"  {MARKS[finding.state]} {finding.name.ljust(column)}"
-        yield from _wrapped(heading, squeezed(finding.text), width)
+        yield from _entry(heading, finding.text, width)
         if finding.remedy:
-            yield from _wrapped(" " * len(heading), f"-> {squeezed(finding.remedy)}", width)
+            yield from _entry(" " * len(heading), f"-> {finding.remedy}", width)
     yield ""
     yield f"{MARKS['good']} good   {MARKS['absent']} not here   {MARKS['wrong']} wrong   -> what to type"
     yield f"Not good, but needed: {', '.join(failed)}." if failed else "Everything that is needed is good."
 
 
-def _wrapped(heading: str, text: str, width: int) -> list[str]:
-    return wrap(
-        text,
-        max(width, len(heading) + 20),
-        initial_indent=heading,
-        subsequent_indent=" " * len(heading),
-        break_on_hyphens=False,
-        break_long_words=False,
-    ) or [heading.rstrip()]
+def _entry(heading: str, text: str, width: int) -> list[str]:
+    width = max(width, len(heading) + 20)
+    hanging = " " * len(heading)
+    return wrapped(text, width, margin=heading, hanging=hanging, breaks_words=False) or [heading.rstrip()]

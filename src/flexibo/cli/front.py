@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -33,13 +33,7 @@ FORMATS = (".png", ".pdf", ".svg", ".html")
 
 @dataclass(frozen=True, slots=True)
 class FrontSelection:
-    """The designs of a front that are shown.
-
-    Attributes:
-        axes: The objectives.
-        designs: The designs with their numbers, from 1, in the order of the first objective.
-        total: How many the front has.
-    """
+    """The designs of a front that are shown, with their numbers from 1 in the order of the first objective."""
 
     axes: Sequence[Axis]
     designs: Sequence[tuple[int, FrontPoint]]
@@ -97,13 +91,15 @@ def front(
     shown = _shown(copy.study, measured=measured, possible=possible, number=number)
     found = copy.study.certificate() if certificate and shown.total else None
     if json:
-        facts = {} if found is None else {"certificate": found.to_dict()}
-        print_json({"study": copy.name, **_facts(shown), **facts})
+        designs = [{"number": n, **point.to_dict()} for n, point in shown.designs]
+        facts = {"study": copy.name, "objectives": [axis.to_dict() for axis in shown.axes], "designs": designs}
+        print_json(facts if found is None else {**facts, "certificate": found.to_dict()})
     elif as_csv:
         _write_table(shown, copy.study)
     elif shown.designs and (out is None or table or number is not None):
+        flags = "--measured " * measured + "--possible " * possible
         with printable_console() as console:
-            _print(shown, copy, console, whole=number is not None, flags=_flags(measured=measured, possible=possible))
+            _print(shown, copy, console, whole=number is not None, flags=flags)
     if found is not None and not json:
         typer.echo(str(found), err=as_csv)
     if not shown.total:
@@ -128,11 +124,6 @@ def _check_picture(out: Path, picture: str) -> None:
         raise InvalidValueError(f"{out} cannot be written; give a file in a folder that exists.")
 
 
-def _flags(**given: bool) -> str:
-    """The options that must be typed again to see the same designs."""
-    return "".join(f"--{name} " for name, is_given in given.items() if is_given)
-
-
 def _shown(study: Study, *, measured: bool, possible: bool, number: int | None) -> FrontSelection:
     from flexibo.views.front import front_view
 
@@ -146,13 +137,6 @@ def _shown(study: Study, *, measured: bool, possible: bool, number: int | None) 
         raise InvalidValueError(f"The front has {len(found)} designs; --number {number} is none of them.")
     numbered = [(n, point) for n, point in enumerate(found, 1) if number in (None, n)]
     return FrontSelection(view.axes, numbered, len(found))
-
-
-def _facts(shown: FrontSelection) -> dict[str, Any]:
-    return {
-        "objectives": [axis.to_dict() for axis in shown.axes],
-        "designs": [{"number": n, **point.to_dict()} for n, point in shown.designs],
-    }
 
 
 def _write_table(shown: FrontSelection, study: Study) -> None:
@@ -183,7 +167,7 @@ def _print(shown: FrontSelection, copy: StudyCopy, console: Console, *, whole: b
 
 
 def _layout(shown: FrontSelection, study: Study, flags: str) -> FrontLayout:
-    from flexibo.results.cells import confirm_cell
+    from flexibo.results.cells import CONFIRM_LEGEND, confirm_cell, legend
     from flexibo.results.front_layout import front_layout
 
     points = [point for _, point in shown.designs]
@@ -193,20 +177,9 @@ def _layout(shown: FrontSelection, study: Study, flags: str) -> FrontLayout:
     more = [(heading, list(map(confirm_cell, points)))] if lacking else []
     if any(point.standing not in (None, "probable") for point in points):
         more.append(("standing", [point.standing or "" for point in points]))
-    return front_layout(
-        study.history,
-        points,
-        numbers=[n for n, _ in shown.designs],
-        more=more,
-        notes=_notes(points, flags, lacking=lacking),
-    )
-
-
-def _notes(points: Sequence[FrontPoint], flags: str, *, lacking: bool) -> list[str]:
-    from flexibo.results.cells import CONFIRM_LEGEND, legend
-
-    notes = "; ".join(filter(None, [legend(points), CONFIRM_LEGEND if lacking else ""]))
-    return [*([notes] if notes else []), f"A design in full: flexibo front {flags}--number N"]
+    legends = "; ".join(filter(None, [legend(points), CONFIRM_LEGEND if lacking else ""]))
+    notes = [*filter(None, [legends]), f"A design in full: flexibo front {flags}--number N"]
+    return front_layout(study.history, points, numbers=[n for n, _ in shown.designs], more=more, notes=notes)
 
 
 def _whole(n: int, point: FrontPoint, shown: FrontSelection, unit: str) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flexibo.cli._help import HelpfulCommand, HelpfulGroup
+from flexibo.cli._options import JSONFlag
 from flexibo.cli._text import print_json
 from flexibo.errors import InvalidValueError
 
@@ -39,7 +40,7 @@ _SETTING = re.compile(r"(\w+)=(.*)")
 @knobs.command(cls=HelpfulCommand, name="list")
 def list_knobs(
     allow_gpu: AllowGpu = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    json: JSONFlag = False,
     sys: SysOption = SYS,
     proc: ProcOption = PROC,
 ) -> None:

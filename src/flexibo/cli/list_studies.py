@@ -63,7 +63,7 @@ def _print(rows: Sequence[dict[str, Any]], now: float) -> None:
 def _cells(row: dict[str, Any], now: float) -> tuple[str, ...]:
     if "error" in row:
         return row["name"], "?", "?", "", "", "", ""
-    objectives = row["objectives"]
+    objectives, last = row["objectives"], row["last_event"]
     return (
         row["name"],
         row["method"],
@@ -71,9 +71,5 @@ def _cells(row: dict[str, Any], now: float) -> tuple[str, ...]:
         str(sum(objective["pending"] for objective in objectives)),
         str(sum(objective["failed"] + objective["impossible"] for objective in objectives)),
         format_spent(row["spent"], row["budget"], row["cost_unit"]),
-        _ago(row["last_event"], now),
+        f"{duration(now - datetime.fromisoformat(last).timestamp())} ago" if last else "-",
     )
-
-
-def _ago(when: str | None, now: float) -> str:
-    return f"{duration(now - datetime.fromisoformat(when).timestamp())} ago" if when else "-"

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 import flexibo
+from flexibo.cli._options import JSONFlag
 from flexibo.cli._text import print_json
 
 if TYPE_CHECKING:
     from flexibo.methods.base import Method
 
 
-def methods(
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
-) -> None:
+def methods(json: JSONFlag = False) -> None:
     """List the methods that a study can use."""
     if json:
         print_json([_described(method) for method in flexibo.list_methods()])

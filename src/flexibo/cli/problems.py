@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from flexibo.cli._options import JSONFlag
 from flexibo.cli._text import count_of_designs, print_json
 from flexibo.errors import FlexiBOError
 
@@ -20,9 +20,7 @@ WIDE = 120
 """A terminal with this many columns has room for summaries."""
 
 
-def problems(
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
-) -> None:
+def problems(json: JSONFlag = False) -> None:
     """List the problems that methods can be compared on."""
     from flexibo.compare.problems.table import FAMILIES
 

@@ -9,10 +9,19 @@ import typer
 from rich.console import Console
 
 from flexibo.cli._exit_status import ExitStatus
-from flexibo.cli._options import Data, Dataset, Epochs, Limit, Meter, Platform, Seed, SystemName, SystemOptions
-from flexibo.cli._parse import parsed_seconds
-from flexibo.cli._progress_bar import bar
-from flexibo.cli._signals import interruptible
+from flexibo.cli._options import (
+    Data,
+    Dataset,
+    Epochs,
+    Limit,
+    Meter,
+    Platform,
+    Seed,
+    SystemName,
+    SystemOptions,
+    parsed_seconds,
+)
+from flexibo.cli._signals import interruptible_bar
 
 
 def record(
@@ -79,10 +88,8 @@ def record(
         seed=seed,
     )
     grid = RecordingGrid(networks, deployments, again, window, largest_values(at_most or ()), wanted_values(only or ()))
-    with (
-        interruptible(console, f"the measurements so far are kept in {out}.partial"),
-        bar(console, "measurements") as update,
-    ):
+    kept = f"the measurements so far are kept in {out}.partial"
+    with interruptible_bar(console, "measurements", kept) as update:
         left = recording(request, grid, out, seconds=may_take, jobs=jobs, progress=update)
     if left:
         console.print(f"{left} measurements are left; the same command resumes.", highlight=False)

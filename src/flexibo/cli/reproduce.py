@@ -9,10 +9,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from flexibo.cli._completion import experiment_names, problem_names
-from flexibo.cli._parse import parsed_names
-from flexibo.cli._progress_bar import bar
-from flexibo.cli._signals import interruptible
+from flexibo.cli._completion import experiment_names
+from flexibo.cli._options import Jobs, Problems, parsed_names
+from flexibo.cli._signals import interruptible_bar
 from flexibo.errors import unknown_name
 
 
@@ -20,17 +19,12 @@ def reproduce(
     experiment: Annotated[
         str, typer.Argument(help="rq1, rq2, rq3, times or motivation.", autocompletion=experiment_names)
     ],
-    problems: Annotated[
-        list[str] | None,
-        typer.Option(help="Names from 'flexibo problems', comma-separated or repeated.", autocompletion=problem_names),
-    ] = None,
+    problems: Problems = None,
     repeats: Annotated[int, typer.Option(min=1, help="Seeds per method and problem.")] = 5,
     initial: Annotated[int, typer.Option(min=2, help="Initial designs, the same for all.")] = 20,
     iterations: Annotated[int, typer.Option(min=1, help="Iterations after them.")] = 200,
     out: Annotated[Path, typer.Option(help="The folder of results; a second call resumes.")] = Path("results/paper"),
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="The number of parallel processes; by default the number of cores.")
-    ] = None,
+    jobs: Jobs = None,
 ) -> None:
     """Repeat an experiment of the paper, and print where the result agrees with its claims."""
     from flexibo.experiments import EXPERIMENTS, ExperimentSize
@@ -39,7 +33,7 @@ def reproduce(
         raise unknown_name("experiment", experiment, EXPERIMENTS)
     console = Console()
     size = ExperimentSize(repeats, initial, iterations)
-    with interruptible(console, f"finished runs are kept in {out}"), bar(console, "repeats") as update:
+    with interruptible_bar(console, "repeats", f"finished runs are kept in {out}") as update:
         findings = EXPERIMENTS[experiment].run(
             size, parsed_names(problems or []), out, jobs or os.cpu_count() or 1, progress=update
         )

@@ -8,16 +8,9 @@ from typing import Annotated
 import typer
 
 from flexibo.cli import _options as options
-from flexibo.cli._options import ExecutionOptions, StudyOptions, SystemOptions, given_options, not_blank
+from flexibo.cli._options import ExecutionOptions, StudyOptions, SystemOptions, given_options, typed_option
 
-Budget = Annotated[
-    str,
-    typer.Option(
-        help="Time for all measurements, as in 2h. By default the stored budget.",
-        show_default=False,
-        callback=not_blank,
-    ),
-]
+Budget = Annotated[str, typed_option("Time for all measurements, as in 2h. By default the stored budget.")]
 
 
 def resume(
@@ -43,12 +36,11 @@ def resume(
     Functions and commands come from the study file that you name, or from the one that the study was created from if
     it has not changed; never from the database.
     """
-    from flexibo.cli._run_file import resume_file
+    from flexibo.cli._run_file import join_study, resume_file
     from flexibo.cli._run_system import resume_system
-    from flexibo.cli._study_file import join_study
 
     given, execution = given_options(StudyOptions, context), given_options(ExecutionOptions, context)
     if joined := join_study(given, file):
-        resume_file(joined, given, execution, file=file, json=json)
+        resume_file(joined, given, execution, named=file, json=json)
     else:
         resume_system(given_options(SystemOptions, context), given, execution, json=json)

@@ -16,25 +16,19 @@ from flexibo.cli._options import (
     SystemOptions,
     given_options,
     is_typed,
-    not_blank,
+    stored_in,
+    typed_option,
 )
-from flexibo.cli._storage import STORAGE_VARIABLE
 from flexibo.errors import InvalidValueError
 
 Budget = Annotated[
     str,
-    typer.Option(
-        help="Time for measurements, as in 90s, 30m, 2h or 1d. By default the file's, or 30m for a system.",
-        show_default=False,
-        callback=not_blank,
-    ),
+    typed_option("Time for measurements, as in 90s, 30m, 2h or 1d. By default the file's, or 30m for a system."),
 ]
 Method = Annotated[
     str,
     typer.Option(
-        help="A name from 'flexibo methods'.",
-        autocompletion=method_names,
-        show_default="the file's, or flexibo",
+        help="A name from 'flexibo methods'.", autocompletion=method_names, show_default="the file's, or flexibo"
     ),
 ]
 Seed = Annotated[
@@ -49,12 +43,7 @@ Seed = Annotated[
 ]
 Storage = Annotated[
     str,
-    typer.Option(
-        help="Where the study is stored; a stored study is resumed. By default the file's, or sqlite:///NAME.db.",
-        envvar=STORAGE_VARIABLE,
-        show_envvar=True,
-        show_default=False,
-    ),
+    stored_in("Where the study is stored; a stored study is resumed. By default the file's, or sqlite:///NAME.db."),
 ]
 Name = Annotated[
     str,
@@ -109,9 +98,8 @@ def run(
     With --only, several machines share a study; start the study of a system where energy is measured, because its
     options are those of that machine.
     """
-    from flexibo.cli._run_file import run_file
+    from flexibo.cli._run_file import is_study_file, run_file
     from flexibo.cli._run_system import run_system
-    from flexibo.cli._study_file import is_study_file
 
     given, execution = given_options(StudyOptions, context), given_options(ExecutionOptions, context)
     if is_study_file(what):

@@ -52,7 +52,9 @@ def status(
     copy, now = study_copy(url, name or None), time.time()
     facts = {"storage": shown_url(url), **_facts(copy, now)}
     if json:
-        print_json({**facts, **(_front_facts(copy) if front else {})})
+        if front:
+            facts |= {"front": copy.study.front().records(), "hypervolume": copy.study.summary().hypervolume}
+        print_json(facts)
         return
     with printable_console() as console:
         _print(facts, copy, console, now)
@@ -106,22 +108,15 @@ def _heading(facts: Mapping[str, Any], copy: StudyCopy, now: float, unit: str) -
         f"{chosen['initial_designs']} of them measured first.",
     ]
     if facts["settings"]["origin"]:
-        said = {key: value for key, value in chosen["origin"].items() if _is_said(value) and key != "sha256"}
-        made = ", ".join(f"{key.replace('_', ' ')} {_said(value)}" for key, value in said.items())
+        said = {key: value for key, value in chosen["origin"].items() if value and key != "sha256"}
+        texts = {key: " ".join(map(str, value)) if isinstance(value, list) else value for key, value in said.items()}
+        made = ", ".join(f"{key.replace('_', ' ')} {text}" for key, text in texts.items())
         lines.append(f"Made by flexibo run: {made}.")
     if chosen["stop"]:
         lines.append(f"Stops at {', '.join(f'{rule} {limit:g}' for rule, limit in chosen['stop'].items())}.")
     lines.append(f"Begun {moment(times[0], now)}; {facts['events']} events, the last {moment(times[-1], now)}.")
     stopped = [f"Stopped: {facts['stopped']}"] if facts["stopped"] else []
     return [*lines, _money(facts, unit), *stopped]
-
-
-def _is_said(value: object) -> bool:
-    return value not in (None, "", [], {}, False)
-
-
-def _said(value: object) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _money(facts: Mapping[str, Any], unit: str) -> str:
@@ -181,10 +176,6 @@ def _failure(row: Mapping[str, Any]) -> str:
     reason = row["reason"] or "no reason was given"
     impossible = "impossible: " if row["state"] == "impossible" else ""
     return f"{row['number']} {row['objective']} of {design_line(row['design'])}: {impossible}{reason}"
-
-
-def _front_facts(copy: StudyCopy) -> dict[str, Any]:
-    return {"front": copy.study.front().records(), "hypervolume": copy.study.summary().hypervolume}
 
 
 def _print_front(copy: StudyCopy, console: Console) -> None:

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from flexibo.cli._options import JSONFlag
 from flexibo.cli._text import print_json
 from flexibo.errors import FlexiBOError
 
@@ -18,7 +19,7 @@ def systems(
     data: Annotated[
         Path | None, typer.Option(help="The folder with training data.", envvar="FLEXIBO_DATA", show_envvar=True)
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    json: JSONFlag = False,
 ) -> None:
     """List the systems: networks of the paper, their options, and the available training data."""
     rows = _rows(data)

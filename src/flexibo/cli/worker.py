@@ -8,8 +8,14 @@ from typing import Annotated
 import typer
 
 from flexibo.cli import _options as options
-from flexibo.cli._options import StudyOptions, SystemOptions, given_options
-from flexibo.cli._parse import parsed_names, parsed_resources, parsed_seconds
+from flexibo.cli._options import (
+    StudyOptions,
+    SystemOptions,
+    given_options,
+    parsed_names,
+    parsed_resources,
+    parsed_seconds,
+)
 from flexibo.errors import InvalidValueError
 
 

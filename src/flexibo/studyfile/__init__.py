@@ -3,7 +3,7 @@
 It imports study, storage and executors. What starts with an underscore is private.
 """
 
-from flexibo.studyfile._executor import ExecutorChoice
+from flexibo.studyfile._settings import ExecutorChoice
 from flexibo.studyfile.command import Command
 from flexibo.studyfile.file import StudyFile, read_study_file
 from flexibo.studyfile.file_origin import has_changed, is_from_file, stored_file

@@ -13,33 +13,25 @@ from flexibo.studyfile._yaml_nodes import NOTHING, Node, YamlList, YamlMapping, 
 from flexibo.studyfile.mistakes import Mistakes, Position, nearest
 
 Value = TypeVar("Value")
-SYNONYMS: Mapping[str, str] = {
-    "algorithm": "method",
-    "by": "measured_by",
-    "callable": "function",
-    "choices": "unordered",
-    "code": "function",
-    "condition": "when",
-    "database": "storage",
-    "depends_on": "options",
-    "goal": "direction",
-    "high": "to",
-    "initial": "n_initial",
-    "low": "from",
-    "max": "to",
-    "maximum": "to",
-    "metrics": "objectives",
-    "min": "from",
-    "minimum": "from",
-    "noise": "noisy",
-    "parameters": "options",
-    "rule": "valid",
-    "script": "command",
-    "shell": "command",
-    "space": "options",
-    "time_limit": "timeout",
-    "values": "unordered",
+_OTHERS = {
+    "command": ("script", "shell"),
+    "direction": ("goal",),
+    "from": ("low", "min", "minimum"),
+    "function": ("callable", "code"),
+    "measured_by": ("by",),
+    "method": ("algorithm",),
+    "n_initial": ("initial",),
+    "noisy": ("noise",),
+    "objectives": ("metrics",),
+    "options": ("depends_on", "parameters", "space"),
+    "storage": ("database",),
+    "timeout": ("time_limit",),
+    "to": ("high", "max", "maximum"),
+    "unordered": ("choices", "values"),
+    "valid": ("rule",),
+    "when": ("condition",),
 }
+SYNONYMS = {other: key for key, others in _OTHERS.items() for other in others}
 """Names of our keys in other tools."""
 
 MOST = 1_000_000_000
@@ -61,19 +53,14 @@ class Fields:
     of: str = ""
 
     def check_keys(self, known: Collection[str]) -> None:
-        """Note unknown keys."""
         for entry in self.table.entries:
             if entry.key not in known:
                 other = SYNONYMS.get(entry.key)
                 hint = f"; did you mean {other!r}?" if other in known else nearest(entry.key, known)
-                self.mistakes.add(entry.place, f"There is no key {entry.key!r}{self._in}{hint}")
-
-    @property
-    def _in(self) -> str:
-        return f" in {self.of.removeprefix(' of ')}" if self.of else " in a study file"
+                where = self.of.removeprefix(" of ") or "a study file"
+                self.mistakes.add(entry.place, f"There is no key {entry.key!r} in {where}{hint}")
 
     def has(self, key: str) -> bool:
-        """Whether a key is there."""
         return self.table.get(key) is not None
 
     def place(self, key: str) -> Position:
@@ -81,7 +68,6 @@ class Fields:
         return self.table.place_of(key)
 
     def note(self, key: str, sentence: str) -> None:
-        """Note an error of a key."""
         self.mistakes.add(self.place(key), sentence)
 
     def text(self, key: str) -> str | None:
@@ -90,7 +76,6 @@ class Fields:
         return self._read(key, lambda value: value if isinstance(value, str) and value.strip() else None, expected)
 
     def one_of(self, key: str, known: Collection[str]) -> str | None:
-        """One of some names."""
         name = self.text(key)
         if name is not None and name not in known:
             self.note(key, f"Unknown {key} {name!r}{self.of}{nearest(name, known)}")
@@ -98,7 +83,6 @@ class Fields:
         return name
 
     def number(self, key: str) -> int | float | None:
-        """A finite number."""
         return self._read(key, lambda value: value if is_number(value) and math.isfinite(value) else None, "a number")
 
     def whole(self, key: str, least: int, most: int = MOST) -> int | None:
@@ -109,7 +93,6 @@ class Fields:
         return self._read(key, lambda value: value if type(value) is int and least <= value <= most else None, expected)
 
     def flag(self, key: str) -> bool | None:
-        """True or false."""
         return self._read(key, lambda value: value if isinstance(value, bool) else None, "true or false")
 
     def duration(self, key: str) -> float | None:
@@ -153,7 +136,6 @@ class Fields:
         return tuple(found)
 
     def amounts(self, key: str, known: Collection[str] | None, what: str) -> dict[str, float] | None:
-        """Numbers by name."""
         inner = self.inner(key, f" of {key}{self.of}", f"a mapping of {what}s to numbers")
         if inner is None:
             return None
@@ -166,7 +148,6 @@ class Fields:
         return {name: float(number) for name, number in found.items() if number is not None}
 
     def inner(self, key: str, of: str, expected: str) -> Fields | None:
-        """The mapping of a key."""
         node = self.table.get(key)
         if node is None:
             return None
@@ -195,7 +176,6 @@ def _parsed(value: object, parse: Callable[[str], float | None]) -> float | None
 
 
 def shown(node: Node) -> str:
-    """A node in a message."""
     if isinstance(node, YamlScalar):
         text = repr(node.value) if isinstance(node.value, str) else node.text or "nothing"
         return text if len(text) <= 60 else f"{text[:57]}..."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,43 +19,34 @@ from flexibo.studyfile.functions import Function, found
 from flexibo.studyfile.mistakes import nearest
 from flexibo.studyfile.template import Template, parsed, variable
 
-OBJECTIVE_KEYS = (
-    "direction",
-    "unit",
-    "options",
-    "noisy",
-    "repeats",
-    "remeasure",
-    "measured_with",
-    "cost",
-    "timeout",
-    "at_most",
-    "at_least",
-    "optimise",
-    "tolerance",
-    "resources",
-    "function",
-    "command",
-    "measured_by",
-)
 MEASURED_BY = "measured_by"
 MANUAL = "hand"
 """The value of `MEASURED_BY` for an objective that a person, or another program, measures."""
 MEASURED = {"function": "a function", "command": "a command", "measured_by": "measured_by"}
 """The keys for how an objective is measured, with their names in messages."""
+READERS: Mapping[str, Callable[[Fields, str], Any]] = {
+    "noisy": Fields.flag,
+    "repeats": lambda fields, key: fields.whole(key, 1),
+    "remeasure": Fields.flag,
+    "measured_with": Fields.text,
+    "cost": Fields.number,
+    "timeout": Fields.duration,
+    "at_most": Fields.number,
+    "at_least": Fields.number,
+    "optimise": Fields.flag,
+    "tolerance": Fields.number,
+    "resources": lambda fields, key: fields.amounts(key, None, "resource"),
+}
+"""How the keys of an objective are read that need nothing else of the file."""
+OBJECTIVE_KEYS = ("direction", "unit", "options", *READERS, *MEASURED)
 DIRECTIONS = {"minimise": "min", "minimize": "min", "maximise": "max", "maximize": "max"}
 
 
 @dataclass(frozen=True, slots=True)
 class FileContext:
-    """What the objectives of a file refer to.
+    """What the objectives of a file refer to: the space is None where the options have mistakes.
 
-    Attributes:
-        folder: The folder of the file.
-        logs: Where commands are logged; empty for nowhere.
-        space: The designs; None where the options have mistakes.
-        options: The names of the options.
-        imports: Whether to import functions, to check that they can be imported.
+    `logs` is the folder of the logs of commands, empty for none; `imports` is whether to import functions as a check.
     """
 
     folder: Path
@@ -90,22 +81,12 @@ def objectives_of(fields: Fields, around: FileContext) -> tuple[tuple[Objective,
 
 
 def _objective(name: str, fields: Fields, names: Sequence[str], around: FileContext) -> Objective | None:
-    before = len(fields.mistakes.found)
+    before, unit = len(fields.mistakes.found), fields.table.get("unit")
     given: dict[str, Any] = {
         "direction": _direction(fields),
-        "unit": _unit(fields),
+        "unit": "" if isinstance(unit, YamlScalar) and unit.value == "" else fields.text("unit"),
         "options": fields.names("options", around.options or None, "option"),
-        "noisy": fields.flag("noisy"),
-        "repeats": fields.whole("repeats", 1),
-        "remeasure": fields.flag("remeasure"),
-        "measured_with": fields.text("measured_with"),
-        "cost": fields.number("cost"),
-        "timeout": fields.duration("timeout"),
-        "at_most": fields.number("at_most"),
-        "at_least": fields.number("at_least"),
-        "optimise": fields.flag("optimise"),
-        "tolerance": fields.number("tolerance"),
-        "resources": fields.amounts("resources", None, "resource"),
+        **{key: read(fields, key) for key, read in READERS.items()},
     }
     lead = given["measured_with"]
     if lead is not None and lead not in names:
@@ -129,11 +110,6 @@ def _direction(fields: Fields) -> str | None:
     return direction
 
 
-def _unit(fields: Fields) -> str | None:
-    node = fields.table.get("unit")
-    return "" if isinstance(node, YamlScalar) and node.value == "" else fields.text("unit")
-
-
 def _measure(name: str, fields: Fields, around: FileContext) -> Measure | None:
     """What measures an objective: a function or a command; None if another one's gives it, or it is manual."""
     given = [key for key in MEASURED if fields.has(key)]
@@ -155,13 +131,10 @@ def _measure(name: str, fields: Fields, around: FileContext) -> Measure | None:
             f"Objective {name!r} has neither a function nor a command; give one, or say measured_by: hand.",
         )
         return None
-    if fields.has(MEASURED_BY):
-        _check_measured_by(fields)
-        return None
-    return _function(fields, around) if given == ["function"] else _command(name, fields, around)
-
-
-def _check_measured_by(fields: Fields) -> None:
+    if given == ["function"]:
+        return _function(fields, around)
+    if given == ["command"]:
+        return _command(name, fields, around)
     by = fields.text(MEASURED_BY)
     if by is not None and by != MANUAL:
         fields.note(
@@ -169,6 +142,7 @@ def _check_measured_by(fields: Fields) -> None:
             f"{MEASURED_BY}{fields.of} is {by!r}; it must be {MANUAL} (asked with flexibo ask, answered with flexibo "
             "tell). A function or a command has a key of its own.",
         )
+    return None
 
 
 def check_manual(fields: Fields) -> None:

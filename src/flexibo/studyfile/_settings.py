@@ -1,25 +1,30 @@
-"""The keys of a study file that are arguments of `flexibo.Study`."""
+"""The keys of a study file that are arguments of `flexibo.Study`, and the executor that it names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from flexibo.belief.costs import TRANSFORMS
 from flexibo.errors import FlexiBOError
+from flexibo.executors import EXECUTORS
 from flexibo.methods.table import METHODS, check_method, find_method
 from flexibo.objectives import Objective
 from flexibo.space import Space
 from flexibo.study import Study
 from flexibo.study.stop_rules import RULES
 from flexibo.studyfile._fields import Fields, cause
-from flexibo.studyfile._yaml_nodes import Node, YamlList, YamlMapping, YamlScalar
+from flexibo.studyfile._yaml_nodes import YamlList, YamlMapping, YamlScalar
 from flexibo.studyfile.mistakes import nearest
 from flexibo.surrogates.table import SURROGATES
 
 MOST_INITIAL = 100_000
 MOST_CANDIDATES = 1_000_000
 MOST_SEED = 2**128 - 1
+ARGUMENTS = {"workers": "n", "address": "address", "slots": "slots", "resources": "resources", "patience": "patience"}
+"""The keys of an executor, and the matching arguments of `flexibo.executors.find_executor`."""
 
 
 def settings_of(fields: Fields, objectives: Sequence[Objective]) -> dict[str, Any]:
@@ -55,7 +60,6 @@ def cost_of(fields: Fields, function: Callable[[], Any]) -> dict[str, Any]:
 
 
 def initial_of(fields: Fields, space: Space | None) -> dict[str, Any]:
-    """The designs that are measured first."""
     node = fields.table.get("initial_designs")
     if node is None:
         return {}
@@ -67,7 +71,8 @@ def initial_of(fields: Fields, space: Space | None) -> dict[str, Any]:
         if not isinstance(item, YamlMapping):
             fields.mistakes.add(item.place, "An initial design is not a mapping of options to values.")
             continue
-        design = {entry.key: _value(entry.node) for entry in item.entries}
+        nodes = {entry.key: entry.node for entry in item.entries}
+        design = {key: node.value if isinstance(node, YamlScalar) else None for key, node in nodes.items()}
         designs.append(design)
         try:
             if space is not None:
@@ -108,7 +113,6 @@ def _method(fields: Fields) -> str | None:
 
 
 def _stop(fields: Fields) -> dict[str, Any] | None:
-    """The rules that end the study early."""
     inner = fields.inner("stop", " of stop", "a mapping such as {max_evaluations: 100}")
     if inner is None:
         return None
@@ -124,5 +128,55 @@ def _stop(fields: Fields) -> dict[str, Any] | None:
     return {rule: limit for rule, limit in found.items() if limit is not None}
 
 
-def _value(node: Node) -> Any:
-    return node.value if isinstance(node, YamlScalar) else None
+@dataclass(frozen=True, slots=True)
+class ExecutorChoice:
+    """An executor by name, with its arguments: None or empty stands for its default.
+
+    Attributes:
+        name: One of `flexibo.executors.EXECUTORS`.
+        workers: How many evaluations at a time.
+        address: Where a cluster is, if not on this machine.
+        slots: How many evaluations of an objective at a time.
+        resources: The total amounts; empty: ignored.
+        patience: How long to wait for a worker that offers what an objective needs.
+    """
+
+    name: str = "inline"
+    workers: int | None = None
+    address: str = ""
+    slots: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    resources: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    patience: float | None = None
+
+
+def executor_of(fields: Fields, leads: Collection[str]) -> ExecutorChoice:
+    """The executor that the key `executor` names; errors are noted."""
+    if not fields.has("executor"):
+        return ExecutorChoice()
+    node = fields.table.get("executor")
+    if not isinstance(node, YamlMapping):
+        return ExecutorChoice(fields.one_of("executor", EXECUTORS) or "inline")
+    inner = Fields(node, fields.mistakes, " of executor")
+    inner.check_keys(("name", *ARGUMENTS))
+    if not inner.has("name"):
+        fields.note("executor", f"executor lacks the key name; it is one of {', '.join(EXECUTORS)}.")
+    name = inner.one_of("name", EXECUTORS)
+    for key, argument in ARGUMENTS.items():
+        if name is not None and inner.has(key) and argument not in EXECUTORS[name].takes:
+            able = [other for other, kind in EXECUTORS.items() if argument in kind.takes]
+            inner.note(key, f"Executor {name!r} takes no {key}; leave it out, or choose {' or '.join(able)}.")
+    slots = inner.inner("slots", " of slots", "a mapping of objectives to whole numbers")
+    given: dict[str, Any] = {
+        "workers": inner.whole("workers", 1),
+        "address": inner.text("address"),
+        "slots": None if slots is None else _slots(slots, inner, leads),
+        "resources": inner.amounts("resources", None, "resource"),
+        "patience": inner.duration("patience"),
+    }
+    return ExecutorChoice(name or "inline", **{key: value for key, value in given.items() if value is not None})
+
+
+def _slots(slots: Fields, executor: Fields, leads: Collection[str]) -> dict[str, int]:
+    executor.amounts("slots", leads, "objective")
+    counts = {entry.key: slots.whole(entry.key, 1) for entry in slots.table.entries}
+    return {name: count for name, count in counts.items() if count is not None}

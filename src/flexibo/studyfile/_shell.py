@@ -5,9 +5,10 @@ watcher beside it holds one end of a connection whose other end this process hol
 SIGKILL, the connection ends, and the watcher kills the whole group. Over the same connection the script's end is
 reported: from then on only what is already in its outputs is read, even if other processes still write there.
 
-What left the group (``setsid``) is found by its environment and ended as well when the script is ended (see
-`flexibo.studyfile._escaped_processes`). When a script ends by itself, its group is killed, and what left the group
-lives on: that is how services are started.
+What left the group (``setsid``) is ended as well when the script is ended: it still has the environment that it was
+started with, with a mark in it, which Linux shows under ``/proc``. What was started with another environment
+(``env -i``), what runs as another user, and everything on systems without ``/proc`` is not found. When a script ends by
+itself, its group is killed, and what left the group lives on: that is how services are started.
 """
 
 from __future__ import annotations
@@ -23,14 +24,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from flexibo.errors import MachineError
-from flexibo.studyfile._escaped_processes import MARK, MOST_ROUNDS, signal_escaped
 
 logger = logging.getLogger(__name__)
 
 SHELL = "/bin/sh"
+PROC = Path("/proc")
+MARK = "FLEXIBO_MARK"
+"""The variable whose value identifies the processes of one command."""
+MOST_ROUNDS = 20
+"""How often to look again after a kill: a process may have started others in the meantime."""
 GRACE_SECONDS = 1.0
 """How long a script may clean up after SIGTERM before it is killed."""
 END_SECONDS = 5.0
@@ -66,13 +72,7 @@ exit "$status"
 
 @dataclass(frozen=True, slots=True)
 class ScriptResult:
-    """The result of a script.
-
-    Attributes:
-        status: Its exit status, negative for a signal.
-        output: The end of what it printed.
-        errors: The end of what it wrote to the standard error.
-    """
+    """The exit status of a script, negative for a signal, and the end of its output and of its standard error."""
 
     status: int
     output: str
@@ -93,15 +93,10 @@ def run_script(
 ) -> ScriptResult:
     """Run a script and return its result; when this returns or raises, none of its processes runs any more.
 
-    Args:
-        script: What the shell runs.
-        folder: Where.
-        environment: All variables that it sees.
-        seconds: How long it may take.
-        listen: Called with its output as it arrives.
+    The environment is all that it sees; `listen` is called with its output as it arrives.
 
     Raises:
-        ScriptTimeout: It took longer and was ended.
+        ScriptTimeout: It took longer than `seconds` and was ended.
         MachineError: It could not be started.
     """
     until = None if seconds is None else time.monotonic() + seconds
@@ -204,12 +199,12 @@ def _status(process: subprocess.Popen[bytes], until: float | None) -> int:
 def _ask_to_end(process: subprocess.Popen[bytes], mark: str) -> None:
     """Let the whole group, and what left it, clean up for a moment; then kill what left it."""
     _signal(process, signal.SIGTERM)
-    signal_escaped(mark, signal.SIGTERM, group=process.pid)
+    _signal_escaped(mark, signal.SIGTERM, group=process.pid)
     with suppress(subprocess.TimeoutExpired):
         process.wait(GRACE_SECONDS)
     _signal(process, signal.SIGKILL)
     for _ in range(MOST_ROUNDS):
-        if not signal_escaped(mark, signal.SIGKILL, group=process.pid):
+        if not _signal_escaped(mark, signal.SIGKILL, group=process.pid):
             return
 
 
@@ -229,6 +224,27 @@ def _signal(process: subprocess.Popen[bytes], number: int) -> None:
     # The number of the group stays in use while the watcher lives, even after the script itself is reaped.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
+
+
+def _signal_escaped(mark: str, number: int, *, group: int) -> bool:
+    """Send a signal to the marked processes outside of a group; returns whether there were any."""
+    sent = False
+    for pid in _escaped_processes(mark):
+        with suppress(ProcessLookupError, PermissionError):
+            if os.getpgid(pid) != group:
+                os.kill(pid, number)
+                sent = True
+    return sent
+
+
+def _escaped_processes(mark: str) -> list[int]:
+    """The processes that were started with a mark; empty where the system does not show them."""
+    entry, found = f"{MARK}={mark}".encode(), []
+    for name in filter(str.isdecimal, os.listdir(PROC) if PROC.is_dir() else ()):
+        with suppress(OSError):  # it has ended, or belongs to another user
+            if entry in (PROC / name / "environ").read_bytes().split(b"\0"):
+                found.append(int(name))
+    return found
 
 
 class _Tail:

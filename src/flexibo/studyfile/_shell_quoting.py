@@ -24,12 +24,7 @@ INDEXED = re.compile(r"(?:^|[\s;&|()])[A-Za-z_]\w*\[[^\]\s]*$")
 
 @dataclass(slots=True)
 class Reader:
-    """Reads a script and tracks the context of the current position.
-
-    Attributes:
-        text: The script.
-        place: Up to where it was read.
-    """
+    """Reads the text of a script up to a place, and tracks the context there."""
 
     text: str
     place: int = 0

@@ -9,17 +9,21 @@ not run the program) that the machine is at fault, which stops the study. Any ot
 
 from __future__ import annotations
 
+import io
 import json
+import logging
 import os
+import re
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 from flexibo.errors import DesignError, FlexiBOError, MachineError
 from flexibo.executors.measure import current_evaluation, exit_description, too_long
 from flexibo.space import Design
-from flexibo.studyfile._command_log import CommandLog
 from flexibo.studyfile._shell import ScriptResult, ScriptTimeout, run_script
 from flexibo.studyfile._yaml_nodes import NUMBER
 from flexibo.studyfile.template import PREFIX, Template, in_words, variable
@@ -28,6 +32,10 @@ IMPOSSIBLE = 125
 NOT_RUN = (126, 127)
 SHOWN_LINES = 4
 SHOWN_CHARACTERS = 400
+MOST_LOGGED = 16 * 1024 * 1024
+"""The largest log file of an evaluation, in bytes: a program that never stops printing must not fill the disk."""
+
+logger = logging.getLogger(__name__)
 
 
 class CommandError(FlexiBOError):
@@ -155,3 +163,65 @@ def _last_words(ended: ScriptResult) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= SHOWN_CHARACTERS else f"...{text[-SHOWN_CHARACTERS:]}"
+
+
+class CommandLog:
+    """The log file of an evaluation in a folder, with all its readings; an empty folder stands for none.
+
+    If it cannot be written, there is only a warning: the evaluation matters more.
+    """
+
+    def __init__(self, folder: str, objective: str, environment: Mapping[str, str], command: str) -> None:
+        self._file: IO[bytes] | None = None
+        self._left = MOST_LOGGED
+        self._start = time.monotonic()
+        if not folder:
+            return
+        number = environment["FLEXIBO_NUMBER"]
+        name = re.sub(r"[^\w.-]", "_", objective)[:60]
+        path = Path(folder) / f"{number.zfill(5) if number else 'no-number'}-{name}.log"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = open(path, "ab", buffering=0)  # noqa: SIM115  # the context is this object's
+            self._left -= self._file.seek(0, io.SEEK_END)
+        except OSError as error:
+            logger.warning("The log %s cannot be written: %s.", path, error.strerror or error)
+            return
+        if self._left <= 0:  # the last reading has noted that more is omitted
+            self._close()
+            return
+        heading = f"# attempt {environment['FLEXIBO_ATTEMPT'] or '?'}, design {environment['FLEXIBO_DESIGN']}\n"
+        self.add(f"{heading}$ {command}\n".encode(errors="replace"))
+
+    def add(self, chunk: bytes) -> None:
+        """Write output, up to a limit."""
+        if self._left <= 0:
+            return
+        self._write(chunk[: self._left])
+        self._left -= len(chunk)
+        if self._left <= 0:
+            self._write(b"\n# the rest is omitted\n")
+
+    def end(self, what: str) -> None:
+        """Write how it ended."""
+        self._write(f"\n# {what} after {time.monotonic() - self._start:.3f} s\n".encode(errors="replace"))
+
+    def _write(self, text: bytes) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.write(text)
+        except OSError as error:
+            logger.warning("A log cannot be written: %s.", error.strerror or error)
+            self._close()
+
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __enter__(self) -> CommandLog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()

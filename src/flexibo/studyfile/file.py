@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,38 +15,38 @@ from flexibo.space import Space
 from flexibo.storage.heartbeat import LEASE
 from flexibo.study import Study
 from flexibo.study.stored import stored_study
-from flexibo.studyfile._executor import ExecutorChoice, executor_of
 from flexibo.studyfile._fields import Fields
 from flexibo.studyfile._objectives import FileContext, check_manual, objectives_of
 from flexibo.studyfile._options import space_of
-from flexibo.studyfile._settings import check_whole, cost_of, initial_of, settings_of
-from flexibo.studyfile._yaml_nodes import YamlMapping, nodes_of
-from flexibo.studyfile.file_text import FileText, read_file_text
+from flexibo.studyfile._settings import ExecutorChoice, check_whole, cost_of, executor_of, initial_of, settings_of
+from flexibo.studyfile._yaml_nodes import MOST_BYTES, YamlMapping, nodes_of
+from flexibo.studyfile.command import Command
 from flexibo.studyfile.functions import found
-from flexibo.studyfile.mistakes import Mistakes, Position, StudyFileError
+from flexibo.studyfile.mistakes import Mistakes, Position, StudyFileError, nearest
+from flexibo.studyfile.template import Template, variable
 
 KEYS = (
-    "name",
-    "method",
-    "budget",
-    "seed",
-    "storage",
-    "options",
-    "designs",
-    "valid",
-    "objectives",
-    "reference",
-    "n_initial",
-    "initial_designs",
-    "stop",
-    "executor",
-    "logs",
-    "lease",
-    "candidates",
-    "delta",
-    "surrogate",
-    "cost",
+    *("name", "method", "budget", "seed", "storage", "options", "designs", "valid", "objectives", "reference"),
+    *("n_initial", "initial_designs", "stop", "executor", "logs", "lease", "candidates", "delta", "surrogate", "cost"),
 )
+SUFFIXES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """A study file as it was read, once: what is checked, hashed and run is the same.
+
+    Attributes:
+        path: Where it is, as an absolute path without links.
+        shown: Its name in messages.
+        text: Its text.
+        digest: The SHA-256 of its bytes.
+    """
+
+    path: Path
+    shown: str
+    text: str
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +92,15 @@ class StudyFile:
         return {"study_file": str(self.path), "sha256": self.source.digest}
 
     def study(self, **changed: Any) -> Study:
-        """The study, new or resumed.
-
-        Args:
-            **changed: Arguments of `flexibo.Study` that replace what the file says.
-        """
+        """The study, new or resumed; `changed` are arguments of `flexibo.Study` that replace what the file says."""
         given = {"name": self.name, "storage": self.storage, **self.settings, **changed}
         return Study(self.space, self.objectives, origin=self.origin, **given)
 
     def joined(self, storage: str, name: str, *, lease: float | None = None) -> Study:
         """The stored study, which must have the options and the objectives of the file.
 
-        Its method, seed and stop rules are the stored ones: they may have been given on the command line.
-
-        Args:
-            storage: Where it is kept.
-            name: Its name.
-            lease: As in `flexibo.Study`; by default what the file says.
+        Its method, seed and stop rules are the stored ones: they may have been given on the command line. The lease is
+        by default that of the file.
         """
         found, name, stored = stored_study(storage, name)
         cost = self.settings.get("cost")
@@ -120,6 +113,44 @@ class StudyFile:
             name=name,
             lease=self.settings.get("lease", LEASE) if lease is None else lease,
         )
+
+
+def read_file_text(path: Path) -> FileText:
+    """What a study file holds; what is not text, or too long to be one, is refused."""
+    shown = str(path)
+    try:
+        if path.exists() and not path.is_file():  # reading from a pipe or a device may never end
+            raise StudyFileError(f"{shown} is not a file; give a study file such as study.yaml.")
+        with open(path, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        files = sorted(p.name for p in path.absolute().parent.glob("*") if p.suffix in SUFFIXES)
+        hint = nearest(path.name, files) if files else "; flexibo init writes one."
+        raise StudyFileError(f"There is no study file {shown}{hint}") from None
+    except OSError as error:
+        raise StudyFileError(f"{shown} cannot be read: {error.strerror or error}; give another file.") from None
+    if len(data) > MOST_BYTES:
+        raise StudyFileError(f"{shown} is longer than {MOST_BYTES} bytes, too long for a study file.")
+    return file_text_of(data, path)
+
+
+def file_text_of(data: bytes, path: Path) -> FileText:
+    """The text of these bytes, as a study file at a path."""
+    return FileText(path.resolve(), str(path), _text(data, str(path)), hashlib.sha256(data).hexdigest())
+
+
+def _text(data: bytes, shown: str) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise StudyFileError(
+            f"{shown} is not UTF-8 text (see byte {error.start}); save it as such, or give another file."
+        ) from None
+    if "\0" in text:
+        raise StudyFileError(f"{shown} is not text: it has zero bytes; give a study file such as study.yaml.")
+    if not text.strip():
+        raise StudyFileError(f"{shown} is empty; flexibo init writes an example.")
+    return text
 
 
 def read_study_file(path: str | Path, *, imports: bool = True) -> StudyFile:
@@ -208,3 +239,28 @@ def _storage(fields: Fields, name: str, folder: Path) -> str:
         return url
     is_relative = scheme.startswith("sqlite") and rest[:1] == "/" and rest[1:2] not in ("/", "~", "")
     return f"{scheme}:///{folder / rest[1:]}" if is_relative else url
+
+
+def dependence_hints(file: StudyFile) -> list[str]:
+    """A sentence for each objective that seems to depend on fewer options than it declares."""
+    shared = {objective.measured_with for objective in file.objectives}
+    found = []
+    for objective in file.objectives:
+        measure = file.measures.get(objective.name)
+        if objective.options is not None or objective.name in shared or not isinstance(measure, Command):
+            continue
+        used = _used(measure.template, file.space.names)
+        if used and len(used) < len(file.space.names):
+            found.append(
+                f"{objective.name} uses {', '.join(f'{{{name}}}' for name in used)} only; if it does not read the "
+                f"others from its environment, set options: [{', '.join(used)}] and it is measured less often."
+            )
+    return found
+
+
+def _used(template: Template, options: tuple[str, ...]) -> list[str]:
+    """The options that a command names, in their order; empty if it may read all, or has no placeholder."""
+    if not template.options or "FLEXIBO_DESIGN" in template.text:
+        return []
+    words = set(re.findall(r"\w+", template.text))
+    return [name for name in options if name in template.options or variable(name) in words]

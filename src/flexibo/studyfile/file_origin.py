@@ -14,7 +14,7 @@ origin. Two rules follow.
 
 What a study file itself names (its commands, the modules beside it) is the user's own code, run with the user's rights.
 
-Whether another user can have written a file is decided as ssh does for its keys (`flexibo.studyfile._permissions`):
+Whether another user can have written a file is decided as ssh does for its keys:
 
 - Links are resolved first; the rules hold for the path without links, which is also the one that is read.
 - The file, its folder and all folders above belong to this user or to root, and neither everybody nor a group may write
@@ -29,17 +29,21 @@ What those modules import and those programs run is not checked, nor are the sea
 
 from __future__ import annotations
 
+import os
+import re
 import shlex
-from collections.abc import Mapping
+import stat
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from flexibo._internal.text import printable_line
-from flexibo.studyfile._permissions import doubtful, doubtful_beside
-from flexibo.studyfile._yaml_nodes import nodes_of
-from flexibo.studyfile.file import StudyFile, study_file_of
-from flexibo.studyfile.file_text import read_file_text
+from flexibo.studyfile._yaml_nodes import Node, YamlList, YamlMapping, YamlScalar, nodes_of
+from flexibo.studyfile.file import StudyFile, read_file_text, study_file_of
 from flexibo.studyfile.mistakes import Mistakes, StudyFileError
+
+FUNCTION_KEYS = ("function", "valid", "cost")
+PROGRAM_WORD = re.compile(r"[^\s;&|()<>'\"`$={}]+")
 
 
 def is_from_file(origin: Mapping[str, Any]) -> bool:
@@ -48,12 +52,7 @@ def is_from_file(origin: Mapping[str, Any]) -> bool:
 
 
 def stored_file(origin: Mapping[str, Any], study: str) -> StudyFile:
-    """The study file that a stored study names, if it may be trusted.
-
-    Args:
-        origin: What is stored with the study.
-        study: The name of the study, for messages.
-    """
+    """The study file that the origin of a stored study names, if it may be trusted."""
     path = Path(str(origin["study_file"]))
     shown, remedy = printable_line(path), "name the file with --file"
     doubt: Path | None = None
@@ -85,3 +84,91 @@ def stored_file(origin: Mapping[str, Any], study: str) -> StudyFile:
 def has_changed(file: StudyFile, origin: Mapping[str, Any]) -> bool:
     """Whether a file has changed since the study was created from it."""
     return is_from_file(origin) and origin["sha256"] != file.source.digest
+
+
+def doubtful(path: Path, *, uid: int | None = None) -> Path | None:
+    """The first part of a path without links that a user other than `uid` owns or may write to; None if none is."""
+    if not hasattr(os, "geteuid"):
+        return None
+    uid = os.geteuid() if uid is None else uid
+    for distance, place in enumerate([path, *path.parents]):
+        try:
+            status = os.lstat(place)
+        except OSError:
+            return place
+        is_sticky_above = distance > 1 and stat.S_ISDIR(status.st_mode) and bool(status.st_mode & stat.S_ISVTX)
+        if status.st_uid not in (uid, 0) or (_is_open(status, uid) and not is_sticky_above):
+            return place
+    return None
+
+
+def doubtful_beside(root: Node | None, folder: Path) -> Path | None:
+    """The first module or program beside a study file, named in it, that another user owns or may write to."""
+    for path in _named(root, folder):
+        try:
+            found = doubtful(path.resolve(strict=True))
+        except (OSError, RuntimeError):  # gone, or a cycle of links
+            return path
+        if found is not None:
+            return found
+    return None
+
+
+def _is_open(status: os.stat_result, uid: int) -> bool:
+    """Whether users other than this one and root may write to it."""
+    if status.st_mode & stat.S_IWOTH:
+        return True
+    return bool(status.st_mode & stat.S_IWGRP) and not _is_private(status.st_gid, uid)
+
+
+def _is_private(gid: int, uid: int) -> bool:
+    """Whether a group is the user's own, as many systems create one for each user, or root's."""
+    import grp
+    import pwd
+
+    try:
+        group, user = grp.getgrgid(gid), pwd.getpwuid(uid)
+    except KeyError:
+        return False
+    if gid == 0:
+        return set(group.gr_mem) <= {"root", user.pw_name}
+    return gid == user.pw_gid and group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
+
+
+def _named(node: Node | None, folder: Path) -> Iterator[Path]:
+    """The files beside a study file that its functions and commands name."""
+    if isinstance(node, YamlList):
+        for item in node.items:
+            yield from _named(item, folder)
+    for entry in node.entries if isinstance(node, YamlMapping) else ():
+        text = entry.node.value if isinstance(entry.node, YamlScalar) else None
+        if isinstance(text, str) and entry.key in FUNCTION_KEYS and ":" in text:
+            yield from _modules(text.partition(":")[0], folder)
+        elif isinstance(text, str) and entry.key == "command":
+            yield from _programs(text, folder)
+        yield from _named(entry.node, folder)
+
+
+def _modules(name: str, folder: Path) -> Iterator[Path]:
+    """All files that a module beside the file can be loaded from, including compiled ones."""
+    for part in name.split("."):
+        if not part.isidentifier():
+            return
+        for inner in (folder, folder / part):
+            stem = part if inner == folder else "__init__"
+            yield from inner.glob(f"{stem}.*")
+            yield from inner.glob("__pycache__")
+            yield from inner.glob(f"__pycache__/{stem}.*")
+        folder = folder / part
+        yield from [folder] if folder.is_dir() else []
+
+
+def _programs(command: str, folder: Path) -> Iterator[Path]:
+    """The files beside the study file that words of a command name."""
+    for word in sorted(set(PROGRAM_WORD.findall(command))):
+        path = folder / word
+        try:
+            if not Path(word).is_absolute() and path.is_file():
+                yield path
+        except (OSError, ValueError):
+            continue

@@ -38,11 +38,15 @@ class Function:
 
 
 def found(place: str, folder: str) -> Callable[..., Any]:
-    """The function that ``module:function`` names.
+    """The function that ``module:function`` names; InvalidValueError if there is none."""
+    value = imported(place, folder)
+    if not callable(value):
+        raise InvalidValueError(f"{place} is {type(value).__name__}; it must be a function.")
+    return value  # type: ignore[no-any-return]  # it can be called
 
-    Raises:
-        InvalidValueError: There is none, or its module cannot be imported.
-    """
+
+def imported(place: str, folder: str) -> Any:
+    """What ``module:name`` names, looked for in a folder first; InvalidValueError if it cannot be imported."""
     name, sign, attribute = place.partition(":")
     if not (sign and attribute and all(part.isidentifier() for part in [*name.split("."), *attribute.split(".")])):
         raise InvalidValueError(f"The function is {place!r}; give module:function, such as train:error.")
@@ -53,9 +57,7 @@ def found(place: str, folder: str) -> Callable[..., Any]:
             known = [other for other in names if callable(getattr(value, other, None))]
             raise InvalidValueError(f"Module {name!r} has no {attribute!r}{nearest(part, known)}")
         value = getattr(value, part)
-    if not callable(value):
-        raise InvalidValueError(f"{place} is {type(value).__name__}; it must be a function.")
-    return value  # type: ignore[no-any-return]  # it can be called
+    return value
 
 
 @lru_cache(maxsize=64)

@@ -125,15 +125,7 @@ def duration_problem(answer: str) -> str:
 def study_text(
     file: str, name: str, options: Mapping[str, str], objectives: Sequence[ObjectiveAnswer], budget: str
 ) -> str:
-    """A study file of these answers, with comments on other keys.
-
-    Args:
-        file: What the file will be called.
-        name: The name of the study.
-        options: For each option its values as they were typed.
-        objectives: What is measured.
-        budget: Time for measuring.
-    """
+    """The study file of these answers, with comments on other keys; the values of options are as they were typed."""
     lines = [
         f"# flexibo run {file} --dry-run shows how this file is understood; flexibo run {file} runs it.",
         f"name: {scalar(name)}",

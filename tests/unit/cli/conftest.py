@@ -25,6 +25,14 @@ from flexibo import Objective, Space, Study
 from flexibo.systems.base import System
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _quick_models() -> Iterator[None]:
+    """Models keep the hyperparameters that their search would begin with: how good they are does not matter here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("flexibo.surrogates.gaussian_process.minimum", lambda loss, begin: begin[0])
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each test has a folder of its own, and no storage by default."""

@@ -11,7 +11,7 @@ from tests import command_line
 
 from flexibo.cli import _doctor_checks as checks
 from flexibo.cli._doctor_checks import DoctorTargets
-from flexibo.cli._doctor_findings import Finding
+from flexibo.cli.doctor import Finding
 from flexibo.storage import open_storage
 
 

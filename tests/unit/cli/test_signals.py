@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from flexibo._internal.interrupts import Terminated
 from flexibo.cli import app
-from flexibo.cli._signals import interruptible, terminable
+from flexibo.cli._signals import interruptible_bar, terminable
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -23,7 +23,8 @@ def test_a_signal_ends_long_work_with_a_sentence_and_its_status(number: signal.S
     signal.signal(signal.SIGINT, signal.default_int_handler)
     said = io.StringIO()
     try:
-        with pytest.raises(typer.Exit) as ended, interruptible(Console(file=said, width=200), "all is kept in [out]"):
+        bar = interruptible_bar(Console(file=said, width=200), "runs", "all is kept in [out]")
+        with pytest.raises(typer.Exit) as ended, bar:
             signal.raise_signal(number)
     finally:
         signal.signal(signal.SIGINT, before[0])
@@ -45,9 +46,9 @@ def test_sigterm_ends_a_run_also_where_ctrl_c_is_ignored_as_in_the_background_of
 
 
 def test_what_is_not_interrupted_goes_on_and_errors_stay_errors() -> None:
-    with interruptible(Console(file=io.StringIO()), "x"):
-        pass
-    with pytest.raises(ZeroDivisionError), interruptible(Console(file=io.StringIO()), "x"):
+    with interruptible_bar(Console(file=io.StringIO()), "runs", "x") as update:
+        update(1, 2, "half")
+    with pytest.raises(ZeroDivisionError), interruptible_bar(Console(file=io.StringIO()), "runs", "x"):
         raise ZeroDivisionError
 
 

@@ -25,7 +25,7 @@ NEEDY = [Objective("error", resources={"GPU": 1}), Objective("energy", resources
 class TestWorker:
     def test_it_measures_until_the_study_is_finished_and_says_each_evaluation_in_a_line(self) -> None:
         board()
-        begun(budget=30).close()
+        begun(budget=30, method="random").close()
         lines = good("worker", "--functions", "board:functions").splitlines()
         study = Study.load("sqlite:///study.db")
         assert len(study.history.measurements) == len(lines) - 2
@@ -38,10 +38,10 @@ class TestWorker:
     def test_it_serves_what_its_resources_allow_and_leaves_the_rest_to_others(self) -> None:
         board()
         begun(objectives=NEEDY, method="random", budget=40).close()
-        common = ("worker", "--functions", "board:functions", "--idle", "0.3s")
+        common = ("worker", "--functions", "board:functions", "--idle", "0.1s")
         first = good(*common, "--resources", "GPU=1,jetson")
         assert "energy is left to other workers: it needs --resources jetson=2." in first
-        assert "There was nothing to do for 0.3 s." in first
+        assert "There was nothing to do for 0.1 s." in first
         assert {e.objective for e in Study.load("sqlite:///study.db").history.asked} == {"error"}
         good(*common, "--resources", "GPU=1", "--resources", "jetson=2", "--only", "energy")
         asked_for = [evaluation.objective for evaluation in Study.load("sqlite:///study.db").history.asked]
@@ -74,7 +74,7 @@ class TestWorker:
 
     def test_what_a_dead_worker_held_is_measured_first(self) -> None:
         board()
-        dead = begun(budget=30)
+        dead = begun(budget=20, method="random")
         left = asked(dead)
         worker = next(iter(open_storage("sqlite:///study.db", "net").workers()))
         dead._heartbeat._leave = None  # it dies without a word
@@ -94,7 +94,7 @@ class TestWorker:
             (["--functions", "board:functions", "--resources", "GPU=many"], "--resources has 'GPU=many'"),
             (["--functions", "board:functions", "--resources", "GPU=0"], "--resources has 0.0 of resource 'GPU'"),
             (["--functions", "board:functions", "--idle", "soon"], "The duration is 'soon'"),
-            (["--functions", "board:functions", "--name", "nett", "--idle", "0.3s"], "did you mean 'net'?"),
+            (["--functions", "board:functions", "--name", "nett", "--idle", "0.1s"], "did you mean 'net'?"),
         ],
     )
     def test_a_mistake_is_said_before_anything_is_claimed(self, arguments: list[str], sentence: str) -> None:
@@ -111,7 +111,10 @@ class TestWorker:
     def test_it_waits_for_a_study_that_is_not_begun_yet(self, monkeypatch: pytest.MonkeyPatch) -> None:
         board()
         steps = iter(
-            [lambda: open_storage("sqlite:///late.db", "net"), lambda: begun(url="sqlite:///late.db", budget=20)]
+            [
+                lambda: open_storage("sqlite:///late.db", "net"),
+                lambda: begun(url="sqlite:///late.db", budget=20, method="random"),
+            ]
         )
         clock = SimpleNamespace(sleep=lambda seconds: next(steps)(), monotonic=time.monotonic, strftime=time.strftime)
         monkeypatch.setattr(import_module("flexibo.cli._work"), "time", clock)
@@ -120,7 +123,7 @@ class TestWorker:
         assert "The budget is spent" in shown
 
     def test_it_waits_for_no_longer_than_it_may_be_idle(self) -> None:
-        outcome = call("worker", "--functions", "board:f", "--storage", "sqlite:///none.db", "--idle", "0.3s")
+        outcome = call("worker", "--functions", "board:f", "--storage", "sqlite:///none.db", "--idle", "0.1s")
         assert "There is no file" in str(outcome.exception)
         assert not Path("none.db").exists()
         Path("foreign.db").write_text("not a database" * 100)

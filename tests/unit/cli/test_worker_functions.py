@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.command_line import begun, board, refusal
 
-from flexibo.cli._worker_functions import imported_functions
+from flexibo.cli._work import imported_functions
 
 
 class TestFunctions:
@@ -17,8 +17,8 @@ class TestFunctions:
     @pytest.mark.parametrize(
         ("place", "sentence"),
         [
-            ("board", "--functions is 'board'; give MODULE:NAME"),
-            ("bord:functions", "Module 'bord' of --functions cannot be imported"),
+            ("board", "is 'board'; give module:function"),
+            ("bord:functions", "no module 'bord'"),
             ("board:function", "Module 'board' has no 'function'"),
             ("board:needs", "board:needs cannot be called without arguments"),
             ("board:number", "board:number is 3; it must be a mapping"),

@@ -300,7 +300,7 @@ class TestLogs:
     def test_all_readings_of_an_evaluation_share_the_largest_size(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("flexibo.studyfile._command_log.MOST_BYTES", 1000)
+        monkeypatch.setattr("flexibo.studyfile.command.MOST_LOGGED", 1000)
         measure = command("head -c 600 /dev/zero | tr '\\0' x; echo; echo 1", tmp_path, logs=str(tmp_path / "logs"))
         outcome(measure, Objective("error", noisy=True, repeats=5))
         (log,) = (tmp_path / "logs").iterdir()
@@ -308,7 +308,7 @@ class TestLogs:
         assert log.read_text().count("# the rest is omitted") == 1
 
     def test_a_log_has_a_largest_size(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("flexibo.studyfile._command_log.MOST_BYTES", 1000)
+        monkeypatch.setattr("flexibo.studyfile.command.MOST_LOGGED", 1000)
         outcome(command("head -c 100000 /dev/zero | tr '\\0' x; echo; echo 1", tmp_path, logs=str(tmp_path / "logs")))
         (log,) = (tmp_path / "logs").iterdir()
         assert log.stat().st_size < 2000

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from flexibo.studyfile._permissions import doubtful, doubtful_beside
 from flexibo.studyfile._yaml_nodes import nodes_of
-from flexibo.studyfile.file_origin import stored_file
-from flexibo.studyfile.file_text import read_file_text
+from flexibo.studyfile.file import read_file_text
+from flexibo.studyfile.file_origin import doubtful, doubtful_beside, stored_file
 from flexibo.studyfile.mistakes import Mistakes, StudyFileError
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
@@ -69,9 +68,9 @@ def test_what_others_may_write_on_the_path_or_beside_it_is_named_and_refused(
 
 def test_a_group_counts_unless_the_user_is_alone_in_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.chmod(folder, 0o775)
-    monkeypatch.setattr("flexibo.studyfile._permissions._is_private", lambda gid, uid: True)
+    monkeypatch.setattr("flexibo.studyfile.file_origin._is_private", lambda gid, uid: True)
     assert doubtful(folder / "study.yaml") is None
-    monkeypatch.setattr("flexibo.studyfile._permissions._is_private", lambda gid, uid: False)
+    monkeypatch.setattr("flexibo.studyfile.file_origin._is_private", lambda gid, uid: False)
     assert doubtful(folder / "study.yaml") == folder
 
 

@@ -56,7 +56,7 @@ def test_a_pipe_is_no_table_of_designs(refused: Refused, tmp_path: Path) -> None
 
 
 def test_a_table_has_a_largest_size(refused: Refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flexibo.studyfile._pool.MOST_BYTES", 100)
+    monkeypatch.setattr("flexibo.studyfile._options.MOST_TABLE_BYTES", 100)
     (tmp_path / "pool.csv").write_text("x\n" + "1\n" * 100)
     assert "pool.csv is larger than 100 bytes" in refused(f"designs: pool.csv\n{OBJECTIVES}")
 
@@ -81,9 +81,10 @@ def test_a_list_or_a_mapping_that_is_too_long_is_one_mistake(refused: Refused, t
     assert "has a mistake; nothing was run" in said
 
 
-def test_a_file_of_many_lists_is_too_long_as_well(refused: Refused) -> None:
-    lines = "".join(f"  o{n}: [{', '.join(map(str, range(100)))}]\n" for n in range(250))
-    assert "The file has more than 20000 keys and values up to here" in refused(f"options:\n{lines}")
+def test_a_file_of_many_lists_is_too_long_as_well(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flexibo.studyfile._yaml_nodes.MOST_NODES", 500)
+    lines = "".join(f"  o{n}: [{', '.join(map(str, range(100)))}]\n" for n in range(6))
+    assert "The file has more than 500 keys and values up to here" in refused(f"options:\n{lines}")
 
 
 def test_so_many_mistakes_end_the_reading() -> None:
