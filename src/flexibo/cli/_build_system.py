@@ -30,7 +30,6 @@ class BuiltSystem:
 
 
 def recorded_table(name: str) -> BuiltSystem:
-    """A system that replays its recorded table."""
     system = recorded_system(name)
     return BuiltSystem(system, {"system": system.name, "recorded": True})  # the table: a system may get a second one
 
@@ -66,7 +65,6 @@ def system_request(
 
 
 def build_system(request: SystemRequest, beside: Collection[str] = ()) -> BuiltSystem:
-    """A system as it was requested, on this machine."""
     try:
         runner = build_runner(request)
     except MeterError as error:

@@ -1,20 +1,22 @@
-"""The checks of ``flexibo doctor`` besides packages: meters, GPUs, databases, clusters, browser, data, knobs."""
+"""The checks of ``flexibo doctor``: packages, meters, GPUs, databases, clusters, browser, data, knobs."""
 
 from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from sqlite3 import sqlite_version
+from types import MappingProxyType
 
 from flexibo import __version__
-from flexibo.cli._doctor_packages import dependencies, extras
 from flexibo.cli.doctor import Check, Finding, output_of, python_says
 from flexibo.compare.problems.datasets import status
 from flexibo.errors import FlexiBOError, MissingExtraError
@@ -39,36 +41,71 @@ import torch
 n = torch.cuda.device_count() if torch.cuda.is_available() else 0
 print(f"torch {torch.__version__} sees", ", ".join(torch.cuda.get_device_name(i) for i in range(n)) or "no GPU")
 """
+DEPENDENCIES: Mapping[str, str] = MappingProxyType(
+    {
+        "numpy>=1.26": "arrays",
+        "scipy>=1.11": "fitting surrogates",
+        "cloudpickle>=3": "sending functions to other processes",
+        "scikit-learn>=1.4": "random forests, and the digits of the demo",
+        "threadpoolctl>=3.1": "one thread per worker",
+        "moocore>=0.2": "exact hypervolumes",
+        "SQLAlchemy>=2.0": "storages",
+        "PyYAML>=6.0": "study files",
+        "rich>=13.0": "tables and progress bars",
+        "typer>=0.12": "this command line",
+    }
+)
+"""Required packages."""
 
 
 @dataclass(frozen=True, slots=True)
-class DoctorTargets:
-    """The storage, clusters and folder of data that the user asked to be checked, and the seconds for each check."""
+class Extra:
+    """Packages for one purpose, each with the oldest version that works."""
 
-    storage: str = ""
-    dask: str = ""
-    ray: str = ""
-    data: str = ""
-    limit: float = 10.0
+    packages: tuple[str, ...]
+    purpose: str
 
 
-def checks(wanted: DoctorTargets) -> list[Check]:
-    """All checks, in the order of the report."""
+EXTRAS: Mapping[str, Extra] = MappingProxyType(
+    {
+        "plot": Extra(("matplotlib>=3.8",), "pictures"),
+        "dashboard": Extra(("starlette>=0.46", "uvicorn>=0.34"), "the live dashboard"),
+        "pandas": Extra(("pandas>=2.1",), "data frames"),
+        "postgres": Extra(("psycopg[binary]>=3.1",), "studies in PostgreSQL"),
+        "dask": Extra(("distributed>=2024.8",), "measuring on a Dask cluster"),
+        "ray": Extra(("ray>=2.30",), "measuring on a Ray cluster"),
+        "nvml": Extra(("nvidia-ml-py>=12",), "energy and clocks of NVIDIA GPUs"),
+        "dnn": Extra(("torch>=2.5", "pillow>=10", "soundfile>=0.12"), "training the paper's networks"),
+        "configspace": Extra(("ConfigSpace>=1.2",), "spaces of ConfigSpace"),
+        "evolution": Extra(("pymoo>=0.6.2",), "the method nsga2"),
+        "bench": Extra(
+            ("botorch>=0.18", "torch>=2.5", "optuna>=5.0", "smac>=2.4.1", "ConfigSpace>=1.2", "pymoo>=0.6.2"),
+            "comparing with other libraries",
+        ),
+    }
+)
+"""Optional packages, by the name of the extra."""
+_REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(\[[\w,]+\])?>=(?P<oldest>[\d.]+)")
+Version = Callable[[str], str]
+
+
+def checks(*, storage: str = "", dask: str = "", ray: str = "", data: str = "", limit: float = 10.0) -> list[Check]:
+    """All checks, in the order of the report; those that run programs stop them at the limit."""
     return [
         Check("Python", "python", _python),
         Check("Packages", "packages", dependencies),
         Check("Extras", "extras", extras),
         *(Check("Meters", f"{kind}-meter", partial(_meter, kind)) for kind in ("rapl", "nvml", "ina3221")),
-        Check("GPUs", "gpu", partial(_gpus, wanted.limit)),
-        Check("GPUs", "torch", partial(_torch, wanted.limit)),
+        Check("GPUs", "gpu", partial(_gpus, limit)),
+        Check("GPUs", "torch", partial(_torch, limit)),
         Check("Databases", "sqlite", lambda: [Finding("Databases", "sqlite", "good", f"SQLite {sqlite_version}")]),
-        Check("Databases", "storage", partial(_storage, wanted.storage)),
-        Check("Clusters", "dask-cluster", partial(_cluster, "dask", wanted.dask, wanted.limit)),
-        Check("Clusters", "ray-cluster", partial(_cluster, "ray", wanted.ray, wanted.limit)),
+        Check("Databases", "storage", partial(_storage, storage)),
+        Check("Clusters", "dask-cluster", partial(_cluster, "dask", dask, limit)),
+        Check("Clusters", "ray-cluster", partial(_cluster, "ray", ray, limit)),
         Check("Browser", "browser", _browser),
-        Check("Data", "data", partial(_folder, wanted.data)),
-        Check("Data", "tables", partial(_tables, wanted.data)),
-        Check("Data", "training", partial(_training, wanted.data)),
+        Check("Data", "data", partial(_folder, data)),
+        Check("Data", "tables", partial(_tables, data)),
+        Check("Data", "training", partial(_training, data)),
         Check("Knobs", "knobs", _knobs),
         Check("Knobs", "journal", partial(_journal, os.environ)),
     ]
@@ -78,6 +115,48 @@ def _python() -> Iterator[Finding]:
     yield Finding("Python", "flexibo", "good", f"{__version__}, in {Path(__file__).parents[1]}")
     yield Finding("Python", "python", "good", f"{platform.python_version()}, {sys.executable}")
     yield Finding("Python", "system", "good", f"{platform.platform()}, {os.cpu_count()} cores")
+
+
+def dependencies(installed: Version = version) -> Iterator[Finding]:
+    for package, purpose in DEPENDENCIES.items():
+        name, told, is_good = _state(package, installed)
+        remedy = "" if is_good else f"pip install '{package}'"
+        yield Finding("Packages", name, "good" if is_good else "wrong", f"{told}: {purpose}", remedy)
+
+
+def extras(installed: Version = version) -> Iterator[Finding]:
+    for extra, about in EXTRAS.items():
+        states = [_state(package, installed) for package in about.packages]
+        told = ", ".join(f"{name} {said}" for name, said, _ in states)
+        if all(is_good for _, _, is_good in states):
+            yield Finding("Extras", extra, "good", f"{told}: {about.purpose}")
+        else:
+            lacking = ", ".join(f"{name} {said}" for name, said, is_good in states if not is_good)
+            yield Finding("Extras", extra, "absent", f"{lacking}: {about.purpose}", f"pip install 'flexibo[{extra}]'")
+
+
+def _state(package: str, installed: Version) -> tuple[str, str, bool]:
+    """The name of a package, its version or what is wrong, and whether it can be used."""
+    match = _REQUIREMENT.fullmatch(package)
+    assert match is not None  # the tables above are ours
+    name, oldest = match["name"], match["oldest"]
+    try:
+        here = installed(name)
+    except PackageNotFoundError:
+        return name, "is not installed", False
+    if _numbers(here) < _numbers(oldest):
+        return name, f"{here} is too old ({oldest} or later)", False
+    return name, here, True
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    """The leading numbers of a version.
+
+    >>> _numbers("2.10.1+cu121") > _numbers("2.5"), _numbers("5.0.0rc1")
+    (True, (5, 0, 0))
+    """
+    leading = re.match(r"\d+(\.\d+)*", text)
+    return tuple(int(part) for part in leading[0].split(".")) if leading else ()
 
 
 def _meter(kind: str) -> Iterator[Finding]:

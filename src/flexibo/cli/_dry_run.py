@@ -87,7 +87,6 @@ def _plan(
 
 
 def _how(file: StudyFile, objective: Objective) -> str:
-    """What measures an objective, as text."""
     if objective.measured_with is not None:
         return f"with {objective.measured_with}"
     if objective.name in file.by_hand:
@@ -99,7 +98,6 @@ def _how(file: StudyFile, objective: Objective) -> str:
 
 
 def _first(file: StudyFile, study: Study) -> list[dict[str, Any]]:
-    """The first questions, with the commands that would be run."""
     found = []
     for evaluation in study.ask(FIRST):
         measure = file.measures.get(evaluation.objective)
@@ -148,7 +146,6 @@ def _print(plan: Mapping[str, Any], study: Study, console: Console) -> None:
 
 
 def _first_lines(plan: Mapping[str, Any]) -> Iterator[str]:
-    """The first questions, as text."""
     if plan["first"] is None:
         yield "First questions: not known yet, because the seed is drawn when the study starts; try --seed 0."
         return

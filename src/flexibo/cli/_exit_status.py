@@ -69,7 +69,6 @@ def exit_with_status(command: Callable[[], object]) -> NoReturn:
 
 
 def status_of(error: BaseException) -> ExitStatus:
-    """The status that an exception ends a command with."""
     if isinstance(error, KeyboardInterrupt):
         return ExitStatus.INTERRUPTED
     if isinstance(error, BrokenPipeError):
@@ -122,7 +121,6 @@ def _status_of_exit(ended: SystemExit) -> int:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The causes of an exception, the nearest first."""
     seen: set[int] = set()
     cause = error.__cause__ or error.__context__
     while cause is not None and id(cause) not in seen:

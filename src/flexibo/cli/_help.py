@@ -52,16 +52,15 @@ class LazyGroup(HelpfulGroup):
 
 
 def load(entry: CommandEntry) -> Any:
-    """The real command of an entry."""
-    module, _, name = entry.place.partition(":")
-    found = getattr(import_module(module), name)
+    name = entry.function or entry.name
+    found = getattr(import_module(f"flexibo.cli.{name}"), name)
     if isinstance(found, typer.Typer):
         return typer.main.get_command(found)
     app = typer.Typer(add_completion=False)
     app.command(
         entry.name,
         cls=HelpfulCommand,
-        epilog=entry.epilog,
+        epilog="\n  ".join((f"{PREFORMATTED}\nExamples:", *entry.examples)) if entry.examples else None,
         context_settings={"ignore_unknown_options": entry.allows_dashes},
     )(found)
     return typer.main.get_command(app)

@@ -99,7 +99,6 @@ def _open_executor(chosen: ExecutorChoice, objectives: Collection[str]) -> Execu
 
 
 def is_interrupted(study: Study) -> bool:
-    """Whether Ctrl-C or SIGTERM ended the last run."""
     return study.stop_kind in (StopKind.INTERRUPTED, StopKind.TERMINATED)
 
 
@@ -127,7 +126,6 @@ def set_budget(study: Study, given: StudyOptions, *, quiet: bool) -> None:
 
 
 def add_stop_rules(study: Study, given: StudyOptions) -> None:
-    """Add the stop rules that were typed, if any, to those of a study."""
     if given.stop_rules:
         study.stop = {**study.stop, **given.stop_rules}
 

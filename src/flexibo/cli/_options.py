@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -96,7 +96,7 @@ def stored_in(help: str) -> Any:  # noqa: A002
     return typer.Option("--storage", help=help, envvar=STORAGE_VARIABLE, show_envvar=True, show_default=False)
 
 
-StorageURL: TypeAlias = Annotated[
+StorageURL = Annotated[
     str,
     stored_in(
         "Where studies are stored: sqlite:///FILE or postgresql://USER@HOST/DATABASE. "
@@ -104,10 +104,8 @@ StorageURL: TypeAlias = Annotated[
     ),
 ]
 _STUDY = "The study, if the storage holds several."
-StudyName: TypeAlias = Annotated[
-    str, typer.Option("--name", help=_STUDY, show_default=False, autocompletion=study_names)
-]
-StudyFilePath: TypeAlias = Annotated[
+StudyName = Annotated[str, typer.Option("--name", help=_STUDY, show_default=False, autocompletion=study_names)]
+StudyFilePath = Annotated[
     Path | None,
     typer.Option(
         "--file",
@@ -116,9 +114,9 @@ StudyFilePath: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
-JSONFlag: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
-OutcomeAsJSON: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON, and nothing else.")]
-FileOrSystem: TypeAlias = Annotated[
+JSONFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
+OutcomeAsJSON = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON, and nothing else.")]
+FileOrSystem = Annotated[
     str,
     typer.Argument(
         metavar="FILE|SYSTEM",
@@ -127,45 +125,41 @@ FileOrSystem: TypeAlias = Annotated[
         autocompletion=file_and_system_names,
     ),
 ]
-SystemName: TypeAlias = Annotated[
+SystemName = Annotated[
     str, typer.Argument(help="A name from 'flexibo systems'.", show_default=False, autocompletion=system_names)
 ]
-Problems: TypeAlias = Annotated[
+Problems = Annotated[
     list[str] | None,
     typer.Option(help="Names from 'flexibo problems', comma-separated or repeated.", autocompletion=problem_names),
 ]
-Jobs: TypeAlias = Annotated[
+Jobs = Annotated[
     int | None, typer.Option(min=1, help="The number of parallel processes; by default the number of cores.")
 ]
-Data: TypeAlias = Annotated[
+Data = Annotated[
     Path | None, _for_systems(help="The folder with the training data.", envvar="FLEXIBO_DATA", show_envvar=True)
 ]
-Dataset: TypeAlias = Annotated[
+Dataset = Annotated[
     str, _for_systems(help="The dataset to train on. By default the first one of the system that is found.")
 ]
-Platform: TypeAlias = Annotated[
-    str, _for_systems("--platform", help="auto, nvidia-gpu, linux-cpu, jetson-xavier or jetson-tx2.")
-]
-Limit: TypeAlias = Annotated[int | None, _for_systems(min=1, help="The maximum number of training examples.")]
-Epochs: TypeAlias = Annotated[int | None, _for_systems(min=1, help="The number of training epochs.")]
-Models: TypeAlias = Annotated[Path, _for_systems(help="The folder of trained models; several processes may share it.")]
-Meter: TypeAlias = Annotated[str, _for_systems("--meter", help="auto, nvml, rapl or ina3221.")]
-Estimate: TypeAlias = Annotated[
+Platform = Annotated[str, _for_systems("--platform", help="auto, nvidia-gpu, linux-cpu, jetson-xavier or jetson-tx2.")]
+Limit = Annotated[int | None, _for_systems(min=1, help="The maximum number of training examples.")]
+Epochs = Annotated[int | None, _for_systems(min=1, help="The number of training epochs.")]
+Models = Annotated[Path, _for_systems(help="The folder of trained models; several processes may share it.")]
+Meter = Annotated[str, _for_systems("--meter", help="auto, nvml, rapl or ina3221.")]
+Estimate = Annotated[
     float | None,
     _for_systems(
         help="Without a meter: estimate energy as this power in watts times time. Values are marked as estimates."
     ),
 ]
-Knobs: TypeAlias = Annotated[
+Knobs = Annotated[
     list[str] | None, _for_systems(help="Machine settings to tune too ('flexibo knobs list'), or all. None by default.")
 ]
-ExtraObjectives: TypeAlias = Annotated[
+ExtraObjectives = Annotated[
     list[str] | None, _for_systems("--and", help="Objectives besides error and energy: latency_ms, power_watts.")
 ]
-Recorded: TypeAlias = Annotated[
-    bool, _for_systems("--recorded", help="Replay the table recorded on real hardware; needs no GPU.")
-]
-Longest: TypeAlias = Annotated[
+Recorded = Annotated[bool, _for_systems("--recorded", help="Replay the table recorded on real hardware; needs no GPU.")]
+Longest = Annotated[
     str,
     typed_option(
         "Skip designs that would take longer to measure, as in 10m. The default on a CPU is a quarter of the "
@@ -173,11 +167,11 @@ Longest: TypeAlias = Annotated[
         rich_help_panel=FOR_SYSTEMS,
     ),
 ]
-Only: TypeAlias = Annotated[
+Only = Annotated[
     list[str] | None,
     typer.Option(help="Measure only these objectives here; other processes or machines measure the others."),
 ]
-Executor: TypeAlias = Annotated[
+Executor = Annotated[
     str,
     typer.Option(
         "--executor",
@@ -185,31 +179,28 @@ Executor: TypeAlias = Annotated[
         show_default="the file's, or inline",
     ),
 ]
-Workers: TypeAlias = Annotated[
+Workers = Annotated[
     int | None, typer.Option(min=1, help="The number of parallel evaluations, with an executor other than inline.")
 ]
-Address: TypeAlias = Annotated[
-    str, typer.Option(help="HOST:PORT of a Dask or Ray cluster. By default a local one is started.")
-]
-CertifiedError: TypeAlias = Annotated[
+Address = Annotated[str, typer.Option(help="HOST:PORT of a Dask or Ray cluster. By default a local one is started.")]
+CertifiedError = Annotated[
     str,
     typed_option(
         "Stop when the front is certified to miss at most this share of the best hypervolume, as in 5%: with "
         "probability 1 - delta, over the candidates, if the models are right."
     ),
 ]
-Lease: TypeAlias = Annotated[
+Lease = Annotated[
     str,
     typed_option(
         "How long this process may be silent before other processes take over its evaluations.",
         show_default="the file's, or 60s",
     ),
 ]
-Idle: TypeAlias = Annotated[
-    str,
-    typed_option("Stop after this time without anything to do here. By default wait for the other processes."),
+Idle = Annotated[
+    str, typed_option("Stop after this time without anything to do here. By default wait for the other processes.")
 ]
-Seed: TypeAlias = Annotated[int, typer.Option(min=0, max=2**63 - 1, help="The same seed draws the same designs.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**63 - 1, help="The same seed draws the same designs.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,16 +47,9 @@ class PictureFile:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is needed to report on a study after it ran.
+    """What is needed to report on a study after it ran, such as the commands that resume it.
 
-    Attributes:
-        url: Where the study is stored.
-        command: The command that resumes it.
-        larger: The command that resumes it with a larger budget.
-        picture: Where the front is drawn.
-        attempts: How many evaluations were answered or failed before the run.
-        manual: The objectives that people measure.
-        json: Print one JSON object and nothing else.
+    `attempts` is how many evaluations were answered or failed before; people measure the `manual` objectives.
     """
 
     url: str
@@ -103,7 +96,6 @@ def larger_budget(budget: float | None) -> str:
 
 
 def count_attempts(study: Study) -> int:
-    """The number of evaluations that were answered or failed, in any process."""
     return sum(isinstance(event, Told | Failed) for event in study.events)
 
 
@@ -205,7 +197,6 @@ def _print_end(study: Study, console: Console) -> None:
 
 
 def _lines(study: Study, about: Report) -> list[str]:
-    """Where the study is stored, and how to resume it."""
     found = [f"The study {study.name!r} is stored in {short_url(about.url)}."]
     if is_interrupted(study):
         found.append(f"Resume with: {about.command}")
@@ -217,7 +208,6 @@ def _lines(study: Study, about: Report) -> list[str]:
 
 
 def _manual_lines(study: Study, about: Report, *, ran: bool) -> list[str]:
-    """Where the study is stored, and how people ask and answer."""
     password = has_password(about.url)
     where: dict[str, object] = {"--storage": None if password else short_url(about.url), "--name": study.name}
     ask = typed_command(["flexibo", "ask"], {**where, "--only": list(about.manual) if ran else []})
@@ -282,10 +272,7 @@ def draw_front(study: Study, picture: PictureFile, console: Console) -> None:
     """Draw the front, if there is one; a file that flexibo did not draw is replaced only if it was typed."""
     if not study.front():
         return
-    if picture.is_typed:
-        save_picture(study, picture.path, console)
-        return
-    if os.path.lexists(picture.path) and not is_drawn_by_flexibo(picture.path):
+    if not picture.is_typed and os.path.lexists(picture.path) and not is_drawn_by_flexibo(picture.path):
         _print(
             console,
             f"No picture: {picture.path} exists and was not drawn by flexibo. Draw another one with: flexibo front "
@@ -294,7 +281,9 @@ def draw_front(study: Study, picture: PictureFile, console: Console) -> None:
         return
     try:
         save_picture(study, picture.path, console)
-    except InvalidValueError as error:  # the measurements matter more
+    except InvalidValueError as error:
+        if picture.is_typed:
+            raise
         _print(console, f"No picture: {error}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -66,29 +66,20 @@ def check_is_system(name: str) -> None:
     raise UnknownNameError(f"{name!r} is neither a study file nor a system{hint} Systems: {', '.join(SYSTEMS)}. {here}")
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedStudy:
-    """A stored study, the file whose functions and commands measure for it, and where it is stored."""
-
-    study: Study
-    file: StudyFile
-    url: str
-
-
-def join_study(given: StudyOptions, file: Path | None) -> JoinedStudy | None:
-    """The stored study, and the file that the user names or that it was created from; None if it has none."""
+def join_study(given: StudyOptions, file: Path | None) -> tuple[Study, StudyFile, str] | None:
+    """The stored study, the file that the user names or that it was created from, and its URL; None without a file."""
     lease = given.lease_seconds
     if file is not None:
         found = read_study_file(file)
         url = chosen_storage(found, given)
-        return JoinedStudy(found.joined(url, given.name or found.name, lease=lease), found, url)
+        return found.joined(url, given.name or found.name, lease=lease), found, url
     url = storage_url(given.storage)
     name = stored_study(url, given.name or None)[1]
     origin = stored_origin(url, name)
     if not is_from_file(origin):
         return None
     found = stored_file(origin, name)
-    return JoinedStudy(found.joined(url, name, lease=lease), found, url)
+    return found.joined(url, name, lease=lease), found, url
 
 
 def chosen_storage(file: StudyFile, given: StudyOptions) -> str:
@@ -128,10 +119,15 @@ def run_file(
 
 
 def resume_file(
-    joined: JoinedStudy, given: StudyOptions, execution: ExecutionOptions, *, named: Path | None, json: bool
+    joined: tuple[Study, StudyFile, str],
+    given: StudyOptions,
+    execution: ExecutionOptions,
+    *,
+    named: Path | None,
+    json: bool,
 ) -> None:
     """Resume the stored study of a file, which the user may have named."""
-    study, file, url = joined.study, joined.file, joined.url
+    study, file, url = joined
     set_budget(study, given, quiet=json)
     add_stop_rules(study, given)
     again = {"--certified-error": given.certified_error, **_execution_again(execution), "--file": named}
@@ -160,7 +156,6 @@ def _measure_and_report(
 
 
 def _study_settings(file: StudyFile, given: StudyOptions) -> dict[str, Any]:
-    """The arguments of a study that were typed."""
     settings = {
         "budget": given.budget_seconds,
         "method": given.method or None,
@@ -187,13 +182,7 @@ def _typed_again(given: StudyOptions, execution: ExecutionOptions) -> dict[str, 
 
 
 def _execution_again(execution: ExecutionOptions) -> dict[str, object]:
-    return {
-        "--only": list(execution.only),
-        "--executor": execution.executor,
-        "--workers": execution.workers,
-        "--address": execution.address,
-        "--idle": execution.idle,
-    }
+    return {f"--{name}": value for name, value in asdict(execution).items()}
 
 
 def _open_study(file: StudyFile, settings: Mapping[str, Any]) -> Study:

@@ -32,13 +32,7 @@ DEFAULT_LEASE_SECONDS = 60.0
 
 
 def run_system(
-    name: str,
-    options: SystemOptions,
-    given: StudyOptions,
-    execution: ExecutionOptions,
-    *,
-    out: Path | None,
-    json: bool,
+    name: str, options: SystemOptions, given: StudyOptions, execution: ExecutionOptions, *, out: Path | None, json: bool
 ) -> None:
     """Run the study of a system, from its recorded table or on this machine."""
     if not options.recorded:
@@ -64,7 +58,6 @@ def run_system(
 
 
 def resume_system(options: SystemOptions, given: StudyOptions, execution: ExecutionOptions, *, json: bool) -> None:
-    """Resume the stored study of a system."""
     executor, url = chosen_executor(execution, ExecutorChoice()), storage_url(given.storage)
     study = load_study(url, given.name, lease=given.lease_seconds or DEFAULT_LEASE_SECONDS)
     if not study.history.origin.get("system"):
@@ -141,7 +134,6 @@ def _measure_and_report(
 
 
 def introduce_system(system: System) -> None:
-    """Print what is measured, and how."""
     console = Console()
     console.print(
         f"[bold]{system.name}[/]: {len(system.space.names)} options, {count_of_designs(system.space.size)} designs.",

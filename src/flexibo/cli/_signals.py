@@ -37,7 +37,7 @@ def stop_requests() -> Iterator[None]:
             raise StopRequest(ended[0] if ended else number)
 
     ended: list[int] = []
-    with _terminable(ended, request):
+    with terminable(ended, request):
         yield
 
 
@@ -56,7 +56,7 @@ def interruptible_bar(console: Console, what: str, kept: str) -> Iterator[Callab
     )
     ended: list[int] = []
     try:
-        with _terminable(ended, None), Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        with terminable(ended), Progress(*columns, console=console, disable=not console.is_terminal) as progress:
             task = progress.add_task(what, total=None)
 
             def update(done: int, total: int, last: str) -> None:
@@ -69,14 +69,14 @@ def interruptible_bar(console: Console, what: str, kept: str) -> Iterator[Callab
 
 
 @contextmanager
-def terminable() -> Iterator[None]:
-    """A context in which SIGTERM raises `Terminated`: the study keeps what was measured and stops."""
-    with _terminable([], None):
-        yield
+def terminable(
+    ended: list[int] | None = None, interrupt: Callable[[int, FrameType | None], object] | None = None
+) -> Iterator[None]:
+    """A context in which SIGTERM raises `Terminated`: the study keeps what was measured and stops.
 
-
-@contextmanager
-def _terminable(ended: list[int], interrupt: Callable[[int, FrameType | None], object] | None) -> Iterator[None]:
+    Its number is added to `ended`; Ctrl-C calls `interrupt` instead of the handler before.
+    """
+    ended = [] if ended is None else ended
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread gets signals
         return

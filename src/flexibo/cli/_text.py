@@ -80,7 +80,6 @@ def duration(seconds: float) -> str:
 
 
 def moment(seconds: float | None, now: float) -> str:
-    """A time in local time, and how long ago it was."""
     if seconds is None:
         return "-"
     try:

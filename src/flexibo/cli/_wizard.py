@@ -41,21 +41,17 @@ def study_of_answers(path: Path) -> str | None:
 
 
 def _options() -> dict[str, str]:
-    """The values of each option as they were typed."""
     typer.echo("\nOptions: what may vary. An empty name ends the list.")
     typer.echo("  Values are a list (16, 32, 64 or fast, small) or a range (1..9 or 0.1..2.5, or 0.001..1 log).")
     options: dict[str, str] = {}
     while name := _asked(
-        "Option" if options else "First option",
-        empty=bool(options),
-        check=lambda name: _taken(name, "option", options),
+        "Option" if options else "First option", empty=bool(options), check=lambda name: _taken(name, "option", options)
     ):
         options[name] = _asked(f"Values of {printable_line(name)}", check=partial(option_problem, name))
     return options
 
 
 def _objectives(options: Sequence[str]) -> list[ObjectiveAnswer]:
-    """At least two objectives."""
     typer.echo("\nObjectives: what is measured, at least two. An empty name ends the list.")
     typer.echo("  Each is measured by a command, where {option} stands for a value and the last line is the result,")
     typer.echo("  or by a Python function, as module:function, or by hand: you are asked and enter the values.")

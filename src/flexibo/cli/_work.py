@@ -45,9 +45,10 @@ def find_study(
         url, name = chosen_storage(found, given), name or found.name
     name = _await_study(url, name, patience)
     if needs_file and (joined := join_study(replace(given, storage=url, name=name, is_storage_typed=True), file)):
-        if change := note_change(joined.study, joined.file):
+        study, found, _ = joined
+        if change := note_change(study, found):
             say(change)
-        return joined.study, joined.file
+        return study, found
     return load_study(url, name, lease=lease), None
 
 
@@ -156,13 +157,7 @@ def work(study: Study, measures: Mapping[str, Measure], *, idle: float | None) -
 
 
 class AnnouncingExecutor(InlineExecutor):
-    """Measures here, and prints a line for each evaluation after its outcome was stored.
-
-    Attributes:
-        held: Submitted evaluations whose outcome is not stored yet, by number.
-        measured: How many evaluations gave a value.
-        failed: How many failed.
-    """
+    """Measures here, and prints a line for each evaluation after its outcome was stored; until then it is `held`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -193,7 +188,6 @@ def outcome_line(outcome: Outcome) -> str:
 
 
 def say(text: str) -> None:
-    """Print one line with the time of day."""
     typer.echo(f"{time.strftime('%H:%M:%S')} {squeezed(text)}")
 
 

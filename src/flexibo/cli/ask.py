@@ -142,7 +142,6 @@ def _lines(study: Study, claimed: Sequence[Evaluation], lease: float, hand: str,
 
 
 def _where(storage: str, name: str) -> str:
-    """The options that name the study, if they were typed."""
     typed = (
         f" --storage {shlex.quote(shown_url(storage))}"
         if storage and storage != os.environ.get(STORAGE_VARIABLE)

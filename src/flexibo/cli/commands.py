@@ -27,17 +27,6 @@ class CommandEntry:
     function: str = ""
     allows_dashes: bool = False
 
-    @property
-    def place(self) -> str:
-        """The module and the name in it."""
-        name = self.function or self.name
-        return f"flexibo.cli.{name}:{name}"
-
-    @property
-    def epilog(self) -> str | None:
-        """The examples, with their line breaks kept."""
-        return "\n  ".join(("\b\nExamples:", *self.examples)) if self.examples else None
-
 
 COMMANDS = (
     CommandEntry(

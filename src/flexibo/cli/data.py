@@ -74,7 +74,6 @@ def _wrapped(text: str, width: int, indent: int = 0) -> list[str]:
 
 
 def _grouped(found: Iterable[Status]) -> list[list[Status]]:
-    """Tables grouped by kind and state."""
     groups: dict[tuple[object, ...], list[Status]] = {}
     for one in found:
         key = one.dataset.kind or one.dataset.name

@@ -98,13 +98,9 @@ def python_says(code: str, *arguments: str, limit: float) -> tuple[int, str]:
 
 
 def doctor(
-    storage: Annotated[
-        str,
-        stored_in("Check that this storage can be reached."),
-    ] = "",
+    storage: Annotated[str, stored_in("Check that this storage can be reached.")] = "",
     dask: Annotated[
-        str,
-        typer.Option(help="Check that this Dask scheduler answers, as in tcp://10.0.0.1:8786.", show_default=False),
+        str, typer.Option(help="Check that this Dask scheduler answers, as in tcp://10.0.0.1:8786.", show_default=False)
     ] = "",
     ray: Annotated[
         str, typer.Option(help="Check that this Ray cluster answers, as in ray://10.0.0.1:10001.", show_default=False)
@@ -124,11 +120,11 @@ def doctor(
     Exit status 1 means that something required does not work: a dependency, or a storage, cluster, folder or check that
     you named.
     """
-    from flexibo.cli._doctor_checks import DoctorTargets, checks
+    from flexibo.cli._doctor_checks import checks
 
-    wanted = DoctorTargets(storage, dask, ray, data, parsed_seconds(limit))
-    # Checks that run programs stop them at the limit, and need a moment to report it.
-    findings = found(checks(wanted), limit=wanted.limit + 5.0)
+    seconds = parsed_seconds(limit)
+    wanted = checks(storage=storage, dask=dask, ray=ray, data=data, limit=seconds)
+    findings = found(wanted, limit=seconds + 5.0)  # those that stop at the limit need a moment to report it
     known = {finding.name for finding in findings}
     for name in parsed_names(need or []):
         if name not in known:

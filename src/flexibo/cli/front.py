@@ -53,8 +53,7 @@ def front(
         int | None, typer.Option(min=1, help="Show this design of the front in full.", show_default=False)
     ] = None,
     certificate: Annotated[
-        bool,
-        typer.Option("--certificate", help="Print how much the front misses at most, and under which conditions."),
+        bool, typer.Option("--certificate", help="Print how much the front misses at most, and under which conditions.")
     ] = False,
     json: JSONFlag = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV instead.")] = False,
@@ -117,7 +116,6 @@ def _check_picture(out: Path, picture: str) -> None:
     """Refuse a picture that cannot be drawn, before anything is computed."""
     if picture and picture not in PICTURES:
         raise unknown_name("picture", picture, PICTURES)
-
     if out.suffix.lower() not in FORMATS:
         raise InvalidValueError(f"{out} is no picture; give a name that ends in {', '.join(FORMATS)}.")
     if out.is_dir() or not out.absolute().parent.is_dir():

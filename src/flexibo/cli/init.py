@@ -45,7 +45,6 @@ def init(
     if reference:
         _print_reference()
         return
-
     path = target if target.suffix.lower() in SUFFIXES else target / "study.yaml"
     asks = not yes and is_terminal()
     _check_folder(path)
@@ -77,7 +76,6 @@ def _print_reference() -> None:
     if not sys.stdout.isatty():
         typer.echo(reference_page(), nl=False)
         return
-
     Console().print(Markdown(reference_page(), hyperlinks=False))
 
 
@@ -87,7 +85,6 @@ def is_terminal() -> bool:
 
 
 def _check_folder(path: Path) -> None:
-    """Refuse a file whose folder is a file."""
     folder = path.absolute().parent
     if folder.exists() and not folder.is_dir():
         raise InvalidValueError(f"{folder} is not a folder; give a folder, or a file such as study.yaml.")

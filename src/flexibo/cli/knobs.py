@@ -39,10 +39,7 @@ _SETTING = re.compile(r"(\w+)=(.*)")
 
 @knobs.command(cls=HelpfulCommand, name="list")
 def list_knobs(
-    allow_gpu: AllowGpu = False,
-    json: JSONFlag = False,
-    sys: SysOption = SYS,
-    proc: ProcOption = PROC,
+    allow_gpu: AllowGpu = False, json: JSONFlag = False, sys: SysOption = SYS, proc: ProcOption = PROC
 ) -> None:
     """Show each knob: its value, the possible values, and whether you may set it."""
     from flexibo.hardware.knobs import state
@@ -113,7 +110,6 @@ def restore_knobs(
 
 
 def _machine(sys: Path, proc: Path, allow_gpu: bool) -> tuple[LinuxMachine, tuple[Knob, ...]]:
-    """The machine and all its knobs."""
     from flexibo.hardware.knobs import LinuxMachine, NvidiaGpus, Roots, all_knobs
 
     gpus = NvidiaGpus(allow=allow_gpu)
@@ -155,7 +151,6 @@ def _value(text: str) -> Level:
 
 
 def _run(command: list[str]) -> int:
-    """The exit status of a command, as a shell gives it."""
     try:
         status = subprocess.call(command)
     except OSError as error:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
@@ -12,16 +10,13 @@ import flexibo
 from flexibo.cli._options import JSONFlag
 from flexibo.cli._text import print_json
 
-if TYPE_CHECKING:
-    from flexibo.methods.base import Method
-
 
 def methods(json: JSONFlag = False) -> None:
     """List the methods that a study can use."""
     if json:
-        print_json([_described(method) for method in flexibo.list_methods()])
+        keys = ("name", "summary", "paper", "measures", "cost_aware", "limits")
+        print_json([{key: getattr(method, key) for key in keys} for method in flexibo.list_methods()])
         return
-
     console = Console()
     for method in flexibo.list_methods():
         aware = ", cost-aware" if method.cost_aware else ""
@@ -31,14 +26,3 @@ def methods(json: JSONFlag = False) -> None:
         limits = f"{method.limits[0].upper()}{method.limits[1:]}."
         console.print(Padding(Text(f"{method.summary}{paper} {limits}"), (0, 0, 0, 4)))
     console.print("\nAdd /cost to any but nsga2, sobol and random (ehvi/cost) to divide scores by expected costs.")
-
-
-def _described(method: Method) -> dict[str, object]:
-    return {
-        "name": method.name,
-        "summary": method.summary,
-        "paper": method.paper,
-        "measures": method.measures,
-        "cost_aware": method.cost_aware,
-        "limits": method.limits,
-    }

@@ -28,7 +28,6 @@ def problems(json: JSONFlag = False) -> None:
     if json:
         print_json(described)
         return
-
     console = Console()
     headings = ["problem", "options", "designs", "objectives, and what measuring them costs", "front", "summary"]
     shown = len(headings) if console.width >= WIDE else len(headings) - 1
@@ -47,7 +46,6 @@ def problems(json: JSONFlag = False) -> None:
 
 
 def _parameters(families: Iterable[Family]) -> list[str]:
-    """What each parameter does, its default, and its problems."""
     told: dict[str, list[str]] = {}
     for family in families:
         for name, parameter in family.parameters.items():

@@ -22,8 +22,7 @@ from flexibo.cli._options import (
 from flexibo.errors import InvalidValueError
 
 Budget = Annotated[
-    str,
-    typed_option("Time for measurements, as in 90s, 30m, 2h or 1d. By default the file's, or 30m for a system."),
+    str, typed_option("Time for measurements, as in 90s, 30m, 2h or 1d. By default the file's, or 30m for a system.")
 ]
 Method = Annotated[
     str,
@@ -42,8 +41,7 @@ Seed = Annotated[
     ),
 ]
 Storage = Annotated[
-    str,
-    stored_in("Where the study is stored; a stored study is resumed. By default the file's, or sqlite:///NAME.db."),
+    str, stored_in("Where the study is stored; a stored study is resumed. By default the file's, or sqlite:///NAME.db.")
 ]
 Name = Annotated[
     str,

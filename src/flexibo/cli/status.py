@@ -156,7 +156,6 @@ def _flight(row: Mapping[str, Any]) -> str:
 
 
 def _by(worker: Mapping[str, Any]) -> str:
-    """Which worker measures, and its state."""
     if worker["state"] == "gone":
         return "its worker is gone"
     if is_detached(worker["id"]):

@@ -29,9 +29,7 @@ def tell(
     values: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="VALUE | NAME=VALUE...",
-            help="The measured value; several values by name.",
-            show_default=False,
+            metavar="VALUE | NAME=VALUE...", help="The measured value; several values by name.", show_default=False
         ),
     ] = None,
     cost: Annotated[float, typer.Option(help="The cost, in units of the budget, such as seconds.")] = 0.0,
@@ -149,7 +147,6 @@ def _release(study: Study, evaluation: Evaluation, hand: str) -> str:
 
 
 def _numbers(evaluation: Evaluation, given: Iterable[str]) -> Mapping[str, float]:
-    """The values by objective."""
     found: dict[str, float] = {}
     for text in given:
         name, sign, number = text.rpartition("=")

@@ -40,12 +40,9 @@ MOST = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A mapping whose keys are read one by one.
+    """A mapping whose keys are read one by one; errors are added to the mistakes.
 
-    Attributes:
-        table: The mapping.
-        mistakes: Collects the errors.
-        of: What the mapping describes, for messages: " of objective 'error'"; empty for the file itself.
+    `of` is what the mapping describes, for messages: " of objective 'error'"; empty for the file itself.
     """
 
     table: YamlMapping

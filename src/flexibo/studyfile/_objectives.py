@@ -207,7 +207,6 @@ def _left_out(template: Template, fields: Fields, around: FileContext) -> list[s
 
 
 def _unfit(around: FileContext) -> list[str]:
-    """Why the options cannot be passed to a command."""
     sentences = []
     by_variable: dict[str, str] = {}
     for name in around.options:

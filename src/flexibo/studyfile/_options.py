@@ -65,7 +65,6 @@ def _space(table: YamlMapping, mistakes: Mistakes, rule: Rule | None) -> Space |
 
 
 def option_of_node(name: str, node: Node, place: Position, mistakes: Mistakes) -> Option | None:
-    """The option that a node describes."""
     if isinstance(node, YamlList):
         values = _levels(name, node, mistakes)
         return None if values is None else tried(place, mistakes, lambda: as_option(name, values))
@@ -157,7 +156,6 @@ class PoolError(FlexiBOError):
 
 
 def _pool(fields: Fields, folder: Path) -> Space | None:
-    """The space of the designs that a CSV file lists."""
     if fields.has("valid"):
         fields.note("valid", "designs lists the only legal designs, so that valid has nothing to forbid; leave it out.")
     node = fields.table.get("designs")

@@ -150,7 +150,6 @@ class ExecutorChoice:
 
 
 def executor_of(fields: Fields, leads: Collection[str]) -> ExecutorChoice:
-    """The executor that the key `executor` names; errors are noted."""
     if not fields.has("executor"):
         return ExecutorChoice()
     node = fields.table.get("executor")

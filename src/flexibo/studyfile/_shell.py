@@ -100,12 +100,12 @@ def run_script(
         MachineError: It could not be started.
     """
     until = None if seconds is None else time.monotonic() + seconds
-    tails = (_Tail(), _Tail())
     with _started(script, folder, environment) as (process, news):
-        streams = {stream: tail for stream, tail in zip((process.stdout, process.stderr), tails, strict=True) if stream}
-        _listen(process, news, streams, until, listen)
+        tails = {stream: b"" for stream in (process.stdout, process.stderr) if stream}
+        _listen(process, news, tails, until, listen)
         status = _status(process, until)
-    return ScriptResult(status, tails[0].text(), tails[1].text())
+    output, errors = (tail.decode(errors="replace") for tail in tails.values())
+    return ScriptResult(status, output, errors)
 
 
 def syntax_error(script: str) -> str:
@@ -154,7 +154,7 @@ def _started(
 def _listen(
     process: subprocess.Popen[bytes],
     news: socket.socket,
-    streams: Mapping[IO[bytes], _Tail],
+    tails: dict[IO[bytes], bytes],
     until: float | None,
     listen: Callable[[bytes], object],
 ) -> None:
@@ -162,12 +162,12 @@ def _listen(
 
     def read(stream: IO[bytes], most: int) -> bool:
         chunk = os.read(stream.fileno(), most)
-        streams[stream].add(chunk)
+        tails[stream] = (tails[stream] + chunk)[-KEPT_BYTES:]
         listen(chunk)
         return bool(chunk)
 
     with selectors.DefaultSelector() as selector:
-        for stream in streams:
+        for stream in tails:
             selector.register(stream, selectors.EVENT_READ, stream)
         selector.register(news, selectors.EVENT_READ)
         has_ended = False
@@ -245,16 +245,3 @@ def _escaped_processes(mark: str) -> list[int]:
             if entry in (PROC / name / "environ").read_bytes().split(b"\0"):
                 found.append(int(name))
     return found
-
-
-class _Tail:
-    """The end of an output."""
-
-    def __init__(self) -> None:
-        self._kept = b""
-
-    def add(self, chunk: bytes) -> None:
-        self._kept = (self._kept + chunk)[-KEPT_BYTES:]
-
-    def text(self) -> str:
-        return self._kept.decode(errors="replace")

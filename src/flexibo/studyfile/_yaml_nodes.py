@@ -68,13 +68,7 @@ class YamlEntry:
 
 @dataclass(frozen=True, slots=True)
 class YamlMapping:
-    """A mapping with unique text keys.
-
-    Attributes:
-        entries: The keys that could be read, in order.
-        place: Where it begins.
-        unread: Keys that are not text or are ambiguous, as they are written.
-    """
+    """A mapping with unique text keys; `unread` are keys that are not text or are ambiguous, as they are written."""
 
     entries: tuple[YamlEntry, ...]
     place: Position
@@ -141,7 +135,6 @@ def _is_bounded(text: str, mistakes: Mistakes) -> bool:
 
 
 def _note(error: yaml.YAMLError, text: str, mistakes: Mistakes) -> None:
-    """Say what is not YAML, and where."""
     if isinstance(error, yaml.reader.ReaderError):
         before = text[: error.position]
         place = Position(before.count("\n") + 1, error.position - before.rfind("\n"))

@@ -17,6 +17,7 @@ import re
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -65,12 +66,13 @@ class Command:
         if os.name != "posix":
             raise MachineError(f"The command of {self.objective!r} needs a shell ({os.name} has none); use a function.")
         environment = self.environment(design)
-        with CommandLog(self.logs, self.objective, environment, self.template.filled(design)) as log:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+        with closing(CommandLog(self.logs, self.objective, environment, self.template.filled(design))) as log:
             try:
                 ended = run_script(
                     self.template.script,
                     folder=self.folder,
-                    environment={**_inherited(), **environment},
+                    environment={**inherited, **environment},
                     seconds=self.timeout,
                     listen=log.add,
                 )
@@ -150,11 +152,6 @@ def _of_object(line: str, objective: str) -> Any:
     return (values, cost) if has_cost else values
 
 
-def _inherited() -> dict[str, str]:
-    """The environment of this process, without the design of another evaluation."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
-
-
 def _last_words(ended: ScriptResult) -> str:
     """The last lines of the standard error, or of the output where there are none."""
     lines = [line.strip() for line in (ended.errors.strip() or ended.output.strip()).splitlines() if line.strip()]
@@ -188,7 +185,7 @@ class CommandLog:
             logger.warning("The log %s cannot be written: %s.", path, error.strerror or error)
             return
         if self._left <= 0:  # the last reading has noted that more is omitted
-            self._close()
+            self.close()
             return
         heading = f"# attempt {environment['FLEXIBO_ATTEMPT'] or '?'}, design {environment['FLEXIBO_DESIGN']}\n"
         self.add(f"{heading}$ {command}\n".encode(errors="replace"))
@@ -213,15 +210,10 @@ class CommandLog:
             self._file.write(text)
         except OSError as error:
             logger.warning("A log cannot be written: %s.", error.strerror or error)
-            self._close()
+            self.close()
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Close the file, if it is open."""
         if self._file is not None:
             self._file.close()
             self._file = None
-
-    def __enter__(self) -> CommandLog:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._close()

@@ -206,7 +206,6 @@ def _option_names(fields: Fields, space: Space | None) -> tuple[str, ...]:
 
 
 def _function(fields: Fields, key: str, folder: Path) -> Callable[..., Any] | None:
-    """A function that the file names."""
     place = fields.text(key)
     if place is None:
         return None

@@ -60,14 +60,11 @@ def imported(place: str, folder: str) -> Any:
     return value
 
 
-@lru_cache(maxsize=64)
-def _kept(place: str, folder: str) -> Callable[..., Any]:
-    """The function, looked up once in each process: the lookup is not part of the measurement."""
-    return found(place, folder)
+_kept = lru_cache(maxsize=64)(found)
+"""The function, looked up once in each process: the lookup is not part of the measurement."""
 
 
 def _module(name: str, folder: Path) -> ModuleType:
-    """The module of that name; one in the folder comes first."""
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
     top = name.split(".")[0]

@@ -167,7 +167,6 @@ def _objective_lines(objective: ObjectiveAnswer) -> list[str]:
 
 
 def _kind(measured_by: str) -> str:
-    """The key for how an objective is measured."""
     if measured_by == MANUAL:
         return MEASURED_BY
     return "function" if FUNCTION.fullmatch(measured_by) else "command"

@@ -10,7 +10,6 @@ import pytest
 from tests import command_line
 
 from flexibo.cli import _doctor_checks as checks
-from flexibo.cli._doctor_checks import DoctorTargets
 from flexibo.cli.doctor import Finding
 from flexibo.storage import open_storage
 
@@ -102,6 +101,5 @@ class TestMachine:
         assert (finding.state, finding.remedy) == ("wrong", "flexibo knobs restore")
 
     def test_every_finding_is_of_its_check(self) -> None:
-        wanted = DoctorTargets(limit=60.0)
-        for check in checks.checks(wanted):
+        for check in checks.checks(limit=60.0):
             assert all(one.group == check.group for one in check.look()), check.name

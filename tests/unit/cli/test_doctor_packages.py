@@ -6,7 +6,7 @@ import re
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
-from flexibo.cli._doctor_packages import DEPENDENCIES, EXTRAS, dependencies, extras
+from flexibo.cli._doctor_checks import DEPENDENCIES, EXTRAS, dependencies, extras
 
 ROOT = Path(__file__).parents[3]
 
