@@ -18,13 +18,7 @@ MAX_ATTEMPTS = 3
 
 @dataclass(slots=True)
 class DesignSeries:
-    """Numbers, each with the code row of its design.
-
-    Attributes:
-        space: The space of the designs.
-        rows: The code rows.
-        numbers: The numbers.
-    """
+    """Numbers, each with the code row of its design."""
 
     space: Space
     rows: list[FloatArray] = field(default_factory=list)
@@ -49,15 +43,7 @@ class DesignSeries:
 
 @dataclass(slots=True)
 class PurchaseRecord:
-    """The evaluations of one purchase, by the keys of their designs.
-
-    Attributes:
-        costs: The costs paid, with their designs.
-        pending: The number of evaluations being measured.
-        failures: The number of failed attempts.
-        impossible: The keys that cannot be measured at all.
-        measured: The keys that were measured.
-    """
+    """The evaluations of one purchase by the keys of their designs: pending, failed, impossible, measured."""
 
     costs: DesignSeries
     pending: Counter[int] = field(default_factory=Counter)
@@ -87,13 +73,7 @@ class PurchaseRecord:
 
 @dataclass(slots=True)
 class ObjectiveRecord:
-    """The measurements of one objective.
-
-    Attributes:
-        losses: The losses, with their designs.
-        first: By key: the number of events until the first measurement, and its loss.
-        latest: The latest loss by key.
-    """
+    """The losses of one objective; by key the latest one, and the first one with the number of events until then."""
 
     losses: DesignSeries
     first: dict[int, tuple[int, float]] = field(default_factory=dict)

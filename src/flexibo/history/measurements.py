@@ -20,13 +20,7 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """The cost that an event added for an objective; negative if a lost attempt cost less than was assumed.
-
-    Attributes:
-        event: The index of the event, from 0.
-        objective: What was measured, or would have been.
-        cost: The cost.
-    """
+    """The cost that an event (its index) added for an objective; negative if a lost attempt cost less than assumed."""
 
     event: int
     objective: str

@@ -35,10 +35,7 @@ class Proposal(Protocol):
     """Names designs in the order in which they should be measured, all objectives together.
 
     A pure function: the same history, initial designs and seed give the same designs. What an implementation caches
-    for speed must be derivable from these.
-
-    Attributes:
-        finished: Why the study ends when nothing is left to propose, for people.
+    for speed must be derivable from these. `finished` is why the study ends when nothing is left to propose.
     """
 
     finished: str
@@ -75,12 +72,7 @@ class Constraints(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What a method does when nothing scores.
-
-    Attributes:
-        reason: Why the study ends, for people.
-        confirms: Whether the rest of what reported designs lack is measured first.
-    """
+    """What a method does when nothing scores: the reason of the end, and whether it first confirms what is reported."""
 
     reason: str = "Nothing that is left can be measured."
     confirms: bool = False

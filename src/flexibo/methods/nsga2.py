@@ -76,8 +76,7 @@ class Nsga2:
 class _Generations:
     """The generations that follow from a seed and the losses that are known.
 
-    Attributes:
-        generation: The first generation that is not complete; empty if every legal design was in one.
+    `generation` is the first that is not complete; it is empty if every legal design was in one.
     """
 
     generation: Designs

@@ -44,13 +44,7 @@ _TABLE_SIZE = 1 << 18
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PalMemory:
-    """What PAL remembers from question to question.
-
-    Attributes:
-        lower: The best corners of the regions, optimised columns only, shape (m, k).
-        upper: The worst corners, shape (m, k).
-        status: `OPEN`, `PARETO` or `DISCARDED`, shape (m,).
-    """
+    """What PAL remembers: best and worst corners of the regions (m, k), of optimised columns, and the classes (m,)."""
 
     lower: FloatArray
     upper: FloatArray

@@ -17,13 +17,7 @@ from flexibo.space import Design, Designs
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a question is chosen for.
-
-    Attributes:
-        history: What happened so far.
-        costs: What evaluations are expected to cost.
-        wanted: The objectives that may be asked: the caller can measure these.
-    """
+    """What a question is chosen for: the history, the costs, and the objectives that the caller can measure."""
 
     history: History
     costs: Costs

@@ -43,12 +43,9 @@ PASSING = (StopKind.IDLE, StopKind.WAITING)
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """There is nothing to ask.
+    """There is nothing to ask: a kind for programs, and a sentence for people that no code looks into.
 
-    Attributes:
-        kind: Why; code decides by this.
-        reason: Why, as a sentence for people; no code looks into it.
-        waits: Whether this may change once other processes have measured.
+    If it `waits`, this may change once other processes have measured.
     """
 
     kind: StopKind

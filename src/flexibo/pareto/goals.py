@@ -18,13 +18,7 @@ from flexibo.errors import InvalidValueError
 
 @dataclass(frozen=True, slots=True)
 class Goals:
-    """The objectives and limits among n quantities. A quantity may be both.
-
-    Attributes:
-        optimised: The columns of the k objectives, which are minimised.
-        limits: The greatest feasible loss of each quantity, infinity where there is none, shape (n,).
-        limited: The columns that have a limit.
-    """
+    """The k objectives, which are minimised, and the limits (n,) among n quantities. A quantity may be both."""
 
     optimised: tuple[int, ...]
     limits: FloatArray

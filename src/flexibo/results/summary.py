@@ -17,12 +17,9 @@ from flexibo.results.trace import known_volume
 
 @dataclass(frozen=True, slots=True)
 class ParetoRegion:
-    """The region between the optimistic and the pessimistic front.
+    """The corners of the optimistic (k, n) and the pessimistic front (l, n), and the reference point (n,).
 
-    Attributes:
-        optimistic: Corners of the optimistic front (k, n), in the users' values, in the order of the objectives.
-        pessimistic: Corners of the pessimistic front (l, n).
-        reference: The reference point (n,).
+    They are in the users' values, in the order of the objectives.
     """
 
     optimistic: FloatArray

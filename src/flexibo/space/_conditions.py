@@ -24,9 +24,8 @@ Clause = tuple[int, FloatArray]
 class Activity:
     """Which options of a design are active, in codes.
 
-    Attributes:
-        order: The positions of all options, parents before their children.
-        clauses: For the position of each conditional option, the clauses that must all hold.
+    `order` has the positions of all options, parents first; `clauses` has, for the position of each conditional option,
+    those that must all hold.
     """
 
     order: tuple[int, ...]

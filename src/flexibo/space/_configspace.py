@@ -30,11 +30,7 @@ MOST_PARENT_VALUES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class NotForbidden:
-    """The rule that no forbidden clause of a ConfigSpace holds.
-
-    Attributes:
-        clauses: The clauses; a clause about an inactive option does not hold.
-    """
+    """The rule that no forbidden clause of a ConfigSpace holds; one about an inactive option does not."""
 
     clauses: tuple[Any, ...]
 

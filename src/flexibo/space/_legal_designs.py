@@ -31,13 +31,7 @@ LARGEST_KEPT = 100_000
 
 
 class LegalDesigns:
-    """The combinations of the options' values that a pool, if there is one, and a rule, if there is one, allow.
-
-    Attributes:
-        table: The options.
-        rule: The rule, or None.
-        pool: The only legal designs, or None.
-    """
+    """The combinations of the options' values that a pool, if there is one, and a rule, if there is one, allow."""
 
     def __init__(self, table: OptionTable, rule: Rule | None, pool: Designs | None) -> None:
         self.table = table

@@ -25,7 +25,29 @@ Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True, slots=True)
-class Categorical:
+class _Listed:
+    """An option whose values are listed, with the code of each."""
+
+    values: Sequence[Level]
+    _codes: dict[Value, float] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        values = self._ordered(_checked_values(self.values))
+        codes: dict[Value, float] = {level: float(code) for code, level in enumerate(values)}
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "_codes", codes | {None: math.nan})
+
+    def _ordered(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        return values
+
+    @property
+    def size(self) -> int:
+        """The number of values."""
+        return len(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Categorical(_Listed):
     """An option with unordered values.
 
     Attributes:
@@ -36,22 +58,10 @@ class Categorical:
     """
 
     kind: ClassVar[str] = "categorical"
-    values: Sequence[Level]
-    _codes: dict[Value, float] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        values = _checked_values(self.values)
-        object.__setattr__(self, "values", values)
-        object.__setattr__(self, "_codes", _code_table(values))
-
-    @property
-    def size(self) -> int:
-        """The number of values."""
-        return len(self.values)
 
 
 @dataclass(frozen=True, slots=True)
-class Ordinal:
+class Ordinal(_Listed):
     """An option with ordered values, encoded by rank.
 
     Attributes:
@@ -65,21 +75,12 @@ class Ordinal:
     """
 
     kind: ClassVar[str] = "ordinal"
-    values: Sequence[Level]
-    _codes: dict[Value, float] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        values: tuple[Any, ...] = _checked_values(self.values)
-        if all(is_number(value) for value in values):
-            rising = tuple(sorted(values))
-            values = values if values in (rising, rising[::-1]) else rising
-        object.__setattr__(self, "values", values)
-        object.__setattr__(self, "_codes", _code_table(values))
-
-    @property
-    def size(self) -> int:
-        """The number of values."""
-        return len(self.values)
+    def _ordered(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not all(is_number(value) for value in values):
+            return values
+        rising = tuple(sorted(values))
+        return values if values in (rising, rising[::-1]) else rising
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,12 +248,6 @@ def _checked_values(values: object) -> tuple[Level, ...]:
         twice = next(level for position, level in enumerate(levels) if level in levels[:position])
         raise InvalidValueError(f"An option has the value {twice!r} twice; each value may be given once.")
     return levels
-
-
-def _code_table(levels: tuple[Level, ...]) -> dict[Value, float]:
-    table: dict[Value, float] = {level: float(code) for code, level in enumerate(levels)}
-    table[None] = math.nan
-    return table
 
 
 def _check_order(low: Number, high: Number, log: bool) -> None:

@@ -84,12 +84,7 @@ class Prior(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IndependentPrior:
-    """Independent log-normal densities of the hyperparameters.
-
-    Attributes:
-        mean: Means of theta.
-        deviation: Standard deviations of theta.
-    """
+    """Independent log-normal densities of the hyperparameters: means and standard deviations of theta."""
 
     mean: FloatArray
     deviation: FloatArray
@@ -112,12 +107,7 @@ class IndependentPrior:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HierarchicalPrior:
-    """A normal density of theta; the length scales' covariance is scatter^2 I + common^2 11'.
-
-    Attributes:
-        mean: Mean of theta.
-        precision: Inverse covariance of theta.
-    """
+    """A normal density of theta; the length scales' covariance is scatter^2 I + common^2 11'."""
 
     mean: FloatArray
     precision: FloatArray

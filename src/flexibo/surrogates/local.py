@@ -67,12 +67,7 @@ DEFAULT_REACH = Reach(rows=2000, anchors=600, nearest=64)
 class LocalPosterior:
     """A Gaussian process conditioned, for each prediction, on the anchors and the other rows nearest to its designs.
 
-    Attributes:
-        anchored: The exact posterior given the anchors alone.
-        anchors: Their designs, shape (g, d).
-        X: The designs of the other rows, shape (r, d).
-        y: Their losses, shape (r,).
-        reach: The number of rows that a prediction uses.
+    `anchored` is the exact posterior given the anchors (g, d) alone; X (r, d) and y (r,) are the other rows.
     """
 
     anchored: Posterior

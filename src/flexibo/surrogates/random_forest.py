@@ -19,16 +19,7 @@ CHUNK_ROWS = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Forest:
-    """Trees grown on data.
-
-    Attributes:
-        X: The designs, shape (s, d).
-        y: Their losses, shape (s,).
-        seed: The seed of the trees.
-        location: The constant subtracted from the losses.
-        scale: The constant they were divided by then.
-        trees: scikit-learn's compiled trees.
-    """
+    """scikit-learn's compiled trees, grown on X (s, d) and y (s,) minus `location`, divided by `scale`."""
 
     X: FloatArray
     y: FloatArray

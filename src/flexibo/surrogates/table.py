@@ -16,12 +16,9 @@ from flexibo.surrogates.warp import Warped
 
 @dataclass(frozen=True, slots=True)
 class SurrogateChoice:
-    """A surrogate by name.
+    """A surrogate by name: its settings, unfitted, and those for objectives without noise (None for the same).
 
-    Attributes:
-        settings: The unfitted surrogate.
-        growth: The factor by which its data grows between two refits.
-        exact: The unfitted surrogate of objectives without noise; None for the same.
+    Its data grows by the factor `growth` between two refits.
     """
 
     settings: Surrogate

@@ -46,12 +46,7 @@ def random_rows(count: int, limit: int) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class SubsampledSurrogate:
-    """A surrogate that is fitted to at most `limit` evaluations.
-
-    Attributes:
-        model: The surrogate, unfitted.
-        limit: The maximum number of evaluations.
-    """
+    """A surrogate that is fitted to at most `limit` evaluations."""
 
     model: Surrogate
     limit: int
@@ -76,12 +71,7 @@ LIMIT = 600
 
 @dataclass(frozen=True, slots=True)
 class ViewModels:
-    """The models behind a view.
-
-    Attributes:
-        predictor: Fits them and predicts.
-        approximate: Whether they are fitted to a subset of the evaluations.
-    """
+    """The models behind a view; they are approximate if they are fitted to a subset of the evaluations."""
 
     predictor: Predictor
     approximate: bool

@@ -56,9 +56,7 @@ class FrontPoint:
     confirm_cost: float | None
     standing: Standing | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The design, ready for JSON."""
-        return json_fields(self)
+    to_dict = json_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +67,7 @@ class RegionView:
     pessimistic: tuple[tuple[float, ...], ...]
     reference: tuple[float, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The region, ready for JSON."""
-        return json_fields(self)
+    to_dict = json_fields
 
 
 @dataclass(frozen=True, slots=True)

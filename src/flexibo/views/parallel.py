@@ -45,9 +45,7 @@ class Line:
     kind: str
     values: tuple[float | str | None, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The design, ready for JSON."""
-        return json_fields(self)
+    to_dict = json_fields
 
 
 @dataclass(frozen=True, slots=True)

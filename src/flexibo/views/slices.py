@@ -54,9 +54,7 @@ class SlicePoint:
     value: float
     distance: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """The design, ready for JSON."""
-        return json_fields(self)
+    to_dict = json_fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,9 +43,7 @@ class ObjectiveSpending:
     mean_cost: float | None
     projected: float | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The objective, ready for JSON."""
-        return json_fields(self)
+    to_dict = json_fields
 
 
 @dataclass(frozen=True, slots=True)
