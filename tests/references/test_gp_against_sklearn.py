@@ -8,8 +8,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 
 from flexibo.surrogates import PAPER_GP, GaussianProcess, Hyperparameters
-from flexibo.surrogates._likelihood import Loss
-from flexibo.surrogates._priors import NOISE, VARIANCE, length_scale
+from flexibo.surrogates._likelihood import NOISE, VARIANCE, Loss, length_scale
 
 GROUPS = np.array([0, 0, 0, 1, 2, 3])
 HYPERPARAMETERS = Hyperparameters(length_scales=(0.7, 0.4, 2.0, 1.1), variance=1.7, noise=3e-3)

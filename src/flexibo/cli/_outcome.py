@@ -24,7 +24,7 @@ from flexibo.cli._text import print_json, printable_console, typed_command
 from flexibo.errors import InvalidValueError, MissingExtraError
 from flexibo.history.events import Failed, Told
 from flexibo.optimizer import StopKind
-from flexibo.optimizer.stop_reasons import failing
+from flexibo.optimizer.stop import failing
 from flexibo.plots.saving import is_drawn_by_flexibo
 from flexibo.results.summary import Summary
 from flexibo.storage import shown_url

@@ -165,8 +165,7 @@ def _print(shown: FrontSelection, copy: StudyCopy, console: Console, *, whole: b
 
 
 def _layout(shown: FrontSelection, study: Study, flags: str) -> FrontLayout:
-    from flexibo.results.cells import CONFIRM_LEGEND, confirm_cell, legend
-    from flexibo.results.front_layout import front_layout
+    from flexibo.results.front_layout import CONFIRM_LEGEND, confirm_cell, front_layout, legend
 
     points = [point for _, point in shown.designs]
     lacking = any(not all(point.measured.values()) for point in points)
@@ -182,7 +181,7 @@ def _layout(shown: FrontSelection, study: Study, flags: str) -> FrontLayout:
 
 def _whole(n: int, point: FrontPoint, shown: FrontSelection, unit: str) -> list[str]:
     """Everything about one design, with exact values."""
-    from flexibo.results.cells import confirm_cell, feasibility_cell
+    from flexibo.results.front_layout import confirm_cell, feasibility_cell
 
     lines = [f"Design {n} of {shown.total}, in full"]
     width = max(len(squeezed(name)) for name in (*(axis.name for axis in shown.axes), *point.design))

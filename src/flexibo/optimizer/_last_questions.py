@@ -18,8 +18,7 @@ from flexibo.methods.feasibility import doubtful_front, feasibility_scores
 from flexibo.optimizer._choice import best_cell, choose
 from flexibo.optimizer._request import Request
 from flexibo.optimizer.predictor import DRAWS, Predictor
-from flexibo.optimizer.stop import Stop, StopKind
-from flexibo.optimizer.stop_reasons import NOTHING_LEFT, WAITING_FOR_PENDING, design_too_expensive
+from flexibo.optimizer.stop import NOTHING_LEFT, WAITING_FOR_PENDING, Stop, StopKind, design_too_expensive
 
 
 def feasibility_question(

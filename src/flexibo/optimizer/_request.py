@@ -10,8 +10,7 @@ from flexibo.belief.costs import Costs
 from flexibo.belief.price_list import PriceList
 from flexibo.history import History
 from flexibo.history.events import Evaluation
-from flexibo.optimizer.stop import Stop
-from flexibo.optimizer.stop_reasons import nothing_to_ask, nothing_to_buy
+from flexibo.optimizer.stop import Stop, nothing_to_ask, nothing_to_buy
 from flexibo.space import Design, Designs
 
 

@@ -12,8 +12,15 @@ from flexibo.history import History
 from flexibo.history.events import Evaluation
 from flexibo.optimizer._request import Request
 from flexibo.optimizer.predictor import Predictor
-from flexibo.optimizer.stop import Stop, StopKind
-from flexibo.optimizer.stop_reasons import WAITING_FOR_OTHERS, failing, initial_too_expensive, never_measured, only_free
+from flexibo.optimizer.stop import (
+    WAITING_FOR_OTHERS,
+    Stop,
+    StopKind,
+    failing,
+    initial_too_expensive,
+    never_measured,
+    only_free,
+)
 from flexibo.space import Design
 
 REPLACEMENTS = 50

@@ -13,8 +13,8 @@
 
 The caller measures, stores the answer and asks again. Equations are named by their labels in the paper's LaTeX source;
 `eq:7` is the acquisition function alpha. The private modules beside this one hold the special cases: initial designs
-and what is still missing of a bundle (`_unscored`), methods without scores (`_without_models`), questions for when
-scoring yields none (`_last_questions`).
+and what is still missing of a bundle (`_unscored`), and methods without scores and questions for when scoring yields
+none (`_last_questions`).
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ from flexibo.optimizer._last_questions import confirming_question, drawn, feasib
 from flexibo.optimizer._request import Request
 from flexibo.optimizer._unscored import unscored
 from flexibo.optimizer.predictor import DRAWS, Predictor
-from flexibo.optimizer.stop import Stop, StopKind
-from flexibo.optimizer.stop_reasons import NOTHING_LEFT, ONLY_UNLIKELY, no_region, nothing_scores
+from flexibo.optimizer.stop import NOTHING_LEFT, ONLY_UNLIKELY, Stop, StopKind, no_region, nothing_scores
 from flexibo.surrogates import joint
 
 PATIENCE = 10

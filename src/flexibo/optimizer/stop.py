@@ -5,6 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
+
+from flexibo.belief.price_list import PriceList
+from flexibo.history import History
+from flexibo.pareto import Region
+
 
 class StopKind(str, Enum):
     """Why a study stopped. The values are stored and printed as JSON, so they never change."""
@@ -51,3 +57,112 @@ class Stop:
     kind: StopKind
     reason: str
     waits: bool = False
+
+
+MOST_FAILURES = 6
+"""An objective that failed this often and never gave a value stops the study."""
+MOST_FAILURES_AFTER_SUCCESS = 30
+"""So does one that gave values before, but failed this often in a row."""
+MOST_FREE = 1000
+"""After this many evaluations in a row that cost nothing, a budget is taken for a mistake."""
+
+NOTHING_LEFT = Stop(StopKind.FINISHED, "Nothing is left to measure.")
+ONLY_UNLIKELY = Stop(
+    StopKind.UNLIKELY, "Nothing is left to learn from the designs that can probably be measured; the last ones failed."
+)
+WAITING_FOR_PENDING = Stop(
+    StopKind.WAITING, "The method waits for what is being measured; tell the pending evaluations first."
+)
+NOTHING_FEASIBLE = Stop(StopKind.INFEASIBLE, "No candidate may be feasible.")
+NO_REGION = Stop(
+    StopKind.NO_REGION,
+    "No Pareto region is left among the candidates by the method's narrow boxes; a certificate bounds what may be "
+    "missed.",
+)
+WAITING_FOR_OTHERS = Stop(StopKind.WAITING, "The initial designs wait for objectives that are measured elsewhere.")
+
+
+def failing(history: History) -> Stop | None:
+    """The stop of a study with an objective that fails again and again; None if there is none."""
+    for name in (purchase.objective for purchase in history.purchases):
+        in_a_row = history.failed_in_a_row[name]
+        if in_a_row >= (MOST_FAILURES_AFTER_SUCCESS if history.told[name] else MOST_FAILURES):
+            which = f"in {in_a_row} attempts in a row" if history.told[name] else f"in all of its {in_a_row} attempts"
+            reason = f"Objective {name!r} failed {which}; the last reason was: {history.last_reason[name]}"
+            return Stop(StopKind.FAILING, reason)
+    return None
+
+
+def only_free(history: History) -> Stop | None:
+    """The stop of a study whose budget would never end; None if evaluations cost something."""
+    if history.budget is None or history.free_in_a_row < MOST_FREE:
+        return None
+    return Stop(
+        StopKind.FREE,
+        f"The last {MOST_FREE:,} evaluations cost nothing, so the budget never ends; report their costs, or "
+        "stop by max_evaluations instead of a budget.",
+    )
+
+
+def never_measured(history: History, name: str) -> Stop:
+    """The stop of a study that has no value of an objective."""
+    if any(name in evaluation.yields for evaluation in history.pending.values()):
+        return Stop(StopKind.WAITING, f"No value of {name!r} is known yet; tell a pending evaluation first.")
+    return Stop(StopKind.FAILING, f"No value of {name!r} was ever measured.")
+
+
+def initial_too_expensive(history: History, missing: int) -> Stop:
+    """The stop of a study that cannot pay for its initial designs."""
+    return Stop(
+        StopKind.BUDGET,
+        f"The budget of {history.budget:g} cannot pay for the initial designs: {missing} evaluations are "
+        "missing. Raise the budget or lower n_initial.",
+    )
+
+
+def design_too_expensive(price: float, left: float) -> Stop:
+    """The stop of a method that proposes a design which the budget does not pay for."""
+    return Stop(
+        StopKind.BUDGET,
+        f"The budget cannot pay for the next design: it is expected to cost {price:.3g}, and {max(left, 0.0):.3g} is "
+        "left.",
+    )
+
+
+def nothing_to_ask(names: frozenset[str]) -> Stop:
+    """The stop of a request for some objectives only."""
+    listed = ", ".join(sorted(names))
+    return Stop(StopKind.FINISHED, f"Every candidate has been measured in {listed}, is being measured or cannot be.")
+
+
+def nothing_to_buy(history: History, offered: PriceList) -> Stop:
+    """The stop where nothing is open, or nothing that is open can be paid."""
+    if not offered.open.any():
+        return Stop(StopKind.FINISHED, "Every candidate has been measured, is being measured or cannot be.")
+    priced = offered.prices[offered.open & (offered.prices > 0)]
+    cheapest = float(priced.min()) if len(priced) else 0.0
+    return Stop(
+        StopKind.BUDGET,
+        f"The budget is spent: {max(offered.left, 0.0):.3g} of {history.budget:g} is left, "
+        f"and the cheapest evaluation is expected to cost {cheapest:.3g}.",
+    )
+
+
+def no_region(region: Region) -> Stop:
+    """The stop where the Pareto region is gone: nothing is left to learn, or nothing may be feasible."""
+    return NO_REGION if region.optimistic_volume > 0 else NOTHING_FEASIBLE
+
+
+def nothing_scores(history: History, offered: PriceList, region: Region | None, finished: str) -> Stop:
+    """The stop where no score is above 0: the budget does not pay for what might score, or the method has finished."""
+    expensive = np.zeros_like(offered.open)
+    if region is not None:
+        expensive = offered.open & region.alive[:, None] & ~offered.pays(offered.prices)
+    if not expensive.any():
+        return Stop(StopKind.FINISHED, finished)
+    return Stop(
+        StopKind.BUDGET,
+        f"The budget does not pay for more about the front: {max(offered.left, 0.0):.3g} of {history.budget:g} is "
+        "left, and the cheapest evaluation that may change it is expected to cost "
+        f"{float(offered.prices[expensive].min()):.3g}.",
+    )

@@ -4,12 +4,9 @@ The study need not have measurements yet. `ax` is where to draw; a new figure by
 picture: use `save`, or ``axes.figure.savefig("front.png")``.
 """
 
-from flexibo.plots._front import front
-from flexibo.plots._front3d import front3d
-from flexibo.plots._importance import importance
-from flexibo.plots._pairs import pairs
+from flexibo.plots._front import front, front3d, pairs
 from flexibo.plots._parallel import parallel
-from flexibo.plots._slices import slices
+from flexibo.plots._slices import importance, slices
 from flexibo.plots._trace import evaluations, gains, hypervolume, region
 from flexibo.plots.html import to_html, write_html
 from flexibo.plots.saving import FORMATS, PICTURES, Picture, save

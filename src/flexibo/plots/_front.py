@@ -1,4 +1,4 @@
-"""The front of two objectives with the Pareto region."""
+"""The front: of two objectives with the Pareto region, of several two at a time, of three in three dimensions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
-from flexibo._internal.arrays import FloatArray
+from flexibo._internal.arrays import AnyArray, FloatArray
 from flexibo.errors import InvalidValueError
 from flexibo.plots import style
 from flexibo.plots.style import LOOKS, OTHER, REGION
@@ -17,7 +17,11 @@ from flexibo.views.front import FrontPoint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from mpl_toolkits.mplot3d import Axes3D
 
+PANEL = 2.7
+"""The size of a panel of pairs, in inches."""
+SIZE = (7.6, 6.2)
 BEHIND = ("half", "measured", "violating")
 ON_FRONT = ("front-violating", "front-unsure", "front-half", "front-measured")
 
@@ -203,3 +207,94 @@ def _staircase(side: FloatArray, x: FloatArray, reference: FloatArray, objective
     order = np.argsort(losses[:, 0], kind="stable")
     best = np.concatenate([[worst], np.minimum(worst, np.minimum.accumulate(losses[order, 1]))])
     return np.asarray(best[np.searchsorted(losses[order, 0], at, side="right")] * signs[1])
+
+
+def pairs(study: Study, figure: Any = None) -> AnyArray:
+    """Draw the front of a study two objectives at a time; returns an array of axes, None where there is no panel.
+
+    The front concerns all objectives: a design that seems dominated in one panel is better in another.
+    """
+    view = front_view(study)
+    axes = view.axes
+    count = len(axes) - 1
+    side = max(PANEL, 6.0 / count)
+    figure = figure or style.new_figure((side * count + 0.6, side * count + 0.4))
+    panels: AnyArray = np.full((count, count), None, dtype=object)
+    for row in range(count):
+        for column in range(row + 1):
+            shared = {"sharex": panels[row - 1, column]} if row > column else {}
+            if column:
+                shared["sharey"] = panels[row, 0]
+            ax = figure.add_subplot(count, count, row * count + column + 1, **shared)
+            panels[row, column] = ax
+            draw_points(ax, view, axes[column], axes[row + 1])
+            draw_bounds(ax, axes[column], axes[row + 1])
+            if row == count - 1:
+                ax.set_xlabel(style.objective_label(axes[column]), fontsize="small")
+            if column == 0:
+                ax.set_ylabel(style.objective_label(axes[row + 1]), fontsize="small")
+            _thin_ticks(ax)
+            ax.tick_params(labelsize="small", labelbottom=row == count - 1, labelleft=column == 0)
+    labels = style.legend_entries(*(ax for ax in panels.ravel() if ax is not None))
+    if labels:
+        place = {"loc": "upper right"} if count > 1 else {"loc": "outside lower center", "ncols": 2}
+        figure.legend(list(labels.values()), list(labels), fontsize="small", frameon=False, **place)
+    return panels
+
+
+def _thin_ticks(ax: Any) -> None:
+    """Keep long numbers below a panel from overlapping."""
+    if ax.get_xscale() != "log":
+        ax.locator_params(axis="x", nbins=4)
+
+
+def front3d(study: Study, ax: Axes3D | None = None) -> Axes3D:
+    """Draw the front of three objectives on axes with ``projection="3d"``; a thin line leads from each design down."""
+    optimised = sum(bool(objective.optimise) for objective in study.objectives)
+    if optimised != 3:
+        raise InvalidValueError(f"This picture shows three objectives; the study has {optimised}.")
+    drawn: Any = ax or style.new_figure(SIZE).add_subplot(projection="3d")
+    view = front_view(study)
+    axes = [axis for axis in view.axes if axis.optimise]
+    placed = [point for point in view.points if all(point.values[axis.name] is not None for axis in axes)]
+    if not placed:
+        drawn.text2D(0.5, 0.5, "no design has all three values yet", transform=drawn.transAxes, ha="center")
+    values = np.array([[_coordinate(axis, point.values[axis.name]) for axis in axes] for point in placed]).reshape(
+        -1, 3
+    )
+    floor = _floor(values)
+    for kind, look in LOOKS.items():
+        chosen = values[[point.kind == kind for point in placed]]
+        if not len(chosen):
+            continue
+        first = kind.startswith("front")
+        drawn.plot(*chosen.T, label=look.label, zorder=4 if first else 2, **style.marker_style(look))
+        for x, y, z in chosen if first else ():
+            drawn.plot([x, x], [y, y], [floor, z], color=look.colour, linewidth=0.6, alpha=0.6)
+    for axis, side in zip(axes, "xyz", strict=True):
+        getattr(drawn, f"set_{side}label")(style.objective_label(axis), fontsize="small", labelpad=10)
+        getattr(drawn, f"{side}axis").set_tick_params(labelsize="small")
+        if axis.log and placed:
+            _set_log_ticks(getattr(drawn, f"{side}axis"), values[:, "xyz".index(side)])
+    if placed:
+        style.legend(drawn, loc="upper left")
+    return drawn
+
+
+def _coordinate(axis: Axis, value: float | None) -> float:
+    """The coordinate of a value: its logarithm on a logarithmic scale, which matplotlib does not have in 3D."""
+    number = float("nan") if value is None else value
+    return float(np.log10(number)) if axis.log else number
+
+
+def _floor(values: Any) -> float:
+    if not len(values):
+        return 0.0
+    low, high = float(values[:, 2].min()), float(values[:, 2].max())
+    return low - 0.05 * ((high - low) or 1.0)
+
+
+def _set_log_ticks(axis: Any, logarithms: FloatArray) -> None:
+    """Label an axis of logarithms (m,) with the numbers themselves."""
+    ticks = style.log_ticks(float(10 ** logarithms.min()), float(10 ** logarithms.max()))
+    axis.set_ticks(np.log10(ticks), [f"{tick:g}" for tick in ticks])

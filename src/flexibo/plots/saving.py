@@ -14,12 +14,9 @@ import numpy as np
 
 from flexibo import __version__
 from flexibo.errors import InvalidValueError, unknown_name
-from flexibo.plots._front import front
-from flexibo.plots._front3d import front3d
-from flexibo.plots._importance import importance
-from flexibo.plots._pairs import pairs
+from flexibo.plots._front import front, front3d, pairs
 from flexibo.plots._parallel import parallel
-from flexibo.plots._slices import most_important, slices
+from flexibo.plots._slices import importance, most_important, slices
 from flexibo.plots._trace import evaluations, gains, hypervolume, region
 from flexibo.plots.html import write_html
 from flexibo.study import Study

@@ -16,7 +16,7 @@ from flexibo.belief.belief import Predictions
 from flexibo.belief.costs import Costs, mean_costs
 from flexibo.belief.reported import CONFIDENCE
 from flexibo.history import History
-from flexibo.results.cells import (
+from flexibo.results.front_layout import (
     CONFIRM_LEGEND,
     confirm_cell,
     constant_options,

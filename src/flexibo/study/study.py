@@ -22,8 +22,7 @@ from flexibo.history.events import BudgetSet, Evaluation, Event, Failed, Forgive
 from flexibo.methods.table import check_method, find_method
 from flexibo.objectives import Objective, check_objectives
 from flexibo.optimizer.predictor import Predictor
-from flexibo.optimizer.stop import PASSING, Stop, StopKind
-from flexibo.optimizer.stop_reasons import failing
+from flexibo.optimizer.stop import PASSING, Stop, StopKind, failing
 from flexibo.results.certificate import Certificate, certificate
 from flexibo.results.confidence import front_of
 from flexibo.results.front import Front

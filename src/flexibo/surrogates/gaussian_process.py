@@ -12,9 +12,18 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.errors import InvalidValueError, unknown_name
-from flexibo.surrogates._likelihood import Loss, hyperparameters, minimum, parameters, starts
+from flexibo.surrogates._likelihood import (
+    HierarchicalPrior,
+    IndependentPrior,
+    Loss,
+    Parameter,
+    Prior,
+    hyperparameters,
+    minimum,
+    parameters,
+    starts,
+)
 from flexibo.surrogates._prediction_cache import PredictionCache
-from flexibo.surrogates._priors import HierarchicalPrior, IndependentPrior, Parameter, Prior
 from flexibo.surrogates.base import dense_groups, designs, is_constant, location_and_scale, training_data, unfitted
 from flexibo.surrogates.kernels import KERNELS
 from flexibo.surrogates.local import DEFAULT_REACH, LocalPosterior, Reach, local_condition
@@ -26,7 +35,7 @@ class GaussianProcess:
     """A Gaussian process with a constant mean, exact up to `max_exact` evaluations and local beyond.
 
     Losses are standardised with their mean and standard deviation at `fit`. The hyperparameters maximise the marginal
-    likelihood times their priors (see `flexibo.surrogates._priors`); predictions are those of the noise-free loss.
+    likelihood times their priors (see `flexibo.surrogates._likelihood`); predictions are those of the noise-free loss.
 
     >>> X, y = np.array([[0.0], [0.5], [1.0]]), np.array([1.0, 0.0, 1.0])
     >>> gp = GaussianProcess(noise=1e-6).fit(X, y, groups=np.array([0]), rng=np.random.default_rng(0))

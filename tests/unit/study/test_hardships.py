@@ -416,7 +416,7 @@ def test_a_negative_reading_after_many_positive_ones_is_believed() -> None:
 
 
 def test_a_budget_that_nothing_is_charged_to_ends_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flexibo.optimizer.stop_reasons.MOST_FREE", 12)
+    monkeypatch.setattr("flexibo.optimizer.stop.MOST_FREE", 12)
     study = line(budget=10)
     study.run({"a": lambda d: (d["x"] ** 2, 0.0), "b": lambda d: (1.0 - d["x"], 0.0)})
     assert study.stop_kind is StopKind.FREE

@@ -12,8 +12,7 @@ import pytest
 
 from flexibo.errors import InvalidValueError, UnknownNameError
 from flexibo.surrogates import PAPER_GP, GaussianProcess, Hyperparameters, gaussian_process, posterior
-from flexibo.surrogates._likelihood import Loss, minimum, parameters, starts
-from flexibo.surrogates._priors import HierarchicalPrior, IndependentPrior
+from flexibo.surrogates._likelihood import HierarchicalPrior, IndependentPrior, Loss, minimum, parameters, starts
 from flexibo.surrogates.kernels import KERNELS, grouped_distances, squared_distances
 
 GROUPS = np.array([0, 0, 1, 2])

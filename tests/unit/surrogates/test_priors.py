@@ -7,8 +7,7 @@ import pytest
 
 from flexibo.errors import InvalidValueError
 from flexibo.surrogates import GaussianProcess
-from flexibo.surrogates._likelihood import parameters
-from flexibo.surrogates._priors import COMMON_DEVIATION, HierarchicalPrior, IndependentPrior, Prior
+from flexibo.surrogates._likelihood import COMMON_DEVIATION, HierarchicalPrior, IndependentPrior, Prior, parameters
 
 PRIORS: dict[str, Prior] = {
     "independent": IndependentPrior.of(parameters(3, None)),
