@@ -32,7 +32,7 @@ rng = np.random.default_rng(0)
 labels = np.arange(120) % 3
 pixels = (rng.integers(0, 100, (120, 1, 12, 12)) + 70 * labels[:, None, None, None]).astype(np.uint8)
 images = Images(pixels, labels, ("dark", "grey", "bright"))
-task = ImageTask("lenet", Dataset("noise", images, images, "noise"), ImageTraining(epochs=12, batch=10, shift=1))
+task = ImageTask("lenet", Dataset("noise", images, images, "noise"), ImageTraining(epochs=12, batch=10))
 design = {f"{what}_{i}": n for i in (1, 2, 3, 4) for what, n in (("filters", 8), ("filter_size", 3))}
 folder = Path(sys.argv[1])
 

@@ -111,14 +111,10 @@ class NvmlMeter:
     def describe(self) -> Mapping[str, str]:
         """The GPUs, how they are read, and the versions of driver and libraries."""
         facts = {"gpus": " + ".join(self._names), "source": "power samples" if self._is_sampled else "energy counter"}
-        for fact, function in (
-            ("driver", "nvmlSystemGetDriverVersion"),
-            ("nvml", "nvmlSystemGetNVMLVersion"),
-            ("cuda", "nvmlSystemGetCudaDriverVersion"),
-        ):
-            facts |= self._optional(fact, function)
-        for handle in self._handles[:1]:
-            facts |= self._optional("power_limit_watts", "nvmlDeviceGetEnforcedPowerLimit", handle)
+        facts |= self._optional("driver", "nvmlSystemGetDriverVersion")
+        facts |= self._optional("nvml", "nvmlSystemGetNVMLVersion")
+        facts |= self._optional("cuda", "nvmlSystemGetCudaDriverVersion")
+        facts |= self._optional("power_limit_watts", "nvmlDeviceGetEnforcedPowerLimit", self._handles[0])
         if "cuda" in facts:
             facts["cuda"] = f"{int(facts['cuda']) // 1000}.{int(facts['cuda']) % 1000 // 10}"
         if "power_limit_watts" in facts:

@@ -28,26 +28,8 @@ from flexibo.errors import InvalidValueError
 from flexibo.hardware import POWERCAP, EnergyMeter, RaplMeter, find_meter
 from flexibo.objectives import Objective
 from flexibo.space import Real, Space
-from flexibo.systems._digits_network import (
-    ACTIVATIONS,
-    AS_TRAINED,
-    LAYOUTS,
-    PRECISIONS,
-    SEED,
-    Architecture,
-    Deployment,
-    Design,
-    DigitPredictor,
-    Training,
-    Weights,
-    fresh_weights,
-    group_of,
-    load_images,
-    option_names,
-    serving,
-    train,
-    trained_weights,
-)
+from flexibo.systems import _digits_network as network
+from flexibo.systems._digits_network import Architecture, Deployment, Design, Training
 from flexibo.systems.base import System
 
 N_READINGS = 5
@@ -86,25 +68,25 @@ def median_rise(
 class Digits:
     """The measurements of this system; it keeps every trained network."""
 
-    def __init__(self, meter: EnergyMeter | None = None, *, train: Callable[..., Any] = train) -> None:
+    def __init__(self, meter: EnergyMeter | None = None, *, train: Callable[..., Any] = network.train) -> None:
         # Here, so that loading the data and importing scikit-learn do not count as cost of the first measurement.
         import_module("sklearn.neural_network")
-        self._training_images, self._test_images = load_images()
+        self._training_images, self._test_images = network.load_images()
         self._meter = meter
         self._train = train
-        self._trained: dict[tuple[Architecture, Training], Weights] = {}
+        self._trained: dict[tuple[Architecture, Training], network.Weights] = {}
 
     def error_percent(self, design: Design) -> float:
         """The percentage of held-out images that the design's network gets wrong.
 
         The first request trains the network; later ones only evaluate it.
         """
-        architecture, training = group_of(Architecture, design), group_of(Training, design)
+        architecture, training = network.group_of(Architecture, design), network.group_of(Training, design)
         key = (architecture, training)
         if key not in self._trained:
-            self._trained[key] = trained_weights(self._train(architecture, training, self._training_images))
-        predictor = DigitPredictor(self._trained[key], architecture.activation, AS_TRAINED)
-        with serving(predictor, AS_TRAINED.threads) as labels:
+            self._trained[key] = network.trained_weights(self._train(architecture, training, self._training_images))
+        predictor = network.DigitPredictor(self._trained[key], architecture.activation, network.AS_TRAINED)
+        with network.serving(predictor, network.AS_TRAINED.threads) as labels:
             wrong = labels(self._test_images.pixels) != self._test_images.labels
         return 100 * float(np.mean(wrong))
 
@@ -119,13 +101,13 @@ class Digits:
         return 1000 * self._rise_per_image(design, self._meter.read_joules, ENERGY_WINDOW_SECONDS)
 
     def _rise_per_image(self, design: Design, gauge: Callable[[], float], window_seconds: float) -> float:
-        architecture, deployment = group_of(Architecture, design), group_of(Deployment, design)
+        architecture, deployment = network.group_of(Architecture, design), network.group_of(Deployment, design)
         # Untrained weights even if trained ones exist, so that the cost depends on the declared options only (heavily
         # regularised weights can be denormal numbers, which are slow).
-        weights = fresh_weights(architecture, np.random.default_rng(SEED))
-        predictor = DigitPredictor(weights, architecture.activation, deployment)
+        weights = network.fresh_weights(architecture, np.random.default_rng(network.SEED))
+        predictor = network.DigitPredictor(weights, architecture.activation, deployment)
         pixels = self._test_images.pixels[:N_REQUESTED]
-        with serving(predictor, deployment.threads) as labels:
+        with network.serving(predictor, deployment.threads) as labels:
             rise = median_rise(lambda: labels(pixels), gauge, window_seconds=window_seconds)
         return rise / len(pixels)
 
@@ -147,7 +129,7 @@ def digits_system(
         raise InvalidValueError(f"The meter is {meter!r}; it must be 'auto', None or an object with read_joules().")
     found = find_meter(powercap) if meter == "auto" else meter
     digits = Digits(found)
-    options = option_names(Architecture, Deployment)
+    options = network.option_names(Architecture, Deployment)
     if found is not None:
         cheap = Objective("inference_joules", unit="J", options=options, noisy=True)
         note = f"inference_joules is energy per 1,000 images, read from {found.name}."
@@ -157,7 +139,7 @@ def digits_system(
         reason = RaplMeter.available(powercap).reason if meter == "auto" else "None was asked for."
         note = f"inference_ms is time per 1,000 images, because no energy meter is read: {reason}"
         measure = digits.inference_ms
-    error = Objective("error_percent", unit="%", options=option_names(Architecture, Training))
+    error = Objective("error_percent", unit="%", options=network.option_names(Architecture, Training))
     return System(
         "digits",
         digits_space(cores),
@@ -174,14 +156,14 @@ def digits_space(cores: int | None = None) -> Space:
         {
             "layers": (1, 3),
             "width": [8, 12, 16, 24, 32, 48, 64, 96, 128, 192],
-            "activation": list(ACTIVATIONS),
+            "activation": list(network.ACTIVATIONS),
             "learning_rate": Real(1e-3, 3e-2, log=True),
             "l2": Real(1e-6, 1e-1, log=True),
             "epochs": (3, 12),
             "batch": [8, 16, 32, 64, 128],
             "threads": [2**power for power in range(most.bit_length())],
-            "precision": list(PRECISIONS),
-            "layout": list(LAYOUTS),
+            "precision": list(network.PRECISIONS),
+            "layout": list(network.LAYOUTS),
         }
     )
 

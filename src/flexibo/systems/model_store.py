@@ -28,23 +28,14 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import torch
 from torch import nn
 
 from flexibo._internal.files import write_atomically
 from flexibo._internal.text import printable_line
 from flexibo.errors import MachineError
 from flexibo.systems.tasks.base import Design, Device, LearningTask, TrainingFailedError
-from flexibo.systems.training import (
-    Progress,
-    Trained,
-    Writer,
-    identity,
-    network_options,
-    packed,
-    seeded,
-    train,
-    unpacked,
-)
+from flexibo.systems.training import Progress, Trained, Writer, identity, network_options, packed, train, unpacked
 
 HEARTBEAT_SECONDS = 5.0
 STALE_SECONDS = 60.0
@@ -81,7 +72,7 @@ class StoredModel:
 
     def load(self, task: LearningTask, device: Device = "cpu") -> nn.Module:
         """The trained network, in evaluation mode."""
-        with seeded(0, 0, "cpu"):  # so that the discarded initial weights do not advance torch's generator
+        with torch.random.fork_rng(devices=[]):  # the discarded initial weights do not advance torch's generator
             model = task.build(self.design)
         model.load_state_dict(unpacked(self.weights.read_bytes()))
         return model.to(device).eval()
@@ -163,11 +154,10 @@ class ModelStore:
         device: Device = "cpu",
         train: Callable[..., Trained] = train,
         progress: Progress | None = None,
-        retry_failed: bool = False,
     ) -> StoredModel:
         """The model, trained if it is not stored; waits while another process trains it.
 
-        A failed training is repeated only with `retry_failed`; otherwise its error is raised again.
+        The error of a failed training is raised again.
 
         Raises:
             TrainingFailedError: The training failed, now or earlier.
@@ -179,13 +169,13 @@ class ModelStore:
         watch = _Watch(lock, self._host, self._clock)
         begin = self._clock()
         while True:
-            stored = self._known(task, design, seed, retry_failed)
+            stored = self._known(task, design, seed)
             if stored is not None:
                 return replace(stored, cost_seconds=self._clock() - begin)
             with self._locked(lock) as is_mine:
                 if is_mine:
                     # Another process may have finished between the look above and the lock.
-                    stored = self._known(task, design, seed, retry_failed)
+                    stored = self._known(task, design, seed)
                     stored = stored or self._train(name, task, design, seed, device, train, progress)
                     return replace(stored, cost_seconds=self._clock() - begin)
             if watch.holder_is_dead():
@@ -194,8 +184,8 @@ class ModelStore:
                 self._sleep(POLL_SECONDS)
                 begin = self._clock()  # the time so far was waiting for another process
 
-    def _known(self, task: LearningTask, design: Design, seed: int, retry_failed: bool) -> StoredModel | None:
-        reason = None if retry_failed else self.failure(task, design, seed=seed)
+    def _known(self, task: LearningTask, design: Design, seed: int) -> StoredModel | None:
+        reason = self.failure(task, design, seed=seed)
         if reason is not None:
             raise TrainingFailedError(printable_line(reason))  # the text may come from another host
         return self.get(task, design, seed=seed)

@@ -155,7 +155,7 @@ def test_the_order_and_type_of_values_do_not_matter(store: ModelStore, trainer: 
     assert len(trainer.asked) == 1
 
 
-@pytest.mark.parametrize("other", [make_task("other data"), make_task(epochs=7), make_task(side=16)])
+@pytest.mark.parametrize("other", [make_task("other data"), make_task(epochs=7), make_task(batch=16)])
 def test_other_data_or_settings_are_another_model(store: ModelStore, trainer: Trainer, other: ImageTask) -> None:
     store.trained(TASK, DESIGN, seed=1, train=trainer)
     assert store.get(other, DESIGN, seed=1) is None
@@ -259,21 +259,6 @@ def test_a_failed_training_is_remembered_with_its_sentence(store: ModelStore) ->
     assert store.get(TASK, DESIGN, seed=1) is None
     assert store.failure(TASK, DESIGN, seed=1) == "The loss is nan in step 3 of epoch 1."
     assert store.failure(TASK, DESIGN, seed=2) is None
-
-
-def test_a_failed_training_is_repeated_when_asked_and_may_succeed(store: ModelStore, trainer: Trainer) -> None:
-    with pytest.raises(TrainingFailedError):
-        store.trained(TASK, DESIGN, seed=1, train=Trainer(before=fails))
-    assert store.trained(TASK, DESIGN, seed=1, train=trainer, retry_failed=True).error_percent == 12.5
-    assert store.failure(TASK, DESIGN, seed=1) is None
-    assert store.trained(TASK, DESIGN, seed=1, train=trainer).error_percent == 12.5
-    assert len(trainer.asked) == 1
-
-
-def test_retrying_does_not_train_again_what_succeeded(store: ModelStore, trainer: Trainer) -> None:
-    for _ in range(2):
-        store.trained(TASK, DESIGN, seed=1, train=trainer, retry_failed=True)
-    assert len(trainer.asked) == 1
 
 
 def test_running_out_of_memory_is_not_remembered_and_the_lock_is_free(store: ModelStore, trainer: Trainer) -> None:

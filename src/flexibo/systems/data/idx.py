@@ -10,7 +10,6 @@ from types import MappingProxyType
 import numpy as np
 
 from flexibo._internal.arrays import IntArray
-from flexibo.errors import unknown_name
 from flexibo.systems.data.base import DamagedDataError, Dataset, Images, MissingDataError, Pixels
 from flexibo.systems.data.files import check_present, content, missing_clause
 from flexibo.systems.data.subsets import chosen, dataset
@@ -52,8 +51,6 @@ def missing(folder: Path, *, name: str = "mnist") -> str:
 
 def load(folder: Path, *, name: str = "mnist", limit: int | None = None, seed: int = 0) -> Dataset[Images]:
     """The images of the four idx files in a folder."""
-    if name not in CLASSES:
-        raise unknown_name("dataset of idx files", name, CLASSES)
     check_present(name, folder, missing(folder, name=name))
     (pixels, labels), (test_pixels, test_labels) = (_part(folder, part, len(CLASSES[name])) for part in _PARTS)
     if pixels.shape[1:] != test_pixels.shape[1:]:

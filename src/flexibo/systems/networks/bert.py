@@ -13,14 +13,13 @@ logit, so that it is never chosen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from flexibo._internal.checks import whole_number
 from flexibo.errors import InvalidValueError
 from flexibo.systems.networks.layers import Design, dropout
 
@@ -41,18 +40,9 @@ class EncoderSize:
     heads: int
     feed_forward: int
 
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            whole_number(f"The encoder's {field.name}", getattr(self, field.name), least=1)
-        if self.width % self.heads:
-            raise InvalidValueError(
-                f"The encoder's width is {self.width} and it has {self.heads} heads; the width must be a multiple."
-            )
-
 
 BASE = EncoderSize(12, 768, 12, 3072)
 SMALL = EncoderSize(4, 512, 8, 2048)
-TINY = EncoderSize(2, 128, 2, 512)
 
 
 class EncoderLayer(nn.Module):  # type: ignore[misc]  # torch has no types here
@@ -124,15 +114,7 @@ class Bert(nn.Module):  # type: ignore[misc]  # torch has no types here
 
 def build(design: Design, *, vocabulary: int, head: Head, size: EncoderSize = BASE, positions: int = 512) -> Bert:
     """BERT for a design, of which only the option "dropout" matters; for texts of at most `positions` tokens."""
-    if head not in ("classify", "answer"):
-        raise InvalidValueError(f"The head is {head!r}; it must be 'classify' or 'answer'.")
-    return Bert(
-        size,
-        head,
-        vocabulary=whole_number("The vocabulary", vocabulary, least=1),
-        positions=whole_number("The number of positions", positions, least=1),
-        dropout=dropout(design),
-    )
+    return Bert(size, head, vocabulary=vocabulary, positions=positions, dropout=dropout(design))
 
 
 def _initialise(module: nn.Module) -> None:

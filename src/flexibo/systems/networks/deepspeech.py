@@ -14,12 +14,11 @@ padding comes last in both directions. Packed sequences would need the lengths o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import torch
 from torch import nn
 
-from flexibo._internal.checks import whole_number
 from flexibo.systems.networks.layers import Design, dropout
 
 TIME_FILTER = 11
@@ -37,14 +36,9 @@ class DeepSpeechSize:
     width: int
     layers: int
 
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            whole_number(f"The network's {field.name}", getattr(self, field.name), least=1)
-
 
 FULL = DeepSpeechSize(32, 880, 7)
 SMALL = DeepSpeechSize(16, 256, 3)
-TINY = DeepSpeechSize(4, 32, 1)
 
 
 def _is_frame(lengths: torch.Tensor, time: int) -> torch.Tensor:
@@ -135,12 +129,7 @@ class DeepSpeech(nn.Module):  # type: ignore[misc]  # torch has no types here
 
 def build(design: Design, *, features: int, letters: int, size: DeepSpeechSize = FULL) -> DeepSpeech:
     """Deep Speech 2 for a design, of which only the option "dropout" matters; `letters` does not count the blank."""
-    return DeepSpeech(
-        size,
-        features=whole_number("The number of features", features, least=1),
-        letters=whole_number("The number of letters", letters, least=1),
-        dropout=dropout(design),
-    )
+    return DeepSpeech(size, features=features, letters=letters, dropout=dropout(design))
 
 
 def _reversal(lengths: torch.Tensor, time: int) -> torch.Tensor:

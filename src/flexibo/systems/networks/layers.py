@@ -43,12 +43,6 @@ def dropout(design: Design) -> float:
     return float(share)
 
 
-def image_ends(channels: int, classes: int) -> tuple[int, int]:
-    """The channels and classes of a network for images, each checked to be a whole number of at least 1."""
-    channels = whole_number("The number of channels", channels, least=1)
-    return channels, whole_number("The number of classes", classes, least=1)
-
-
 def convolution(
     inputs: int, outputs: int, size: int, *, stride: int = 1, groups: int = 1, activate: bool = True
 ) -> nn.Sequential:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from flexibo.systems.networks.layers import Design, GlobalAverage, filter_size, filters, he_initialised, image_ends
+from flexibo.systems.networks.layers import Design, GlobalAverage, filter_size, filters, he_initialised
 
 N_LAYERS = 4
 N_HIDDEN = 84
@@ -20,7 +20,7 @@ N_HIDDEN = 84
 
 def build(design: Design, *, channels: int, classes: int) -> nn.Module:
     """LeNet for a design: images (b, channels, h, w) to logits (b, classes)."""
-    inputs, classes = image_ends(channels, classes)
+    inputs = channels
     layers: list[nn.Module] = []
     for layer in range(1, N_LAYERS + 1):
         outputs, size = filters(design, f"filters_{layer}"), filter_size(design, f"filter_size_{layer}")

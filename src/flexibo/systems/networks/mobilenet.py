@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from flexibo.systems.networks.layers import Design, classifier, convolution, filter_size, filters, image_ends
+from flexibo.systems.networks.layers import Design, classifier, convolution, filter_size, filters
 
 N_BLOCKS = (2, 2, 6, 2)
 DEPTHWISE = 3  # the side of a depthwise filter
@@ -35,7 +35,6 @@ def build(design: Design, *, channels: int, classes: int, small: bool = True) ->
 
     Images are `small` with at most 64 pixels a side: the stem and group 1 then have stride 1 instead of 2.
     """
-    channels, classes = image_ends(channels, classes)
     stem, size = filters(design, "filters_stem"), filter_size(design, "filter_size_stem")
     widths = [filters(design, f"filters_block_{group}") for group in (1, 2, 3, 4)]
     early_stride = 1 if small else 2

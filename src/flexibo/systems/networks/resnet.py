@@ -20,7 +20,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from flexibo.systems.networks.layers import Design, classifier, convolution, filter_size, filters, image_ends
+from flexibo.systems.networks.layers import Design, classifier, convolution, filter_size, filters
 
 N_BLOCKS = (3, 4, 6, 3)
 EXPANSION = 4
@@ -53,7 +53,6 @@ def build(design: Design, *, channels: int, classes: int, small: bool = True) ->
     Images are `small` with at most 64 pixels a side: the stem is then a 3 x 3 convolution of stride 1 and no pooling
     follows it, instead of 7 x 7, stride 2 and pooling.
     """
-    channels, classes = image_ends(channels, classes)
     width = filters(design, "filters_stem")
     projected, bottled = filters(design, "filters_projection"), filters(design, "filters_bottleneck")
     size_projected = filter_size(design, "filter_size_projection")

@@ -52,7 +52,6 @@ def build(design: Design, *, channels: int, classes: int, small: bool = True) ->
 
     Images are `small` with at most 64 pixels a side: the stem then has stride 1 instead of 2.
     """
-    channels, classes = layers.image_ends(channels, classes)
     stem, size = filters(design, "filters_stem"), filter_size(design, "filter_size_stem")
     group_1, group_2 = filters(design, "filters_fire_1"), filters(design, "filters_fire_2")
     block = filters(design, "filters_fire_block")

@@ -21,7 +21,7 @@ from itertools import pairwise
 import torch
 from torch import nn
 
-from flexibo.systems.networks.layers import Design, classifier, convolution, filter_size, filters, image_ends
+from flexibo.systems.networks.layers import Design, classifier, convolution, filter_size, filters
 
 N_MIDDLE = 8
 EXIT_WIDTHS = (1024, 1536, 2048)
@@ -61,7 +61,6 @@ def build(design: Design, *, channels: int, classes: int, small: bool = True) ->
 
     Images are `small` with at most 64 pixels a side: the first convolution then has stride 1 instead of 2.
     """
-    channels, classes = image_ends(channels, classes)
     middle, size = filters(design, "filters_middle"), filter_size(design, "filter_size_middle")
     layers = [
         *_entry_flow(design, channels, middle, stride=1 if small else 2),

@@ -16,7 +16,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from flexibo.errors import InvalidValueError
 from flexibo.systems.data.base import Dataset, Images
 from flexibo.systems.networks import lenet, mobilenet, resnet, squeezenet, xception
 from flexibo.systems.tasks import base
@@ -36,33 +35,24 @@ BUILDERS = {
 }
 """The function that builds each network."""
 
+AS_READ = {"side": None, "shift": 0, "flip": False}
+"""Images are learnt from as they were read; part of the fingerprints of stored studies."""
+
 SCALING = ("squeezenet", "resnet", "mobilenet", "xception")
 """Networks that downsample large images earlier than small ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageTraining:
-    """How a network is trained on images.
-
-    Attributes:
-        flip: Whether half of the training images, at random, are mirrored: right for photographs, wrong for digits.
-    """
+    """How a network is trained on images."""
 
     epochs: int = 6  # the number of passes over the training images
     batch: int = 128  # the largest number of images in a batch
-    side: int | None = None  # images are scaled to this many pixels per side; None leaves them as they are
     learning_rate: float = 2e-3  # the highest learning rate, reached after a quarter of the training
     weight_decay: float = 1e-4  # the weight decay of AdamW
-    shift: int = 0  # training images are shifted at random by at most this many pixels in each direction
-    flip: bool = False
 
     def __post_init__(self) -> None:
-        base.check_positive(self, "epochs", "batch", "learning_rate", *(() if self.side is None else ("side",)))
-        if self.shift < 0 or self.weight_decay < 0:
-            raise InvalidValueError(
-                f"ImageTraining has shift {self.shift!r} and weight_decay {self.weight_decay!r}; "
-                "neither may be negative."
-            )
+        base.check_positive(self, "epochs", "batch", "learning_rate")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +73,7 @@ class ImageTask:
     @property
     def fingerprint(self) -> str:
         """Changes with the data and the settings."""
-        return base.fingerprint_of("images", self.data.fingerprint, asdict(self.settings))
+        return base.fingerprint_of("images", self.data.fingerprint, asdict(self.settings) | AS_READ)
 
     def epochs(self, design: Design) -> int:
         """The same for every design."""
@@ -94,23 +84,15 @@ class ImageTask:
         images = self.data.train
         sizes: dict[str, Any] = {"channels": images.pixels.shape[1], "classes": len(images.classes)}
         if self.network in SCALING:
-            side = self.settings.side or max(images.pixels.shape[2:])
-            sizes["small"] = side <= LARGEST_SMALL_SIDE
+            sizes["small"] = max(images.pixels.shape[2:]) <= LARGEST_SMALL_SIDE
         return BUILDERS[self.network](design, **sizes)
 
     def batches(self, design: Design, generator: torch.Generator, device: Device) -> Iterator[Batch]:
         """One epoch of images, shape (b, channels, height, width), and labels."""
         pixels, labels = self._kept("train", device)
-        settings = self.settings
-        for chosen in base.shuffled(len(labels), settings.batch, generator):
+        for chosen in base.shuffled(len(labels), self.settings.batch, generator):
             chosen = chosen.to(labels.device)
-            images = self._normal(pixels[chosen])
-            if settings.shift:
-                images = _shifted(images, settings.shift, generator)
-            if settings.flip:
-                mirrored = torch.rand(len(images), generator=generator).to(images.device) < 0.5
-                images = torch.where(mirrored[:, None, None, None], images.flip(3), images)
-            yield images, labels[chosen]
+            yield self._normal(pixels[chosen]), labels[chosen]
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """The cross entropy."""
@@ -170,28 +152,6 @@ class ImageTask:
             images: Images = getattr(self.data, part)
             # A copy: torch must not share memory with an array that may be read-only.
             pixels = torch.tensor(images.pixels, device=device)
-            labels = torch.tensor(images.labels, dtype=torch.int64, device=device)
-            return _scaled(pixels, self.settings.side), labels
+            return pixels, torch.tensor(images.labels, dtype=torch.int64, device=device)
 
         return base.remembered(self._memory, part, device, moved)
-
-
-def _scaled(pixels: Tensor, side: int | None) -> Tensor:
-    if side is None or tuple(pixels.shape[2:]) == (side, side):
-        return pixels
-    parts = [
-        functional.interpolate(some.float(), size=(side, side), mode="bilinear", antialias=True).round().clamp(0, 255)
-        for some in pixels.split(N_AT_ONCE)
-    ]
-    return torch.cat([part.to(torch.uint8) for part in parts])
-
-
-def _shifted(images: Tensor, most: int, generator: torch.Generator) -> Tensor:
-    """Each image shifted by its own random number of pixels; the border is filled with the mean."""
-    height, width = images.shape[2:]
-    padded = functional.pad(images, (most,) * 4)
-    windows = padded.unfold(2, height, 1).unfold(3, width, 1)  # (b, channels, down, right, height, width)
-    down, right = torch.randint(2 * most + 1, (2, len(images)), generator=generator).to(images.device)
-    at = torch.arange(len(images), device=images.device)
-    shifted: Tensor = windows[at, :, down, right]
-    return shifted

@@ -187,11 +187,6 @@ def log_spectrogram(wave: Any, rate: int, features: int) -> Tensor:
     """The logarithm of the power in each band, shape (frames, features), at most `MOST_FRAMES` frames."""
     hop = rate // FRAMES_PER_SECOND
     window = WINDOW_FRAMES * hop
-    if not 1 <= features <= window // 2 + 1:
-        raise InvalidValueError(
-            f"The spectrogram is to have {features} features; at {rate} samples per second it must have "
-            f"1 to {window // 2 + 1}."
-        )
     samples = torch.tensor(np.asarray(wave[: (MOST_FRAMES + WINDOW_FRAMES - 1) * hop], dtype=np.float32))
     samples = functional.pad(samples, (0, max(window - len(samples), 0)))
     transform = torch.stft(samples, window, hop, window=torch.hann_window(window), center=False, return_complex=True)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.unit.systems.data.image_files import RNG
 
-from flexibo.errors import InvalidTypeError, InvalidValueError, UnknownNameError
+from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.systems.data import idx
 from flexibo.systems.data.base import (
     DamagedDataError,
@@ -62,11 +62,6 @@ def test_idx_files_are_read_under_each_of_their_usual_names(tmp_path: Path, mark
 def test_fashion_has_its_own_classes(tmp_path: Path) -> None:
     data = idx.load(write_idx(tmp_path), name="fashion-mnist")
     assert (data.name, data.train.classes[9], len(data.train.classes)) == ("fashion-mnist", "ankle boot", 10)
-
-
-def test_a_dataset_that_is_not_published_as_idx_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnknownNameError, match="did you mean 'mnist'"):
-        idx.load(write_idx(tmp_path), name="mnst")
 
 
 def test_missing_idx_files_are_named(tmp_path: Path) -> None:

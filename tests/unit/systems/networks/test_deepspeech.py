@@ -13,9 +13,10 @@ pytestmark = pytest.mark.torch
 
 from flexibo.errors import InvalidValueError  # noqa: E402
 from flexibo.systems.networks import deepspeech  # noqa: E402
-from flexibo.systems.networks.deepspeech import FULL, SMALL, TINY, DeepSpeechSize, build  # noqa: E402
+from flexibo.systems.networks.deepspeech import FULL, SMALL, DeepSpeechSize, build  # noqa: E402
 
 FEATURES, LETTERS = 13, 5
+TINY = DeepSpeechSize(4, 32, 1)
 DESIGN = {"dropout": 0.1}
 
 
@@ -214,12 +215,3 @@ def test_a_design_without_dropout_is_refused() -> None:
 def test_a_dropout_that_is_no_share_is_refused(value: object) -> None:
     with pytest.raises(InvalidValueError, match=r"^Option 'dropout' is .*; it must be a number from 0 to below 1.$"):
         build({"dropout": value}, features=FEATURES, letters=LETTERS, size=TINY)
-
-
-def test_impossible_sizes_are_refused() -> None:
-    with pytest.raises(InvalidValueError, match=r"^The network's width is 0; it must be a whole number, 1 or more"):
-        DeepSpeechSize(4, 0, 1)
-    with pytest.raises(InvalidValueError, match=r"^The number of features is -1"):
-        build(DESIGN, features=-1, letters=LETTERS, size=TINY)
-    with pytest.raises(InvalidValueError, match=r"^The number of letters is 2\.5"):
-        build(DESIGN, features=FEATURES, letters=2.5, size=TINY)  # type: ignore[arg-type]

@@ -396,10 +396,3 @@ def test_an_even_filter_is_refused(network: str) -> None:
         if "size" in name:
             with pytest.raises(InvalidValueError, match=f"^Option '{name}' is 4; it must be odd"):
                 BUILDERS[network](smallest(network, **{name: 4}), channels=CHANNELS, classes=CLASSES)
-
-
-@IMAGE_NETWORKS
-def test_impossible_numbers_of_channels_and_classes_are_refused(network: str) -> None:
-    for wrong in ({"channels": 0, "classes": 10}, {"channels": 3, "classes": -1}):
-        with pytest.raises(InvalidValueError, match=r"^The number of c\w+ is (0|-1); it must be a whole number"):
-            BUILDERS[network](smallest(network), **wrong)

@@ -98,7 +98,7 @@ def test_learning_rate_and_weight_decay_are_the_designs() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"epochs": 9}, {"size": bert.TINY}, {"vocabulary": 99}, {"learning_rate_factor": 2.0}]
+    "change", [{"epochs": 9}, {"size": bert.BASE}, {"vocabulary": 99}, {"learning_rate_factor": 2.0}]
 )
 def test_every_setting_of_texts_changes_the_fingerprint(change: dict[str, Any]) -> None:
     assert review_task(**change).fingerprint != review_task().fingerprint
