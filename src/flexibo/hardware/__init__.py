@@ -93,9 +93,6 @@ def find_meter(kind: str | Path = "auto", places: MeterPlaces | None = None) -> 
     Args:
         kind: A name in `METERS`, or "auto" for the first that can be read. A folder means RAPL in that folder.
         places: Where to search.
-
-    Raises:
-        UnknownNameError: There is no such kind.
     """
     if isinstance(kind, Path) or os.sep in kind:
         kind, places = "rapl", MeterPlaces(powercap=kind)

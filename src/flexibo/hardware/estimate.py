@@ -25,14 +25,10 @@ class EstimatedMeter:
     def __init__(self, watts: float, clock: Callable[[], float] = time.perf_counter) -> None:
         if not (math.isfinite(watts) and watts > 0):
             raise InvalidValueError(f"The nominal power is {watts!r} W; it must be a positive number of watts.")
+        self.name = f"estimate: {watts:g} W x time"
         self._watts = watts
         self._clock = clock
         self._start = clock()
-
-    @property
-    def name(self) -> str:
-        """The assumption."""
-        return f"estimate: {self._watts:g} W x time"
 
     def read_joules(self) -> float:
         """The estimated energy since the meter was created."""

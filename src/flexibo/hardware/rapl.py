@@ -60,12 +60,8 @@ class RaplMeter:
 
     def __init__(self, root: str | Path = POWERCAP) -> None:
         self._packages = _open_packages(Path(root))
-
-    @property
-    def name(self) -> str:
-        """What is read."""
         count = len(self._packages)
-        return f"RAPL, {count} package{'s' if count > 1 else ''}"
+        self.name = f"RAPL, {count} package{'s' if count > 1 else ''}"
 
     def read_joules(self) -> float:
         """The energy since the meter was created."""

@@ -1,20 +1,14 @@
 """Measuring work with a meter: the energy, time and power of an inference.
 
-A counter is updated in steps: NVML's ten times a second, RAPL's a thousand times. A value is therefore up to one step
-old, and the energy of a window of work has an error of up to one step over the length of the window. Windows keep that
-below 5 %:
-
-- By default a window lasts 20 steps of the counter, and at least 0.2 s.
-- If a step is more than 1 % of a window, windows begin and end right after a step, for which the work is repeated. The
-  remaining error is the time between two looks at the counter: one call, or a twentieth of a step. Then five steps are
-  enough. A window is lengthened if that time is more than 5 % of it. If a single call takes longer than a step, windows
-  last 20 steps instead.
+A counter is updated in steps: NVML's ten times a second, RAPL's a thousand times. So the energy of a window of work has
+an error of up to one step over the length of the window. Windows keep that below 5 %: they last 20 steps, and at least
+0.2 s. If a step is more than 1 % of a window, windows begin and end right after a step, for which the work is repeated.
+The remaining error is the time between two looks at the counter: one call, or a twentieth of a step. Then five steps
+are enough, unless that time is more than 5 % of the window or a call takes longer than a step.
 
 If windows disagree, because something disturbed the processor that feeds the device, more may follow, so that the
-median is one of undisturbed windows. Python's garbage collector is off meanwhile.
-
-A time limit bounds a measurement whose single call may last a minute: there are as many windows as fit and at least
-one, which then is a single call. If not even two calls fit, the first one is the result, though it was not warm.
+median is one of undisturbed windows. A time limit bounds a measurement whose single call may last a minute: there are
+as many windows as fit, at least one. If not even two calls fit, the first one is the result, though it was not warm.
 """
 
 from __future__ import annotations

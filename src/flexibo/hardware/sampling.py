@@ -27,9 +27,6 @@ class SampledMeter:
         period_seconds: The time between two samples.
         clock: Seconds.
         name: What is read.
-
-    Raises:
-        InvalidValueError: The period is not a positive number.
     """
 
     is_estimate = False

@@ -31,13 +31,7 @@ _failures: list[str] = []
 
 
 def within_memory(work: Callable[[], Result], what: str) -> Result:
-    """The result of `work`; `what` describes it in errors, as in "to train lenet on cuda:0".
-
-    Raises:
-        OutOfMemoryError: There is not enough memory.
-        BrokenGpuError: The GPU has failed now.
-        MachineError: The GPU failed before.
-    """
+    """The result of `work`, or one of the errors above; `what` describes it, as in "to train lenet on cuda:0"."""
     if _failures:
         raise MachineError(
             f"The GPU has failed in this process ({_failures[0]}), which cannot use it any more; "

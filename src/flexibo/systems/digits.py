@@ -151,7 +151,10 @@ def digits_system(
 
 def digits_space(cores: int | None = None) -> Space:
     """The designs of the digits network on a machine with some number of cores, by default this one."""
-    most = whole_number("The number of cores", _usable_cores() if cores is None else cores, least=1)
+    # Unlike os.cpu_count, joblib (a dependency of scikit-learn) considers affinity and container limits.
+    from joblib import cpu_count  # type: ignore[import-untyped]  # scikit-learn brings it; it has no type hints
+
+    most = whole_number("The number of cores", cpu_count() if cores is None else cores, least=1)
     return Space(
         {
             "layers": (1, 3),
@@ -166,10 +169,3 @@ def digits_space(cores: int | None = None) -> Space:
             "layout": list(network.LAYOUTS),
         }
     )
-
-
-def _usable_cores() -> int:
-    # Unlike os.cpu_count, joblib (a dependency of scikit-learn) considers affinity and container limits.
-    from joblib import cpu_count  # type: ignore[import-untyped]  # scikit-learn brings it; it has no type hints
-
-    return int(cpu_count())

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.errors import unknown_name
 from flexibo.hardware import MeterError
 from flexibo.objectives import Objective
 from flexibo.space import Ordinal, Space
@@ -125,6 +125,4 @@ def identity_of(runner: NetworkRunner) -> str:
 
 def _is_ordered(values: Collection[Any]) -> bool:
     """Whether the values are numbers."""
-    if not values:
-        raise InvalidValueError("An option has no values on this machine; leave its knob out.")
     return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)

@@ -51,14 +51,10 @@ class UnwritableStoreError(MachineError, OSError):
 
 @dataclass(frozen=True, slots=True)
 class StoredModel:
-    """A trained model in a store.
+    """A trained model in a store: what `Trained` says of it, its design and the file of its weights.
 
-    Attributes:
-        design: The values of its network's options.
-        error_percent, seconds, epochs, losses, machines: As in `Trained`.
-        weights: The file of its weights.
-        cost_seconds: The time of this request on this machine: the training, or only finding it in the store. Waiting
-            for another process that trained it is not included.
+    The cost is the time of this request on this machine: the training, or only finding it in the store. Waiting for
+    another process that trained it is not included.
     """
 
     design: Mapping[str, Any]
@@ -356,9 +352,6 @@ def _beat(lock: Path, ended: threading.Event) -> None:
 def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except (
-        OSError,
-        OverflowError,
-    ) as error:  # too large an id; or another user's process
+    except (OSError, OverflowError) as error:  # an id that is too large, or another user's process
         return isinstance(error, PermissionError)
     return True

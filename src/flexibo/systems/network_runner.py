@@ -31,9 +31,7 @@ WARM_UP_SHARE = 0.25
 class NetworkRunner:
     """A system on a platform.
 
-    Attributes:
-        longest_seconds: The time limit of an evaluation: what would take longer is not started, and a reading has as
-            many repeats as fit. None: no limit.
+    What would take longer than the time limit is not started, and a reading has as many repeats as fit.
     """
 
     system: PaperSystem
@@ -44,7 +42,7 @@ class NetworkRunner:
     journal: Journal  # records what knobs change until it is restored
     knobs: tuple[Knob, ...] = ()  # the settings of the machine that are options of designs
     seed: int = 0  # the seed of initial weights and training
-    longest_seconds: float | None = None
+    longest_seconds: float | None = None  # the time limit of an evaluation; None: no limit
     window_seconds: float = QUICK_SECONDS  # the length of a recorded reading, all windows together
 
     def error_percent(self, design: Design) -> tuple[float, float]:

@@ -49,18 +49,14 @@ Progress = Callable[[int, int, float], None]
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A trained network.
-
-    Attributes:
-        machines: The machines it was trained on; several if a training was resumed on another machine.
-    """
+    """A trained network."""
 
     model: nn.Module  # the network, on the device it was trained on
     error_percent: float  # its error on the held-out examples
     seconds: float  # the time of training and testing, including the finished epochs of earlier attempts
     epochs: int  # the number of passes over the training examples
     losses: tuple[float, ...]  # the mean loss of each epoch
-    machines: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ()  # those it was trained on; several if a training was resumed on another one
 
 
 def train(

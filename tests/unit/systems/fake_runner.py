@@ -99,8 +99,15 @@ def runner_of(tmp_path: Path, system: str = "lenet", **changed: Any) -> NetworkR
         "store": FakeStore(),
         "meter": FakeMeter(),
         "journal": Journal(tmp_path / "knobs.json"),
+        "window_seconds": 0.05,
     }
     return NetworkRunner(**{**parts, **changed})
+
+
+def short_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows and warm-up of a hundredth of a second, which a fake meter is content with."""
+    monkeypatch.setattr("flexibo.hardware.reading.SHORTEST_WINDOW_SECONDS", 0.01)
+    monkeypatch.setattr("flexibo.systems.network_runner.LONGEST_WARM_UP_SECONDS", 0.01)
 
 
 def lenet(**changed: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""None"""
+"""A network as a system: its space, its objectives, and what a reading gives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,12 @@ from flexibo.systems.options import NETWORKS
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
-from tests.unit.systems.fake_runner import FakePlatform, FakeTask, lenet, runner_of  # noqa: E402
+from tests.unit.systems.fake_runner import FakePlatform, FakeTask, lenet, runner_of, short_readings  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _short_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    short_readings(monkeypatch)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,12 @@ from flexibo.systems.options import NETWORKS
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
-from tests.unit.systems.fake_runner import FakeStore, images, lenet, runner_of  # noqa: E402
+from tests.unit.systems.fake_runner import FakeStore, images, lenet, runner_of, short_readings  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _short_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    short_readings(monkeypatch)
 
 
 def test_a_network_that_would_take_too_long_to_train_is_not_begun(tmp_path: Path) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from flexibo.hardware.knobs._frequencies import pinned, spread, step_of
 from flexibo.hardware.knobs.base import KnobUnavailableError, Level, Machine, Write
@@ -20,16 +18,6 @@ _HZ = 1e9  # per GHz
 _TOLERANCE = 0.01
 # 17000000.gp10b is the TX2's GPU, 17000000.gv11b the Xavier's, 17000000.ga10b the Orin's; newer kernels say .gpu.
 _GPU = re.compile(r".*\.(gpu|g[a-z]\d+b)")
-
-PAPER: Mapping[str, tuple[float, float]] = MappingProxyType(
-    {
-        "active_cores": (1, 6),
-        "cpu_frequency": (0.3, 2.3),
-        "gpu_frequency": (0.3, 1.8),
-        "emc_frequency": (0.3, 2.0),
-    }
-)
-"""The paper's ranges, frequencies in GHz; a board offers the nearest of its own steps."""
 
 TX2_EMC_MHZ = (40.8, 68, 102, 204, 408, 665.6, 800, 1062.4, 1331.2, 1600, 1866)
 XAVIER_EMC_MHZ = (204, 408, 665.6, 800, 1065.6, 1331.2, 1600, 1866, 2133)
@@ -130,8 +118,8 @@ def jetson_knobs(
 ) -> tuple[ActiveCores | CpuFrequency | GpuFrequency | EmcFrequency, ...]:
     """The paper's four hardware knobs, in the order in which they are set: the paper's ranges, the board's steps."""
     return (
-        ActiveCores(machine, highest=int(PAPER["active_cores"][1])),
-        CpuFrequency(machine, steps, PAPER["cpu_frequency"]),
-        GpuFrequency(machine, steps, PAPER["gpu_frequency"]),
-        EmcFrequency(machine, steps, PAPER["emc_frequency"]),
+        ActiveCores(machine, highest=6),
+        CpuFrequency(machine, steps, (0.3, 2.3)),
+        GpuFrequency(machine, steps, (0.3, 1.8)),
+        EmcFrequency(machine, steps, (0.3, 2.0)),
     )

@@ -209,11 +209,8 @@ def _put_back(made: Sequence[Write], machine: Machine) -> dict[Write, str]:
 
 
 def _undo(write: Write, machine: Machine) -> str:
-    """Undo one write; returns why that failed, or an empty text.
-
-    The value is read back at once, because its file may disappear when others are restored, such as the limits of a
-    core that goes offline.
-    """
+    """Undo one write; returns why that failed, or an empty text."""
+    # Read back at once: its file may disappear when others are restored, as the limits of a core that goes offline.
     can_tell = write.readable and write.steady
     with suppress(OSError):  # what cannot be read may still be written
         if can_tell and chosen(machine.read(write.undo_path)) == write.before:

@@ -5,8 +5,8 @@ The power sensors of the board (INA3221) measure the energy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,8 +54,6 @@ class Jetson:
         """The INA3221 sensors of the board."""
         return Ina3221Meter(self.machine.roots.sys)
 
-    @contextmanager
-    def serving(self, model: Any, inputs: MakeInputs, design: Mapping[str, Any]) -> Iterator[Serving]:
+    def serving(self, model: Any, inputs: MakeInputs, design: Mapping[str, Any]) -> AbstractContextManager[Serving]:
         """The model on the GPU of the board."""
-        with NvidiaGpu().serving(model, inputs, {**design, "streams": 1, "cuda_graphs": False}) as ready:
-            yield ready
+        return NvidiaGpu().serving(model, inputs, {**design, "streams": 1, "cuda_graphs": False})

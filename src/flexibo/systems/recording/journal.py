@@ -17,19 +17,13 @@ Cell = tuple[int, int]
 
 
 class RecordingJournal:
-    """The file of an unfinished recording; one that belongs to another plan is refused.
-
-    Attributes:
-        heading: The description of the machine that made the first entry.
-        errors: The outcome of each training, by network.
-        readings: The outcome of each reading, by network and deployment.
-    """
+    """The file of an unfinished recording; one that belongs to another plan is refused."""
 
     def __init__(self, path: Path, plan: Plan, heading: dict[str, Any]) -> None:
         self._path = path
-        self.heading = heading
-        self.errors: dict[int, dict[str, Any]] = {}
-        self.readings: dict[Cell, dict[str, Any]] = {}
+        self.heading = heading  # the description of the machine that made the first entry
+        self.errors: dict[int, dict[str, Any]] = {}  # the outcome of each training, by network
+        self.readings: dict[Cell, dict[str, Any]] = {}  # of each reading, by network and deployment
         if not self._is_new():
             self._read(plan)
         else:

@@ -19,7 +19,7 @@ from flexibo.errors import DesignError, InvalidValueError, unknown_name
 from flexibo.systems.build import SystemRequest, build_runner
 from flexibo.systems.dnn import ERROR
 from flexibo.systems.network_runner import QUICK_SECONDS, NetworkRunner
-from flexibo.systems.recording.journal import RecordingJournal, left_behind, opened
+from flexibo.systems.recording.journal import left_behind, opened
 from flexibo.systems.recording.measuring import OnProgress, complete, record, recorded
 from flexibo.systems.recording.plan import Plan, capped, narrowed, planned
 from flexibo.systems.recording.table import write_table
@@ -86,7 +86,13 @@ def recording(
         untrained = [network for n, network in enumerate(plan.networks) if n not in journal.errors]
         if jobs > 1 and untrained:
             train_ahead(request, untrained, jobs, is_over)
-        return _recorded(plan, journal, runner, out, is_over, progress)
+        if len(journal.errors) < len(plan.networks):
+            runner.warm_up(min(plan.networks, key=lambda network: tuple(network.values())))
+        record(plan, journal, runner, is_over=is_over, progress=progress)
+        left = len(plan.networks) * (1 + len(plan.deployments)) - len(journal.errors) - len(journal.readings)
+        if not left:
+            write_table(out, recorded(plan, journal))
+        return left
 
 
 def finished(out: Path) -> tuple[int, int]:
@@ -112,24 +118,6 @@ def _check_name(out: Path) -> None:
         raise InvalidValueError(f"The table is {out}; its name must end in .csv.gz.")
     if out.is_dir():
         raise InvalidValueError(f"The table is {out}, which is a folder; give the name of a file.")
-
-
-def _recorded(
-    plan: Plan,
-    journal: RecordingJournal,
-    runner: NetworkRunner,
-    out: Path,
-    is_over: Callable[[], bool],
-    progress: OnProgress,
-) -> int:
-    """Measure the rest and write the table if it is complete; returns the number of measurements left."""
-    if len(journal.errors) < len(plan.networks):
-        runner.warm_up(min(plan.networks, key=lambda network: tuple(network.values())))
-    record(plan, journal, runner, is_over=is_over, progress=progress)
-    left = len(plan.networks) * (1 + len(plan.deployments)) - len(journal.errors) - len(journal.readings)
-    if not left:
-        write_table(out, recorded(plan, journal))
-    return left
 
 
 def plan_of(runner: NetworkRunner, grid: RecordingGrid, request: SystemRequest, made_with: Mapping[str, Any]) -> Plan:

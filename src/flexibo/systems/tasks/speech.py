@@ -11,7 +11,7 @@ contributes nothing.
 The table's learning rates (1e-5 to 5e-5) are those of fine-tuning. These networks start from scratch, so a
 `learning_rate_factor` multiplies every design's rate, by default by 10.
 
-The error is the number of words (or letters) to insert, delete or replace, per hundred of the transcript. It can exceed
+The error is the number of words to insert, delete or replace, per hundred of the transcript. It can exceed
 100, because a network can write more than was said.
 """
 
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -49,12 +49,9 @@ class SpeechTraining:
     features: int = 40  # the number of bands of a spectrogram
     learning_rate_factor: float = 10.0  # multiplies the design's learning rate
     weight_decay: float = 0.01  # the weight decay of AdamW
-    unit: Literal["words", "letters"] = "words"  # what the error counts
 
     def __post_init__(self) -> None:
         base.check_positive(self, "features", "learning_rate_factor")
-        if self.unit not in ("words", "letters"):
-            raise InvalidValueError(f"SpeechTraining.unit is {self.unit!r}; it must be 'words' or 'letters'.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +82,7 @@ class SpeechTask:
     @property
     def fingerprint(self) -> str:
         """Changes with the data and the settings."""
-        return base.fingerprint_of("speech", self.data.fingerprint, asdict(self.settings))
+        return base.fingerprint_of("speech", self.data.fingerprint, asdict(self.settings) | {"unit": "words"})
 
     @property
     def alphabet(self) -> str:
@@ -132,7 +129,7 @@ class SpeechTask:
         )
 
     def error_percent(self, model: nn.Module, design: Design, device: Device) -> float:
-        """Wrong words, or letters, per hundred of the held-out transcripts."""
+        """Wrong words per hundred of the held-out transcripts."""
         part = self._kept("test", device)
         length = int(design["sequence_length"])
         written: list[str] = []
@@ -143,7 +140,7 @@ class SpeechTask:
                 logs, lengths = model(some, frames.clamp(max=length))
                 base.check_finite(logs)
                 written += decoded(logs.argmax(dim=2).cpu().numpy(), lengths.cpu().numpy(), self.alphabet)
-        return error_rate_percent(written, self.data.test.transcripts, unit=self.settings.unit)
+        return error_rate_percent(written, self.data.test.transcripts)
 
     def inputs(self, design: Design, count: int, device: Device) -> tuple[Tensor, ...]:
         """Held-out spectrograms (count, sequence_length, features) and frames (count,).
@@ -209,19 +206,16 @@ def decoded(best: Any, lengths: Any, alphabet: str) -> list[str]:
     return texts
 
 
-def error_rate_percent(written: Sequence[str], said: Sequence[str], *, unit: Literal["words", "letters"]) -> float:
-    """Edits per hundred units of the transcripts, over all texts together; can exceed 100.
+def error_rate_percent(written: Sequence[str], said: Sequence[str]) -> float:
+    """Edits per hundred words of the transcripts, over all texts together; can exceed 100.
 
-    >>> error_rate_percent(["one two"], ["one three four"], unit="words")
+    >>> error_rate_percent(["one two"], ["one three four"])
     66.66666666666667
     """
-    pairs = [
-        (text.split(), right.split()) if unit == "words" else (list(text), list(right))
-        for text, right in zip(written, said, strict=True)
-    ]
+    pairs = [(text.split(), right.split()) for text, right in zip(written, said, strict=True)]
     total = sum(len(right) for _, right in pairs)
     if not total:
-        raise InvalidValueError(f"The held-out transcripts have no {unit}; there is nothing to count errors in.")
+        raise InvalidValueError("The held-out transcripts have no words; there is nothing to count errors in.")
     return 100 * sum(n_edits(text, right) for text, right in pairs) / total
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flexibo.errors import InvalidValueError, UnknownNameError
+from flexibo.errors import UnknownNameError
 from flexibo.systems.data.base import DamagedDataError, MissingDataError
 from flexibo.systems.data.catalogue import DATASETS, find_dataset, load_dataset, places
 
@@ -120,5 +120,3 @@ def test_names_that_are_not_in_the_table_are_refused(tmp_path: Path) -> None:
         load_dataset("minst", tmp_path)
     with pytest.raises(UnknownNameError, match="Unknown dataset"):
         find_dataset(["cifar"], tmp_path)
-    with pytest.raises(InvalidValueError, match="at least one"):
-        find_dataset([], tmp_path)

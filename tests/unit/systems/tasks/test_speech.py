@@ -116,19 +116,17 @@ def writes(*lines: str) -> Constant:
     return Constant(lambda spectrograms, frames: (outputs, torch.full((len(lines),), best.shape[1])))
 
 
-def test_the_error_counts_words_or_letters() -> None:
-    words, letters = speech_task(), speech_task(unit="letters")
+def test_the_error_counts_words() -> None:
+    words = speech_task()
     # Held out: aa, bc, aa. Written: aa, bb, a.
     model = writes("a-a--", "b-b--", "aaa--")
     assert words.error_percent(model, SPEECH, "cpu") == pytest.approx(100 * 2 / 3)
-    assert letters.error_percent(model, SPEECH, "cpu") == pytest.approx(100 * 2 / 6)
-    assert model.modes == [False, False]
+    assert model.modes == [False]
     assert words.error_percent(writes("-----", "-----", "-----"), SPEECH, "cpu") == 100.0
 
 
 def test_who_writes_more_than_was_said_has_more_than_a_hundred_percent_errors() -> None:
-    assert error_rate_percent(["a b c d"], ["a"], unit="words") == 300.0
-    assert speech_task(unit="letters").error_percent(writes(*["bcbcbcbc"] * 3), SPEECH, "cpu") > 100
+    assert error_rate_percent(["a b c d"], ["a"]) == 300.0
 
 
 @pytest.mark.parametrize(
@@ -164,10 +162,9 @@ def test_edits_agree_with_the_textbooks_recursion() -> None:
 
 
 def test_rates_are_over_all_texts_together() -> None:
-    assert error_rate_percent(["one", "x y z"], ["one", "a b c"], unit="words") == 75.0
-    assert error_rate_percent(["cat", ""], ["cut", "a"], unit="letters") == 50.0
+    assert error_rate_percent(["one", "x y z"], ["one", "a b c"]) == 75.0
     with pytest.raises(InvalidValueError, match="The held-out transcripts have no words"):
-        error_rate_percent([""], [" "], unit="words")
+        error_rate_percent([""], [" "])
 
 
 def test_repetitions_are_one_letter_unless_a_blank_is_between_them() -> None:
@@ -182,15 +179,11 @@ def test_learning_rate_and_epochs_of_speech_are_the_designs() -> None:
     assert optimiser.steps.param_groups[0]["initial_lr"] == pytest.approx(5e-4)
 
 
-@pytest.mark.parametrize(
-    "change", [{"features": 9}, {"unit": "letters"}, {"learning_rate_factor": 1.0}, {"size": deepspeech.FULL}]
-)
+@pytest.mark.parametrize("change", [{"features": 9}, {"learning_rate_factor": 1.0}, {"size": deepspeech.FULL}])
 def test_every_setting_of_speech_changes_the_fingerprint(change: dict[str, Any]) -> None:
     assert speech_task(**change).fingerprint != speech_task().fingerprint
 
 
 def test_settings_of_speech_that_cannot_be_used_are_refused() -> None:
-    with pytest.raises(InvalidValueError, match="must be 'words' or 'letters'"):
-        SpeechTraining(unit="syllables")  # type: ignore[arg-type]
     with pytest.raises(InvalidValueError, match=r"SpeechTraining\.features is 0"):
         SpeechTraining(features=0)
