@@ -13,8 +13,6 @@ from flexibo._internal.files import append_line
 from flexibo.errors import FlexiBOError, InvalidValueError
 from flexibo.systems.recording.plan import Plan, plan_from
 
-Cell = tuple[int, int]
-
 
 class RecordingJournal:
     """The file of an unfinished recording; one that belongs to another plan is refused."""
@@ -23,7 +21,7 @@ class RecordingJournal:
         self._path = path
         self.heading = heading  # the description of the machine that made the first entry
         self.errors: dict[int, dict[str, Any]] = {}  # the outcome of each training, by network
-        self.readings: dict[Cell, dict[str, Any]] = {}  # of each reading, by network and deployment
+        self.readings: dict[tuple[int, int], dict[str, Any]] = {}  # of each reading, by network and deployment
         if not self._is_new():
             self._read(plan)
         else:
