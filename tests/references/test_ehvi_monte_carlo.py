@@ -10,7 +10,7 @@ from flexibo.belief.price_list import PriceList
 from flexibo.methods.ehvi import expected_hypervolume_improvement, expected_improvements
 
 
-def draws(mu, sigma, seed, log2_count=17):
+def draws(mu, sigma, seed, log2_count=15):
     """Independent normal draws that fill space evenly (count, n)."""
     sobol = qmc.Sobol(len(mu), seed=seed).random_base2(log2_count)
     return mu + sigma * ndtri(sobol)
@@ -71,6 +71,6 @@ def test_with_limits_the_expectation_is_the_average_over_feasible_draws():
     scores = expected_hypervolume_improvement(belief, rng)[3:, 0]
     averages = []
     for i in range(m):
-        Y = draws(mu[i], sigma[i], i, 18)
+        Y = draws(mu[i], sigma[i], i, 16)
         averages.append((added_volumes(Y[:, [0, 2]], front, reference) * (limits >= Y).all(axis=1)).mean())
     assert scores == pytest.approx(averages, rel=1e-3)

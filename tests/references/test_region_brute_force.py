@@ -6,13 +6,22 @@ from flexibo.pareto import _exclusive, pareto_region, pinned_gains
 
 from . import brute_force
 
-CASES_PER_BLOCK = 50
 BLOCKS = [(n, m, block) for n, m, blocks in [(2, 10, 10), (3, 7, 8), (4, 5, 6)] for block in range(blocks)]
 
 
+@pytest.mark.parametrize(("n", "m"), [(2, 10), (3, 7), (4, 5)])
+def test_the_region_and_all_gains_agree_with_brute_force(n, m):
+    check_all(n, m, 0, 40)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(("n", "m", "block"), BLOCKS)
-def test_the_region_and_all_gains_agree_with_brute_force(n, m, block):
-    for seed in range(CASES_PER_BLOCK):
+def test_very_many_regions_agree_with_brute_force(n, m, block):
+    check_all(n, m, block, 50)
+
+
+def check_all(n, m, block, cases):
+    for seed in range(cases):
         rng = np.random.default_rng([n, block, seed])
         case = brute_force.random_case(rng, n, int(rng.integers(1, m + 1)))
         region = pareto_region(case.lower, case.upper, case.reference)
@@ -27,7 +36,7 @@ def test_the_region_and_all_gains_agree_with_brute_force(n, m, block):
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
 @pytest.mark.parametrize("make", [brute_force.random_case, brute_force.crowded_case])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
 def test_gains_among_many_boxes_agree_with_volumes_computed_anew(n, make, seed, monkeypatch):
     # Many boxes reach code that few cannot: neighbours by the dozen, tables in several parts, batches.
     monkeypatch.setattr(_exclusive, "_TABLE_SIZE", 700)

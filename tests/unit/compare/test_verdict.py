@@ -129,7 +129,7 @@ def test_the_standard_suite_has_problems_of_two_to_five_objectives() -> None:
         return 2 if said is None else int(said[1] or said[2])
 
     assert Counter(map(objectives, SUITES["standard"].problems)) == {2: 15, 3: 3, 4: 2, 5: 1}
-    assert len(find_problem("dnn-stack:surface=2:n=4").objectives) == 4
+    assert len(find_problem("dtlz2:n=3:ratio=100").objectives) == 3
 
 
 @pytest.mark.slow

@@ -2,9 +2,8 @@
 
 Error and size of a network depend on its own options only, energy and latency on all options. For energy and latency,
 a network is two numbers, its compute and its traffic; lower is better (see `_dnn_surface`). So a network that another
-one beats in error, compute, traffic and size is on no front. The power depends on the hardware's options only: for a
-given hardware, the best options of the operating system are those with the shortest time, for energy and latency
-alike. The remaining designs are enumerated.
+one beats in error, compute, traffic and size is on no front, and neither is a deployment that another one beats in its
+power and in its three times (of a GFLOP, of a MB, of the rest). The remaining designs are enumerated.
 """
 
 from __future__ import annotations
@@ -36,7 +35,6 @@ from flexibo.compare.problems.base import (
 from flexibo.objectives import Objective
 from flexibo.pareto import hypervolume, non_dominated
 from flexibo.space import Designs, Space
-from flexibo.systems.options import OPERATING_SYSTEM
 
 READING_SECONDS = 20.0
 """The cost of one reading of energy; latency and the size of the network come with it."""
@@ -97,16 +95,14 @@ def front_designs(seed: int, n: int = 2) -> Designs:
     """A design for each point of the true front of a response surface with n objectives, by rising error."""
     surface = response_surface(seed)
     codes, table = useful_networks(surface.network, n)
-    power, times = _deployments(surface.deployment)
+    positions, power, times = _useful_deployments(surface.deployment, n)
     rows, places = [], []
     for row, (_, compute, traffic) in enumerate(table[:, :3]):
         time = _sum(compute, traffic, *times)
-        system = time.argmin(axis=0)
-        best = time[system, np.arange(len(power))]
-        energy = power * best
-        few = np.array([energy.argmin()]) if n == 2 else np.flatnonzero(non_dominated(np.column_stack([energy, best])))
+        energy = power * time
+        few = np.array([energy.argmin()]) if n == 2 else np.flatnonzero(non_dominated(np.column_stack([energy, time])))
         rows.append(np.full(len(few), row))
-        places.append(system[few] * len(power) + few)
+        places.append(positions[few])
     deployments = np.stack(np.unravel_index(np.concatenate(places), DEPLOYMENT_SIZES), axis=1)
     designs = surface.space.from_codes(np.column_stack([codes[np.concatenate(rows)], deployments]).astype(np.float64))
     losses = surface.values(designs, n)
@@ -124,13 +120,14 @@ def useful_networks(network: NetworkResponse, n: int) -> tuple[IntArray, FloatAr
     return np.stack(np.unravel_index(few, network.sizes), axis=1), table[few]
 
 
-def _deployments(deployment: DeploymentResponse) -> tuple[FloatArray, list[FloatArray]]:
-    """The power (h,) of all hardware, and the three times (s, h) with every setting of the operating system."""
+def _useful_deployments(deployment: DeploymentResponse, n: int) -> tuple[IntArray, FloatArray, FloatArray]:
+    """The positions (k,) of the deployments that no other beats for any network, their power (k,) and times (3, k)."""
     every = _every(DEPLOYMENT_SIZES)
-    systems = int(np.prod(DEPLOYMENT_SIZES[: len(OPERATING_SYSTEM)]))
-    times = [np.broadcast_to(time, DEPLOYMENT_SIZES).reshape(systems, -1) for time in deployment.times(every)]
-    power = np.broadcast_to(deployment.power(every), DEPLOYMENT_SIZES).reshape(systems, -1)
-    return power[0], times
+    parts = (deployment.power(every), *deployment.times(every))
+    power, *times = (np.broadcast_to(part, DEPLOYMENT_SIZES).ravel() for part in parts)
+    # The energy is linear in power times times, so only these count if the latency is not an objective.
+    few = useful_rows(np.stack([power * time for time in times] if n == 2 else [power, *times], axis=1))
+    return few, power[few], np.stack(times)[:, few]
 
 
 def useful_rows(table: FloatArray) -> IntArray:
