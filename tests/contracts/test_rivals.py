@@ -14,7 +14,7 @@ import pytest
 
 from flexibo import Design, Space
 from flexibo._internal.arrays import plain
-from flexibo.compare.rivals import RIVALS, optuna_samplers, pymoo_nsga2
+from flexibo.compare.rivals import RIVALS, botorch_qlognehvi, optuna_samplers, pymoo_nsga2
 from flexibo.compare.rivals.base import Rival, RivalEntry, Setting, Suggestion
 from flexibo.compare.rivals.library_rival import LibraryRival
 from flexibo.compare.rivals.nearest_design import nearest_new
@@ -96,13 +96,36 @@ def measured(rival: Rival, given: Setting, taken: set[int], asks: int) -> list[t
     return pairs
 
 
+@pytest.fixture(autouse=True)
+def little_effort(monkeypatch: pytest.MonkeyPatch) -> None:
+    """BoTorch searches as little as it can: what it finds is compared elsewhere."""
+    little = botorch_qlognehvi.NehviEffort(
+        draws=16,
+        restarts=2,
+        raw_samples=16,
+        iterations=10,
+        mixed_restarts=2,
+        mixed_raw_samples=16,
+        local_raw_samples=64,
+        compiled=False,
+    )
+    monkeypatch.setattr(botorch_qlognehvi, "NehviEffort", lambda: little)
+
+
+def with_each(names: list[str], quick: list[Any], slow: Any) -> list[Any]:
+    """The names with each of some values; a slow model with one of them."""
+    return [
+        *((name, value) for name in names if name in QUICK for value in quick),
+        *(pytest.param(name, slow, marks=pytest.mark.slow) for name in names if name not in QUICK),
+    ]
+
+
 def asks(name: str) -> int:
     """Enough to breed twice where that is quick; a slow model is asked twice."""
     return 20 if name in QUICK else 2
 
 
-@pytest.mark.parametrize("n", [2, 3])
-@pytest.mark.parametrize("name", slow_if_slow(COUPLED))
+@pytest.mark.parametrize(("name", "n"), with_each(COUPLED, [2, 3], 3))
 def test_a_rival_suggests_legal_designs_of_every_kind_of_option(name: str, n: int) -> None:
     given = setting(MIXED, n=n)
     rival, taken = begun(name, given)
@@ -113,8 +136,7 @@ def test_a_rival_suggests_legal_designs_of_every_kind_of_option(name: str, n: in
     assert getattr(rival, "fallbacks", 0) == 0
 
 
-@pytest.mark.parametrize("noisy", [False, True])
-@pytest.mark.parametrize("name", slow_if_slow(COUPLED))
+@pytest.mark.parametrize(("name", "noisy"), with_each(COUPLED, [False, True], True))
 def test_a_rival_goes_on_when_other_designs_are_measured_than_it_suggests(name: str, noisy: bool) -> None:
     given = setting(POOL, noisy=noisy)
     rival, taken = begun(name, given)
@@ -128,7 +150,7 @@ def test_the_seed_decides_what_a_rival_suggests(name: str) -> None:
     def suggested(seed: int) -> list[dict[str, object]]:
         given = setting(SQUARE, seed=seed)
         rival, taken = begun(name, given)
-        return [dict(suggestion.design) for suggestion, _ in measured(rival, given, taken, min(3, asks(name)))]
+        return [dict(suggestion.design) for suggestion, _ in measured(rival, given, taken, 3 if name in QUICK else 1)]
 
     np.random.seed(1)  # noqa: NPY002  # the global generator must not matter
     first = suggested(3)
@@ -321,15 +343,15 @@ def zdt1(design: Design) -> dict[str, float]:
     return {"error": design["x"], "joules": slope * (1.0 - float(np.sqrt(design["x"] / slope)))}
 
 
-def volume(name: str | None, seed: int) -> float:
-    """The hypervolume after 10 initial designs and 20 evaluations; None draws at random."""
-    designs = list(SQUARE.sample(30, np.random.default_rng((seed, 11))))
+def volume(name: str | None, seed: int, evaluations: int) -> float:
+    """The hypervolume after 10 initial designs and some evaluations; None draws at random."""
+    designs = list(SQUARE.sample(10 + evaluations, np.random.default_rng((seed, 11))))
     found = [zdt1(design) for design in (designs if name is None else designs[:10])]
     if name is not None:
         rival = installed(name).make(setting(SQUARE, seed=seed, n_initial=10))
         for design in designs[:10]:
             rival.tell(design, zdt1(design))
-        for _ in range(20):
+        for _ in range(evaluations):
             design = SQUARE.design(dict(rival.ask().design))
             found.append(zdt1(design))
             rival.tell(design, found[-1])
@@ -338,5 +360,6 @@ def volume(name: str | None, seed: int) -> float:
 
 @pytest.mark.parametrize("name", slow_if_slow(["optuna-tpe", "optuna-gp", "smac-parego"]))
 def test_a_rival_is_better_than_chance(name: str) -> None:
-    seeds = range(5) if name == "optuna-tpe" else range(2)
-    assert np.mean([volume(name, seed) for seed in seeds]) > np.mean([volume(None, seed) for seed in seeds])
+    seeds, evaluations = (range(5), 20) if name in QUICK else (range(1), 8)
+    found, drawn = (np.mean([volume(who, seed, evaluations) for seed in seeds]) for who in (name, None))
+    assert found > drawn

@@ -33,10 +33,10 @@ QUICK_NEHVI = botorch_qlognehvi.NehviEffort(
 QUICK_HVKG = botorch_hvkg.HvkgEffort(
     n_pareto=2,
     n_fantasies=2,
-    raw_samples=8,
-    value_restarts=2,
-    value_raw_samples=16,
-    iterations=3,
+    raw_samples=4,
+    value_restarts=1,
+    value_raw_samples=4,
+    iterations=2,
     batch_limit=20,
     start_batch=1_024,
 )
@@ -105,25 +105,21 @@ def hvkg(space, **changes):
 def test_qlognehvi_asks_for_a_legal_design_that_was_not_measured_in_all_objectives(kind):
     space = SPACES[kind]
     rival = nehvi(space)
-    for _ in range(2):
-        suggestion = rival.ask()
-        design = space.design(suggestion.design)
-        assert design not in rival._readings.designs
-        assert suggestion.objectives == ()
-        rival.tell(design, {name: losses(space, design)[name] for name in ("near", "far")})
+    suggestion = rival.ask()
+    assert space.design(suggestion.design) not in rival._readings.designs
+    assert suggestion.objectives == ()
     assert rival.fallbacks == 0
 
 
-@pytest.mark.parametrize("kind", ["continuous", "grid", "ruled", "conditional"])
+@pytest.mark.parametrize("kind", ["continuous", "ruled", "conditional"])
 def test_hvkg_asks_for_a_legal_design_and_a_single_lead(kind):
     space = SPACES[kind]
     rival = hvkg(space)
-    for _ in range(2):
-        suggestion = rival.ask()
-        design = space.design(suggestion.design)
-        (lead,) = suggestion.objectives
-        assert lead in ("near", "far")
-        rival.tell(design, {lead: losses(space, design)[lead]})
+    suggestion = rival.ask()
+    design = space.design(suggestion.design)
+    (lead,) = suggestion.objectives
+    assert lead in ("near", "far")
+    rival.tell(design, {lead: losses(space, design)[lead]})
     assert rival.fallbacks == 0
     assert set(rival.front()) <= set(rival._readings.designs)
 
@@ -171,19 +167,15 @@ def test_the_last_design_of_a_pool_is_asked_for_though_it_is_bad():
 
 
 @pytest.mark.parametrize("make", [nehvi, hvkg])
-def test_the_same_tells_lead_to_the_same_question_whatever_else_drew_numbers(make):
+def test_the_same_tells_lead_to_the_same_question_whatever_drew_numbers_and_asked_for_the_front(make):
     import torch
 
     first = make(CONTINUOUS).ask()
     torch.rand(3)
     np.random.default_rng().random(3)
-    assert make(CONTINUOUS).ask() == first
-
-
-def test_asking_for_the_front_first_does_not_change_the_question():
-    plain, curious = hvkg(CONTINUOUS), hvkg(CONTINUOUS)
+    curious = make(CONTINUOUS)
     curious.front()
-    assert curious.ask() == plain.ask()
+    assert curious.ask() == first
 
 
 def test_torch_is_left_as_it_was():
@@ -200,8 +192,8 @@ def test_qlognehvi_finds_more_than_random_designs_because_losses_are_turned_roun
     import torch
 
     setting = setting_for(CONTINUOUS, reference=np.array([1.1, 1.1]))
-    rival = told(QLogNEHVI(setting, effort=replace(QUICK_NEHVI, draws=32, raw_samples=64)), setting)
-    for _ in range(8):
+    rival = told(QLogNEHVI(setting, effort=replace(QUICK_NEHVI, raw_samples=64)), setting)
+    for _ in range(5):
         design = CONTINUOUS.design(rival.ask().design)
         rival.tell(design, {name: losses(CONTINUOUS, design)[name] for name in setting.names})
 
@@ -209,7 +201,7 @@ def test_qlognehvi_finds_more_than_random_designs_because_losses_are_turned_roun
         values = [[-losses(CONTINUOUS, design)[name] for name in setting.names] for design in designs]
         return hypervolume(torch.tensor([-1.1, -1.1])).compute(torch.tensor(values))
 
-    drawn = [volume(CONTINUOUS.sample(14, np.random.default_rng(seed))) for seed in range(20)]
+    drawn = [volume(CONTINUOUS.sample(11, np.random.default_rng(seed))) for seed in range(20)]
     assert volume(rival._readings.designs) > max(drawn)
 
 

@@ -38,16 +38,15 @@ def compare(
 ) -> list[Run]:
     """The runs of a comparison. Runs that the folder or the package contains are reused, the others are made.
 
+    Every finished run is kept in the folder: after an interruption or a failed run, the next call resumes.
+
     Args:
         suite: What to compare.
-        folder: Where every finished run is kept. After an interruption, the next call resumes.
+        folder: Where the runs are kept.
         jobs: The number of parallel processes, each with one thread.
         stored: Whether to use the matching results of rivals that come with the package.
         finished: Called with the number of finished runs, the number of all runs, and the latest run.
         warned: Called with a sentence that the user should read.
-
-    Raises:
-        FlexiBOError: If a run fails; the finished ones are kept.
     """
     with locked(folder):
         tasks = suite.tasks()

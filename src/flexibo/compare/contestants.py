@@ -19,7 +19,7 @@ from flexibo.methods.table import METHODS, find_method
 from flexibo.objectives import Objective, purchases
 from flexibo.pareto import non_dominated
 from flexibo.results.confidence import reported_designs
-from flexibo.space import Design
+from flexibo.space import Design, Designs
 from flexibo.study import Study
 
 
@@ -30,11 +30,7 @@ class Contestant(Protocol):
         """Learn the initial designs."""
 
     def ask(self, left: float) -> Suggestion | None:
-        """A design and the objectives to measure of it, not all of them known; None if there is nothing to ask.
-
-        Args:
-            left: The budget that is left.
-        """
+        """A design and the objectives to measure of it, not all known, given the budget that is left; or None."""
 
     def tell(self, measured: Sequence[Measurement]) -> None:
         """Learn what was measured."""
@@ -68,15 +64,7 @@ def checked_rival(name: str) -> str:
 
 
 def enter(problem: Problem, name: str, initial: Sequence[Measurement], *, seed: int, budget: float) -> Contestant:
-    """A contestant that has not learnt anything yet.
-
-    Args:
-        problem: What is optimised.
-        name: A method of flexibo or a rival.
-        initial: The measurements of the initial designs, for `Contestant.begin`.
-        seed: Seeds every draw.
-        budget: The budget after the initial designs.
-    """
+    """A contestant that has not learnt anything yet; `initial` are the measurements for its `begin`, which are free."""
     if name in RIVALS:
         RIVALS[name].check()
         return RivalContestant(problem.objectives, RIVALS[name], _setting(problem, initial, seed))
@@ -84,26 +72,31 @@ def enter(problem: Problem, name: str, initial: Sequence[Measurement], *, seed: 
     designs = list(dict.fromkeys(measurement.design for measurement in initial))
     # A method that ignores costs does not get the budget: it would measure cheap leftovers that a rival cannot ask for.
     total = opening + budget if find_method(name).cost_aware else None
-    return OwnContestant(problem, name, designs, seed=seed, budget=total)
+    return OwnContestant(study_of(problem, name, designs, seed=seed, budget=total))
+
+
+def study_of(
+    problem: Problem, method: str, initial: Sequence[Design] | Designs, *, seed: int, budget: float | None = None
+) -> Study:
+    """A study of a problem by a method of flexibo, as a user would run it."""
+    pairs = zip(problem.objectives, problem.reference, strict=True)
+    return Study(
+        problem.space,
+        problem.objectives,
+        method=method,
+        initial_designs=initial,
+        n_initial=len(initial),
+        seed=seed,
+        budget=budget,
+        reference={objective.name: objective.value(float(loss)) for objective, loss in pairs},
+    )
 
 
 class OwnContestant:
-    """A method of flexibo, as a user would run it."""
+    """A method of flexibo."""
 
-    def __init__(
-        self, problem: Problem, method: str, initial: Sequence[Design], *, seed: int, budget: float | None
-    ) -> None:
-        pairs = zip(problem.objectives, problem.reference, strict=True)
-        self.study = Study(
-            problem.space,
-            problem.objectives,
-            method=method,
-            initial_designs=initial,
-            n_initial=len(initial),
-            seed=seed,
-            budget=budget,
-            reference={objective.name: objective.value(float(loss)) for objective, loss in pairs},
-        )
+    def __init__(self, study: Study) -> None:
+        self.study = study
         self._asked: Evaluation | None = None
 
     def begin(self, initial: Sequence[Measurement]) -> None:

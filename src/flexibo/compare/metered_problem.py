@@ -18,15 +18,7 @@ class MeteredProblem:
 
     An exact value is paid for once: what a design shares with an earlier one (a network that was trained already) is
     known. Every reading of a noisy objective is paid for. The k-th reading of a design is the same for all methods with
-    the same seed.
-
-    Args:
-        problem: What is measured.
-        seed: Seeds the noise.
-
-    Attributes:
-        spent: All costs.
-        counts: Paid evaluations by objective; objectives that are measured together count together.
+    the same seed. `counts` are the paid evaluations by objective; objectives that are measured together count together.
     """
 
     def __init__(self, problem: Problem, *, seed: int) -> None:

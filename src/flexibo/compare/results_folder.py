@@ -28,15 +28,8 @@ RESULTS, FRONTS, SETTINGS, LOCK = "results.csv", "fronts.csv", "settings.json", 
 class ResultsFolder:
     """The runs of a comparison in a folder: ``results.csv``, ``fronts.csv`` and ``settings.json``.
 
-    Args:
-        folder: The folder; it must exist.
-        allowance: What every method gets; all runs in a folder have the same allowance.
-        problems: A fingerprint of each problem. Runs on a problem that has changed are removed.
-        methods: A fingerprint of each method, likewise.
-
-    Attributes:
-        runs: The finished runs, by problem, method and seed.
-        forgotten: How many runs were removed because their problem or their method has changed.
+    All runs in a folder have the same allowance. Runs whose problem or method has another fingerprint than before are
+    removed; `forgotten` counts them.
     """
 
     def __init__(

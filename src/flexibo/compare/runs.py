@@ -53,14 +53,10 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The state of a run when a share of its budget may be spent.
+    """The state of a run when a share of its budget may be spent; share 0 is after the initial designs.
 
-    Attributes:
-        share: The share of the budget, from 0 (the initial designs only) to 1.
-        spent: The actual cost after the initial designs, in the unit of the problem's costs.
-        error: The hypervolume error of the reported front, by true values.
-        overhead_s: The overhead of the optimiser so far, in seconds of processor time.
-        evaluations: The number of paid evaluations of each objective after the initial designs.
+    `spent` and `evaluations` (of each objective) count from there on, the error is that of the reported front by true
+    values, and the overhead is the processor time of the optimiser so far.
     """
 
     share: float
@@ -72,15 +68,10 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One method on one problem with one seed.
+    """One method (or rival) on one problem with one seed, which decides the initial designs and every draw.
 
-    Attributes:
-        problem: The full name of the problem.
-        method: The name of a method of flexibo or of a rival.
-        seed: Seeds the initial designs and every draw.
-        moments: One for each of `SHARES`, in order.
-        front: The true values of the designs reported at the end, a tuple per design, in the users' directions; empty
-            if they were not kept.
+    It has a moment for each of `SHARES`. The front holds the true values of the designs reported at the end, in the
+    users' directions; it is empty if they were not kept.
     """
 
     problem: str
@@ -132,12 +123,7 @@ def write_fronts(path: Path, runs: Iterable[Run]) -> None:
 
 
 def read_runs(path: Path, fronts: Path | None = None) -> list[Run]:
-    """The complete runs in a CSV file; the last line may be cut off by an interruption.
-
-    Args:
-        path: A file that `write_runs` wrote, possibly with appended rows.
-        fronts: A file that `write_fronts` wrote; without it the runs have no fronts.
-    """
+    """The complete runs in a CSV file, with their fronts from another; the last line may be cut off."""
     moments: dict[tuple[str, str, int], dict[float, Moment]] = {}
     for number, row in _read(path, COLUMNS):
         try:

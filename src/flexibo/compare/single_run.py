@@ -33,18 +33,10 @@ def run(
     clock: Callable[[], float] = time.process_time,
     metered: MeteredProblem | None = None,
 ) -> Run:
-    """Let one method spend its budget.
+    """Let one method spend its budget; the seed decides the initial designs, the noise and every draw.
 
-    An evaluation that would end beyond the budget does not count. The overhead of a method is the time that it takes
-    between two measurements: to learn, to ask, and to compute its front.
-
-    Args:
-        problem: What to optimise.
-        method: The name of the method.
-        seed: Seeds the initial designs, the noise and every draw.
-        allowance: What every method gets.
-        clock: Seconds, for the overhead.
-        metered: The problem to measure; a new one by default.
+    An evaluation that would end beyond the budget does not count. The overhead of a method is the time, by the clock,
+    that it takes between two measurements: to learn, to ask, and to compute its front.
     """
     metered = MeteredProblem(problem, seed=seed) if metered is None else metered
     leads = [purchase.objective for purchase in purchases(problem.objectives)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from flexibo.compare.rivals import RIVALS
@@ -16,16 +16,7 @@ FOLDER = Path(__file__).parent / "results"
 
 @dataclass(frozen=True, slots=True)
 class StoredResults:
-    """How the stored results of a rival were made.
-
-    Attributes:
-        rival: Its name.
-        versions: The versions of its packages.
-        command: What made them.
-        machine: The machine, for the overhead.
-        allowance: What every method got.
-        problems: The fingerprint of each problem.
-    """
+    """How the stored results of a rival were made; the machine tells about the overhead, problems have fingerprints."""
 
     rival: str
     versions: str
@@ -50,11 +41,7 @@ def stored_runs(
 ) -> list[Run]:
     """The runs of these tasks (problem, rival, seed) that come with the package.
 
-    Args:
-        tasks: The wanted runs.
-        allowance: Results with another allowance are ignored.
-        problems: The fingerprint of each problem; results on a problem that has changed are ignored.
-        folder: The folder of the stored results.
+    Results with another allowance, or on a problem that has another fingerprint, are ignored.
     """
     found: list[Run] = []
     for rival in dict.fromkeys(task[1] for task in tasks):
@@ -83,25 +70,12 @@ def store(runs: Iterable[Run], made: StoredResults, folder: Path = FOLDER) -> No
     kept = [run for run in runs if run.method == made.rival]
     write_runs(folder / f"{made.rival}.csv", kept)
     write_fronts(folder / f"{made.rival}-fronts.csv", kept)
-    content = {
-        "rival": made.rival,
-        "versions": made.versions,
-        "command": made.command,
-        "machine": made.machine,
-        "terms": {"n_initial": made.allowance.n_initial, "budget": made.allowance.budget},
-        "problems": dict(made.problems),
-    }
+    content = {"terms" if name == "allowance" else name: value for name, value in asdict(made).items()}
     (folder / f"{made.rival}.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 def add(runs: Iterable[Run], made: StoredResults, folder: Path = FOLDER) -> None:
-    """Add results of a rival to the stored ones; a new run replaces a stored one.
-
-    Args:
-        runs: The new runs.
-        made: How they were made: its texts replace the stored ones, its problems are added.
-        folder: The folder of the stored results.
-    """
+    """Add results of a rival to the stored ones: new runs and texts replace stored ones, problems are added."""
     before = describe(made.rival, folder)
     if before is None:
         store(runs, made, folder)

@@ -11,12 +11,7 @@ from flexibo.compare.statistics.goals import STANDARD_GOALS, Goal
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """On which problems, and with how many seeds, a slow method runs.
-
-    Attributes:
-        seeds: The number of seeds, by problem.
-        elsewhere: Whether it runs on all other problems, with every seed.
-    """
+    """With how many seeds a slow method runs on some problems, and whether it runs on all others with every seed."""
 
     seeds: Mapping[str, int]
     elsewhere: bool = False
@@ -37,17 +32,9 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A named comparison.
+    """A named comparison: methods of flexibo, the first one under test, and rivals on problems, with seeds 0, 1, ...
 
-    Attributes:
-        summary: One line.
-        problems: Their full names.
-        methods: Methods of flexibo; the first one is under test.
-        rivals: Third-party optimisers.
-        seeds: Seeds 0, 1, ... up to this number.
-        allowance: What every method gets.
-        limits: Slow methods that do not make all runs.
-        goals: The goals of the first method.
+    The limits name slow methods that do not make all runs, the goals are those of the first method.
     """
 
     summary: str

@@ -11,8 +11,7 @@ import numpy as np
 
 from flexibo.compare.problems.table import find_problem
 from flexibo.compare.report.page import write_page
-from flexibo.compare.report.tables import against_best_table, error_table, goals_table, ranking_table
-from flexibo.compare.report.text_table import TextTable
+from flexibo.compare.report.tables import TextTable, against_best_table, error_table, goals_table, ranking_table
 from flexibo.compare.rivals import RIVALS
 from flexibo.compare.runs import Allowance, Run
 from flexibo.compare.statistics.errors import OverheadPrices
@@ -30,8 +29,6 @@ class Verdict:
     """What a comparison shows.
 
     Attributes:
-        suite: What was compared.
-        runs: All runs.
         ours: The method under test.
         prices: The price of the overhead on each problem; None if the overhead costs nothing.
         rankings: One for each of `SHARES_SHOWN`.
@@ -112,13 +109,7 @@ def _origin(rival: str, runs: Sequence[Run], allowance: Allowance) -> str:
 
 
 def verdict(suite: Suite, runs: Sequence[Run], *, count_overhead: bool = False) -> Verdict:
-    """What the runs of a suite show about its first method.
-
-    Args:
-        suite: What was compared.
-        runs: Its runs.
-        count_overhead: Whether the overhead of the optimiser counts as cost.
-    """
+    """What the runs of a suite show about its first method; the overhead of the optimiser may count as cost."""
     ours = (*suite.methods, *suite.rivals)[0]
     prices = overhead_prices(suite) if count_overhead or suite.goals else {}
     counted = prices if count_overhead else None

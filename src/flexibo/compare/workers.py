@@ -23,13 +23,7 @@ Result = TypeVar("Result")
 
 
 def finished(work: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> Iterator[tuple[Task, Result]]:
-    """The tasks with their results, in the order in which they finish.
-
-    Args:
-        work: Called with each task, here or in another process.
-        tasks: In the order in which they are started.
-        jobs: The number of processes; with 1, the work is done in this process.
-    """
+    """The tasks with their results, in the order in which they finish; with one job, all is done in this process."""
     if jobs == 1 or len(tasks) < 2:
         for task in tasks:
             yield task, work(task)

@@ -1,30 +1,32 @@
-"""The result of an experiment: tables, and the paper's claims with our numbers."""
+"""The result of an experiment: tables, and the paper's claims, judged problem by problem by our numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
+
+from flexibo.experiments.measures import Measure, mean, number, spread, values_of
+from flexibo.experiments.repeats import Repeat, problems_of
 
 Verdict = Literal["Agrees", "Agrees in part", "Does not agree", "Undecided", "Cannot be judged"]
 
+Best: TypeAlias = Callable[..., Any]
+"""`min` or `max`."""
+
+SIGNIFICANT = 2.0
+"""A mean paired difference below this many standard errors is not significant."""
 TALLEST = 3
 """The maximal number of lines of a heading in a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultTable:
-    """A table of texts.
-
-    Attributes:
-        title: What it shows.
-        headings: One per column.
-        rows: One text per column.
-        labels: The number of columns, from the left, that hold names; the others hold numbers.
-        note: The meaning of marks in the table, or an empty string.
-    """
+    """A table of texts: the first `labels` columns hold names, the others numbers; the note explains its marks."""
 
     title: str
     headings: tuple[str, ...]
@@ -57,13 +59,7 @@ class ResultTable:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether a claim holds on one problem.
-
-    Attributes:
-        problem: The problem, or another basis of the judgement.
-        agrees: Whether the claim holds; None if the numbers are not conclusive.
-        numbers: The numbers.
-    """
+    """Whether a claim holds on one problem (or another basis); None if the numbers are not conclusive."""
 
     problem: str
     agrees: bool | None
@@ -75,12 +71,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim of the paper, and whether our numbers support it.
-
-    Attributes:
-        paper: The paper's claim, a sentence.
-        judgements: One for each problem on which it can be judged.
-    """
+    """A claim of the paper, a sentence, with a judgement for each problem on which it can be judged."""
 
     paper: str
     judgements: tuple[Judgement, ...]
@@ -121,16 +112,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentResult:
-    """The result of an experiment.
-
-    Attributes:
-        name: The experiment.
-        title: Its question.
-        tables: The numbers.
-        claims: The paper's claims with judgements.
-        notes: Definitions and remarks.
-        files: The written files: the report first, then tables and figures.
-    """
+    """The result of an experiment; `files` are the written ones: the report first, then tables and figures."""
 
     name: str
     title: str
@@ -178,3 +160,99 @@ def _width(heading: str, cells: Sequence[str]) -> int:
     while len(wrap(heading, width)) > TALLEST:
         width += 1
     return width
+
+
+def claim_best(
+    paper: str,
+    repeats: Sequence[Repeat],
+    *,
+    ours: str,
+    others: Sequence[str],
+    measure: Callable[[str], Measure],
+    made: Callable[[str], Measure] | None = None,
+    best: Best = min,
+) -> Claim:
+    """The claim that a method is better than all others in the mean over repeats, judged on each problem.
+
+    Args:
+        paper: The claim, a sentence.
+        repeats: All repeats.
+        ours: The method of the claim.
+        others: The methods that it is compared with.
+        measure: What is compared on a problem.
+        made: The number of iterations up to that point; methods with none are left out. By default all are compared.
+        best: `min` if lower is better, `max` if higher is.
+    """
+    judgements = []
+    for problem in problems_of(repeats):
+        values = {method: values_of(repeats, problem, method, measure(problem)) for method in (ours, *others)}
+        counts = {method: values_of(repeats, problem, method, made(problem)) for method in values} if made else {}
+        judgement = _judged(problem, values, ours, best, _idle(counts))
+        judgements += [judgement] if judgement is not None else []
+    return Claim(paper, tuple(judgements))
+
+
+class Doubt(Enum):
+    """Why a paired difference is not conclusive, as it is reported."""
+
+    TIE = "a tie"
+    SINGLE_REPEAT = "a single repeat"
+    NOT_SIGNIFICANT = "within the spread of the repeats"
+
+
+def doubt(first: Sequence[float], second: Sequence[float]) -> Doubt | None:
+    """Why the difference of paired values is not conclusive; None if it is significant."""
+    differences = [a - b for a, b in zip(first, second, strict=True) if math.isfinite(a - b)]
+    if mean(differences) == 0:
+        return Doubt.TIE
+    if len(differences) < 2:
+        return Doubt.SINGLE_REPEAT
+    return Doubt.NOT_SIGNIFICANT if abs(mean(differences)) < SIGNIFICANT * spread(differences) else None
+
+
+def lower(own: float, other: float) -> bool | None:
+    """Whether the first of two numbers is lower; None for a tie."""
+    return None if own == other else own < other
+
+
+def _judged(
+    problem: str, values: Mapping[str, Sequence[float]], ours: str, best: Best, idle: Mapping[str, str]
+) -> Judgement | None:
+    """Whether our method is better than the best other one; None without numbers."""
+    means = {method: mean(own) for method, own in values.items() if not math.isnan(mean(own))}
+    own = means.pop(ours, math.nan)
+    if math.isnan(own) or not means:
+        return None
+    others = {method: value for method, value in means.items() if method not in idle}
+    without = ", ".join(idle[method] for method in (ours, *means) if method in idle)
+    if ours in idle or not others:
+        return Judgement(problem, None, f"too small a cost for an iteration of {without}")
+    other = best(others, key=others.__getitem__)
+    why = doubt(values[ours], values[other])
+    better = own < others[other] if best is min else own > others[other]
+    numbers = f"{number(own)} against {number(others[other])} of {other}"
+    if best is min:
+        numbers += _compared(own, others[other])
+    numbers += f", {why.value}" if why else ""
+    numbers += f"; left out, as the cost is too small for an iteration: {without}" if without else ""
+    # A method that is better than some may still be worse than those that are left out.
+    return Judgement(problem, None if why or (better and without) else better, numbers)
+
+
+def _idle(counts: Mapping[str, Sequence[float]]) -> dict[str, str]:
+    """The methods that made no iteration in some of their repeats, by name, as text."""
+    idle = {}
+    for method, own in counts.items():
+        n = sum(count == 0 for count in own)
+        if n:
+            idle[method] = method if n == len(own) else f"{method} ({n} of {len(own)} repeats)"
+    return idle
+
+
+def _compared(own: float, other: float) -> str:
+    """How much lower or higher a number is than another, as text; empty for a tie, or if the other is 0."""
+    if own == other or other <= 0:
+        return ""
+    if own >= 2 * other:
+        return f", {number(own / other, 2)} times as high"
+    return f", {abs(own / other - 1):.1%} {'lower' if own < other else 'higher'}".replace("%", " %")

@@ -14,7 +14,7 @@ from flexibo.compare.problems.base import Problem
 from flexibo.compare.problems.table import find_problem
 from flexibo.errors import InvalidValueError, MissingExtraError
 from flexibo.experiments.claims import ExperimentResult
-from flexibo.experiments.parallel_repeats import repeats_of
+from flexibo.experiments.making import repeats_of
 from flexibo.experiments.repeats import ITERATION, PROBLEMS, ExperimentSize, Progress, Repeat
 
 MOMENTS = 41
@@ -28,16 +28,7 @@ Figures = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One of the paper's experiments.
-
-    Attributes:
-        name: What users type.
-        summary: One line.
-        methods: The methods.
-        evaluate: The result of repeats, given the problems by name.
-        figures: The figures of repeats, likewise.
-        problems: The default problems.
-    """
+    """One of the paper's experiments: the result and the figures of repeats, given the problems by name."""
 
     name: str
     summary: str
@@ -71,30 +62,19 @@ class Experiment:
         repeats = repeats_of(size, list(found.values()), self.methods, out, jobs=jobs, progress=progress)
         result = self.evaluate(repeats, found)
         result = replace(result, notes=(f"{size}. {ITERATION}", *result.notes))
-        tables = write_tables(out, self.name, repeats)
+        tables = (out / f"{self.name}.csv", out / f"{self.name}-evaluations.csv")
+        for path, rows_of in zip(tables, (_moments, _bought), strict=True):
+            write_csv(path, [row for repeat in repeats for row in rows_of(repeat)], [])
+        figures = []
         try:
-            figures = [saved(out, name, figure) for name, figure in self.figures(repeats, found).items()]
+            for name, figure in self.figures(repeats, found).items():
+                figures.append(out / f"{name}.png")
+                figure.savefig(figures[-1], dpi=DPI)
         except MissingExtraError as error:
-            figures = []
             result = replace(result, notes=(*result.notes, f"No figures: {error}"))
         report = out / f"{self.name}.md"
         report.write_text(result.markdown(figures), encoding="utf-8")
         return replace(result, files=(report, *tables, *figures))
-
-
-def write_tables(out: Path, name: str, repeats: Sequence[Repeat]) -> list[Path]:
-    """Write two tidy CSVs: the iterations of each repeat, and its evaluations."""
-    moments, bought = out / f"{name}.csv", out / f"{name}-evaluations.csv"
-    write_csv(moments, [row for repeat in repeats for row in _moments(repeat)], [])
-    write_csv(bought, [row for repeat in repeats for row in _bought(repeat)], [])
-    return [moments, bought]
-
-
-def saved(out: Path, name: str, figure: Any) -> Path:
-    """Save a figure; returns its path."""
-    path = out / f"{name}.png"
-    figure.savefig(path, dpi=DPI)
-    return path
 
 
 def _moments(repeat: Repeat) -> list[dict[str, Any]]:

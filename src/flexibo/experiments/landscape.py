@@ -21,13 +21,7 @@ GRID = 11
 
 @dataclass(frozen=True, slots=True)
 class ContourGrid:
-    """The true values over two options, with the others in the middle of their ranges.
-
-    Attributes:
-        names: The two options.
-        levels: The values of each.
-        values: The objectives (a, b, n) for a values of the first and b of the second.
-    """
+    """The true values (a, b, n) over the levels of two options, with the others in the middle of their ranges."""
 
     names: tuple[str, str]
     levels: tuple[tuple[float, ...], tuple[float, ...]]
@@ -41,8 +35,7 @@ def random_values(problem: Problem) -> FloatArray:
 
 def logarithmic(problem: Problem) -> tuple[bool, ...]:
     """Which objectives are drawn on a logarithmic scale: those with positive values that span more than `SPAN`."""
-    signs = np.array([objective.value(1.0) for objective in problem.objectives])
-    values = np.concatenate([random_values(problem), problem.front * signs])
+    values = np.concatenate([random_values(problem), problem.front * problem.signs])
     least, greatest = values.min(axis=0), values.max(axis=0)
     return tuple(bool(low > 0 and high > SPAN * low) for low, high in zip(least, greatest, strict=True))
 

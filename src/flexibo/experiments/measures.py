@@ -18,13 +18,7 @@ LEAST = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class CostAxis:
-    """A scale along a repeat: iterations or cost.
-
-    Attributes:
-        name: For headings.
-        label: For the axis of a figure; ``{unit}`` is the problem's unit of cost.
-        of: The position of an iteration.
-    """
+    """A scale along a repeat, iterations or cost; ``{unit}`` in the label of a figure is the problem's unit of cost."""
 
     name: str
     label: str

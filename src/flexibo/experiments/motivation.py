@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from flexibo._internal.arrays import BoolArray, FloatArray
 from flexibo.compare.problems.base import Problem
-from flexibo.experiments import _motivation_figures as motivation_figures
-from flexibo.experiments.claim_tests import claim_best
-from flexibo.experiments.claims import Claim, ExperimentResult, Judgement, ResultTable
+from flexibo.experiments.claims import Claim, ExperimentResult, Judgement, ResultTable, claim_best
+from flexibo.experiments.drawing import FAINT, caption, draw_truth, frame, label, legend_below, panels, plain
 from flexibo.experiments.experiment import Experiment, Figures
-from flexibo.experiments.landscape import contour_grid, random_values, unexplained
+from flexibo.experiments.landscape import ContourGrid, contour_grid, random_values, unexplained
 from flexibo.experiments.measures import mean, number, percent, shown, values_of
 from flexibo.experiments.repeats import Repeat, methods_of, of_problem, problems_of
 from flexibo.experiments.rq2 import cost_per_iteration
@@ -41,6 +41,14 @@ NOTES = (
     "objective. Non-linear: a plane over the two options leaves more than "
     f"{NON_LINEAR:.0%} of the variance.".replace("%", " %"),
 )
+FRONT: dict[str, Any] = {
+    "marker": "*",
+    "s": 45,
+    "facecolors": "#F0E442",
+    "edgecolors": "#000000",
+    "linewidths": 0.5,
+    "zorder": 4,
+}
 
 
 def on_front(problem: Problem, values: Sequence[Sequence[float]]) -> BoolArray:
@@ -58,8 +66,7 @@ def low_quality(problem: Problem, values: Sequence[Sequence[float]]) -> BoolArra
 
 
 def _losses(problem: Problem, values: Sequence[Sequence[float]]) -> FloatArray:
-    signs = np.array([objective.loss(1.0) for objective in problem.objectives])
-    return np.asarray(np.array(values, dtype=np.float64).reshape(-1, len(signs)) * signs)
+    return np.asarray(np.array(values, dtype=np.float64).reshape(-1, len(problem.objectives)) * problem.signs)
 
 
 def found_on_front(problem: Problem, repeat: Repeat) -> float:
@@ -166,11 +173,86 @@ def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figur
         if len(problem.objectives) != 2:
             continue
         own = [repeat for repeat in repeats if repeat.problem == name]
-        drawn[f"motivation-categories{mark}"] = motivation_figures.categories(own, problem, CATEGORIES)
-        drawn[f"motivation-variation{mark}"] = motivation_figures.variation(problem, on_front)
+        drawn[f"motivation-categories{mark}"] = _draw_categories(own, problem)
+        drawn[f"motivation-variation{mark}"] = _draw_variation(problem)
         if (grid := contour_grid(problem)) is not None:
-            drawn[f"motivation-contours{mark}"] = motivation_figures.contours(problem, grid)
+            drawn[f"motivation-contours{mark}"] = _draw_contours(problem, grid)
     return drawn
+
+
+def _draw_categories(repeats: Sequence[Repeat], problem: Problem) -> Any:
+    """What the first repeat of each category measured, in objective space, coloured by cost."""
+    figure, grid = panels(2, 2, panel=(4.0, 3.1))
+    from matplotlib.colors import LogNorm
+
+    first = {method: next(r for r in repeats if r.method == method) for method in CATEGORIES}
+    costs = [sum(i.costs) for repeat in first.values() for i in repeat.iterations if sum(i.costs) > 0]
+    norm = LogNorm(min(costs, default=1.0), max(costs, default=1.0) * (1 + 1e-9))
+    front = problem.front * problem.signs
+    measured = np.array([i.values for r in first.values() for i in r.iterations[1:]]).reshape(-1, 2)
+    for ax, (method, category) in zip((ax for row in grid for ax in row), CATEGORIES.items(), strict=True):
+        paid = [i for i in first[method].iterations if sum(i.costs) > 0]
+        values = np.array([i.values for i in paid]).reshape(-1, 2)
+        dots = ax.scatter(
+            values[:, 0], values[:, 1], c=[sum(i.costs) for i in paid], norm=norm, cmap="viridis", s=12, zorder=3
+        )
+        ax.scatter(front[:, 0], front[:, 1], label="true front", **(FRONT | {"s": 22, "zorder": 2}))
+        frame(ax, problem, measured)
+        ax.set_title(f"{category}: {method}", fontsize="medium")
+        ax.set_xlabel(label(problem.objectives[0]), fontsize="small")
+        ax.set_ylabel(label(problem.objectives[1]), fontsize="small")
+    where = [ax for row in grid for ax in row]
+    what = f"cost of the iteration ({problem.unit}, logarithmic)"
+    figure.colorbar(dots, ax=where, label=what, format=plain)
+    caption(figure, f"{problem.name}: what the first repeat of each method measured, by true values")
+    legend_below(figure, grid[0][0])
+    return figure
+
+
+def _draw_variation(problem: Problem) -> Any:
+    """Several hundred random designs in objective space, with the true front and the target region."""
+    figure, grid = panels(1, 1, panel=(5.4, 3.9))
+    ax = grid[0][0]
+    values = random_values(problem)
+    draw_truth(ax, problem)
+    ax.scatter(values[:, 0], values[:, 1], s=10, color=FAINT, label=f"{len(values)} random designs", zorder=1)
+    near = values[on_front(problem, values.tolist())]
+    if len(near):
+        ax.scatter(
+            near[:, 0], near[:, 1], s=40, marker="s", facecolors="none", edgecolors="#0072B2", label="on the front"
+        )
+    frame(ax, problem, values)
+    ax.set_title(problem.name, fontsize="medium")
+    caption(figure, "Random designs, by true values")
+    legend_below(figure, ax)
+    return figure
+
+
+def _draw_contours(problem: Problem, grid: ContourGrid) -> Any:
+    """Both objectives over two options, with the others in the middle of their ranges."""
+    figure, axes = panels(1, 2, panel=(4.4, 3.4))
+    for j, ax in enumerate(axes[0]):
+        values = grid.values[:, :, j].T
+        x, y = range(len(grid.levels[0])), range(len(grid.levels[1]))
+        filled = ax.contourf(x, y, values, levels=12, cmap="viridis")
+        ax.contour(x, y, values, levels=12, colors="#FFFFFF", linewidths=0.4)
+        figure.colorbar(filled, ax=ax, label=label(problem.objectives[j]))
+        every = max(1, len(x) // 6)
+        ax.set_xticks(x[::every], [f"{level:g}" for level in grid.levels[0][::every]])
+        ax.set_yticks(y, [f"{level:g}" for level in grid.levels[1]])
+        ax.set_xlabel(_option(grid.names[0]), fontsize="small")
+        ax.set_ylabel(_option(grid.names[1]), fontsize="small")
+        ax.set_title(label(problem.objectives[j]).partition(" (")[0], fontsize="medium")
+    caption(figure, f"{problem.name}: the other options in the middle of their ranges")
+    return figure
+
+
+def _option(name: str) -> str:
+    """The axis label of an option."""
+    words = name.split("_")
+    if words[-1] == "ghz":
+        return f"{' '.join(words[:-1]).upper()} frequency (GHz)"
+    return f"{' '.join(words)} (count)"
 
 
 MOTIVATION = Experiment(

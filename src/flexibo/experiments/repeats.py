@@ -25,13 +25,7 @@ DIGITS = 9
 
 @dataclass(frozen=True, slots=True)
 class ExperimentSize:
-    """The size of an experiment; the defaults are the paper's.
-
-    Attributes:
-        repeats: The number of repeats of each method, each with other initial designs.
-        n_initial: The number of initial designs, which are measured in every objective.
-        iterations: The number of iterations after them.
-    """
+    """The repeats of each method, with their initial designs, and the iterations after them; the paper's by default."""
 
     repeats: int = 5
     n_initial: int = 20
@@ -51,7 +45,6 @@ class Iteration:
     """One iteration and the state of the method after it. Number 0 is the state after the initial designs.
 
     Attributes:
-        number: The index of the iteration.
         objectives: The requested objectives, in order, without those that were measured with them.
         costs: The cost of each.
         spent: All costs after the initial designs.
@@ -79,15 +72,11 @@ class Iteration:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """One method on one problem with one seed.
+    """One method on one problem with one seed, which decides the initial designs and every draw.
 
     Attributes:
-        problem: The full name of the problem.
-        method: The method.
-        seed: Seeds the initial designs and every draw.
         leads: The objectives that can be measured on request.
         lead_costs: The mean cost of each.
-        unit: The unit of the costs.
         iterations: From number 0 on; fewer than requested if the method stopped by itself.
         front: The true values of the designs reported at the end, in the users' directions.
         stopped: Why the method stopped by itself, or an empty string.

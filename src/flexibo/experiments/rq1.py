@@ -7,12 +7,17 @@ from collections.abc import Mapping, Sequence
 
 from flexibo.compare.problems.base import Problem
 from flexibo.experiments import drawing
-from flexibo.experiments.claim_tests import claim_best
-from flexibo.experiments.claims import ExperimentResult, ResultTable
+from flexibo.experiments.claims import ExperimentResult, ResultTable, claim_best
 from flexibo.experiments.experiment import Experiment, Figures
-from flexibo.experiments.measures import LOG_COST, Measure, iterations_at, limits, shown, targets_at, values_of
-from flexibo.experiments.repeats import Repeat, methods_of, of_problem, problems_of
-from flexibo.experiments.standard_tables import DEFINITIONS, error_claims, standings_tables
+from flexibo.experiments.measures import Measure
+from flexibo.experiments.repeats import Repeat, of_problem, problems_of
+from flexibo.experiments.standard_tables import (
+    DEFINITIONS,
+    error_claims,
+    measured_table,
+    standings_tables,
+    target_claim,
+)
 
 LOG, RATIO, CONSTANT = "flexibo-gp-log", "flexibo-gp-ratio", "flexibo-gp-constant"
 VOLUME = (
@@ -51,19 +56,12 @@ def cheap_share(repeat: Repeat) -> float:
 def evaluate(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> ExperimentResult:
     """The effects of three cost functions."""
     others = (RATIO, CONSTANT)
-    log_limits = limits(repeats, LOG_COST)
     claims = (
         *error_claims(
             repeats, "FlexiBO with log costs has a lower hypervolume error than with ratio and constant costs"
         ),
-        claim_best(
-            "Log costs find more designs in the target region than ratio and constant costs (at equal log cost).",
-            repeats,
-            ours=LOG,
-            others=others,
-            measure=lambda problem: targets_at(LOG_COST, log_limits[problem]),
-            made=lambda problem: iterations_at(LOG_COST, log_limits[problem]),
-            best=max,
+        target_claim(
+            repeats, "Log costs find more designs in the target region than ratio and constant costs", others=others
         ),
         claim_best(
             "Ratio costs favour the cheap objective: the greatest share of evaluations goes to it.",
@@ -106,19 +104,9 @@ def _behaviour(repeats: Sequence[Repeat]) -> list[ResultTable]:
         "last region (% of first)": last_region,
     }
     return [
-        _measured(repeats, f"{problem}: evaluations per objective", counts),
-        _measured(repeats, f"{problem}: change of the Pareto region's volume", changes),
+        measured_table(repeats, f"{problem}: evaluations per objective", counts),
+        measured_table(repeats, f"{problem}: change of the Pareto region's volume", changes),
     ]
-
-
-def _measured(repeats: Sequence[Repeat], title: str, measures: Mapping[str, Measure]) -> ResultTable:
-    """A table with a column for each measure of the repeats on one problem."""
-    problem = repeats[0].problem
-    rows = [
-        (method, *(shown(values_of(repeats, problem, method, measure)) for measure in measures.values()))
-        for method in methods_of(repeats)
-    ]
-    return ResultTable(title, ("method", *measures), tuple(rows))
 
 
 def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figures:

@@ -7,23 +7,19 @@ from collections.abc import Mapping, Sequence
 
 from flexibo.compare.problems.base import Problem
 from flexibo.experiments import drawing
-from flexibo.experiments.claim_tests import claim_best, doubt, lower
-from flexibo.experiments.claims import Claim, ExperimentResult, Judgement, ResultTable
+from flexibo.experiments.claims import Claim, ExperimentResult, Judgement, ResultTable, claim_best, doubt, lower
 from flexibo.experiments.experiment import Experiment, Figures
-from flexibo.experiments.measures import (
-    LOG_COST,
-    REAL_COST,
-    compared_methods,
-    iterations_at,
-    limits,
-    mean,
-    percent,
-    shown,
-    targets_at,
-    values_of,
-)
+from flexibo.experiments.measures import REAL_COST, compared_methods, limits, mean, percent, shown, values_of
 from flexibo.experiments.repeats import Repeat, methods_of, of_problem, problems_of
-from flexibo.experiments.standard_tables import DEFINITIONS, OURS, error_claims, extra_note, marked, standings_tables
+from flexibo.experiments.standard_tables import (
+    DEFINITIONS,
+    OURS,
+    error_claims,
+    extra_note,
+    marked,
+    standings_tables,
+    target_claim,
+)
 
 BASELINES = ("pesmo", "pesmo-dec", "pal", "parego", "smsego", "ca-mobo")
 EXTRA = ("flexibo",)
@@ -58,18 +54,14 @@ def expensive_shares(repeat: Repeat) -> tuple[float, float]:
 def evaluate(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> ExperimentResult:
     """FlexiBO against the methods of other authors."""
     others = compared_methods(repeats, ours=OURS, extra=EXTRA)
-    log_limits = limits(repeats, LOG_COST, extra=EXTRA)
     claims = (
         *error_claims(repeats, "FlexiBO has the lowest hypervolume error of all seven methods", extra=EXTRA),
         *error_claims(repeats, "FlexiBO's hypervolume error is lower than CA-MOBO's", others=("ca-mobo",), extra=EXTRA),
-        claim_best(
-            "FlexiBO finds more designs in the target region than the other methods (at equal log cost).",
+        target_claim(
             repeats,
-            ours=OURS,
+            "FlexiBO finds more designs in the target region than the other methods",
             others=others,
-            measure=lambda problem: targets_at(LOG_COST, log_limits[problem]),
-            made=lambda problem: iterations_at(LOG_COST, log_limits[problem]),
-            best=max,
+            extra=EXTRA,
         ),
         claim_best(
             "FlexiBO spends least per iteration, so its budget lasts for more of them (real cost).",

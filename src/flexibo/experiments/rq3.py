@@ -6,29 +6,20 @@ from collections.abc import Mapping, Sequence
 
 from flexibo.compare.problems.base import Problem
 from flexibo.experiments import drawing
-from flexibo.experiments.claim_tests import claim_best
 from flexibo.experiments.claims import ExperimentResult
 from flexibo.experiments.experiment import Experiment, Figures
-from flexibo.experiments.measures import LOG_COST, iterations_at, limits, targets_at
 from flexibo.experiments.repeats import Repeat
-from flexibo.experiments.standard_tables import DEFINITIONS, OURS, error_claims, standings_tables
+from flexibo.experiments.standard_tables import DEFINITIONS, OURS, error_claims, standings_tables, target_claim
 
 FOREST = "flexibo-rf-log"
 
 
 def evaluate(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> ExperimentResult:
     """The effects of two kinds of model."""
-    log_limits = limits(repeats, LOG_COST)
     claims = (
         *error_claims(repeats, "Gaussian processes give a lower hypervolume error than random forests"),
-        claim_best(
-            "Gaussian processes find more designs in the target region than random forests (at equal log cost).",
-            repeats,
-            ours=OURS,
-            others=(FOREST,),
-            measure=lambda problem: targets_at(LOG_COST, log_limits[problem]),
-            made=lambda problem: iterations_at(LOG_COST, log_limits[problem]),
-            best=max,
+        target_claim(
+            repeats, "Gaussian processes find more designs in the target region than random forests", others=(FOREST,)
         ),
     )
     title = "RQ3: Gaussian processes and random forests in FlexiBO"

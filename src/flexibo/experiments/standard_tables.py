@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from flexibo.experiments.claim_tests import claim_best
-from flexibo.experiments.claims import Claim, ResultTable
+from flexibo.experiments.claims import Claim, ResultTable, claim_best
 from flexibo.experiments.measures import (
     AXES,
     ITERATIONS,
     LOG_COST,
     REAL_COST,
     CostAxis,
+    Measure,
     compared_methods,
     error_at,
     iterations_at,
@@ -43,12 +43,7 @@ EXTRA_NOTE = "* Not one of the paper's methods."
 
 
 def standings_tables(repeats: Sequence[Repeat], *, extra: Sequence[str] = ()) -> tuple[ResultTable, ...]:
-    """Two tables per problem: errors at equal cost, and designs in the target region.
-
-    Args:
-        repeats: All repeats.
-        extra: Methods that are shown but are not part of the paper's comparison.
-    """
+    """Two tables per problem: errors at equal cost and designs in the target region; `extra` methods have a mark."""
     ends = {axis.name: limits(repeats, axis, extra=extra) for axis in AXES}
     tables = []
     for problem in problems_of(repeats):
@@ -121,3 +116,27 @@ def error_claims(
             )
         )
     return claims
+
+
+def target_claim(repeats: Sequence[Repeat], paper: str, *, others: Sequence[str], extra: Sequence[str] = ()) -> Claim:
+    """The claim that the paper's method finds most designs in the target region, judged at equal log cost."""
+    ends = limits(repeats, LOG_COST, extra=extra)
+    return claim_best(
+        f"{paper} (at equal log cost).",
+        repeats,
+        ours=OURS,
+        others=others,
+        measure=lambda problem: targets_at(LOG_COST, ends[problem]),
+        made=lambda problem: iterations_at(LOG_COST, ends[problem]),
+        best=max,
+    )
+
+
+def measured_table(repeats: Sequence[Repeat], title: str, measures: Mapping[str, Measure]) -> ResultTable:
+    """A table with a row for each method and a column for each measure of the repeats on one problem."""
+    problem = repeats[0].problem
+    rows = [
+        (method, *(shown(values_of(repeats, problem, method, measure)) for measure in measures.values()))
+        for method in methods_of(repeats)
+    ]
+    return ResultTable(title, ("method", *measures), tuple(rows))

@@ -19,11 +19,9 @@ from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems import table as table_of_problems
 from flexibo.compare.problems.base import Family, Problem, nadir_reference, true_front
 from flexibo.errors import InvalidValueError
-from flexibo.experiments import EXPERIMENTS, Experiment, ExperimentResult, ExperimentSize, Repeat
-from flexibo.experiments import parallel_repeats as sweep_module
+from flexibo.experiments import EXPERIMENTS, Experiment, ExperimentResult, ExperimentSize, Repeat, making
 from flexibo.experiments.drawing import errors
-from flexibo.experiments.parallel_repeats import FILE, repeats_of
-from flexibo.experiments.single_repeat import in_target, repeat, target_region
+from flexibo.experiments.making import FILE, in_target, repeat, repeats_of, target_region
 from flexibo.methods.table import find_method
 from flexibo.pareto import hypervolume
 from flexibo.space import Designs
@@ -180,7 +178,7 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pyte
         made.append(f"{method} {seed}")
         return repeat(problem, method, seed, size)
 
-    monkeypatch.setattr(sweep_module, "repeat", spy)
+    monkeypatch.setattr(making, "repeat", spy)
     PLAIN.run(SHORT, ["toy"], killed)
     assert made == [f"{QUICK} 1", "flexibo-gp-log 0", "flexibo-gp-log 1"]
     for name in ("plain.csv", "plain-evaluations.csv"):
@@ -210,7 +208,7 @@ def test_what_was_made_with_another_size_is_not_used(
     if change == "version":
         monkeypatch.setattr("flexibo.__version__", "0.0.0")
     if change == "code":
-        monkeypatch.setattr("flexibo.experiments.parallel_repeats.method_fingerprint", lambda method: "changed")
+        monkeypatch.setattr("flexibo.experiments.making.method_fingerprint", lambda method: "changed")
     families["toy"] = Family("toy", "made up", lambda: toy(expensive=60.0 if change == "problem" else 50.0))
     table_of_problems.find_problem.cache_clear()
     problem = table_of_problems.find_problem("toy")
@@ -261,7 +259,7 @@ def test_every_experiment_writes_its_tables_figures_and_verdicts(
 ) -> None:
     # The methods have tests of their own: here quick ones stand in for all of their kind.
     monkeypatch.setattr(
-        sweep_module,
+        making,
         "repeat",
         lambda _, method, *__: replace(quick_repeat(coupled=find_method(method).coupled), method=method),
     )

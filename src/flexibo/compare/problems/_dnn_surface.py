@@ -90,12 +90,7 @@ def stack_space(network: str) -> Space:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Factor:
-    """A factor near 1 with a random part for every pair of values of some pairs of options.
-
-    Attributes:
-        pairs: The columns of the options.
-        tables: The logarithm of the part of each pair, by the positions of both values.
-    """
+    """A factor near 1: the product over pairs of columns of exp of a table, by the positions of both values."""
 
     pairs: tuple[tuple[int, int], ...]
     tables: tuple[FloatArray, ...]
@@ -128,8 +123,7 @@ class NetworkLayer:
         centre: The best filter size of a layer of medium width, on a scale from 0 to 1.
         shift: How much the best filter size increases with the width.
         strictness: What a wrong filter size costs at most, roughly in percent of error.
-        compute: Its compute with 128 filters of size 3, in GFLOP.
-        traffic: Its memory traffic then, in MB.
+        compute: Its compute with 128 filters of size 3, in GFLOP; `traffic` is its memory traffic then, in MB.
     """
 
     width: int
@@ -145,13 +139,7 @@ class NetworkLayer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NetworkResponse:
-    """The effects of the options of a network.
-
-    Attributes:
-        values: The values of each option.
-        layers: The layers, in order.
-        factor: Makes the error rugged.
-    """
+    """The effects of the options of a network: their values, the layers in order, and what makes the error rugged."""
 
     values: tuple[FloatArray, ...]
     layers: tuple[NetworkLayer, ...]

@@ -34,10 +34,6 @@ class Problem:
     """Designs, objectives, their true values, and the costs of measuring them.
 
     Attributes:
-        name: What users type.
-        summary: One line.
-        space: The designs.
-        objectives: The objectives.
         values: The true values (m, n) of designs, in the users' directions.
         costs: The cost of measuring each objective of designs (m, n); 0 for one that is measured with another.
         reference: The reference point (n,), in losses.
@@ -80,10 +76,14 @@ class Problem:
         """The names of the objectives."""
         return tuple(objective.name for objective in self.objectives)
 
+    @property
+    def signs(self) -> FloatArray:
+        """What turns values (m, n) into losses, and losses into values: 1 or -1 for each objective (n,)."""
+        return np.array([objective.loss(1.0) for objective in self.objectives])
+
     def losses(self, designs: Designs) -> FloatArray:
         """The true losses (m, n) of designs: lower is better."""
-        signs = np.array([objective.loss(1.0) for objective in self.objectives])
-        return np.asarray(self.values(designs) * signs)
+        return np.asarray(self.values(designs) * self.signs)
 
     def error(self, designs: Sequence[Design]) -> float:
         """The hypervolume error of a front: the share of the best hypervolume that these designs miss, by true values.
@@ -159,14 +159,7 @@ def constant_costs(costs: Sequence[float]) -> Table:
 
 @dataclass(frozen=True, slots=True)
 class ProblemParameter:
-    """A parameter of a family of problems.
-
-    Attributes:
-        default: Its default; its type decides which values are legal.
-        summary: What it does.
-        least: The smallest legal number.
-        most: The largest legal number.
-    """
+    """A parameter of a family of problems; the type of its default decides which values are legal."""
 
     default: bool | int | float
     summary: str
@@ -176,14 +169,7 @@ class ProblemParameter:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A named problem with parameters.
-
-    Attributes:
-        name: What users type before the first colon.
-        summary: One line.
-        make: Creates the problem from the parameters, given by keyword.
-        parameters: The parameters, by name.
-    """
+    """A named problem with parameters. Users type its name before the first colon; `make` takes them by keyword."""
 
     name: str
     summary: str

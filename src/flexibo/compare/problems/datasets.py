@@ -39,20 +39,16 @@ class RecordedDataset:
     """A table that problems replay.
 
     Attributes:
-        name: What users type.
         file: Its path below `FOLDER`.
-        summary: One line.
         licence: The licence of the original.
         url: The address of the original.
         original: The required files of the original.
         n_rows: The number of rows of the complete table.
-        columns: Its columns, in order.
         problems: The problems that need it.
         rows: Reads its rows from a folder of originals.
         n_repeated: The number of designs with two rows, which are one design of a problem.
         note: A remark on rebuilding it.
-        kind: A summary of all tables of its kind; empty if there is only one.
-        kind_original: The required files of the original for all of them.
+        kind: A summary of all tables of its kind, and `kind_original` their required files; empty if there is only one.
     """
 
     name: str
@@ -73,15 +69,7 @@ class RecordedDataset:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The state of a table.
-
-    Attributes:
-        dataset: The table.
-        present: Whether its file exists.
-        n_rows: The number of rows.
-        empty: The number of empty cells, for each column that has any.
-        fault: What is wrong with it, or an empty string.
-    """
+    """The state of a table: its rows, the number of empty cells by column, and what is wrong with it, if anything."""
 
     dataset: RecordedDataset
     present: bool
@@ -237,14 +225,7 @@ def _status(dataset: RecordedDataset, folder: Path | None) -> Status:
 
 
 def rebuild(name: str, originals: Path, out: Path, *, replace: bool = False) -> Status:
-    """Rebuild a table from its original; returns its state.
-
-    Args:
-        name: The table, as in `DATASETS`.
-        originals: The folder of the original, such as a clone of its repository.
-        out: The folder that FLEXIBO_DATA names; the table is written below its `FOLDER`.
-        replace: Whether an existing table is replaced.
-    """
+    """Rebuild a table from the folder of its original, below `FOLDER` in `out`; returns its state."""
     dataset = _find(name)
     path = out / FOLDER / dataset.file
     if path.exists() and not replace:

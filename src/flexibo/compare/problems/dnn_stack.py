@@ -45,15 +45,7 @@ TRAINING_SPREAD = 5.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surface:
-    """One response surface over the designs of a network's stack.
-
-    Attributes:
-        space: The designs: the network's options first, then those of its deployment.
-        network: The effects of the network's options.
-        deployment: The effects of the other options.
-        smallest: The compute of the smallest network, in GFLOP.
-        largest: The compute of the largest network, in GFLOP.
-    """
+    """One response surface: of a network's options, then those of its deployment; `smallest` to `largest` GFLOP."""
 
     space: Space
     network: NetworkResponse
@@ -158,13 +150,10 @@ def _every(sizes: tuple[int, ...]) -> Columns:
 
 
 def dnn_stack(*, surface: int = 0, n: int = 2, ratio: float = 100.0, noise: float = 0.0) -> Problem:
-    """The problem of a response surface.
+    """The problem of a response surface, whose seed selects the network too.
 
-    Args:
-        surface: The seed; it selects the network too.
-        n: The number of objectives: error, energy, latency, size; the last two come with a reading of energy.
-        ratio: The mean cost of training, as a multiple of a reading of energy.
-        noise: The standard deviation of a reading of energy or latency, as a share of its range on the true front.
+    Latency and size, the third and fourth objective, come with a reading of energy. Training costs `ratio` readings on
+    average; the noise of readings is a share of their range on the true front.
     """
     made = response_surface(surface)
     front = made.values(front_designs(surface, n), n)

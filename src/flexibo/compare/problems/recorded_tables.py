@@ -42,7 +42,6 @@ class Recorded:
     """An objective in a table.
 
     Attributes:
-        objective: The objective.
         column: Its column.
         complement: The number that the recorded one is subtracted from; None if it is the value itself.
         seconds: The cost of measuring it: a number, or the column of the cost.
@@ -58,16 +57,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A problem in a table.
-
-    Attributes:
-        name: What users type.
-        summary: One line.
-        dataset: The table, as in `DATASETS`.
-        options: The columns of the options.
-        recorded: The objectives.
-        note: A remark on the values.
-    """
+    """A problem in a table of `DATASETS`: the columns of its options, its objectives, and a remark on the values."""
 
     name: str
     summary: str
@@ -79,12 +69,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lookup:
-    """The rows of a table by design.
-
-    Attributes:
-        keys: The keys (m,) of the table's designs, sorted.
-        rows: Their numbers (m, n), in that order.
-    """
+    """The rows (m, n) of a table by the keys (m,) of its designs, which are sorted."""
 
     keys: KeyArray = field(repr=False)
     rows: FloatArray = field(repr=False)
@@ -108,14 +93,7 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordedColumns:
-    """The columns of a table that a problem needs.
-
-    Attributes:
-        path: The file.
-        lines: The line (m,) of the file that each row is on.
-        options: The option columns, each whole numbers or text.
-        numbers: The number columns (m, n), with NaN for an empty cell.
-    """
+    """The columns that a problem needs: options as whole numbers or text, numbers (m, n) with NaN for an empty cell."""
 
     path: Path
     lines: list[int] = field(repr=False)

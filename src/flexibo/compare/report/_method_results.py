@@ -19,19 +19,10 @@ COVERAGE = 0.9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MethodResult:
-    """The runs of one method on one problem.
+    """The runs of one method on one problem: means over the seeds.
 
-    Attributes:
-        method: Its name.
-        seeds: The seeds that it ran with.
-        shares: The shares of the budget (k,) at which it was judged.
-        mean: The mean hypervolume error (k,) over the seeds.
-        low: The lower end of the bootstrap band of the mean (k,); the mean itself for a single seed.
-        high: The upper end (k,).
-        spent: The mean cost after the initial designs.
-        evaluations: The mean number of evaluations of each objective (n,).
-        overhead_s: The mean overhead of the optimiser, in seconds.
-        front: The true values (p, n) of the designs reported with the problem's first seed; None without that run.
+    The hypervolume error (k,) at shares of the budget has a bootstrap band from `low` to `high`. The front holds the
+    true values (p, n) of the designs reported with the problem's first seed; None without that run.
     """
 
     method: str

@@ -17,8 +17,9 @@ from flexibo._internal.numbers import format_number
 from flexibo._internal.text import printable_line
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.report._method_results import MethodResult, results_by_problem
-from flexibo.compare.report.text_table import TextTable
+from flexibo.compare.report.tables import TextTable
 from flexibo.compare.runs import Allowance, Run
+from flexibo.objectives import Objective
 from flexibo.web import asset
 from flexibo.web.document import document, embedded_json, write_document
 
@@ -89,19 +90,16 @@ def write_page(
         ],
         "floor": FLOOR,
     }
+    own_css, own_js = ((files(__package__) / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     text = document(
         "Comparison at equal cost",
         "\n".join(body),
         data=embedded_json(data),
-        styles=[asset("page.css"), _static("page.css"), _colour_rules(numbers.values())],
-        scripts=[asset("echarts.min.js"), asset("charts-text.js"), _static("page.js")],
+        styles=[asset("page.css"), own_css, _colour_rules(numbers.values())],
+        scripts=[asset("echarts.min.js"), asset("charts-text.js"), own_js],
     )
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     write_document(path, text)
-
-
-def _static(name: str) -> str:
-    return (files("flexibo.compare.report") / name).read_text(encoding="utf-8")
 
 
 def _escaped(text: object) -> str:
@@ -214,7 +212,7 @@ def _standing(results: Sequence[MethodResult], ours: str) -> str:
 def _description(problem: Problem, budget: float) -> str:
     size = problem.space.size
     designs = "infinitely many designs" if math.isinf(size) else f"{format_number(size, 7)} designs"
-    goals = [f"{'maximise' if _is_max(problem, j) else 'minimise'} {_axis(problem, j)}" for j in range(_n(problem))]
+    goals = [f"{objective.direction}imise {_axis(objective)}" for objective in problem.objectives]
     costs = [
         f"{name} {format_number(cost, 3)} {problem.unit}".strip() if cost else f"{name} is measured with another"
         for name, cost in zip(problem.names, problem.mean_costs().tolist(), strict=True)
@@ -230,13 +228,11 @@ def _description(problem: Problem, budget: float) -> str:
 def _charts(k: int, problem: Problem, results: Sequence[MethodResult]) -> str:
     first = min(seed for result in results for seed in result.seeds)
     absent = sorted(result.method for result in results if result.front is None or not len(result.front))
-    front = (
-        f"True values of the designs reported with seed {first}; black: the {'' if problem.exact else 'best known '}"
-    )
-    front += "front" if not problem.exact else "true front"
+    known = "true front" if problem.exact else "best known front"
+    front = f"True values of the designs reported with seed {first}; black: the {known}"
     front += f", {MOST_DRAWN} of its designs." if len(problem.front) > MOST_DRAWN else "."
     front += f" No front: {', '.join(absent)}." if absent else ""
-    pairs = combinations(range(_n(problem)), 2)
+    pairs = combinations(range(len(problem.objectives)), 2)
     fronts = (_figure(k, "front", "Reported front", front, f' data-a="{a}" data-b="{b}"') for a, b in pairs)
     return (
         '<div class="charts">'
@@ -274,17 +270,8 @@ def _error(error: float) -> str:
     return "<0.0001" if 0 < error < 1e-4 else format_number(error, 3)
 
 
-def _n(problem: Problem) -> int:
-    return len(problem.objectives)
-
-
-def _is_max(problem: Problem, j: int) -> bool:
-    return problem.objectives[j].direction == "max"
-
-
-def _axis(problem: Problem, j: int) -> str:
+def _axis(objective: Objective) -> str:
     """An objective with its unit, as an axis is labelled."""
-    objective = problem.objectives[j]
     return f"{objective.name} ({objective.unit})" if objective.unit else objective.name
 
 
@@ -314,15 +301,15 @@ def _problem_data(
     problem: Problem, results: Sequence[MethodResult], budget: float, numbers: Mapping[str, int]
 ) -> dict[str, Any]:
     """What the charts of a problem show, for `page.js`."""
-    signs = np.array([objective.value(1.0) for objective in problem.objectives])
-    front = problem.front[np.argsort(problem.front[:, 0], kind="stable")] * signs
+    front = problem.front[np.argsort(problem.front[:, 0], kind="stable")] * problem.signs
     if len(front) > MOST_DRAWN:
         front = front[np.linspace(0, len(front) - 1, MOST_DRAWN).astype(int)]
     return {
         "unit": printable_line(problem.unit),
         "budget": budget,
         "objectives": [
-            {"name": printable_line(_axis(problem, j)), "max": _is_max(problem, j)} for j in range(_n(problem))
+            {"name": printable_line(_axis(objective)), "max": objective.direction == "max"}
+            for objective in problem.objectives
         ],
         "front": [_rounded(row) for row in front],
         "series": [

@@ -37,15 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 class Readings:
-    """The losses that a rival has learnt.
-
-    Args:
-        setting: The problem.
-
-    Attributes:
-        count: The number of calls of `add`.
-        designs: The designs that were measured in any objective, each once.
-    """
+    """The losses that a rival has learnt: `designs` were measured in any objective, `count` is the number of tells."""
 
     def __init__(self, setting: Setting) -> None:
         self.count = 0
@@ -89,10 +81,8 @@ class Readings:
 class Columns:
     """Converts designs to rows of numbers in the unit cube, and back.
 
-    Attributes:
-        space: The designs.
-        coded: Whether a category is one column with its number, as BoTorch's optimisers of mixed spaces require, and
-            not one-hot columns of 0 and 1.
+    If `coded`, a category is one column with its number, as BoTorch's optimisers of mixed spaces require; otherwise it
+    is one-hot columns of 0 and 1.
     """
 
     space: Space
@@ -129,12 +119,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Standardisation:
-    """Scales the negated losses of one objective to mean 0 and standard deviation 1.
-
-    Attributes:
-        mean: The mean of the losses.
-        deviation: Their standard deviation; 1 if they are all the same.
-    """
+    """Scales the negated losses of one objective to mean 0 and standard deviation 1, if they vary."""
 
     mean: float
     deviation: float
@@ -198,38 +183,8 @@ def quietly(*seeds: int) -> Iterator[None]:
             random.setstate(state)
 
 
-def attempted(compute: Callable[[], T], forget: Callable[[], None]) -> T | None:
-    """The result of a computation, tried again with more jitter if it fails; None if that fails as well.
-
-    A comparison takes hours, and numerical problems raise many kinds of errors, so all exceptions are caught.
-
-    Args:
-        compute: What may fail.
-        forget: Called after a failure; discards the fitted models.
-    """
-    import torch
-    from gpytorch.settings import cholesky_jitter
-
-    for jitter in JITTERS:
-        try:
-            with cholesky_jitter(double_value=jitter):
-                return compute()
-        except Exception as error:
-            _log.warning("BoTorch failed with jitter %g: %s: %s", jitter, type(error).__name__, error)
-            forget()
-            if torch.cuda.is_available():
-                torch.cuda.empty_cache()
-    return None
-
-
 def recommended_model(X: Any, y: Any, *, categories: Mapping[int, int] | None = None) -> Any:
-    """BoTorch's default model of one objective: squared exponential kernel, its priors, inferred noise.
-
-    Args:
-        X: The designs (s, d).
-        y: What is maximised (s,), standardised.
-        categories: The number of values of each column of coded categories; the model sees them one-hot.
-    """
+    """BoTorch's default model of X (s, d) and y (s,), which is maximised; it sees coded categories one-hot."""
     from functools import partial
 
     from botorch.models.gp_regression import SingleTaskGP
@@ -244,13 +199,7 @@ def recommended_model(X: Any, y: Any, *, categories: Mapping[int, int] | None = 
 
 
 def tutorial_model(X: Any, y: Any, *, noisy: bool = False) -> Any:
-    """The model of BoTorch's tutorial on decoupled evaluations: Matern 5/2, its priors, and almost no noise.
-
-    Args:
-        X: The designs (s, d).
-        y: What is maximised (s,).
-        noisy: Whether to infer the noise instead.
-    """
+    """The model of BoTorch's tutorial on decoupled evaluations: Matern 5/2, its priors, little noise unless noisy."""
     import torch
     from botorch.models.gp_regression import SingleTaskGP
     from gpytorch.kernels import MaternKernel, ScaleKernel
@@ -279,13 +228,7 @@ def fitted(models: Sequence[Any]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Fitted models, one per objective.
-
-    Attributes:
-        count: The number of calls of `Readings.add` before the fit.
-        model: The models as one.
-        scales: The standardisation of each objective's losses.
-    """
+    """Fitted models as one, the standardisation of each objective's losses, and the number of tells before the fit."""
 
     count: int
     model: Any
@@ -305,27 +248,6 @@ class Fit:
         return np.flatnonzero(is_non_dominated(mean).cpu().numpy())
 
 
-def fit_to(setting: Setting, readings: Readings, columns: Columns, build: Callable[[Any, Any], Any]) -> Fit:
-    """The fitted models of all objectives.
-
-    Args:
-        setting: The problem; its seed decides where a failed fit starts again.
-        readings: The losses.
-        columns: Converts designs to rows.
-        build: Creates the model of designs (s, d) and what is maximised (s,), not yet fitted.
-    """
-    X = columns.rows(readings.all_designs())
-    scales, models = [], []
-    for name in setting.names:
-        at, losses = readings.of(name)
-        scales.append(Standardisation.of(losses))
-        models.append(build(tensor(X[at]).cpu(), tensor(scales[-1].gains(losses)).cpu()))
-    with quietly(setting.seed, 2, readings.count):
-        model = fitted(models)
-    # Moved in training mode, in which the inputs are not transformed.
-    return Fit(readings.count, model.train().to(device()).eval(), tuple(scales))
-
-
 def fresh_design(space: Space, measured: Designs, rng: np.random.Generator) -> Design:
     """A random legal design, if possible one that was not measured."""
     drawn = space.sample(len(measured) + 1, rng)
@@ -334,16 +256,7 @@ def fresh_design(space: Space, measured: Designs, rng: np.random.Generator) -> D
 
 
 class Memory:
-    """The readings of a BoTorch rival, and models that are fitted on demand.
-
-    Args:
-        setting: The problem.
-        columns: Converts designs to rows.
-        build: Creates the model of one objective.
-
-    Attributes:
-        readings: The losses.
-    """
+    """The readings of a BoTorch rival, and models that are fitted on demand; `build` creates that of one objective."""
 
     def __init__(self, setting: Setting, columns: Columns, build: Callable[..., Any]) -> None:
         self.readings = Readings(setting)
@@ -354,14 +267,41 @@ class Memory:
 
     def fit(self) -> Fit:
         """The models of all readings."""
-        if self._last is None or self._last.count != self.readings.count:
-            self._last = fit_to(self._setting, self.readings, self._columns, self._build)
+        count = self.readings.count
+        if self._last is not None and self._last.count == count:
+            return self._last
+        X = self._columns.rows(self.readings.all_designs())
+        scales, models = [], []
+        for name in self._setting.names:
+            at, losses = self.readings.of(name)
+            scales.append(Standardisation.of(losses))
+            models.append(self._build(tensor(X[at]).cpu(), tensor(scales[-1].gains(losses)).cpu()))
+        with quietly(self._setting.seed, 2, count):  # decides where a failed fit starts again
+            model = fitted(models)
+        # Moved in training mode, in which the inputs are not transformed.
+        self._last = Fit(count, model.train().to(device()).eval(), tuple(scales))
         return self._last
 
     def attempted(self, stream: int, compute: Callable[[], T]) -> T | None:
-        """The result of a computation, with random numbers of its own stream; None if it fails repeatedly."""
+        """The result of a computation with random numbers of its own stream; None if it fails repeatedly.
+
+        After a failure it is tried again with new models and more jitter. A comparison takes hours, and numerical
+        problems raise many kinds of errors, so all exceptions are caught.
+        """
+        import torch
+        from gpytorch.settings import cholesky_jitter
+
         with quietly(self._setting.seed, stream, self.readings.count):
-            return attempted(compute, self._forget)
+            for jitter in JITTERS:
+                try:
+                    with cholesky_jitter(double_value=jitter):
+                        return compute()
+                except Exception as error:
+                    _log.warning("BoTorch failed with jitter %g: %s: %s", jitter, type(error).__name__, error)
+                    self._last = None
+                    if torch.cuda.is_available():
+                        torch.cuda.empty_cache()
+        return None
 
     def front(self) -> list[Design] | None:
         """The measured designs whose posterior means no others dominate; None without a model."""
@@ -370,6 +310,3 @@ class Memory:
         designs = self.readings.all_designs()
         best = self.attempted(FRONT, lambda: self.fit().best_by_mean(self._columns.rows(designs)))
         return None if best is None else list(designs[best])
-
-    def _forget(self) -> None:
-        self._last = None

@@ -15,14 +15,13 @@ from flexibo.space import Design, Space
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a rival knows about a problem before it sees a value.
+    """What a rival knows about a problem before it sees a value. Every value it sees is a loss: lower is better.
 
     Attributes:
         space: The designs; `space.pool` lists them where the space is a finite pool.
-        names: The objectives. Every value a rival sees is a loss: lower is better.
+        names: The objectives.
         reference: The reference point (n,), in losses.
-        costs: The mean cost of measuring each objective (n,) of the initial designs; 0 for one that is measured with
-            another.
+        costs: The mean cost of each objective (n,) of the initial designs; 0 for one that is measured with another.
         leads: The objectives that can be measured on request; others may come with them.
         noisy: Whether some objective is noisy.
         n_initial: The number of initial designs.
@@ -41,12 +40,9 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What a rival wants to be measured.
+    """What a rival wants to be measured; without objectives, all of them.
 
-    Attributes:
-        design: A combination of option values. A design that is not in the pool, or known already, is replaced by the
-            nearest one that can be measured.
-        objectives: Which objectives; empty for all of them.
+    A design that is not in the pool, or known already, is replaced by the nearest one that can be measured.
     """
 
     design: Mapping[str, object]
@@ -71,11 +67,8 @@ class RivalEntry:
     """A row of the table of rivals.
 
     Attributes:
-        name: What users type.
-        summary: One line.
         packages: The packages whose versions decide its results, by their names on PyPI.
         modules: The modules that must be importable.
-        make: Creates it.
         documentation: The address of the documentation that describes this use.
         decoupled: Whether it measures single objectives; the others always measure, and pay for, all.
         caveat: What a reader of its results must know.

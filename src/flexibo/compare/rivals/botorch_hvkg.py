@@ -40,17 +40,10 @@ N_LEGAL = 4_096
 class HvkgEffort:
     """The effort of the search; the defaults are the tutorial's.
 
-    Attributes:
-        n_pareto: The number of designs on the front of a fantasy.
-        n_fantasies: The number of fantasised values of a measurement.
-        restarts: The number of starting points of the search.
-        raw_samples: The number of random designs they are chosen from.
-        value_restarts: The number of starting points of the search for the current value.
-        value_raw_samples: The number of random sets of designs they are chosen from.
-        iterations: The maximal number of steps (BoTorch's default, which the tutorial keeps).
-        batch_limit: The number of starting points that are optimised together.
-        start_batch: The number of random designs that are scored together, which affects the time and not the choice;
-            None for `batch_limit`, which the tutorial's options imply.
+    A search starts from the best `restarts` of `raw_samples` random designs, that for the current value likewise.
+    `iterations`, the maximal number of steps, is BoTorch's default. `batch_limit` starting points are optimised
+    together; `start_batch` random designs are scored together, which affects the time and not the choice (None for
+    `batch_limit`, which the tutorial's options imply).
     """
 
     n_pareto: int = 10
@@ -70,15 +63,7 @@ class HvkgEffort:
 
 
 class HypervolumeKnowledgeGradient:
-    """Asks for the design and the objective whose measurement has the highest value per cost.
-
-    Args:
-        setting: The problem.
-        effort: The effort of the search.
-
-    Attributes:
-        fallbacks: The number of random questions after numerical failures.
-    """
+    """Asks for the design and the objective whose measurement has the highest value per cost."""
 
     def __init__(self, setting: Setting, *, effort: HvkgEffort | None = None) -> None:
         self.fallbacks = 0
@@ -137,12 +122,8 @@ def best_purchase(
 ) -> tuple[FloatArray, int]:
     """The row (d,) of the unit cube and the position of the purchase with the highest value per cost.
 
-    Args:
-        model: A model per objective, of what is maximised.
-        reference: The reference point (n,) in the model's units, on the model's device.
-        members: For each purchase, the positions of the objectives it measures.
-        costs: What each objective adds to the cost of its purchase (n,).
-        effort: The effort of the search.
+    The model is of what is maximised, with the reference point (n,) in its units. A purchase measures its `members`,
+    positions of objectives; each objective adds to its cost (n,).
     """
     import torch
     from botorch.acquisition.cost_aware import InverseCostWeightedUtility

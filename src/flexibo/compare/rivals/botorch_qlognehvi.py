@@ -42,18 +42,11 @@ BATCH_BYTES = 2**26
 
 @dataclass(frozen=True, slots=True)
 class NehviEffort:
-    """The effort of the search; the defaults are BoTorch's.
+    """The effort of the search; the defaults are the tutorial's, those of `mixed` and `local` searches BoTorch's.
 
-    Attributes:
-        draws: Monte Carlo draws of the posterior (tutorial).
-        restarts: The number of starting points of the continuous search (tutorial).
-        raw_samples: The number of random designs they are chosen from (tutorial).
-        batch_limit: The number of starting points that are optimised together (tutorial).
-        iterations: The maximal number of steps (tutorial).
-        mixed_restarts: The number of starting points if some options are not continuous (BoTorch's default).
-        mixed_raw_samples: The number of random designs they are chosen from (BoTorch's default).
-        local_raw_samples: The same if no option is continuous (BoTorch's default).
-        compiled: Whether BoTorch may compile its kernel for the CPU, as by default; it affects the time only.
+    A search starts from the best `restarts` of `raw_samples` random designs, `batch_limit` of them together. `mixed`
+    ones are used if some options are not continuous, `local_raw_samples` if none is. BoTorch may have its kernel
+    `compiled` for the CPU, as by default; it affects the time only.
     """
 
     draws: int = 128
@@ -68,15 +61,7 @@ class NehviEffort:
 
 
 class QLogNEHVI:
-    """Asks for the design with the highest expected hypervolume improvement, in all objectives.
-
-    Args:
-        setting: The problem.
-        effort: The effort of the search.
-
-    Attributes:
-        fallbacks: The number of random questions after numerical failures.
-    """
+    """Asks for the design with the highest expected hypervolume improvement, in all objectives."""
 
     def __init__(self, setting: Setting, *, effort: NehviEffort | None = None) -> None:
         self.fallbacks = 0
@@ -155,15 +140,7 @@ def way_to_search(space: Space) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The input of BoTorch's optimisers.
-
-    Attributes:
-        acquisition: What is maximised.
-        columns: Converts designs to rows.
-        measured: The designs to exclude.
-        effort: The effort of the search.
-        rng: Source of the draws.
-    """
+    """The input of BoTorch's optimisers: what is maximised, the designs to exclude, and the effort."""
 
     acquisition: Any
     columns: Columns

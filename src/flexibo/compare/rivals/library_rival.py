@@ -31,16 +31,7 @@ class Library(Protocol):
 
 
 class LibraryRival:
-    """Measures all objectives of the designs that a library suggests.
-
-    Args:
-        setting: The problem.
-        start: Creates the library's optimiser.
-
-    Attributes:
-        library: The library's optimiser.
-        fallbacks: How often the library failed, and a random new design was used.
-    """
+    """Measures all objectives of the designs that a library suggests; `fallbacks` counts how often it failed."""
 
     def __init__(self, setting: Setting, start: Callable[[Setting], Library]) -> None:
         if setting.space.conditions:

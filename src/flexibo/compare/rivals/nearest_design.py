@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -34,13 +33,7 @@ def nearest_new(
 
     Distances are those of `Designs.encoded()`; the first of several nearest designs is chosen. An illegal value is
     first moved to the nearest legal value of its option. In a space of more than `LISTED` designs, the search considers
-    designs that differ in one option, then random ones.
-
-    Args:
-        space: All designs.
-        wanted: A value for each option.
-        taken: The keys (`Designs.keys()`) of the designs that are known already.
-        rng: Draws neighbours and random designs of a large space.
+    designs that differ in one option, then random ones. Designs are taken by their keys (`Designs.keys()`).
     """
     row = np.array([[_nearest_code(space, name, option, wanted) for name, option in space.options.items()]])
     target = space.from_codes(row).settled(rng)
@@ -52,27 +45,19 @@ def nearest_new(
     return _nearest_found(space, target, keys, rng)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Listing:
-    """Every design of a space, with its key (m,) and its encoding by columns (d, m)."""
-
-    designs: Designs
-    keys: KeyArray
-    columns: FloatArray
-
-
 @lru_cache(maxsize=4)
-def _listing(space: Space) -> _Listing:
+def _listing(space: Space) -> tuple[Designs, KeyArray, FloatArray]:
+    """Every design of a space, with its key (m,) and its encoding by columns (d, m)."""
     designs = space.enumerate()
-    return _Listing(designs, designs.keys(), np.ascontiguousarray(designs.encoded().T))
+    return designs, designs.keys(), np.ascontiguousarray(designs.encoded().T)
 
 
 def _nearest_listed(space: Space, target: Designs, taken: KeyArray) -> Design | None:
     """The nearest of all designs that is not taken."""
-    listing = _listing(space)
-    away = distances(listing.columns.T, target.encoded()[0])
-    away[np.isin(listing.keys, taken)] = np.inf
-    return listing.designs[_first_least(away)] if away.min() < np.inf else None
+    designs, keys, columns = _listing(space)
+    away = distances(columns.T, target.encoded()[0])
+    away[np.isin(keys, taken)] = np.inf
+    return designs[_first_least(away)] if away.min() < np.inf else None
 
 
 def _nearest_found(space: Space, target: Designs, taken: KeyArray, rng: np.random.Generator) -> Design | None:

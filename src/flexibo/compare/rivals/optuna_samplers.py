@@ -97,45 +97,44 @@ def parameter(option: Option, value: Any) -> Any:
     return int(code or 0) if isinstance(option, Ordinal) else value
 
 
-def _tpe(setting: Setting) -> Any:
-    from optuna.samplers import TPESampler
+def _entry(
+    name: str, summary: str, sampler: str, choices: Callable[[Setting], dict[str, Any]], **more: Any
+) -> RivalEntry:
+    """The row of a sampler, named by its class, with what differs from Optuna's defaults."""
 
-    return TPESampler(seed=setting.seed, n_startup_trials=setting.n_initial)
+    def start(setting: Setting) -> OptunaStudy:
+        from optuna import samplers
 
-
-def _gp(setting: Setting) -> Any:
-    from optuna.samplers import GPSampler
-
-    return GPSampler(seed=setting.seed, n_startup_trials=setting.n_initial, deterministic_objective=not setting.noisy)
-
-
-def _nsga2(setting: Setting) -> Any:
-    from optuna.samplers import NSGAIISampler
-
-    return NSGAIISampler(seed=setting.seed, population_size=max(LEAST, setting.n_initial // 2))
-
-
-def _entry(name: str, summary: str, sampler: Callable[[Setting], Any], page: str, **more: Any) -> RivalEntry:
-    def make(setting: Setting) -> LibraryRival:
-        return LibraryRival(setting, lambda setting: OptunaStudy(setting, sampler(setting)))
+        return OptunaStudy(setting, getattr(samplers, sampler)(seed=setting.seed, **choices(setting)))
 
     needed = {"packages": ("optuna",), "modules": ("optuna",)} | more
-    return RivalEntry(name=name, summary=summary, make=make, documentation=f"{DOCUMENTATION}.{page}.html", **needed)
+    return RivalEntry(
+        name=name,
+        summary=summary,
+        make=lambda setting: LibraryRival(setting, start),
+        documentation=f"{DOCUMENTATION}.{sampler}.html",
+        **needed,
+    )
 
 
-TPE = _entry("optuna-tpe", "Optuna's TPE for several objectives", _tpe, "TPESampler")
+TPE = _entry(
+    "optuna-tpe",
+    "Optuna's TPE for several objectives",
+    "TPESampler",
+    lambda setting: {"n_startup_trials": setting.n_initial},
+)
 GP = _entry(
     "optuna-gp",
     "Optuna's Gaussian processes, expected hypervolume improvement",
-    _gp,
     "GPSampler",
+    lambda setting: {"n_startup_trials": setting.n_initial, "deterministic_objective": not setting.noisy},
     packages=("optuna", "torch"),
     modules=("optuna", "torch"),
 )
 NSGA2 = _entry(
     "optuna-nsga2",
     "Optuna's NSGA-II",
-    _nsga2,
     "NSGAIISampler",
+    lambda setting: {"population_size": max(LEAST, setting.n_initial // 2)},
     caveat="Its population is half the number of initial designs, not 50 as by default.",
 )

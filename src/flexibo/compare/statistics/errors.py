@@ -37,11 +37,8 @@ class MeanError:
 def errors(runs: Iterable[Run], share: float, *, prices: OverheadPrices | None = None) -> Errors:
     """The error of every run when a share of the budget may be spent, not floored, by problem, method and seed.
 
-    Args:
-        runs: In any order.
-        share: From 0 to 1; between two recorded moments the earlier one counts.
-        prices: If given, the overhead counts as cost: the last moment counts whose costs and overhead the share of the
-            budget covers, or the first moment, which is free.
+    Between two recorded moments the earlier one counts. With prices, the overhead counts as cost: the last moment
+    counts whose costs and overhead the share of the budget covers, or the first moment, which is free.
     """
     if not 0.0 <= share <= 1.0:
         raise InvalidValueError(f"The share of the budget is {share!r}; it must be between 0 and 1.")

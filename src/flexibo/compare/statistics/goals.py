@@ -19,11 +19,9 @@ SHARES_JUDGED = (0.5, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Something that our method must reach.
+    """Something that our method must reach: at most `must`, better `aim`.
 
     Attributes:
-        must: The largest acceptable value of the measure.
-        aim: The value that we want.
         other: The method that ours is compared with; None for the best other method of each problem.
         counts_losses: Whether the measure is the number of problems that are lost; otherwise it is the geometric mean
             over problems of our error over the other's.
@@ -55,12 +53,7 @@ STANDARD_GOALS = (
 
 @dataclass(frozen=True, slots=True)
 class GoalResult:
-    """How far a goal was reached.
-
-    Attributes:
-        goal: The goal.
-        results: Our method against the other, for each of `SHARES_SHOWN`; empty if they were not compared.
-    """
+    """How far a goal was reached: our method against the other at `SHARES_SHOWN`; empty if they were not compared."""
 
     goal: Goal
     results: tuple[AgainstBest, ...]
@@ -89,14 +82,7 @@ class GoalResult:
 def goal_results(
     goals: Sequence[Goal], runs: Sequence[Run], ours: str, prices: OverheadPrices
 ) -> tuple[GoalResult, ...]:
-    """How far each goal was reached.
-
-    Args:
-        goals: The goals.
-        runs: The runs of all methods.
-        ours: The method under test.
-        prices: The price of the overhead on each problem.
-    """
+    """How far each goal was reached, given the price of the overhead on each problem."""
     present = {run.method for run in runs}
     found: dict[tuple[str | None, bool], tuple[AgainstBest, ...]] = {}
     for goal in goals:

@@ -29,7 +29,6 @@ class RankedMethod:
     """One method in a ranking.
 
     Attributes:
-        method: Its name.
         geometric_mean: The geometric mean over its problems of its mean floored errors.
         mean_rank: Its mean rank among the methods that ran on every problem (and itself); ties share a rank.
         ratio: The error of our method over this one's: geometric mean over this method's problems.
@@ -47,14 +46,11 @@ class RankedMethod:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """All methods, best first.
+    """All methods, best first, compared with `ours` on the problems that it ran on.
 
     Attributes:
-        share: The share of the budget.
-        ours: The method that all others are compared with.
         level: The confidence level of the intervals.
-        problems: The problems that our method ran on; others are ignored.
-        complete: The methods that ran on all of them.
+        complete: The methods that ran on all of these problems.
         partial: The methods that ran on some: their geometric means are over fewer problems.
         unmatched: The methods that have no problem and seed in common with ours.
     """
@@ -70,16 +66,10 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class AgainstBestOnProblem:
-    """Our method against the best other method on one problem.
+    """Our mean floored error, that of the best other method, and their ratio on one problem.
 
-    Attributes:
-        problem: Its name.
-        ours: Our mean floored error.
-        best: That of the chosen others.
-        chosen: The chosen others: one, or two if the halves of the seeds disagree.
-        ratio: Ours over theirs.
-        separate: Whether they were chosen on other seeds than they are judged on.
-        left_out: Methods that ran on the problem with too few seeds in common.
+    The chosen others are one, or two if the halves of the seeds disagree; `separate` tells whether they were chosen on
+    other seeds than they are judged on. Methods with too few seeds in common are left out.
     """
 
     problem: str
@@ -93,16 +83,7 @@ class AgainstBestOnProblem:
 
 @dataclass(frozen=True, slots=True)
 class AgainstBest:
-    """Our method against the best other method of each problem.
-
-    Attributes:
-        share: The share of the budget.
-        ours: Our method.
-        others: The other methods.
-        level: The confidence level of the intervals.
-        ratio: Geometric mean over problems.
-        problems: One result for each problem that our method and another ran on.
-    """
+    """Our method against the best other one: by problem, and the geometric mean over problems."""
 
     share: float
     ours: str
@@ -273,11 +254,8 @@ def _judged(
 ) -> tuple[FloatArray, FloatArray, IntArray]:
     """Our mean (draws,), that of the chosen others (draws,), and which of them is judged on each half (h, draws).
 
-    Args:
-        mine: Our errors (n,).
-        theirs: The others' errors (k, n).
-        halves: Positions (draws, size) of the seeds of each half; the best on one half is judged on the other.
-        weights: The weight of each half.
+    From our errors (n,) and the others' (k, n). The best on one half, positions (draws, size) of its seeds, is judged
+    on the other.
     """
     ours = [mine[half].mean(axis=1) for half in halves]
     others = [theirs[:, half].mean(axis=2) for half in halves]

@@ -24,13 +24,10 @@ MARGIN = 1.05
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """The mean floored error of our method over another's, with a confidence interval.
+    """The mean floored error of our method over another's, with a confidence interval; below 1, ours is better.
 
-    Attributes:
-        value: Below 1, our method is better.
-        low: The lower end of the interval; 0 for a single seed.
-        high: The upper end; infinite for a single seed.
-        seeds: The number of seeds that both have; for a mean over problems, the smallest.
+    The interval is infinite for a single seed. `seeds` is the number of seeds that both have; for a mean over problems,
+    the smallest.
     """
 
     value: float

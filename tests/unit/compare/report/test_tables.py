@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from rich.console import Console, RenderableType
 
-from flexibo.compare.report.tables import against_best_table, error_table, ranking_table
-from flexibo.compare.report.text_table import TextTable
+from flexibo.compare.report.tables import TextTable, against_best_table, error_table, ranking_table
 from flexibo.compare.runs import Moment, Run
 from flexibo.compare.statistics.ranking import AgainstBest, against_best, ranking
 from flexibo.errors import InvalidValueError

@@ -32,12 +32,7 @@ HIDDEN = (3, 1, 4, 0, 2, 8, 6, 9, 5, 7)
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """A space, and the positions of its designs in the unit cube.
-
-    Attributes:
-        space: The designs.
-        positions: Designs (m) to positions (m, d) in the unit cube.
-    """
+    """A space, and the positions (m, d) of its designs in the unit cube."""
 
     space: Space
     positions: Callable[[Designs], FloatArray]

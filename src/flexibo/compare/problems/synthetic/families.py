@@ -27,17 +27,13 @@ N_SHOWN = {2: 2_001, 3: 45, 4: 13, 5: 7}
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A test function with its reference point and front.
+    """A test function with its reference point and front, by the number of objectives n.
 
     Attributes:
-        name: The name of its family.
-        summary: One line.
         function: Positions (m, d) and n to losses (m, n).
-        reference: The reference point (n,) for n objectives.
-        source: Where it was published.
         volume: The hypervolume of the true front, given the reference; None if there is no closed form.
         optimum: The value of the distance options on the front.
-        varies: Whether the number of objectives can be chosen.
+        varies: Whether n can be chosen.
     """
 
     name: str
