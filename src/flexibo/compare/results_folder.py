@@ -10,16 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from flexibo.compare.runs import (
-    Allowance,
-    Run,
-    front_rows_of,
-    read_runs,
-    replace_file,
-    rows_of,
-    write_fronts,
-    write_runs,
-)
+from flexibo._internal.files import write_atomically
+from flexibo.compare.runs import Allowance, Run, front_rows_of, read_runs, rows_of, write_runs
 from flexibo.errors import InvalidValueError
 
 RESULTS, FRONTS, SETTINGS, LOCK = "results.csv", "fronts.csv", "settings.json", ".lock"
@@ -56,7 +48,7 @@ class ResultsFolder:
         own |= {"problems": before["problems"] | dict(problems), "methods": before["methods"] | dict(methods)}
         self.tidy()  # first: removed runs must be gone before the settings say that the folder is up to date
         with _writing(folder):
-            replace_file(folder / SETTINGS, json.dumps(own, indent=1, sort_keys=True) + "\n")
+            write_atomically(folder / SETTINGS, (json.dumps(own, indent=1, sort_keys=True) + "\n").encode())
 
     def add(self, run: Run) -> None:
         """Add a finished run; it is on the disk when this returns."""
@@ -70,8 +62,7 @@ class ResultsFolder:
     def tidy(self) -> None:
         """Write the tables again, in order."""
         with _writing(self.folder):
-            write_fronts(self.folder / FRONTS, self.runs.values())
-            write_runs(self.folder / RESULTS, self.runs.values())
+            write_runs(self.folder / RESULTS, self.folder / FRONTS, self.runs.values())
 
     def _settings(self) -> dict[str, Any]:
         path = self.folder / SETTINGS

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from flexibo._internal.files import write_atomically
 from flexibo.compare.problems.base import Problem
 from flexibo.errors import InvalidValueError
 
@@ -106,20 +107,11 @@ def front_rows_of(run: Run) -> str:
     return _lines([*run.key, *_padded([f"{value:.8g}" for value in values])] for values in run.front)
 
 
-def heading(columns: Sequence[str]) -> str:
-    """The first line of a CSV file."""
-    return _lines([columns])
-
-
-def write_runs(path: Path, runs: Iterable[Run]) -> None:
-    """Write runs as tidy CSV, ordered by names and seeds; all or nothing."""
-    replace_file(path, heading(COLUMNS) + "".join(rows_of(run) for run in sorted(runs, key=lambda run: run.key)))
-
-
-def write_fronts(path: Path, runs: Iterable[Run]) -> None:
-    """Write the fronts of runs as tidy CSV; all or nothing."""
+def write_runs(path: Path, fronts: Path, runs: Iterable[Run]) -> None:
+    """Write runs and their fronts as two tidy CSVs, ordered by names and seeds; each file all or nothing."""
     ordered = sorted(runs, key=lambda run: run.key)
-    replace_file(path, heading(FRONT_COLUMNS) + "".join(front_rows_of(run) for run in ordered))
+    for file, columns, lines_of in ((fronts, FRONT_COLUMNS, front_rows_of), (path, COLUMNS, rows_of)):
+        write_atomically(file, (_lines([columns]) + "".join(map(lines_of, ordered))).encode())
 
 
 def read_runs(path: Path, fronts: Path | None = None) -> list[Run]:
@@ -181,10 +173,3 @@ def _lines(rows: Iterable[Sequence[object]]) -> str:
 
 def _padded(cells: Sequence[object]) -> list[object]:
     return [*cells, *[""] * (MOST_OBJECTIVES - len(cells))]
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Replace a file atomically."""
-    draft = path.with_name(path.name + ".part")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)

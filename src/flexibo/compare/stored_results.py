@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from flexibo.compare.rivals import RIVALS
-from flexibo.compare.runs import Allowance, Run, read_runs, write_fronts, write_runs
+from flexibo.compare.runs import Allowance, Run, read_runs, write_runs
 from flexibo.errors import InvalidValueError
 
 FOLDER = Path(__file__).parent / "results"
@@ -68,8 +68,7 @@ def store(runs: Iterable[Run], made: StoredResults, folder: Path = FOLDER) -> No
     """Write the results of a rival: a table, its fronts, and how they were made."""
     folder.mkdir(parents=True, exist_ok=True)
     kept = [run for run in runs if run.method == made.rival]
-    write_runs(folder / f"{made.rival}.csv", kept)
-    write_fronts(folder / f"{made.rival}-fronts.csv", kept)
+    write_runs(folder / f"{made.rival}.csv", folder / f"{made.rival}-fronts.csv", kept)
     content = {"terms" if name == "allowance" else name: value for name, value in asdict(made).items()}
     (folder / f"{made.rival}.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 

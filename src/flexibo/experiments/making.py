@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from flexibo._internal.files import append_line
 from flexibo._internal.arrays import FloatArray
+from flexibo._internal.files import append_line
 from flexibo.compare.comparison import method_fingerprint
 from flexibo.compare.contestants import study_of
 from flexibo.compare.metered_problem import MeteredProblem

@@ -8,7 +8,7 @@ import pytest
 from flexibo.compare import stored_results as stored
 from flexibo.compare.results_folder import FRONTS, RESULTS, SETTINGS, ResultsFolder, locked
 from flexibo.compare.rivals.base import RivalEntry
-from flexibo.compare.runs import SHARES, Allowance, Moment, Run, read_runs, write_fronts, write_runs
+from flexibo.compare.runs import SHARES, Allowance, Moment, Run, read_runs, write_runs
 from flexibo.compare.stored_results import StoredResults, add, describe, store, stored_runs
 from flexibo.errors import InvalidValueError
 
@@ -29,8 +29,7 @@ def results(folder: Path, *, mark: str = "a", code: str = "x", allowance: Allowa
 
 def test_runs_are_read_as_they_were_written(tmp_path: Path) -> None:
     runs = [made(seed=1), made(), made('a problem, with "quotes"\nand lines', "ehvi/cost")]
-    write_runs(tmp_path / "r.csv", runs)
-    write_fronts(tmp_path / "f.csv", runs)
+    write_runs(tmp_path / "r.csv", tmp_path / "f.csv", runs)
     assert sorted(read_runs(tmp_path / "r.csv", tmp_path / "f.csv"), key=lambda run: run.key) == sorted(
         runs, key=lambda run: run.key
     )
@@ -38,15 +37,15 @@ def test_runs_are_read_as_they_were_written(tmp_path: Path) -> None:
 
 def test_the_order_of_runs_does_not_change_the_file(tmp_path: Path) -> None:
     runs = [made(seed=seed, method=method) for seed in (0, 1) for method in ("m", "k")]
-    write_runs(tmp_path / "one.csv", runs)
-    write_runs(tmp_path / "other.csv", runs[::-1])
+    write_runs(tmp_path / "one.csv", tmp_path / "f.csv", runs)
+    write_runs(tmp_path / "other.csv", tmp_path / "f.csv", runs[::-1])
     assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "other.csv").read_bytes()
 
 
 @pytest.mark.parametrize("cut", [1, 30, 400, 600])
 def test_a_run_that_was_torn_by_a_kill_is_left_out(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "r.csv"
-    write_runs(path, [made(seed=0), made(seed=1)])
+    write_runs(path, tmp_path / "f.csv", [made(seed=0), made(seed=1)])
     path.write_bytes(path.read_bytes()[:-cut])
     assert [run.seed for run in read_runs(path)] == [0]
 
@@ -58,7 +57,7 @@ def test_a_file_that_is_no_comparison_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_broken_row_is_named(tmp_path: Path) -> None:
-    write_runs(tmp_path / "r.csv", [made()])
+    write_runs(tmp_path / "r.csv", tmp_path / "f.csv", [made()])
     text = (tmp_path / "r.csv").read_text().replace("p,m,0,0.5,", "p,m,zero,0.5,")
     (tmp_path / "r.csv").write_text(text)
     with pytest.raises(InvalidValueError, match="Line 12 of"):
@@ -156,7 +155,7 @@ def test_a_full_disk_is_one_sentence_and_nothing_is_lost(tmp_path: Path, monkeyp
 
 @pytest.mark.parametrize("error", ["nan", "-5", "1.5", "inf"])
 def test_an_error_that_cannot_be_is_refused(tmp_path: Path, error: str) -> None:
-    write_runs(tmp_path / "r.csv", [made()])
+    write_runs(tmp_path / "r.csv", tmp_path / "f.csv", [made()])
     text = (tmp_path / "r.csv").read_text().replace("p,m,0,0,0,0.5,", f"p,m,0,0,0,{error},")
     (tmp_path / "r.csv").write_text(text)
     with pytest.raises(InvalidValueError, match="Line 2 of"):
@@ -164,8 +163,7 @@ def test_an_error_that_cannot_be_is_refused(tmp_path: Path, error: str) -> None:
 
 
 def test_files_that_hold_something_else_are_refused(tmp_path: Path) -> None:
-    write_runs(tmp_path / "r.csv", [made()])
-    write_fronts(tmp_path / "f.csv", [made()])
+    write_runs(tmp_path / "r.csv", tmp_path / "f.csv", [made()])
     (tmp_path / "f.csv").write_text((tmp_path / "f.csv").read_text().replace("p,m,0,", "p,m,x,"))
     with pytest.raises(InvalidValueError, match=r"Line 2 of .*f\.csv"):
         read_runs(tmp_path / "r.csv", tmp_path / "f.csv")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from flexibo._internal.files import write_atomically
 from flexibo.compare.problems._original_files import (
     CELLS,
     HARDWARE,
@@ -238,12 +239,9 @@ def rebuild(name: str, originals: Path, out: Path, *, replace: bool = False) -> 
             f"{originals} contains an original without rows; give the folder that holds {dataset.original}."
         )
     text = written_text(dataset.columns, rows)
-    # Written in one step, so that there is never half a table.
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(text, encoding="utf-8", newline="")
-        unfinished.replace(path)
+        write_atomically(path, text.encode())
     except OSError as e:
         raise InvalidValueError(f"{path} cannot be written: {why_unreadable(e)}.") from None
     return _status(dataset, out)
