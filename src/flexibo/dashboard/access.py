@@ -73,24 +73,24 @@ class Access:
         return found
 
 
+@dataclass(frozen=True, slots=True)
 class AccessControl:
     """Refuses requests that are not allowed, and adds the headers to every response."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
-        self._app = app
-        self._access = access
+    app: ASGIApp
+    access: Access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         elif scope["type"] == "http":
             await self._answer(scope, receive, with_headers(send))
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        access, headers = self._access, scope["headers"]
+        access, headers = self.access, scope["headers"]
         if not access.allows_host(value for name, value in headers if name == b"host"):
             await refuse(send, 421, "This dashboard does not accept that host name; open the address that it printed.")
         elif scope["method"] not in METHODS:
@@ -98,7 +98,7 @@ class AccessControl:
         elif len(scope.get("raw_path") or b"") + len(scope["query_string"]) > LONGEST_TARGET:
             await refuse(send, 414, f"The address is too long; the limit is {LONGEST_TARGET} bytes.")
         elif access.token is None or access.is_authorised(headers):
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
         elif scope["path"] == "/" and access.is_token(_token_in(scope["query_string"])):
             cookie = f"{access.cookie}={access.cookie_value}; Path=/; HttpOnly; SameSite=Strict"
             await refuse(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,28 +21,54 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from flexibo._internal.text import printable_line
 from flexibo.dashboard.access import READ_ONLY, Access, AccessControl
 from flexibo.dashboard.background_views import LIMIT, SOON, VIEWS, BackgroundViews, ViewRequest, slice_request
-from flexibo.dashboard.follower import Follower
+from flexibo.dashboard.follower import Follower, GrowingCopy
 from flexibo.dashboard.live_feed import MOST_PAGES, LiveFeed
 from flexibo.dashboard.responses import Body, File, page, page_files
-from flexibo.dashboard.study_details import StudyDetails
 from flexibo.dashboard.watcher import Watcher
 from flexibo.errors import FlexiBOError
-from flexibo.transfer import table_lines
+from flexibo.transfer import StudyCopy, table_lines
+from flexibo.views import status
 from flexibo.views.front import measured_front_view
+from flexibo.views.spending import reserved_cost
 
 JSON = "application/json"
 EVENTS = "text/event-stream"
 VERSION_HEADER = "X-Flexibo-Version"
 AGAIN_HEADER = "X-Flexibo-Again"  # seconds after which the page should ask again
-POLL_SECONDS, POLLS = 0.03, 10
-"""The first request for a view waits for it: the pause between two looks, and their number."""
+POLL_SECONDS, POLLS = 0.03, 10  # the first request for a view waits for it: pause between two looks, and their number
 KNOWN_ERRORS = {404: "There is nothing at this address.", 405: READ_ONLY}
+SHOWN = 100  # how many failures and notes are sent, the latest ones; the table of evaluations has all failures
+LONGEST = 2000  # longer reasons and notes are shortened to this number of characters
 logger = logging.getLogger(__name__)
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 class _RefusedError(HTTPException):
     """A refusal with a message of our own."""
+
+
+class StudyDetails:
+    """The details of one study, computed again only when it has changed."""
+
+    def __init__(self, follower: Follower, storage: str, *, now: Callable[[], float] = time.time) -> None:
+        self._follower = follower
+        self._storage = storage
+        self._now = now
+        self._of_version: tuple[str, dict[str, Any]] = ("", {})
+
+    def to_dict(self) -> dict[str, Any]:
+        """All details, ready for JSON."""
+        follower = self._follower
+        summary = follower.summary(self._storage) | {"now": self._now()}
+        with follower.lock:
+            if follower.copy is None:
+                return summary
+            copy = follower.copy.copy(follower.workers)
+            if self._of_version[0] != follower.version:
+                self._of_version = follower.version, _of_version(follower.copy, copy)
+            queue = status.in_flight(copy, follower.copy.pending(), summary["now"])
+            reserved = reserved_cost(copy.study.history)
+        return summary | self._of_version[1] | {"queue": queue, "reserved": reserved}
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,3 +259,31 @@ async def _on_wrong_request(request: Request, error: Exception) -> Response:
 async def _on_failure(request: Request, error: Exception) -> Response:
     logger.error("A request could not be answered.", exc_info=error)
     return _error_response(request, 500, "The dashboard failed to answer; its log in the terminal says more.")
+
+
+def _of_version(growing: GrowingCopy, copy: StudyCopy) -> dict[str, Any]:
+    """The details that change only with events."""
+    failures, notes = growing.failures, status.notes(copy)
+    options = copy.study.space.options.items()
+    return {
+        "overview": status.overview(copy, growing.records),
+        "settings": status.settings(copy),
+        "options": [{"name": name, "values": _option_values(option)} for name, option in options],
+        "failures": [_shortened(row, "reason") for row in status.failures(failures[-SHOWN:])],
+        "failures_in_all": len(failures),
+        "notes": [_shortened(note, "text") for note in reversed(notes[-SHOWN:])],
+        "notes_in_all": len(notes),
+    }
+
+
+def _option_values(option: Any) -> str:
+    values = getattr(option, "values", None)
+    if values is not None:
+        return ", ".join(str(value) for value in values)[:LONGEST]
+    scale = ", logarithmic" if option.log else ""
+    return f"{option.low:g} to {option.high:g}{scale}"
+
+
+def _shortened(row: Mapping[str, Any], field: str) -> dict[str, Any]:
+    text = str(row[field])
+    return {**row, field: text if len(text) <= LONGEST else f"{text[:LONGEST]}…"}

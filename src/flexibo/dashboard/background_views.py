@@ -17,8 +17,7 @@ from typing import Any
 
 from flexibo import views
 from flexibo._internal.text import printable_line
-from flexibo.dashboard.follower import Follower
-from flexibo.dashboard.growing_copy import GrowingCopy
+from flexibo.dashboard.follower import Follower, GrowingCopy
 from flexibo.dashboard.responses import Body
 from flexibo.errors import FlexiBOError, InvalidValueError, unknown_name
 from flexibo.study import Study

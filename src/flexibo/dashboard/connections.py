@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 MOST = 256  # the maximum number of connections at a time, fewer if the process may open only few files
 SPARE = 16  # this many more connections get an error message; further ones are closed
 BACKLOG = 16  # the number of connections that the system accepts before the limit is checked
-REQUEST_SECONDS, REFUSED_REQUEST_SECONDS = 10.0, 2.0
-"""The time limit for a complete request, and for one on a connection beyond the maximum."""
-LINGER_SECONDS, LINGER_BYTES = 5.0, 4 * 2**20
-"""How long, and how much, a refused client is still read from: otherwise it might not receive the refusal."""
+REQUEST_SECONDS = 10.0  # the time limit for a complete request
+REFUSED_REQUEST_SECONDS = 2.0  # and for one on a connection beyond the maximum
+LINGER_SECONDS, LINGER_BYTES = 5.0, 4 * 2**20  # a refused client is still read from, or it might not be told
 MALFORMED = "This is not a valid HTTP request."
 TOO_LATE = "The request was not complete in time."
 TOO_MANY = "Too many connections are open to this dashboard; try again in a moment."

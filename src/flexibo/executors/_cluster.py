@@ -12,8 +12,7 @@ from typing import Protocol, TypeVar
 from flexibo._internal.checks import whole_number
 from flexibo.errors import InvalidValueError, MachineError
 from flexibo.executors._capacity import Amounts, ClusterCapacity, checked_seconds, in_words, needed
-from flexibo.executors._cluster_messages import AttemptBegan, AttemptEnded, ClusterLost, Report, WorkersSeen
-from flexibo.executors._messages import Fault, Job, packed
+from flexibo.executors._messages import AttemptBegan, AttemptEnded, ClusterLost, Fault, Job, Report, WorkersSeen, packed
 from flexibo.executors.base import Measure, Outcome
 from flexibo.executors.measure import too_long
 from flexibo.history.events import Evaluation

@@ -1,7 +1,7 @@
-"""A Dask cluster on this machine, in processes of its own that end with the one that started it.
+"""What a Dask worker does with an attempt, and a Dask cluster on this machine.
 
-Dask's own local cluster starts workers by importing the main module again, which runs a script that has no guard a
-second time, and it prints messages about lost connections.
+The cluster runs in processes of its own that end with the one that started it. Dask's own local cluster starts workers
+by importing the main module again, which runs a script without a guard twice, and it prints about lost connections.
 """
 
 from __future__ import annotations
@@ -13,18 +13,26 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from flexibo.errors import MachineError
+from flexibo.executors._messages import ClusterTask, Fault, Loaded, WorkerAnswer, loaded
 from flexibo.executors._sessions import end_session, search_path
+from flexibo.executors._worker_main import answer
+from flexibo.executors.processes import ProcessExecutor
 
 START = "import sys; sys.path.pop(0); from flexibo.executors._dask_cluster import main; main(*sys.argv[1:])"
 WORKER = "import sys; sys.path.pop(0); from flexibo.executors._dask_cluster import work; work(*sys.argv[1:])"
 LOOK_SECONDS = 0.05
 START_SECONDS = 60.0  # how long the cluster may take to start; a busy machine takes long to import
 QUIET = {"distributed": "critical", "tornado": "critical", "asyncio": "critical"}
+WANTED_SECONDS = 2.0  # how often to look whether an evaluation that runs in a process of its own is still wanted
+MISSING, AGAIN = "missing", "again"  # replies of a worker that has no such function, or that the attempt began before
 
 
 class LocalDask:
@@ -129,3 +137,54 @@ def _configure(folder: str) -> None:
 
     routes: dict[str, list[str]] = {f"distributed.{role}.http.routes": [] for role in ("scheduler", "worker")}
     dask.config.set({"temporary-directory": folder, "logging": QUIET, **routes})
+
+
+def run_on_worker(task: ClusterTask, topic: str) -> Mapping[str, Any] | str:
+    """Run the attempt on a Dask worker, unless it began before.
+
+    The answer is sent as an event, which is fast; it is also the result of the task, should the event get lost.
+    """
+    from distributed import Event, get_worker
+
+    ready = loaded(task)
+    if ready is None:
+        return MISSING
+    if isinstance(ready, Fault):
+        return asdict(ready)
+    mark, worker = Event(task.attempt), get_worker()
+    if mark.is_set():
+        return AGAIN
+    mark.set()
+    worker.log_event(topic, {"attempt": task.attempt, "place": worker.address})
+    if ready.objective.timeout is None:
+        reply = asdict(answer(ready.evaluation, ready.objective, ready.measure))
+    else:
+        reply = asdict(_apart(ready, mark.is_set))
+    worker.log_event(topic, {"attempt": task.attempt, "reply": reply})
+    return reply
+
+
+_own = threading.local()
+
+
+def _apart(ready: Loaded, is_wanted: Callable[[], bool]) -> WorkerAnswer | Fault:
+    """Measure in a separate process, which is killed after its timeout or when the result is no longer wanted.
+
+    Each thread of a worker keeps its process for the next evaluation.
+    """
+    processes: ProcessExecutor | None = getattr(_own, "processes", None)
+    if processes is None:
+        processes = _own.processes = ProcessExecutor(1)
+    try:
+        processes.submit(ready.evaluation, ready.objective, ready.measure)
+        while not (outcomes := processes.finished(WANTED_SECONDS)):
+            if not is_wanted():
+                raise MachineError("Nobody waits for it any more.")
+    except BaseException as error:
+        del _own.processes
+        processes.close()
+        if not isinstance(error, MachineError):
+            raise
+        return Fault(str(error))
+    [outcome] = outcomes
+    return WorkerAnswer.of(outcome)

@@ -19,17 +19,19 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn
 
-from flexibo.executors._cluster_messages import (
+from flexibo.executors._messages import (
     AttemptBegan,
     AttemptEnded,
     AttemptLost,
     ClusterLost,
     ClusterTask,
+    Fault,
+    Recent,
     Report,
+    WorkerAnswer,
     WorkersSeen,
     loaded,
 )
-from flexibo.executors._messages import Fault, Recent, WorkerAnswer
 from flexibo.executors._sessions import end_session
 from flexibo.executors._worker_main import answer
 
@@ -96,9 +98,8 @@ class Gateway:
         try:
             generator = self._remote.options(**message.options).remote(replace(task, function=None), function)
         except (ValueError, TypeError) as error:
-            self._tell(
-                AttemptEnded(task.attempt, Fault(f"Ray does not take the resources of {task.objective!r}: {error}"))
-            )
+            fault = Fault(f"Ray does not take the resources of {task.objective!r}: {error}")
+            self._tell(AttemptEnded(task.attempt, fault))
             return
         self._running[task.attempt] = generator
         threading.Thread(target=self._follow, args=(task.attempt, generator), daemon=True).start()
@@ -155,11 +156,8 @@ def watch(ray: Any, head: str, tell: Callable[[Report], None]) -> None:
             tell(ClusterLost(f"the head node at {head} does not answer: {error.strerror or error}"))
             return
         with suppress(Exception):
-            tell(
-                WorkersSeen(
-                    {node["NodeID"]: offered(node["Resources"]) for node in ray.nodes() if node["Alive"]}, asked_at
-                )
-            )
+            nodes = {node["NodeID"]: offered(node["Resources"]) for node in ray.nodes() if node["Alive"]}
+            tell(WorkersSeen(nodes, asked_at))
         time.sleep(POLL_SECONDS)
 
 

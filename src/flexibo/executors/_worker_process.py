@@ -22,8 +22,7 @@ START = (
     "from flexibo.executors._worker_main import main; main(*map(int, sys.argv[1:4]))"
 )
 SLOT = "FLEXIBO_WORKER_SLOT"
-SEND_SECONDS = 60.0
-"""How long a worker process may take to start up and to read a task that is too large to wait in between."""
+SEND_SECONDS = 60.0  # how long a worker process may take to start up and to read a large task
 END_SECONDS = 5.0  # how long to wait for a process that was killed; one that waits for a device may not die before it
 
 
@@ -166,10 +165,7 @@ class WorkerProcess:
 
 def _exit_descriptor(pid: int) -> int | None:
     """What becomes readable when the process ends, where the system has such a thing."""
-    if not hasattr(os, "pidfd_open"):
-        return None
-    try:
-        descriptor: int = os.pidfd_open(pid)
-    except OSError:  # an old kernel, or a container that forbids it
-        return None
-    return descriptor
+    if hasattr(os, "pidfd_open"):
+        with suppress(OSError):  # an old kernel, or a container that forbids it
+            return int(os.pidfd_open(pid))
+    return None

@@ -25,18 +25,19 @@ from typing import Any
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError, missing_extra
 from flexibo.executors._capacity import Amounts
 from flexibo.executors._cluster import PATIENCE_SECONDS, ClusterExecutor, checked_resources_to_offer
-from flexibo.executors._cluster_messages import (
+from flexibo.executors._dask_cluster import AGAIN, MISSING, LocalDask, run_on_worker
+from flexibo.executors._messages import (
     AttemptBegan,
     AttemptEnded,
     AttemptLost,
     ClusterLost,
+    Fault,
+    Job,
     Report,
+    WorkerAnswer,
     WorkersSeen,
     task_of,
 )
-from flexibo.executors._dask_cluster import LocalDask
-from flexibo.executors._dask_worker import AGAIN, MISSING, run_on_worker
-from flexibo.executors._messages import Fault, Job, WorkerAnswer
 from flexibo.executors.processes import cores
 
 CONNECT_SECONDS = 10.0
@@ -242,13 +243,10 @@ class DaskEngine:
     def _broken(self, attempt: str, error: BaseException | None) -> Report:
         """The report for a task that failed although Dask itself works."""
         if isinstance(error, ModuleNotFoundError | ImportError | AttributeError):
-            return AttemptEnded(
-                attempt,
-                Fault(
-                    f"A worker of the {self.about} cannot run flexibo ({error}); install the same version of flexibo "
-                    "there as here."
-                ),
+            reason = (
+                f"A worker of the {self.about} cannot run flexibo ({error}); install the same version there as here."
             )
+            return AttemptEnded(attempt, Fault(reason))
         what = "it was cancelled" if error is None else f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         return AttemptLost(attempt, f"Its worker died, or Dask gave it up ({what}).", self.has_begun(attempt))
 

@@ -28,8 +28,7 @@ from typing import Any
 from flexibo.errors import InvalidValueError, MachineError, missing_extra
 from flexibo.executors._capacity import Amounts
 from flexibo.executors._cluster import PATIENCE_SECONDS, ClusterExecutor, checked_resources_to_offer
-from flexibo.executors._cluster_messages import ClusterLost, Report, task_of
-from flexibo.executors._messages import Job, Recent
+from flexibo.executors._messages import ClusterLost, Job, Recent, Report, task_of
 from flexibo.executors._ray_gateway import Ready, Refused, StartAttempt, StopAttempt
 from flexibo.executors._sessions import end_session, search_path
 from flexibo.executors.processes import cores
@@ -41,8 +40,7 @@ START_SECONDS = 120.0  # how long Ray may take to start on this machine; a busy 
 SILENCE_SECONDS = 15.0  # how long no report may arrive before the cluster is considered lost
 CLOSE_SECONDS = 10.0
 GRACE_SECONDS = 1.0  # how long a function may clean up after its timeout before it is killed
-STORE_BYTES = 256 * 1024**2
-"""Memory for the functions that are sent on a cluster started here; the results are only numbers."""
+STORE_BYTES = 256 * 1024**2  # for the functions that are sent on a cluster started here; results are only numbers
 
 
 class RayExecutor(ClusterExecutor):

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flexibo.storage._urls import check_url, shown_url
-from flexibo.storage.base import NoSuchStorageError, Sign, Storage, StorageError
-from flexibo.storage.memory import MemoryStorage
+from flexibo.storage.base import MemoryStorage, NoSuchStorageError, Sign, Storage, StorageError
 
 if TYPE_CHECKING:
     from flexibo.storage.sql import StoredStudy

@@ -75,10 +75,7 @@ class Session:
         self._connections.close()
 
     def do(self, action: Callable[[sa.Connection], T], *, ending: Callable[[], str] = lambda: ".") -> T:
-        """The result of the action, which is retried after temporary errors; `ending` ends an error message.
-
-        If the action raises, its transaction is rolled back.
-        """
+        """The result of the action, retried after temporary errors, undone if it raises; `ending` ends a message."""
         return self.patiently(lambda: self._tried(action), ending=ending)
 
     def patiently(

@@ -39,8 +39,7 @@ SMALLEST = 512  # bytes of the smallest page: SQLite would overwrite a shorter f
 LOOKS = 10
 OURS = {"flexibo", "flexibo_events"}
 _SETTLED = 2.0  # seconds after a change in which another change may leave the time stamp of the file as it is
-_whole: dict[Path, tuple[int, ...]] = {}
-"""The files that this process found undamaged, and their state then: checking a large file takes seconds."""
+_whole: dict[Path, tuple[int, ...]] = {}  # the files found undamaged and their state then: a check takes seconds
 
 
 class SQLite:

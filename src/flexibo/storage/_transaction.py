@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,6 +17,7 @@ from flexibo.storage._schema import events, studies
 from flexibo.storage.base import Content, Decide, StorageError
 
 
+@dataclass(slots=True)
 class Transaction:
     """The events that one commit adds to a study.
 
@@ -23,13 +25,12 @@ class Transaction:
     if it is stored at their position, the commit is done; if another token or none is there, it is tried again.
     """
 
-    def __init__(self, database: Database, study: str, after: int, decide: Decide) -> None:
-        self._database = database
-        self._study = study
-        self._known = after
-        self._decide = decide
-        self._token = uuid.uuid4().hex
-        self._in_doubt = False
+    _database: Database
+    _study: str
+    _known: int
+    _decide: Decide
+    _token: str = field(default_factory=lambda: uuid.uuid4().hex, init=False)
+    _in_doubt: bool = field(default=False, init=False)
 
     def tried(self, connection: sa.Connection) -> None:
         """Add the events; can be called again after any error of the database."""

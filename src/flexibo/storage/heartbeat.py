@@ -27,8 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from flexibo.errors import InvalidValueError
-from flexibo.storage.base import Sign, Storage, StorageError
-from flexibo.storage.memory import MemoryStorage
+from flexibo.storage.base import MemoryStorage, Sign, Storage, StorageError
 
 LEASE = 60.0  # a worker is considered gone after this many seconds without a beat
 SIGNS_PER_LEASE = 4

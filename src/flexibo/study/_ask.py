@@ -16,8 +16,7 @@ from flexibo.study.event_log import EventLog, Notify
 from flexibo.study.stop_rules import StopCheck
 
 LOST_WORKER = "Its worker vanished."  # the reason that is stored with an evaluation whose worker is gone
-MOST_REISSUES = 2
-"""An evaluation whose workers are lost again and again may be what kills them; it then counts as failed."""
+MOST_REISSUES = 2  # then an evaluation may be what kills its workers, and counts as failed
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from flexibo.belief.costs import TRANSFORMS, CostCallable
 from flexibo.errors import SettingsDifferError
@@ -17,9 +17,6 @@ from flexibo.study.event_log import EventLog, Notify
 from flexibo.study.settings import Settings, check_budget_covers_initial, check_same_space, stored_choice
 from flexibo.surrogates import Surrogate
 from flexibo.surrogates.table import SURROGATES
-
-SettingsFrom: TypeAlias = Callable[[Mapping[str, Any]], Settings]
-"""The settings that follow from the user's arguments and the stored settings, which are empty for a new study."""
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +38,7 @@ def optimizer_of(
 
 def open_or_create(
     log: EventLog,
-    settings_from: SettingsFrom,
+    settings_from: Callable[[Mapping[str, Any]], Settings],
     optimizer_from: Callable[[Settings], Optimizer],
     *,
     name: str,
@@ -51,7 +48,8 @@ def open_or_create(
 ) -> tuple[Settings, Optimizer]:
     """Open the stored study, or create it; returns its settings and its optimizer.
 
-    Another process may create the same study at this moment: what it has chosen, such as the seed, holds for both.
+    `settings_from` gets the stored settings, which are empty for a new study. Another process may create the same study
+    at this moment: what it has chosen, such as the seed, holds for both.
     """
     stored = log.unread()
     if stored:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
 from flexibo.errors import FlexiBOError
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
     from flexibo.study.study import Study
 
 POLL_SECONDS = 0.5  # how often to look for events of other processes
-STORE_AGAIN_SECONDS = (1.0, 2.0, 5.0, 10.0, 20.0)
-"""How long to wait before an outcome is stored again that the storage refused."""
+STORE_AGAIN_SECONDS = (1.0, 2.0, 5.0, 10.0, 20.0)  # pauses before storing again what the storage refused
 
 logger = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
 class RunLoop:
     """Measures what a study asks until there is nothing more to ask, or for `idle` seconds there was nothing to do.
 
@@ -30,32 +31,19 @@ class RunLoop:
     only some of them. `update` is called after each outcome.
     """
 
-    def __init__(
-        self,
-        study: Study,
-        objectives: Sequence[Objective],
-        measures: Mapping[str, Measure],
-        executor: Executor,
-        update: Callable[[], None],
-        *,
-        alone: bool,
-        serves_all: bool,
-        idle: float | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._study = study
-        self._objectives = {objective.name: objective for objective in objectives}
-        self._measures = measures
-        self._executor = executor
-        self._update = update
-        self._alone = alone
-        self._serves_all = serves_all
-        self._idle = idle
-        self._clock = clock
-        self._sleep = sleep
-        self._unstored: Outcome | None = None
-        self._fetched: Iterator[Outcome] = iter(())
+    study: Study
+    objectives: Mapping[str, Objective]
+    measures: Mapping[str, Measure]
+    executor: Executor
+    update: Callable[[], None]
+    _: KW_ONLY
+    alone: bool
+    serves_all: bool
+    idle: float | None = None
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    _unstored: Outcome | None = field(default=None, init=False)
+    _fetched: Iterator[Outcome] = field(default=iter(()), init=False)
 
     def run(self) -> Stop:
         """Work until there is nothing more to ask, and return why; if an error ends it, stores what was measured."""
@@ -66,45 +54,45 @@ class RunLoop:
             raise
 
     def _run(self) -> Stop:
-        last = self._clock()
+        last = self.clock()
         while True:
             stop = self._fill_executor()
-            if self._executor.is_busy():
-                self._fetched = iter(self._executor.finished(None if self._alone else POLL_SECONDS))
+            if self.executor.is_busy():
+                self._fetched = iter(self.executor.finished(None if self.alone else POLL_SECONDS))
                 for outcome in self._fetched:
                     self._store(outcome)
-                    self._update()
-                last = self._clock()
+                    self.update()
+                last = self.clock()
             elif stop is not None and not stop.waits:
                 return stop
-            elif self._idle is not None and self._clock() - last >= self._idle:
-                return Stop(StopKind.IDLE, f"There was nothing to do for {self._idle:g} s.")
+            elif self.idle is not None and self.clock() - last >= self.idle:
+                return Stop(StopKind.IDLE, f"There was nothing to do for {self.idle:g} s.")
             else:
-                self._sleep(POLL_SECONDS)
+                self.sleep(POLL_SECONDS)
 
     def _fill_executor(self) -> Stop | None:
         """Submit evaluations while there is room; returns the stop if there was nothing more to ask."""
         while True:
-            free = [name for name, objective in self._objectives.items() if self._executor.has_room(objective)]
+            free = [name for name, objective in self.objectives.items() if self.executor.has_room(objective)]
             if not free:
                 return None
-            answer = self._study.ask_or_stop(None if self._serves_all and len(free) == len(self._objectives) else free)
+            answer = self.study.ask_or_stop(None if self.serves_all and len(free) == len(self.objectives) else free)
             if isinstance(answer, Stop):
                 return answer
-            self._executor.submit(answer, self._objectives[answer.objective], self._measures[answer.objective])
+            self.executor.submit(answer, self.objectives[answer.objective], self.measures[answer.objective])
 
     def _store(self, outcome: Outcome) -> None:
         """Store an outcome; it was paid for, so storing is retried for a while."""
         self._unstored = outcome
         for seconds in (*STORE_AGAIN_SECONDS, None):
             try:
-                self._study.tell_outcome(outcome)
+                self.study.tell_outcome(outcome)
                 self._unstored = None
             except StorageError as error:
                 if seconds is None:
                     raise StorageError(f"{_described(outcome)} could not be stored. {error}") from error
                 logger.error("%s could not be stored; trying again in %g s. %s", _described(outcome), seconds, error)
-                self._sleep(seconds)
+                self.sleep(seconds)
             else:
                 return
 
@@ -113,13 +101,13 @@ class RunLoop:
         rest = [] if self._unstored is None else [self._unstored]
         try:
             rest += self._fetched
-            if getattr(self._executor, "measures_elsewhere", False):
-                rest += self._executor.finished(0.0)
+            if getattr(self.executor, "measures_elsewhere", False):
+                rest += self.executor.finished(0.0)
         except Exception as error:  # the error that ended the loop matters more
             logger.warning("Evaluations that are still running are given up: %s", error)
         for outcome in rest:
             try:
-                self._study.tell_outcome(outcome)
+                self.study.tell_outcome(outcome)
             except FlexiBOError as error:
                 logger.error("%s could not be stored: %s", _described(outcome), error)
 

@@ -22,10 +22,7 @@ DAMAGE = (FlexiBOError, ValueError, TypeError, KeyError, IndexError, AttributeEr
 
 
 class EventCheck:
-    """Converts stored contents to events, and refuses one that cannot follow those before it.
-
-    The checked events may be added to the history one by one, or later, all together.
-    """
+    """Converts stored contents to events, which may be added to the history at once or later; refuses wrong ones."""
 
     def __init__(self, history: History) -> None:
         self.history = history

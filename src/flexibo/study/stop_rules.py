@@ -104,11 +104,7 @@ RULES: dict[str, type[StopRule]] = {
 
 
 def stop_rules(stop: object) -> tuple[StopRule | Predicate, ...]:
-    """The rules that ``Study(stop=...)`` was given.
-
-    Args:
-        stop: None; a mapping of names in `RULES` to limits; a callable that takes the study and returns True or a
-            reason to stop; or a sequence of these.
+    """The rules that ``Study(stop=...)`` was given: limits by names in `RULES`, callables, or a sequence of these.
 
     >>> stop_rules({"max_evaluations": 100})
     (MaxEvaluations(limit=100),)

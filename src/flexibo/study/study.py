@@ -31,29 +31,10 @@ from flexibo.results.trace import Trace, trace
 from flexibo.space import Design, Space
 from flexibo.storage import MemoryStorage, Storage, StorageError, open_storage
 from flexibo.storage.heartbeat import LEASE, Heartbeat
-from flexibo.study._arguments import (
-    checked_budget,
-    checked_callbacks,
-    checked_cost,
-    checked_designs,
-    checked_executor,
-    checked_functions,
-    checked_lease,
-    checked_only,
-    checked_reference,
-    checked_text,
-)
+from flexibo.study import _arguments, answers
 from flexibo.study._ask import Asking, AskMemory
 from flexibo.study._create import fixed_reference, open_or_create, optimizer_of, raised_budget
 from flexibo.study._run import RunLoop
-from flexibo.study.answers import (
-    added_event,
-    answer_events,
-    check_evaluation,
-    outcome_event,
-    release_events,
-    told_event,
-)
 from flexibo.study.event_log import EventLog
 from flexibo.study.progress import progress_bar
 from flexibo.study.settings import checked_settings
@@ -130,15 +111,15 @@ class Study:
         self.method = find_method(method)
         check_method(self.method, self.objectives)
         self._stop_rules = stop_rules(stop)
-        budget = checked_budget(budget)
-        self.name = checked_text("name", name)
-        self._callbacks = checked_callbacks(callbacks)
+        budget = _arguments.checked_budget(budget)
+        self.name = _arguments.checked_text("name", name)
+        self._callbacks = _arguments.checked_callbacks(callbacks)
         opened = open_storage(storage, name)
         self.shared = not isinstance(opened, MemoryStorage)
         self.history = History(self.space, self.objectives)
         self._lock = threading.RLock()
         self._runs = threading.Lock()
-        self._heartbeat = Heartbeat(opened, lease=checked_lease(lease), detached_worker=detached_worker)
+        self._heartbeat = Heartbeat(opened, lease=_arguments.checked_lease(lease), detached_worker=detached_worker)
         self._log = EventLog(opened, self.history, name=name)
         self._ask_memory = AskMemory()
         self._stop: Stop | None = None
@@ -150,7 +131,7 @@ class Study:
             method=method,
             seed=seed,
             n_initial=n_initial,
-            initial_designs=checked_designs(initial_designs),
+            initial_designs=_arguments.checked_designs(initial_designs),
             candidates=candidates,
             delta=delta,
             cost=cost,
@@ -164,7 +145,7 @@ class Study:
             self._commit(lambda: raised)
         self._agree_on_stop_rules()
         if reference is not None:
-            fixed = checked_reference(reference, [self.objectives[j] for j in self.history.optimised])
+            fixed = _arguments.checked_reference(reference, [self.objectives[j] for j in self.history.optimised])
             self._commit(lambda: fixed_reference(self.history, fixed, name=name))
 
     @classmethod
@@ -208,7 +189,7 @@ class Study:
 
     @budget.setter
     def budget(self, budget: float | None) -> None:
-        checked = checked_budget(budget)
+        checked = _arguments.checked_budget(budget)
         self._commit(lambda: [BudgetSet(checked)])
 
     @property
@@ -283,14 +264,13 @@ class Study:
                     break
                 found.append(evaluation)
             return found
-        answer = self.ask_or_stop(checked_only(only, self.history))
+        answer = self.ask_or_stop(_arguments.checked_only(only, self.history))
         return None if isinstance(answer, Stop) else answer
 
     def ask_or_stop(self, only: Collection[str] | None = None) -> Evaluation | Stop:
         """The next evaluation as `ask` returns it, or why there is none and whether to wait.
 
-        Args:
-            only: The objectives that can be measured here, each the first of those that are measured together.
+        Of objectives that are measured together, `only` names the first.
         """
         stops = StopCheck(self._stop_rules, self)
         asking = Asking(self._log, self._optimizer, self._heartbeat, stops, self._notify, self._ask_memory)
@@ -310,9 +290,9 @@ class Study:
 
         An evaluation that was released may still be answered, once.
         """
-        check_evaluation(evaluation)
-        told = told_event(self.history, evaluation, value, cost, worker=self._heartbeat.worker)
-        self._commit(lambda: answer_events(self.history, evaluation, told))
+        answers.check_evaluation(evaluation)
+        told = answers.told_event(self.history, evaluation, value, cost, worker=self._heartbeat.worker)
+        self._commit(lambda: answers.answer_events(self.history, evaluation, told))
 
     def fail(self, evaluation: Evaluation, reason: object = "", *, cost: float = 0.0, impossible: bool = False) -> None:
         """Tell that an attempt gave no value. The evaluation may be asked again, at most twice.
@@ -323,15 +303,17 @@ class Study:
             cost: What the attempt cost.
             impossible: Whether the design cannot be measured at all; it is then not asked again.
         """
-        check_evaluation(evaluation)
+        answers.check_evaluation(evaluation)
         worker = self._heartbeat.worker
-        failed = Failed(evaluation.number, str(reason), checked_cost(cost), worker, impossible=bool(impossible))
-        self._commit(lambda: answer_events(self.history, evaluation, failed))
+        failed = Failed(
+            evaluation.number, str(reason), _arguments.checked_cost(cost), worker, impossible=bool(impossible)
+        )
+        self._commit(lambda: answers.answer_events(self.history, evaluation, failed))
 
     def release(self, evaluation: Evaluation) -> None:
         """Give an evaluation back that was not attempted; it may be asked again."""
-        check_evaluation(evaluation)
-        self._commit(lambda: release_events(self.history, evaluation))
+        answers.check_evaluation(evaluation)
+        self._commit(lambda: answers.release_events(self.history, evaluation))
 
     def tell_outcome(self, outcome: Outcome) -> None:
         """Store what an executor returned; a value that cannot be told counts as a failure.
@@ -339,13 +321,13 @@ class Study:
         If another worker answered first, only the cost counts.
         """
         number, worker = outcome.evaluation.number, self._heartbeat.worker
-        event = outcome_event(self.history, outcome, worker=worker)
+        event = answers.outcome_event(self.history, outcome, worker=worker)
         # If the storage failed while it wrote, the answer may be stored already when this is tried again.
         self._commit(
             lambda: (
                 []
                 if self.history.answered.get(number) == worker
-                else answer_events(self.history, outcome.evaluation, event)
+                else answers.answer_events(self.history, outcome.evaluation, event)
             )
         )
 
@@ -359,7 +341,7 @@ class Study:
             values: Some or all objectives, by name.
             cost: What it cost, by objective, or as a number where one objective is given: costs are learned from it.
         """
-        result = added_event(self.history, design, values, cost)
+        result = answers.added_event(self.history, design, values, cost)
 
         def decide() -> list[Event]:
             self.history.check_agrees(result.design, result.values)
@@ -369,7 +351,7 @@ class Study:
 
     def note(self, text: str) -> None:
         """Store a note for people with the study; it affects nothing."""
-        checked = checked_text("The note", text)
+        checked = _arguments.checked_text("The note", text)
         self._commit(lambda: [Noted(checked)])
 
     def run(
@@ -398,11 +380,11 @@ class Study:
             idle: Return after this many seconds without anything to do, rather than wait for other processes.
         """
         leads = [purchase.objective for purchase in self.history.purchases]
-        functions = checked_functions(objectives, self.history.names, leads, some=self.shared)
+        functions = _arguments.checked_functions(objectives, self.history.names, leads, some=self.shared)
         if isinstance(executor, str):
             with closing(find_executor(executor)) as made:
                 return self.run(functions, executor=made, progress=progress, idle=idle)
-        checked_executor(executor, leads)
+        _arguments.checked_executor(executor, leads)
         if not self._runs.acquire(blocking=False):
             raise InvalidValueError(
                 "This study is being run already; to run it in two threads, open it in each of them from one storage."
@@ -511,7 +493,7 @@ class Study:
         with progress_bar(self, progress) as bar:
             loop = RunLoop(
                 self,
-                [o for o in self.objectives if o.name in leads and o.name in functions],
+                {o.name: o for o in self.objectives if o.name in leads and o.name in functions},
                 functions,
                 executor,
                 lambda: bar.update(self),

@@ -3,9 +3,8 @@
 `document` builds any such page; `page` builds one with the charts of a study.
 """
 
-from flexibo.web.assets import SCRIPTS, STYLES, asset
 from flexibo.web.document import document, embedded_json, write_document
-from flexibo.web.pages import CHARTS, Chart, page, write_page
+from flexibo.web.pages import CHARTS, SCRIPTS, STYLES, Chart, asset, page, write_page
 
 __all__ = [
     "CHARTS",

@@ -1,17 +1,40 @@
-"""The charts that a browser can draw, and pages of them in one HTML file."""
+"""The charts that a browser can draw, the scripts and styles that draw them, and pages of charts in one HTML file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from flexibo._internal.text import printable_line
 from flexibo.errors import InvalidValueError, unknown_name
-from flexibo.web.assets import PAGE_SCRIPTS, PAGE_STYLES, SCRIPTS, STYLES, asset
 from flexibo.web.document import document, embedded_json, write_document
 
+SCRIPTS = (
+    "echarts.min.js",
+    "charts-text.js",
+    "charts-axes.js",
+    "charts-symbols.js",
+    "charts-looks.js",
+    "charts-designs.js",
+    "charts-front.js",
+    "charts-front3d.js",
+    "charts-traces.js",
+    "charts-bars.js",
+    "charts-parallel.js",
+    "charts-slice.js",
+    "charts-choices.js",
+    "charts-layout.js",
+    "charts-around.js",
+    "charts-pointing.js",
+    "charts.js",
+)
+"""What draws pictures, in the order in which a page loads it; `window.flexiboCharts` is there after the last."""
+STYLES = ("charts.css",)  # what pictures look like
+PAGE_SCRIPTS, PAGE_STYLES = ("page.js",), ("page.css",)  # what a page in one file needs besides
 _FIGURE = """<figure>
 <figcaption><h2>{title}</h2><p>{caption}</p></figcaption>
 <div class="chart" data-picture="{name}" data-view="{view}"></div>
@@ -71,13 +94,21 @@ CHARTS = {
 """Charts by name; `flexiboCharts.draw` in the scripts uses the same names."""
 
 
-def page(title: str, charts: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
-    """One HTML file with interactive charts.
+@cache
+def asset(name: str) -> str:
+    """The text of a script or a style.
 
-    Args:
-        title: The heading, and the title of the window.
-        charts: Names of charts (see `CHARTS`), each with the view it draws: a view of `flexibo.views` as a dictionary.
+    >>> asset("charts.js").startswith('"use strict";')
+    True
     """
+    known = (*SCRIPTS, *STYLES, *PAGE_SCRIPTS, *PAGE_STYLES)
+    if name not in known:
+        raise unknown_name("script or style", name, known)
+    return (files("flexibo.web") / "static" / name).read_text(encoding="utf-8")
+
+
+def page(title: str, charts: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+    """One HTML file with interactive charts: names in `CHARTS`, each with its view as a dictionary."""
     if not charts:
         raise InvalidValueError("The list of charts is empty; a page needs at least one.")
     texts = [_checked(name, view) for name, view in charts]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flexibo import Study
-from flexibo.dashboard.growing_copy import GrowingCopy
+from flexibo.dashboard.follower import GrowingCopy
 from flexibo.transfer import records, study_copy
 
 Functions = dict[str, Callable[..., object]]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from flexibo import Study
+from flexibo.dashboard.app import LONGEST, SHOWN, StudyDetails
 from flexibo.dashboard.follower import Follower
-from flexibo.dashboard.study_details import LONGEST, SHOWN, StudyDetails
 from flexibo.transfer import study_copy
 from flexibo.views import spending_view
 
@@ -62,7 +62,7 @@ def test_details_are_limited_and_count_what_they_leave_out(make_study: Callable[
 def test_only_the_last_failures_are_sent(
     make_study: Callable[..., Study], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flexibo.dashboard.study_details.SHOWN", 2)
+    monkeypatch.setattr("flexibo.dashboard.app.SHOWN", 2)
     study = make_study(storage=url)
     for i in range(4):
         study.fail(study.ask(), f"failure {i}", cost=1.0)

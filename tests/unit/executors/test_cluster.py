@@ -13,20 +13,23 @@ from flexibo import Design, Evaluation, Objective
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError, MissingExtraError
 from flexibo.executors._capacity import Amounts, ClusterCapacity, needed
 from flexibo.executors._cluster import STARTS, ClusterExecutor, checked_resources_to_offer
-from flexibo.executors._cluster_messages import (
+from flexibo.executors._messages import (
     HERE,
     AttemptBegan,
     AttemptEnded,
     AttemptLost,
     ClusterLost,
     ClusterTask,
+    Fault,
+    Job,
     Loaded,
     Report,
+    WorkerAnswer,
     WorkersSeen,
     loaded,
+    packed,
     task_of,
 )
-from flexibo.executors._messages import Fault, Job, WorkerAnswer, packed
 from flexibo.executors.dask import DaskExecutor
 from flexibo.executors.ray import RayExecutor
 

@@ -10,7 +10,7 @@ import pytest
 from flexibo.errors import UnknownNameError
 from flexibo.plots.style import LOOKS
 from flexibo.web import CHARTS, SCRIPTS, STYLES, asset
-from flexibo.web.assets import PAGE_SCRIPTS, PAGE_STYLES
+from flexibo.web.pages import PAGE_SCRIPTS, PAGE_STYLES
 
 OURS = [name for name in (*SCRIPTS, *PAGE_SCRIPTS) if not name.startswith("echarts")]
 ALL = [*SCRIPTS, *STYLES, *PAGE_SCRIPTS, *PAGE_STYLES]
