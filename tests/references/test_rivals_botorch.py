@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -344,3 +346,13 @@ def test_an_iteration_of_the_speed_benchmark_runs(monkeypatch):
     point, j = knowledge_gradient.iteration(snapshot)
     assert len(point) == 2
     assert j in (0, 1)
+
+
+def test_the_lock_of_a_killed_compiler_is_removed_and_that_of_a_running_one_is_not(tmp_path: Path) -> None:
+    killed, running = tmp_path / "killed", tmp_path / "running"
+    for lock in (killed, running):
+        lock.touch()
+    os.utime(killed, (0.0, 0.0))
+    for lock in (killed, running, tmp_path / "missing"):
+        botorch_qlognehvi.remove_stale_lock(lock)
+    assert [path.name for path in tmp_path.iterdir()] == ["running"]

@@ -8,9 +8,12 @@ states beside them, at their default settings.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,6 +37,7 @@ MOST_LISTED = 10_000
 """A product space of up to this many designs is scored completely (BoTorch's MAX_CHOICES_ENUMERATE), like a pool."""
 MOST_VALUES = 100
 """The local search takes options of up to this many values (BoTorch's MAX_CARDINALITY_FOR_LOCAL_SEARCH)."""
+LONGEST_COMPILATION_S = 600.0
 DRAWS_PER_DESIGN = 50
 MOST_CLIMBS = 50
 BATCH_BYTES = 2**26
@@ -118,10 +122,20 @@ def prepare(*, compiled: bool) -> None:
     from botorch.acquisition.multi_objective import logei
 
     if compiled and not torch.cuda.is_available():
+        from torch.utils.cpp_extension import _get_build_directory
+
+        remove_stale_lock(Path(_get_build_directory("logei_fused_ext", verbose=False)) / "lock")
         with quietly(0):
             logei._try_load_fused_kernel()
     else:
         logei._load_attempted = True
+
+
+def remove_stale_lock(lock: Path) -> None:
+    """Remove the lock of a compiler that was killed: PyTorch would wait for it for ever."""
+    with suppress(FileNotFoundError):
+        if time.time() - lock.stat().st_mtime > LONGEST_COMPILATION_S:
+            lock.unlink()
 
 
 def way_to_search(space: Space) -> str:
