@@ -124,21 +124,13 @@ def exploration(n: int, m: int, t: int, delta: float, *, factor: float = 2.0 / 9
 
 @dataclass(frozen=True, slots=True)
 class JointPrediction:
-    """The joint prediction of one quantity over all candidates.
+    """The joint prediction of one quantity over all candidates."""
 
-    Attributes:
-        model: The fitted surrogate; None where nothing is left to predict.
-        X: The distinct candidates as the surrogate sees them (u, d).
-        place: Where each candidate is among these (m,).
-        mean: The mean of each distinct candidate (u,).
-        pinned: Which of these are exactly their mean (u,).
-    """
-
-    model: Surrogate | None
-    X: FloatArray
-    place: IntArray
-    mean: FloatArray
-    pinned: BoolArray
+    model: Surrogate | None  # fitted; None where nothing is left to predict
+    X: FloatArray  # (u, d): the distinct candidates as the surrogate sees them
+    place: IntArray  # (m,): where each candidate is among these
+    mean: FloatArray  # (u,)
+    pinned: BoolArray  # (u,): exactly their mean
 
     @property
     def is_tied(self) -> bool:

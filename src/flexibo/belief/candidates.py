@@ -7,10 +7,8 @@ import numpy as np
 from flexibo._internal.random_streams import Stream, generator
 from flexibo.space import Design, Designs, Space
 
-DRAWS_PER_CANDIDATE = 50
-"""A rule that forbids nearly everything makes the draw smaller, not slow."""
-MOST_PARENTS = 12
-"""At most this many designs of the front lend their neighbours to the candidates."""
+DRAWS_PER_CANDIDATE = 50  # a rule that forbids nearly everything makes the draw smaller, not slow
+MOST_PARENTS = 12  # at most this many designs of the front lend their neighbours to the candidates
 
 
 def initial_designs(space: Space, count: int, seed: int) -> tuple[Design, ...]:

@@ -20,16 +20,11 @@ from flexibo.space import Design, Designs
 from flexibo.surrogates import GaussianProcess, Refits, Surrogate
 
 CostCallable: TypeAlias = Callable[[Design, str], float]
-FLOOR = 1e-4
-"""Nothing counts as cheaper than this share of the greatest mean cost."""
-FEWEST_TO_LEARN = 4
-"""A cost model per design needs this many costs; before that the mean is used."""
-EQUAL = 1e-12
-"""Costs that differ by no more than this share are equal: there is nothing to learn, and the mean is used."""
-LEAST_SHARE = 1e-9
-"""To a cost model nothing is cheaper than this share of the greatest cost, as zero has no logarithm."""
-LONGEST_SHOWN = 80
-"""What a callable wrongly gave is shown up to this length."""
+FLOOR = 1e-4  # nothing counts as cheaper than this share of the greatest mean cost
+FEWEST_TO_LEARN = 4  # a cost model per design needs this many costs; before that the mean is used
+EQUAL = 1e-12  # costs that differ by no more than this share are equal: there is nothing to learn, and the mean is used
+LEAST_SHARE = 1e-9  # to a cost model nothing is cheaper than this share of the greatest cost, as zero has no logarithm
+LONGEST_SHOWN = 80  # what a callable wrongly gave is shown up to this length
 
 
 def log_cost(prices: FloatArray, means: FloatArray) -> FloatArray:

@@ -15,16 +15,11 @@ from flexibo.space import Design, Designs
 
 MOST_LEARNED = 300
 """A classifier learns from at most this many designs: the latest that were measured, and the latest that failed."""
-TREND = 4.0
-"""Variance of the linear part of the log odds: mostly it is too much of something that makes a design fail."""
-BUMPS = 4.0
-"""Variance of the part that only similar designs share."""
-PROBABLE = 0.5
-"""A design can probably be measured if its chance of success is at least this."""
-IMPROBABLE_WEIGHT = 1e-6
-"""The greatest weight of other designs. Models promise most where nothing was ever measured."""
-REACH = 0.5
-"""How far similarity reaches: the length scale, in units of the square root of the number of columns."""
+TREND = 4.0  # variance of the linear part of the log odds: mostly it is too much of something that makes a design fail
+BUMPS = 4.0  # variance of the part that only similar designs share
+PROBABLE = 0.5  # a design can probably be measured if its chance of success is at least this
+IMPROBABLE_WEIGHT = 1e-6  # The greatest weight of other designs. Models promise most where nothing was ever measured.
+REACH = 0.5  # how far similarity reaches: the length scale, in units of the square root of the number of columns
 
 
 def possible(history: History, designs: Designs) -> BoolArray:

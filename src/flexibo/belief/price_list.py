@@ -14,8 +14,7 @@ from flexibo.history import History
 from flexibo.history.events import Evaluation
 from flexibo.space import Designs
 
-ROUNDING = 1e-9
-"""This share of the budget is rounding: ten tenths pay for one."""
+ROUNDING = 1e-9  # this share of the budget is rounding: ten tenths pay for one
 
 
 def remaining(history: History, costs: Costs) -> float:
@@ -53,28 +52,17 @@ class PriceList:
 
     A decoupled method has a bundle for each purchase (one measurement, which may yield several objectives), a coupled
     one a single bundle: what is still missing of a design.
-
-    Attributes:
-        bundles: The quantities of each bundle.
-        prices: Expected real cost (m, b).
-        thetas: What a score is divided by (m, b).
-        open: Whether it may be asked: not measured, not being measured, not failed for good (m, b).
-        left: What is left of the budget, without what pending evaluations are expected to cost.
-        slack: What counts as rounding in the budget.
-        designs_left: How many more designs the budget is expected to pay completely; infinite without a budget.
-        names: The objective that each purchase is asked by (p).
-        open_parts: Whether each purchase may be asked (m, p).
     """
 
-    bundles: tuple[tuple[int, ...], ...]
-    prices: FloatArray
-    thetas: FloatArray
-    open: BoolArray
-    left: float = math.inf
-    slack: float = 0.0
-    designs_left: float = math.inf
-    names: tuple[str, ...] = ()
-    open_parts: BoolArray | None = None
+    bundles: tuple[tuple[int, ...], ...]  # the quantities of each
+    prices: FloatArray  # (m, b): expected real cost
+    thetas: FloatArray  # (m, b): what a score is divided by
+    open: BoolArray  # (m, b): not measured, not being measured, not failed for good
+    left: float = math.inf  # of the budget, without what pending evaluations are expected to cost
+    slack: float = 0.0  # what counts as rounding in the budget
+    designs_left: float = math.inf  # how many the budget is expected to pay completely
+    names: tuple[str, ...] = ()  # (p): the objective that each purchase is asked by
+    open_parts: BoolArray | None = None  # (m, p): each purchase may be asked
 
     @classmethod
     def of(cls, history: History, designs: Designs, costs: Costs, *, coupled: bool = False) -> PriceList:

@@ -10,8 +10,7 @@ from flexibo.history import History
 from flexibo.pareto import non_dominated
 from flexibo.pareto.dominance import strictly_dominated
 
-CONFIDENCE = 0.975
-"""A design is called feasible from this probability on, and violating up to its complement."""
+CONFIDENCE = 0.975  # a design is called feasible from this probability on, and violating up to its complement
 CLEAR = 2.0
 """A prediction that is better than a measured design by this many standard deviations takes its place on the front."""
 

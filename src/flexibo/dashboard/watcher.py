@@ -15,8 +15,7 @@ from flexibo.storage import shown_url, stored_studies
 from flexibo.storage.sql import StoredStudy
 
 PERIOD = 1.0  # seconds between two reads; more if reading takes long
-PAUSE_FACTOR, LONGEST_PAUSE = 4.0, 5.0
-"""The pause after a read, as a multiple of its time, and its maximum in seconds."""
+PAUSE_FACTOR, LONGEST_PAUSE = 4.0, 5.0  # the pause after a read, as a multiple of its time, and its maximum in seconds
 ATTENTION = 15.0  # seconds after a request during which the storages are still watched
 
 logger = logging.getLogger(__name__)

@@ -12,8 +12,7 @@ from flexibo._internal.arrays import FloatArray
 from flexibo.objectives import Objective, Purchase
 from flexibo.space import Design, Designs, Space
 
-MAX_ATTEMPTS = 3
-"""The most attempts at one evaluation."""
+MAX_ATTEMPTS = 3  # the most attempts at one evaluation
 
 
 @dataclass(slots=True)
@@ -86,8 +85,7 @@ class ObjectiveRecord:
         self.latest[key] = loss
 
 
-REMEMBERED = 256
-"""The number of designs whose codes are cached."""
+REMEMBERED = 256  # the number of designs whose codes are cached
 
 
 class SeenDesigns:

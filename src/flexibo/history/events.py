@@ -16,19 +16,12 @@ class UnknownEventError(InvalidValueError):
 
 @dataclass(frozen=True, slots=True)
 class RunnerUp:
-    """The second best evaluation that could have been asked.
-
-    Attributes:
-        design: Its option values.
-        objective: What would have been measured.
-        gain: Its gain; see `Evaluation`.
-        cost: Its expected cost.
-    """
+    """The second best evaluation that could have been asked."""
 
     design: Design
-    objective: str
-    gain: float
-    cost: float
+    objective: str  # what would have been measured
+    gain: float  # see `Evaluation`
+    cost: float  # expected
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,24 +25,16 @@ from scipy.special import ndtr
 
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
 
-DAMPING = 0.5
-"""The share of the new replacement in an update, as in the authors' code."""
+DAMPING = 0.5  # the share of the new replacement in an update, as in the authors' code
 CHANGE = 1e-3
 """Updates end when no mean and no covariance changes by more (losses are standardised), as in the authors' code."""
-MOST_UPDATES = 50
-"""About 13 are needed."""
-IRRELEVANT = 1e-5
-"""A factor is left out if x' dominates x* with a smaller probability: it holds almost certainly."""
-REACH = 4.27
-"""That probability is smaller if a loss is this many standard deviations worse."""
-SAME = 1e-8
-"""A difference with a smaller variance is known (losses are standardised)."""
-ROUNDING = 1e-12
-"""A smaller variance of a sum of losses is rounding."""
-FAR = 37.0
-"""This many standard deviations away the tail of the normal distribution is still a positive number."""
-ERROR = 1e-4
-"""The greatest relative error of a candidate's variance that comes from not solving an equation to the end."""
+MOST_UPDATES = 50  # about 13 are needed
+IRRELEVANT = 1e-5  # a factor is left out if x' dominates x* with a smaller probability: it holds almost certainly
+REACH = 4.27  # that probability is smaller if a loss is this many standard deviations worse
+SAME = 1e-8  # a difference with a smaller variance is known (losses are standardised)
+ROUNDING = 1e-12  # a smaller variance of a sum of losses is rounding
+FAR = 37.0  # this many standard deviations away the tail of the normal distribution is still a positive number
+ERROR = 1e-4  # the greatest relative error of a candidate's variance that comes from not solving an equation to the end
 TINY = np.finfo(float).tiny
 
 
@@ -52,22 +44,14 @@ class Conditioned:
 
     A loss is its mean plus coordinates times independent standard normal variables, u of which carry all that the rows
     have in common. Variances and covariances are then products of coordinates, and remain proper when rounded.
-
-    Attributes:
-        rows: The designs that take part, members first, shape (r,).
-        whiten: Covariances with the rows times this are coordinates before the condition, shape (k, r, u).
-        lift: These times this is what a mean rises by, shape (k, u).
-        settle: These times this are the coordinates given the condition, shape (k, u, u).
-        mean: Means of the members' losses, shape (k, p).
-        members: Coordinates of the members' losses given the condition, shape (k, p, u).
     """
 
-    rows: IntArray
-    whiten: FloatArray
-    lift: FloatArray
-    settle: FloatArray
-    mean: FloatArray
-    members: FloatArray
+    rows: IntArray  # the designs that take part (r), members first
+    whiten: FloatArray  # (k, r, u); covariances with the rows times this: coordinates before the condition
+    lift: FloatArray  # (k, u); these times this: what a mean rises by
+    settle: FloatArray  # (k, u, u); these times this: coordinates given the condition
+    mean: FloatArray  # (k, p): of the members' losses
+    members: FloatArray  # (k, p, u): coordinates of the members' losses given the condition
 
 
 def replacement(mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:

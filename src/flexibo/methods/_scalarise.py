@@ -14,12 +14,9 @@ from scipy.special import ndtr
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.belief.belief import Belief
 
-RHO = 0.05
-"""Weight of the sum in the augmented Chebyshev scalarisation (Knowles 2006)."""
-NO_RANGE = 1e-12
-"""Losses that differ by less than this share of their size do not differ."""
-FARTHEST = 40.0
-"""This many standard deviations away the normal density is 0 in floating point."""
+RHO = 0.05  # weight of the sum in the augmented Chebyshev scalarisation (Knowles 2006)
+NO_RANGE = 1e-12  # losses that differ by less than this share of their size do not differ
+FARTHEST = 40.0  # this many standard deviations away the normal density is 0 in floating point
 
 
 def lattice(k: int, divisions: int) -> FloatArray:

@@ -19,8 +19,7 @@ from flexibo.belief.belief import Belief
 from flexibo.history import History
 from flexibo.space import Design
 
-ANY_NUMBER = 1000
-"""The greatest number of objectives of a method that takes any number."""
+ANY_NUMBER = 1000  # the greatest number of objectives of a method that takes any number
 
 
 class Acquisition(Protocol):

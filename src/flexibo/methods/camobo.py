@@ -40,10 +40,8 @@ from flexibo.belief.belief import Belief
 from flexibo.methods._scalarise import measured, normalised
 from flexibo.methods.base import ScoringMethod
 
-MATERIAL = 0.05
-"""An option that changes the logarithm of the cost by less is not ordered by cost."""
-LARGEST_FIT = 2000
-"""The options' shares of the cost are read from at most this many candidates."""
+MATERIAL = 0.05  # an option that changes the logarithm of the cost by less is not ordered by cost
+LARGEST_FIT = 2000  # the options' shares of the cost are read from at most this many candidates
 
 
 def cost_ordered_improvement(belief: Belief, rng: np.random.Generator) -> FloatArray:

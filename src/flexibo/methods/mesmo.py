@@ -44,12 +44,9 @@ from flexibo.methods.base import ScoringMethod
 DRAWS = 20
 """The authors' code takes 1 or 10. With 20 the chosen design has on average more than 99 % of the best score that 1,000
 draws find (with 10, 98 %; with 1, 87 %: the least of three kinds of study). Most of the time goes into the first."""
-CERTAIN = 5.0
-"""A loss is further from its mean than this many standard deviations once in a million."""
-STRAIGHT = 1e-6
-"""A smaller logarithm of the ratio of the two halves of an interval is rounding."""
-FAR = 40.0
-"""A bound this many standard deviations below the mean has no effect: the score would underflow."""
+CERTAIN = 5.0  # a loss is further from its mean than this many standard deviations once in a million
+STRAIGHT = 1e-6  # a smaller logarithm of the ratio of the two halves of an interval is rounding
+FAR = 40.0  # a bound this many standard deviations below the mean has no effect: the score would underflow
 DEEPEST = -5.0
 """No draw is further above its median, so no bound is; a curve that is only close to the true one may say otherwise."""
 ASYMPTOTIC = -1e3
@@ -90,18 +87,11 @@ def least_losses(Y: FloatArray, limits: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Normals:
-    """Losses as functions of standard normal variables z, one for each: mu + slope (exp(curve z) - 1) / curve.
+    """Losses as functions of standard normal variables z, one for each: mu + slope (exp(curve z) - 1) / curve."""
 
-    Attributes:
-        mu: The losses at z = 0, shape (m, k).
-        slope: Their derivatives there, the standard deviations where the curve is 0, shape (m, k); 0 where the loss is
-            known.
-        curve: The logarithmic growth of the derivatives, shape (m, k); 0 for a normal loss.
-    """
-
-    mu: FloatArray
-    slope: FloatArray
-    curve: FloatArray
+    mu: FloatArray  # (m, k): the losses at z = 0
+    slope: FloatArray  # (m, k): their derivatives there; 0 where the loss is known
+    curve: FloatArray  # (m, k): the logarithmic growth of the derivatives; 0 for a normal loss
 
     def above(self, bound: FloatArray) -> FloatArray:
         """How many standard deviations the bounds (k,) lie below z = 0, shape (m, k); far where the loss is known."""

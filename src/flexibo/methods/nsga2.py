@@ -40,12 +40,10 @@ from flexibo.space import Design, Designs
 if TYPE_CHECKING:
     from flexibo.methods._genes import Breed
 
-LEAST = 8
-"""A smaller population soon has nothing to cross."""
+LEAST = 8  # a smaller population soon has nothing to cross
 COUNTABLE = 10_000
 """In a space of at most this many combinations, designs are counted: the last ones are drawn, not bred."""
-PATIENCE = 3
-"""After this many generations without a new design, designs are drawn at random."""
+PATIENCE = 3  # after this many generations without a new design, designs are drawn at random
 
 
 class Nsga2:

@@ -32,14 +32,10 @@ from flexibo.methods._scalarise import augmented_chebyshev, expected_improvement
 from flexibo.methods.base import ScoringMethod
 from flexibo.surrogates import GaussianProcess
 
-DIVISIONS = {1: 1, 2: 10, 3: 4}
-"""Of the lattice, by the number of objectives: 11 weight vectors for two, 15 for three."""
-FEWEST_DIVISIONS = 3
-"""For four objectives and more: 20 weight vectors for four."""
-LARGEST_SUBSET = 100
-"""The hyperparameters are learned from at most this many designs: 25 ms of search for 17 options."""
-LARGEST_DATA = 1000
-"""Predictions use at most this many designs; options that objectives share can make very many known."""
+DIVISIONS = {1: 1, 2: 10, 3: 4}  # of the lattice, by the number of objectives: 11 weight vectors for two, 15 for three
+FEWEST_DIVISIONS = 3  # for four objectives and more: 20 weight vectors for four
+LARGEST_SUBSET = 100  # the hyperparameters are learned from at most this many designs: 25 ms of search for 17 options
+LARGEST_DATA = 1000  # predictions use at most this many designs; options that objectives share can make very many known
 SETTINGS = GaussianProcess(restarts=0)
 
 

@@ -47,17 +47,13 @@ from flexibo.pareto import non_dominated
 from flexibo.pareto.dominance import strictly_dominated
 from flexibo.surrogates import Warped
 
-SETS = 10
-"""As in the authors' code: one for each of ten draws of the hyperparameters."""
+SETS = 10  # as in the authors' code: one for each of ten draws of the hyperparameters
 MEMBERS = 50
 """As in the example of the authors' code; its default is 10. With two objectives and 1,000 candidates few sets are
 larger; with 10 members the ranks of scores correlate by 0.65 to 0.85 only with those of whole sets."""
-NOISE = 1e-6
-"""The variance of the noise, in units of the largest variance of a loss."""
-CERTAIN = 5.0
-"""A loss is further from its mean than this many standard deviations once in a million."""
-BLOCK = 1024
-"""How many candidates are scored at once: bounds the memory."""
+NOISE = 1e-6  # the variance of the noise, in units of the largest variance of a loss
+CERTAIN = 5.0  # a loss is further from its mean than this many standard deviations once in a million
+BLOCK = 1024  # how many candidates are scored at once: bounds the memory
 
 
 def pesmo(belief: Belief, rng: np.random.Generator) -> FloatArray:
@@ -70,19 +66,12 @@ def pesmo(belief: Belief, rng: np.random.Generator) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class NormalLosses:
-    """The objectives' losses as normal variables, each in units of its largest standard deviation.
+    """The objectives' losses as normal variables, each in units of its largest standard deviation."""
 
-    Attributes:
-        mean: Means, shape (k, m).
-        deviation: Standard deviations, shape (k, m); 0 where the loss is known exactly.
-        joints: The joint prediction of each objective's losses (k), in their own units.
-        scale: These units, shape (k,).
-    """
-
-    mean: FloatArray
-    deviation: FloatArray
-    joints: tuple[JointPrediction, ...]
-    scale: FloatArray
+    mean: FloatArray  # (k, m)
+    deviation: FloatArray  # (k, m); 0 where the loss is known exactly
+    joints: tuple[JointPrediction, ...]  # one per objective, in its own units
+    scale: FloatArray  # (k,): these units
 
     def covariance(self, rows: IntArray, others: IntArray) -> FloatArray:
         """Covariances between candidates, shape (k, r, o)."""

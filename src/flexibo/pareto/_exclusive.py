@@ -27,21 +27,13 @@ _ABSENT = np.uint8(255)
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a set of points leaves to each of several corners.
+    """What a set of points leaves to each of several corners."""
 
-    Attributes:
-        corner: The corners, shape (c, n).
-        free: The corners that no point dominates or equals, shape (c,).
-        top: The lowered top of each corner's box, shape (c, n).
-        count: The number of neighbours of each corner, shape (c,).
-        neighbour: The points that reach into the boxes, corner after corner, shape (p, n).
-    """
-
-    corner: FloatArray
-    free: BoolArray
-    top: FloatArray
-    count: IntArray
-    neighbour: FloatArray
+    corner: FloatArray  # (c, n)
+    free: BoolArray  # (c,): no point dominates or equals the corner
+    top: FloatArray  # (c, n): the lowered top of each corner's box
+    count: IntArray  # (c,): of each corner's neighbours
+    neighbour: FloatArray  # (p, n): the points that reach into the boxes, corner after corner
 
 
 def surroundings(
@@ -77,21 +69,13 @@ def surroundings(
 
 @dataclass(frozen=True, slots=True)
 class _Ranks:
-    """Points and corners as ranks along each axis: small integers compare several times faster than losses.
+    """Points and corners as ranks along each axis: small integers compare several times faster than losses."""
 
-    Attributes:
-        order: The points in ascending order along each axis, shape (n, s).
-        ascending: Their losses in that order, then infinity, shape (n, s + 1).
-        point: The number of points lower than each point, shape (n, s, 1).
-        corner: The number of points not higher than each corner, shape (n, c).
-        reference: The number of points lower than the reference, shape (n,).
-    """
-
-    order: IntArray
-    ascending: FloatArray
-    point: AnyArray
-    corner: AnyArray
-    reference: IntArray
+    order: IntArray  # (n, s): the points in ascending order along each axis
+    ascending: FloatArray  # (n, s + 1): their losses in that order, then infinity
+    point: AnyArray  # (n, s, 1): how many points are lower than each point
+    corner: AnyArray  # (n, c): how many points are not higher than each corner
+    reference: IntArray  # (n,): how many points are lower than the reference
 
     @classmethod
     def of(cls, points: FloatArray, corner: FloatArray, reference: FloatArray) -> _Ranks:

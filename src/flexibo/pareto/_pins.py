@@ -23,27 +23,16 @@ _MOST_PINS = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """The distinct boxes of some candidates, b of them.
+    """The distinct boxes of some candidates, b of them."""
 
-    Attributes:
-        goals: The objectives and limits among the n quantities.
-        lower: Lower corners, shape (b, n).
-        mu: Means, shape (b, n).
-        upper: Upper corners, shape (b, n).
-        best: Lower corners in the k objectives, at infinity if they break a limit, shape (b, k).
-        worst: Upper corners in the k objectives, at infinity if they break a limit, shape (b, k).
-        optimistic: Which best corners are on F_opt, shape (b,).
-        pessimistic: Which worst corners are on F_pess, shape (b,).
-    """
-
-    goals: Goals
-    lower: FloatArray
-    mu: FloatArray
-    upper: FloatArray
-    best: FloatArray
-    worst: FloatArray
-    optimistic: BoolArray
-    pessimistic: BoolArray
+    goals: Goals  # the objectives and limits among the n quantities
+    lower: FloatArray  # (b, n)
+    mu: FloatArray  # (b, n)
+    upper: FloatArray  # (b, n)
+    best: FloatArray  # (b, k): lower corners in the objectives, at infinity if they break a limit
+    worst: FloatArray  # (b, k): upper corners in the objectives, at infinity if they break a limit
+    optimistic: BoolArray  # (b,): the best corner is on F_opt
+    pessimistic: BoolArray  # (b,): the worst corner is on F_pess
 
     def moved_best(self, pins: Pins) -> FloatArray:
         """Where each pin moves the best corner of its box, shape (p, k)."""
@@ -60,19 +49,12 @@ class Boxes:
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """What each question of a bundle pins.
+    """What each question of a bundle pins."""
 
-    Attributes:
-        of_candidate: The question of each candidate, `NOTHING` where it pins nothing, shape (m,).
-        question: The question of each pin, ascending, shape (p,).
-        box: The box that the pin narrows, shape (p,).
-        fixed: The quantities in which it does so, shape (p, n).
-    """
-
-    of_candidate: IntArray
-    question: IntArray
-    box: IntArray
-    fixed: BoolArray
+    of_candidate: IntArray  # (m,): the question of each candidate, `NOTHING` where it pins nothing
+    question: IntArray  # (p,): the question of each pin, ascending
+    box: IntArray  # (p,): the box that the pin narrows
+    fixed: BoolArray  # (p, n): the quantities in which it does so
 
     @property
     def size(self) -> int:

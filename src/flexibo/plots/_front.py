@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from mpl_toolkits.mplot3d import Axes3D
 
-PANEL = 2.7
-"""The size of a panel of pairs, in inches."""
+PANEL = 2.7  # the size of a panel of pairs, in inches
 SIZE = (7.6, 6.2)
 BEHIND = ("half", "measured", "violating")
 ON_FRONT = ("front-violating", "front-unsure", "front-half", "front-measured")

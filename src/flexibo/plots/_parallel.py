@@ -18,29 +18,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_TICKS = 12
-FEW = 6
-"""Up to this many different numbers are written themselves, instead of round ones."""
-MOST_LINES = 500
-"""The maximum number of designs drawn: those of the front, then those nearest to it."""
+FEW = 6  # up to this many different numbers are written themselves, instead of round ones
+MOST_LINES = 500  # the maximum number of designs drawn: those of the front, then those nearest to it
 
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """A vertical scale: the positions of values between 0 and 1, and its ticks.
+    """A vertical scale: the positions of values between 0 and 1, and its ticks."""
 
-    Attributes:
-        low: The value at the lower end; its logarithm if the scale is logarithmic.
-        high: The value at the upper end.
-        log: Whether the scale is logarithmic.
-        names: The texts of its values; None for numbers.
-        values: The different numbers on it, if they are few.
-    """
-
-    low: float
+    low: float  # a logarithm if the scale is logarithmic
     high: float
     log: bool
-    names: tuple[str, ...] | None
-    values: tuple[float, ...] = ()
+    names: tuple[str, ...] | None  # the texts of its values; None for numbers
+    values: tuple[float, ...] = ()  # the different numbers on it, if they are few
 
     def position(self, value: float | str | None) -> float:
         """The position of a value; NaN for None."""

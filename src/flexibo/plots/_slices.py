@@ -19,18 +19,14 @@ from flexibo.views.slices import SliceAxis
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-GRID = 3
-"""The number of options in a grid, those most important for the objective."""
-NEAR = 0.25
-"""Measured designs within this distance of a slice are drawn on it."""
+GRID = 3  # the number of options in a grid, those most important for the objective
+NEAR = 0.25  # measured designs within this distance of a slice are drawn on it
 MOST_FIXED = 8
 LONGEST = 22
-ROOM = 20
-"""The number of characters that fit side by side below a slice."""
+ROOM = 20  # the number of characters that fit side by side below a slice
 PANEL = (2.9, 2.4)
 INTERACTIONS = "with interactions"
-MOST = 15
-"""The maximum number of options whose importance is shown, the greatest ones."""
+MOST = 15  # the maximum number of options whose importance is shown, the greatest ones
 
 
 def importance(study: Study, ax: Axes | None = None) -> Axes:

@@ -22,29 +22,20 @@ from flexibo.plots.html import write_html
 from flexibo.study import Study
 from flexibo.views import slice_view
 
-FORMATS = (".png", ".pdf", ".svg", ".html")
-"""The file formats of pictures, by suffix."""
+FORMATS = (".png", ".pdf", ".svg", ".html")  # the file formats of pictures, by suffix
 DOTS_PER_INCH = 150
 PROGRAM = "flexibo"
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-HEAD_BYTES = 65536
-"""How much of a file is read to recognise it; the metadata is near the beginning."""
+HEAD_BYTES = 65536  # how much of a file is read to recognise it; the metadata is near the beginning
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture of a study.
+    """A picture of a study."""
 
-    Attributes:
-        summary: What it shows, in one line.
-        draw: Draws it with matplotlib; returns axes, or an array of them.
-        least: The minimum number of optimised objectives that it can show.
-        most: The maximum number.
-    """
-
-    summary: str
-    draw: Callable[[Study], Any]
-    least: int = 1
+    summary: str  # one line
+    draw: Callable[[Study], Any]  # with matplotlib; returns axes, or an array of them
+    least: int = 1  # number of optimised objectives that it can show
     most: float = math.inf
 
     def suits(self, study: Study) -> bool:

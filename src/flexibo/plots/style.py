@@ -21,17 +21,12 @@ if TYPE_CHECKING:
 
 INK, REGION, PREDICTED, DOUBTFUL, OTHER = "#000000", "#56B4E9", "#D55E00", "#CC79A7", "#7F7F7F"
 SIZE = (7.0, 4.6)
-LONGEST = 40
-"""Longer names are shortened."""
+LONGEST = 40  # longer names are shortened
 MOST_TICKS = 5
-PLAIN_UP_TO = 100.0
-"""A logarithmic scale that spans less than this factor has plain numbers rather than powers of ten."""
-MARGIN = 0.08
-"""The margin of an axis beyond its values, as a share of their range: markers at the ends are not cut."""
-NEAR = 0.8
-"""Error bars and bounds are shown up to this far beyond the values, as a share of their range."""
-SAME = 1e-6
-"""If values differ by less than this share, the axis shows differences from one of them."""
+PLAIN_UP_TO = 100.0  # a logarithmic scale that spans less than this factor has plain numbers rather than powers of ten
+MARGIN = 0.08  # the margin of an axis beyond its values, as a share of their range: markers at the ends are not cut
+NEAR = 0.8  # error bars and bounds are shown up to this far beyond the values, as a share of their range
+SAME = 1e-6  # if values differ by less than this share, the axis shows differences from one of them
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,26 +45,15 @@ LEAST: tuple[Least, ...] = ("certain", "probable", "possible")
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """Corners of the boxes of m candidates; all hold at once with probability 1 - delta if the models are right.
+    """Corners of the boxes of m candidates; all hold at once with probability 1 - delta if the models are right."""
 
-    Attributes:
-        best: The best corners of the k objectives, at infinity if they break a constraint or a measurement is
-            impossible, shape (m, k).
-        worst: The worst corners, at infinity if they break a constraint or a measurement may fail, shape (m, k).
-        keys: Equal where two candidates must have the same value of a quantity, shape (m, n).
-        delta: The probability that some box does not hold.
-        beta: The square of the boxes' half width in standard deviations.
-        t: The number of answers that the models have learned from.
-        whole: Whether the candidates are all designs of the space.
-    """
-
-    best: FloatArray
-    worst: FloatArray
-    keys: KeyArray
-    delta: float
-    beta: float
-    t: int
-    whole: bool
+    best: FloatArray  # (m, k), at infinity if they break a constraint or a measurement is impossible
+    worst: FloatArray  # (m, k), at infinity if they break a constraint or a measurement may fail
+    keys: KeyArray  # (m, n), equal where two candidates must have the same value of a quantity
+    delta: float  # the probability that some box does not hold
+    beta: float  # the square of the boxes' half width in standard deviations
+    t: int  # the number of answers that the models have learned from
+    whole: bool  # the candidates are all designs of the space
 
 
 def confidence(predictor: Predictor, history: History, *, delta: float, m: int | None = None) -> Confidence:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from flexibo.objectives import Objective
 
 GAP = "  "
-DESIGN_ROOM = 24
-"""The least width of the column of designs in a table, unless all designs are shorter."""
+DESIGN_ROOM = 24  # the least width of the column of designs in a table, unless all designs are shorter
 CONFIRM_LEGEND = "to confirm: the cost of measuring the rest"
 
 
@@ -94,21 +93,13 @@ def legend(rows: Sequence[ShownDesign]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FrontLayout:
-    """A front that a console prints in the form that fits its width; no number is cut and no option is broken.
-
-    Attributes:
-        title: The title.
-        headings: The headings of the columns, the first empty, each in parts that may go into lines of their own.
-        cells: The number and the values of each design: one row per design, one column per heading.
-        designs: The options of each design, as in ``x=3``.
-        notes: The lines below.
-    """
+    """A front that a console prints in the form that fits its width; no number is cut and no option is broken."""
 
     title: str
-    headings: Sequence[Sequence[str]]
-    cells: Sequence[Sequence[str]]
-    designs: Sequence[Sequence[str]]
-    notes: Sequence[str] = ()
+    headings: Sequence[Sequence[str]]  # the first is empty; each in parts that may go into lines of their own
+    cells: Sequence[Sequence[str]]  # the number and the values of each design
+    designs: Sequence[Sequence[str]]  # the options of each design, as in ``x=3``
+    notes: Sequence[str] = ()  # the lines below
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """The front as rich prints it."""

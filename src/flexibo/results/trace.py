@@ -52,8 +52,7 @@ class TraceRow:
     costs: Mapping[str, float] = field(default_factory=dict)
 
 
-STRUCTURED = ("design", "values", "costs")
-"""The fields of a row that are not a single cell of a table."""
+STRUCTURED = ("design", "values", "costs")  # the fields of a row that are not a single cell of a table
 
 
 class Trace(Sequence[TraceRow]):

@@ -16,8 +16,7 @@ from flexibo.space.options import Level, Option, Real
 Conditions = dict[str, dict[str, tuple[Level, ...]]]
 """For each conditional option, for each of its parents, the values that keep it active."""
 
-Clause = tuple[int, FloatArray]
-"""The position of a parent and the codes that keep the child active."""
+Clause = tuple[int, FloatArray]  # the position of a parent and the codes that keep the child active
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,7 @@ from flexibo.space.options import Option
 COUNTING_LIMIT = 100_000
 
 
-Rule = Callable[[Design], object]
-"""Returns whether a design is legal."""
+Rule = Callable[[Design], object]  # returns whether a design is legal
 
 ENUMERATION_LIMIT = 1_000_000
 # Larger lists are quick to make again, unless the rule was called for every design.

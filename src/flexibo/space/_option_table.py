@@ -19,15 +19,7 @@ SHOWN_NAMES = 4
 
 
 class OptionTable:
-    """The columns of a matrix of codes: options, in order, and the conditions under which they are active.
-
-    Attributes:
-        options: The options by name.
-        names: The names of the options.
-        columns: The column of each option, by name.
-        conditions: For each conditional option, for each parent, the values that keep it active.
-        activity: The conditions in codes.
-    """
+    """The columns of a matrix of codes: options, in order, and the conditions under which they are active."""
 
     def __init__(self, options: Mapping[str, object], conditions: object = None) -> None:
         if not isinstance(options, Mapping):
@@ -40,6 +32,7 @@ class OptionTable:
         self.options: dict[str, Option] = {name: as_option(name, given) for name, given in options.items()}
         self.names = tuple(self.options)
         self.columns = {name: column for column, name in enumerate(self.names)}
+        # For each conditional option, for each parent, the values that keep it active; `activity` is the same in codes.
         self.conditions = checked_conditions(conditions, self.options)
         self.activity = activity_of(self.conditions, self.options)
 

@@ -12,8 +12,7 @@ import numpy as np
 from flexibo._internal.arrays import plain
 from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError
 
-Level: TypeAlias = str | int | float | bool
-"""A value that an option can have."""
+Level: TypeAlias = str | int | float | bool  # a value that an option can have
 
 Value: TypeAlias = Any
 """A value in a design: a `Level`, or None if the option is inactive (`Any`, so that rules can compute with it)."""

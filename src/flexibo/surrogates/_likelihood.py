@@ -33,30 +33,20 @@ from flexibo.surrogates.posterior import Hyperparameters, factorised
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """The search range and prior of one hyperparameter.
+    """The search range and prior of one hyperparameter."""
 
-    Attributes:
-        start: The start of the first search.
-        spread: The other searches start at most this factor away.
-        bounds: The smallest and the largest value.
-        prior: Mean and standard deviation of the logarithm under the log-normal prior.
-    """
-
-    start: float
-    spread: float
+    start: float  # of the first search
+    spread: float  # the other searches start at most this factor away
     bounds: tuple[float, float]
-    prior: tuple[float, float]
+    prior: tuple[float, float]  # mean and standard deviation of the logarithm
 
 
 VARIANCE = Parameter(start=1.0, spread=3.0, bounds=(1e-3, 1e3), prior=(1.0, 1.0))
 # The search starts with much noise: from little, it often ends where length scales explain the noise.
 NOISE = Parameter(start=0.2, spread=10.0, bounds=(1e-6, 1.0), prior=(-4.0, 1.0))
-COMMON_DEVIATION = 1.5
-"""Standard deviation of the logarithm of the common length scale, whose mean is log(g) / 2."""
-HIERARCHICAL_VARIANCE = (0.0, 1.0)
-"""Mean and standard deviation of the logarithm of the variance."""
-HIERARCHICAL_NOISE = (-5.0, 1.5)
-"""Mean and standard deviation of the logarithm of the noise."""
+COMMON_DEVIATION = 1.5  # standard deviation of the logarithm of the common length scale, whose mean is log(g) / 2
+HIERARCHICAL_VARIANCE = (0.0, 1.0)  # mean and standard deviation of the logarithm of the variance
+HIERARCHICAL_NOISE = (-5.0, 1.5)  # mean and standard deviation of the logarithm of the noise
 
 
 def length_scale(count: int) -> Parameter:

@@ -8,10 +8,8 @@ from typing import TypeAlias
 
 from flexibo._internal.arrays import FloatArray
 
-Prediction: TypeAlias = tuple[FloatArray, FloatArray]
-"""Mean (m,) and standard deviation (m,)."""
-REMEMBERED = 4
-"""The number of cached predictions: the candidates, the front, and the two sides of a covariance."""
+Prediction: TypeAlias = tuple[FloatArray, FloatArray]  # mean (m,) and standard deviation (m,)
+REMEMBERED = 4  # the number of cached predictions: the candidates, the front, and the two sides of a covariance
 
 
 @dataclass(frozen=True, slots=True)

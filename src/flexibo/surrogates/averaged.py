@@ -21,33 +21,22 @@ from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.errors import InvalidValueError
 from flexibo.surrogates.base import Surrogate, around, below, interval, joint, log_evidence, training_data, unfitted
 
-TEMPERATURE = 4.0
-"""Differences of log evidence are divided by this."""
-COMPARE_ROWS = 64
-"""The most losses that models are compared on; only those with weight learn from more."""
-EVIDENCE_ROWS = 500
-"""The most losses that the evidence is computed for: more would decide nothing, at a cubic cost."""
-LEAST_WEIGHT = 0.02
-"""A model of less weight is left out."""
+TEMPERATURE = 4.0  # differences of log evidence are divided by this
+COMPARE_ROWS = 64  # the most losses that models are compared on; only those with weight learn from more
+EVIDENCE_ROWS = 500  # the most losses that the evidence is computed for: more would decide nothing, at a cubic cost
+LEAST_WEIGHT = 0.02  # a model of less weight is left out
 REACH = 2.0
 """Predictions are clipped this many ranges of the losses beyond them, since a warp extrapolates without bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class Averaged:
-    """A surrogate that averages others, weighted by their evidence at `fit`.
+    """A surrogate that averages others, weighted by their evidence at `fit`."""
 
-    Attributes:
-        models: The unfitted surrogates.
-        fitted: The fitted ones with weight; empty before `fit`.
-        weights: Their weights, which sum to 1.
-        seen: The least and the greatest loss so far.
-    """
-
-    models: tuple[Surrogate, ...]
-    fitted: tuple[Surrogate, ...] = ()
-    weights: tuple[float, ...] = ()
-    seen: tuple[float, float] = (math.inf, -math.inf)
+    models: tuple[Surrogate, ...]  # unfitted
+    fitted: tuple[Surrogate, ...] = ()  # those with weight; empty before `fit`
+    weights: tuple[float, ...] = ()  # sum to 1
+    seen: tuple[float, float] = (math.inf, -math.inf)  # the least and the greatest loss so far
 
     def __post_init__(self) -> None:
         if not self.models:

@@ -15,17 +15,11 @@ from flexibo._internal.arrays import FloatArray, IntArray
 
 
 class Kernel(NamedTuple):
-    """A correlation function and its derivative.
+    """A correlation function and its derivative."""
 
-    Attributes:
-        correlation: r2 of any shape to k(r2); may overwrite its argument.
-        with_slope: r2 of any shape to k(r2) and dk/dr2; may overwrite its argument.
-        frequencies: Draws (count, d) from the kernel's spectral density in scaled distances.
-    """
-
-    correlation: Callable[[FloatArray], FloatArray]
-    with_slope: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
-    frequencies: Callable[[int, int, np.random.Generator], FloatArray]
+    correlation: Callable[[FloatArray], FloatArray]  # r2 to k(r2); may overwrite r2
+    with_slope: Callable[[FloatArray], tuple[FloatArray, FloatArray]]  # r2 to k(r2) and dk/dr2; may overwrite r2
+    frequencies: Callable[[int, int, np.random.Generator], FloatArray]  # draws (count, d) of the spectral density
 
 
 def _matern52(r2: FloatArray) -> FloatArray:

@@ -52,31 +52,18 @@ class Hyperparameters:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Posterior:
-    """A Gaussian process conditioned on data.
+    """A Gaussian process conditioned on data."""
 
-    Attributes:
-        kernel: A name in `KERNELS`.
-        hyperparameters: Length scales, variance and noise.
-        groups: The length scale each column uses, shape (d,).
-        location: The constant subtracted from the losses.
-        scale: The constant they were divided by then.
-        Z: The scaled designs, shape (s, d).
-        z: The standardised losses, shape (s,).
-        factor: L, lower triangular and zero above, shape (s, s).
-        whitened: L^-1 z, shape (s,).
-        jitter: The multiple of the variance added to the diagonal.
-    """
-
-    kernel: str
+    kernel: str  # a name in `KERNELS`
     hyperparameters: Hyperparameters
-    groups: IntArray
-    location: float
-    scale: float
-    Z: FloatArray
-    z: FloatArray
-    factor: FloatArray
-    whitened: FloatArray
-    jitter: float
+    groups: IntArray  # (d,): the length scale each column uses
+    location: float  # the constant subtracted from the losses
+    scale: float  # the constant they were divided by then
+    Z: FloatArray  # (s, d): the scaled designs
+    z: FloatArray  # (s,): the standardised losses
+    factor: FloatArray  # (s, s): L, lower triangular and zero above
+    whitened: FloatArray  # (s,): L^-1 z
+    jitter: float  # the multiple of the variance added to the diagonal
 
     @property
     def log_marginal_likelihood(self) -> float:

@@ -12,8 +12,7 @@ import numpy as np
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.surrogates.base import Surrogate
 
-EVERY_UNTIL = 20
-"""Up to this many evaluations, the model is refitted after each."""
+EVERY_UNTIL = 20  # up to this many evaluations, the model is refitted after each
 
 
 def refit_count(count: int, growth: float) -> int:

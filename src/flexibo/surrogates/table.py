@@ -30,8 +30,7 @@ class SurrogateChoice:
         return self.settings if objective.noisy or self.exact is None else self.exact
 
 
-SCATTERS = (0.2, 1.0)
-"""One for options that matter about equally, one for options of which some hardly matter."""
+SCATTERS = (0.2, 1.0)  # one for options that matter about equally, one for options of which some hardly matter
 
 
 def _average(noise: float | Literal["learned"]) -> Averaged:

@@ -31,28 +31,19 @@ from flexibo.surrogates.base import (
 )
 
 POWERS = np.linspace(0.0, 2.0, 21)
-FEWEST = 5
-"""The fewest losses from which a warp is learned."""
+FEWEST = 5  # the fewest losses from which a warp is learned
 HUGE = 1e100
-LEAST = 1e-4
-"""A loss of one sign below this share of the median counts as that share, since zero has no logarithm."""
+LEAST = 1e-4  # a loss of one sign below this share of the median counts as that share, since zero has no logarithm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warp:
-    """A monotone function of losses.
+    """A monotone function of losses."""
 
-    Attributes:
-        sign: 1 if losses are positive, -1 if negative, 0 if they are both.
-        location: The constant subtracted from losses of both signs.
-        scale: The constant they are divided by then.
-        power: The power; 1 is a linear function.
-    """
-
-    sign: int
-    location: float
-    scale: float
-    power: float
+    sign: int  # 1 if losses are positive, -1 if negative, 0 if they are both
+    location: float  # the constant subtracted from losses of both signs
+    scale: float  # the constant they are divided by then
+    power: float  # 1 is a linear function
 
     def __call__(self, y: FloatArray) -> FloatArray:
         """The warped losses (s,)."""
@@ -119,16 +110,11 @@ class Warped:
     """A surrogate that models warped losses and predicts losses.
 
     Its mean is the median of the prediction, its deviation half the width of the interval of one standard deviation.
-
-    Attributes:
-        model: The surrogate of the warped losses.
-        warp: The warp; None before `fit`.
-        log_slope: The logarithm of the warp's slope, summed over the losses.
     """
 
-    model: Surrogate
-    warp: Warp | None = None
-    log_slope: float = 0.0
+    model: Surrogate  # of the warped losses
+    warp: Warp | None = None  # None before `fit`
+    log_slope: float = 0.0  # the logarithm of the warp's slope, summed over the losses
 
     @property
     def log_evidence(self) -> float:

@@ -17,22 +17,13 @@ from flexibo.surrogates.table import SURROGATES
 
 @dataclass(frozen=True, slots=True)
 class StudyCopy:
-    """A copy of a stored study.
-
-    Attributes:
-        name: Its name.
-        contents: Its events as they are stored.
-        study: The study that is their replay, in memory.
-        workers: The latest heartbeat of each worker.
-        missing: Its functions and objects that cannot be stored: "rule", "cost", "surrogate". The copy allows every
-            design, and uses the method's own cost and surrogate.
-    """
+    """A copy of a stored study; what is missing is every design allowed, and the method's own cost and surrogate."""
 
     name: str
-    contents: Sequence[Content]
-    study: Study
-    workers: Mapping[str, Sign]
-    missing: tuple[str, ...] = ()
+    contents: Sequence[Content]  # its events as they are stored
+    study: Study  # their replay, in memory
+    workers: Mapping[str, Sign]  # the latest heartbeat of each
+    missing: tuple[str, ...] = ()  # of "rule", "cost", "surrogate": what cannot be stored
 
     @property
     def times(self) -> list[float | None]:

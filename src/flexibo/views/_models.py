@@ -65,8 +65,7 @@ class SubsampledSurrogate:
         return self.model.predict(X)
 
 
-LIMIT = 600
-"""The maximum number of evaluations of an objective to which its model for pictures is fitted."""
+LIMIT = 600  # the maximum number of evaluations of an objective to which its model for pictures is fitted
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,8 @@ from flexibo.space import Categorical, Integer, Option, Ordinal, Real, Value
 from flexibo.space.options import is_number
 from flexibo.views._json import json_fields
 
-WIDE = 15.0
-"""Positive values that span more than this factor are drawn on a logarithmic scale."""
-COST_UNIT = "s"
-"""Costs are shown in seconds: studies do not store a unit of costs."""
+WIDE = 15.0  # positive values that span more than this factor are drawn on a logarithmic scale
+COST_UNIT = "s"  # costs are shown in seconds: studies do not store a unit of costs
 COST_LABEL = f"cost [{COST_UNIT}]"
 
 

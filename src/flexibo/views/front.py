@@ -24,8 +24,7 @@ from flexibo.views.axes import Axis, axis_of
 KINDS = ("front-measured", "front-half", "front-unsure", "front-violating", "measured", "half", "violating")
 """The kinds of designs in the view."""
 LIMIT = 2000
-MOST_DISTANCES = 1 << 20
-"""The size of a table of distances between designs and the front; more are computed in parts."""
+MOST_DISTANCES = 1 << 20  # the size of a table of distances between designs and the front; more are computed in parts
 
 
 @dataclass(frozen=True, slots=True)

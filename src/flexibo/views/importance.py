@@ -29,12 +29,9 @@ from flexibo.views._models import settled, view_models
 from flexibo.views.axes import Axis, axis_of
 
 DRAWS = 256
-SEED = 6
-"""The draws are always the same, so that a change of importance never comes from other draws."""
-FEWEST = 4
-"""The least number of measurements of an objective for which importance is computed."""
-FLAT = 1e-12
-"""Means that vary by less than this share of their size count as equal."""
+SEED = 6  # the draws are always the same, so that a change of importance never comes from other draws
+FEWEST = 4  # the least number of measurements of an objective for which importance is computed
+FLAT = 1e-12  # means that vary by less than this share of their size count as equal
 Shares = Mapping[str, Mapping[str, float | None]]
 """Shares by objective, then option; None if the objective has too few measurements or its mean is constant."""
 

@@ -23,8 +23,7 @@ from flexibo.views._models import ViewModels, every_objective_measured, settled,
 from flexibo.views.axes import Axis, axis_of, category_names, is_log
 
 MOST_POINTS = 200
-MOST_MEASURED = 200
-"""The maximum number of measured designs in a slice, those nearest to it."""
+MOST_MEASURED = 200  # the maximum number of measured designs in a slice, those nearest to it
 
 
 @dataclass(frozen=True, slots=True)

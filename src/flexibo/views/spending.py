@@ -14,8 +14,7 @@ from flexibo.transfer.evaluations import Record, records
 from flexibo.views._json import json_fields
 from flexibo.views.axes import COST_LABEL
 
-RECENT = 40
-"""The projection assumes the mix of objectives of this many last answers."""
+RECENT = 40  # the projection assumes the mix of objectives of this many last answers
 
 
 @dataclass(frozen=True, slots=True)
