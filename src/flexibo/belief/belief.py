@@ -109,8 +109,7 @@ def feasibility(mu: FloatArray, sigma: FloatArray, limits: FloatArray) -> FloatA
     return probability
 
 
-SIMULTANEOUS = 2.0
-"""The factor of the logarithm in beta_t with which all boxes hold at once; the paper's 2/9 only guides the search."""
+SIMULTANEOUS = 2.0  # the factor in beta_t with which all boxes hold at once; the paper's 2/9 only guides the search
 
 
 def exploration(n: int, m: int, t: int, delta: float, *, factor: float = 2.0 / 9.0) -> float:

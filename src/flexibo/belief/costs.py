@@ -88,12 +88,8 @@ def mean_costs(history: History) -> FloatArray:
 class Costs:
     """Prices and thetas of candidates.
 
-    Args:
-        cost: A name in `TRANSFORMS`, or a callable ``(design, objective) -> expected cost`` in the budget's units,
-            which is then both price and theta.
-        seed: Entropy for the learned models.
-        model: What predicts the logarithms of costs; by default a Gaussian process.
-        growth: By which factor the costs of a purchase grow between two fits of it.
+    `cost` is a name in `TRANSFORMS`, or a callable that gives both price and theta. `model` predicts the logarithms of
+    costs; it is refitted when the costs of a purchase have grown by the factor `growth`.
     """
 
     def __init__(

@@ -13,8 +13,7 @@ from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
 from flexibo.history import History
 from flexibo.space import Design, Designs
 
-MOST_LEARNED = 300
-"""A classifier learns from at most this many designs: the latest that were measured, and the latest that failed."""
+MOST_LEARNED = 300  # a classifier learns from at most this many designs: the latest measured and the latest failed
 TREND = 4.0  # variance of the linear part of the log odds: mostly it is too much of something that makes a design fail
 BUMPS = 4.0  # variance of the part that only similar designs share
 PROBABLE = 0.5  # a design can probably be measured if its chance of success is at least this

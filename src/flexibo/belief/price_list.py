@@ -96,10 +96,7 @@ class PriceList:
         return self.open & self.pays(self.prices)
 
     def buys_something(self, affordable: BoolArray) -> bool:
-        """Whether the budget pays for anything.
-
-        Free evaluations do not count beside others that have a price, or a study would never end.
-        """
+        """Whether the budget pays for anything; what is free counts only alone, or a study would never end."""
         priced = self.open & (self.prices > 0)
         return bool((affordable & priced).any() if priced.any() else affordable.any())
 

@@ -11,8 +11,7 @@ from flexibo.pareto import non_dominated
 from flexibo.pareto.dominance import strictly_dominated
 
 CONFIDENCE = 0.975  # a design is called feasible from this probability on, and violating up to its complement
-CLEAR = 2.0
-"""A prediction that is better than a measured design by this many standard deviations takes its place on the front."""
+CLEAR = 2.0  # a prediction that is better by this many standard deviations takes a measured design's place
 
 
 def reported(history: History, estimates: Predictions, *, complete: bool) -> IntArray:
@@ -43,10 +42,7 @@ def likely_front(history: History, estimates: Predictions, *, complete: bool) ->
 
 
 def touched_designs(estimates: Predictions, *, complete: bool) -> IntArray:
-    """The places of the designs with at least one measurement, or with all of them.
-
-    What cannot be measured, or probably cannot, is left out: such a design is of no use.
-    """
+    """The places of the usable designs with at least one measurement, or with all of them."""
     touched = estimates.known.all(axis=1) if complete else estimates.known.any(axis=1)
     return np.flatnonzero(touched if estimates.usable is None else touched & estimates.usable)
 

@@ -26,8 +26,7 @@ from scipy.special import ndtr
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
 
 DAMPING = 0.5  # the share of the new replacement in an update, as in the authors' code
-CHANGE = 1e-3
-"""Updates end when no mean and no covariance changes by more (losses are standardised), as in the authors' code."""
+CHANGE = 1e-3  # updates end when no mean or covariance of standardised losses changes by more, as in the authors' code
 MOST_UPDATES = 50  # about 13 are needed
 IRRELEVANT = 1e-5  # a factor is left out if x' dominates x* with a smaller probability: it holds almost certainly
 REACH = 4.27  # that probability is smaller if a loss is this many standard deviations worse

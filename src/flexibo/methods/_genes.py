@@ -34,11 +34,9 @@ from flexibo.space import Categorical, Designs, Option, Space
 from flexibo.space.encoding import width
 
 CROSSOVER = 0.9  # The probability that two parents are crossed at all, as Deb et al. (2002) set it.
-INDEX = 20
-"""The distribution index of crossover and mutation, as Deb et al. (2002) set it: children stay close to parents."""
+INDEX = 20  # distribution index of crossover and mutation (Deb et al. 2002): children stay close to parents
 COARSE_INDEX = 3  # the index for options with few values, as pymoo's manual sets it for integers
-COARSE = 20
-"""An ordered option with at most this many values has few; with more, mutations of index 20 mostly change the value."""
+COARSE = 20  # an ordered option with at most this many values has few; with more, index 20 mostly changes the value
 
 MATINGS = 10  # how often parents are mated to fill a generation with children that are not in the population already
 

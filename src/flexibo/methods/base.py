@@ -27,7 +27,6 @@ class Acquisition(Protocol):
 
     def __call__(self, belief: Belief, rng: np.random.Generator) -> FloatArray:
         """Scores (m, b), at least 0; nothing is worth measuring where all are 0."""
-        ...
 
 
 class Proposal(Protocol):
@@ -45,7 +44,6 @@ class Proposal(Protocol):
         The iterator is lazy. It ends when nothing can be proposed before a pending evaluation is told, or when every
         legal design was proposed.
         """
-        ...
 
 
 Step: TypeAlias = Callable[[Any, Belief], object]

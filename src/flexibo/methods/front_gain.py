@@ -46,11 +46,9 @@ from flexibo.pareto.region import alive_and_fronts, pareto_region
 
 _ALL = slice(None)
 SHORT_LIST = 40  # this many measured and as many new designs of each bundle are scored; with more objectives, fewer
-MANY = 1000
-"""Among more designs, a quantity that nineteen of twenty have measured moves only at the one that is asked about."""
+MANY = 1000  # among more designs, what nineteen of twenty have measured moves only at the one that is asked about
 CURIOSITY = 0.1  # the weight of a volume of the Pareto region beside the same volume of the front
-NEGLIGIBLE = 1e-4
-"""If nothing is expected to add more than this share of the front's hypervolume, the models are doubted."""
+NEGLIGIBLE = 1e-4  # if nothing is expected to add more than this share of the front's volume, the models are doubted
 DOUBT = 2.0  # where models are doubted, the boxes are this many times as wide
 HALF_CAUTIOUS = 1.0  # when the budget pays for this many more designs, the caution is half a standard deviation
 

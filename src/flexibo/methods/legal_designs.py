@@ -10,8 +10,7 @@ from flexibo._internal.arrays import BoolArray, FloatArray, IntArray, KeyArray
 from flexibo.history import History
 from flexibo.space import ENUMERATION_LIMIT, Designs, Space
 
-DRAWS = 100_000
-"""A draw of fresh designs ends after this many draws, or 50 per design wanted, where a rule forbids most designs."""
+DRAWS = 100_000  # the most draws of fresh designs, or 50 per design wanted, where a rule forbids most designs
 DRAWS_FOR_ONE = 1_000  # a design without a legal neighbour is replaced by a legal one among this many draws
 
 

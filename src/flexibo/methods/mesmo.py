@@ -47,8 +47,7 @@ draws find (with 10, 98 %; with 1, 87 %: the least of three kinds of study). Mos
 CERTAIN = 5.0  # a loss is further from its mean than this many standard deviations once in a million
 STRAIGHT = 1e-6  # a smaller logarithm of the ratio of the two halves of an interval is rounding
 FAR = 40.0  # a bound this many standard deviations below the mean has no effect: the score would underflow
-DEEPEST = -5.0
-"""No draw is further above its median, so no bound is; a curve that is only close to the true one may say otherwise."""
+DEEPEST = -5.0  # no draw, so no bound, is further above its median; a curve that is only close to the true one may be
 ASYMPTOTIC = -1e3
 """Below this gamma, gamma (pdf / cdf + gamma) / 2 is closer to its series -1/2 + 1 / gamma^2 than to what computes."""
 
@@ -107,11 +106,7 @@ class Normals:
 
 
 def normals(belief: Belief, columns: IntArray) -> Normals:
-    """The losses (m, k) of some columns: through both corners and the middle of their boxes.
-
-    The corners are equally many standard deviations of z away from the middle. A symmetric box is that of a normal
-        loss.
-    """
+    """The losses (m, k) of some columns: through the middle of their boxes and, equally far away in z, both corners."""
     mu, sigma = belief.mu[:, columns], belief.sigma[:, columns]
     below, above = mu - belief.lower[:, columns], belief.upper[:, columns] - mu
     skewed = (sigma > 0) & (below > 0) & (above > 0)

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from flexibo.methods._genes import Breed
 
 LEAST = 8  # a smaller population soon has nothing to cross
-COUNTABLE = 10_000
-"""In a space of at most this many combinations, designs are counted: the last ones are drawn, not bred."""
+COUNTABLE = 10_000  # in a space of at most this many combinations the last designs are drawn, not bred
 PATIENCE = 3  # after this many generations without a new design, designs are drawn at random
 
 

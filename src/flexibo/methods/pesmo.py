@@ -92,10 +92,7 @@ def standardised(belief: Belief) -> NormalLosses:
 
 
 def _normal(joint: JointPrediction) -> tuple[JointPrediction, FloatArray, FloatArray]:
-    """The joint prediction of a loss, or of the normal variable that a warp makes of it; means and deviations (m,).
-
-    Dominance, and the information of losses about each other, is the same for any increasing function of them.
-    """
+    """The joint prediction of a loss, or of the normal variable that a warp makes of it; means and deviations (m,)."""
     model, mean = joint.model, joint.mean.copy()
     if isinstance(model, Warped) and model.warp is not None:
         mean = model.warp(mean)

@@ -30,8 +30,7 @@ from flexibo.space.encoding import decode, levels
 
 BLOCK = 64  # the sequence is made this many elements at a time; a power of two, or scipy warns
 POOL_BLOCK = 16  # members of a pool are found this many at a time; each is compared with the whole pool
-MOST_MISSES = 10_000
-"""After this many elements in a row without a new legal design, designs are drawn at random instead."""
+MOST_MISSES = 10_000  # after this many elements in a row without a new legal design, designs are drawn at random
 
 
 class SobolSequence:

@@ -24,8 +24,7 @@ from flexibo.methods.smsego import SMSEGO
 from flexibo.methods.sobol import SOBOL
 from flexibo.objectives import Objective
 
-COST_SUFFIX = "/cost"
-"""A scoring method with this suffix divides its scores by what each evaluation is expected to cost."""
+COST_SUFFIX = "/cost"  # with it, a scoring method divides its scores by what each evaluation is expected to cost
 
 METHODS: dict[str, Method] = {
     method.name: method

@@ -17,13 +17,8 @@ from flexibo._internal.arrays import FloatArray
 def non_dominated_cells(front: FloatArray, reference: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Disjoint boxes that make up what is below the reference point and not dominated or equalled by a front.
 
-    Args:
-        front: Losses, shape (f, k). Dominated rows, copies and rows not better than the reference change nothing.
-        reference: The reference point, shape (k,).
-
-    Returns:
-        The lower corners, minus infinity where a box has no end, and the upper corners, shape (c, k) each. A box holds
-        the losses that are at least its lower and less than its upper corner.
+    Given as lower corners, minus infinity where a box has no end, and upper corners, which are not part of it (c, k).
+    Dominated rows of the front (f, k), copies, and rows not better than the reference (k,) change nothing.
 
     >>> lower, upper = non_dominated_cells(np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([3.0, 3.0]))
     >>> lower.tolist()

@@ -31,7 +31,6 @@ class Directed(Protocol):
     @property
     def direction(self) -> Any:
         """Either "min" or "max"."""
-        ...
 
 
 def front(study: Study, ax: Axes | None = None) -> Axes:

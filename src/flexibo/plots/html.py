@@ -17,7 +17,6 @@ class View(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """The view, ready for JSON."""
-        ...
 
 
 VIEWS: Mapping[str, Callable[[Study], View]] = {

@@ -55,7 +55,6 @@ PICTURES: Mapping[str, Picture] = {
     "parallel": Picture("Designs across all options and objectives.", parallel),
     "slices": Picture("The prediction of an objective along the most important options.", slices),
 }
-"""The pictures by name."""
 
 
 def save(study: Study, path: str | Path, picture: str | None = None) -> None:

@@ -102,10 +102,7 @@ def standings(sure: Confidence, likely: IntArray, count: int) -> list[Standing]:
 
 
 def _is_certain(sure: Confidence, i: int) -> bool:
-    """Whether candidate i is on the front for all values within the boxes.
-
-    Candidates whose values must all equal its own do not dominate it.
-    """
+    """Whether candidate i is on the front for all values within the boxes; what must equal it does not dominate it."""
     worst = sure.worst[i]
     if not worst[0] < np.inf:
         return False
@@ -132,8 +129,7 @@ def front_of(predictor: Predictor, history: History, *, complete: bool = False, 
     """The front of a history, each design with its standing and the cost of confirming it.
 
     It is empty while an objective has no value. If `complete`, only designs that were measured in every objective
-    count. `include` is one of `LEAST`: only certain
-    designs, those reported by default, or also possible ones.
+    count. `include` is one of `LEAST`: only certain designs, those reported by default, or also possible ones.
     """
     if include not in LEAST:
         raise unknown_name("standing", include, LEAST)

@@ -1,7 +1,4 @@
-"""The front in a terminal: a table where it fits, else designs below their values, else a block per design.
-
-The cells of all tables of a front are made here, too.
-"""
+"""The front in a terminal: a table where it fits, else designs below their values, else a block per design."""
 
 from __future__ import annotations
 

@@ -21,14 +21,10 @@ Clause = tuple[int, FloatArray]  # the position of a parent and the codes that k
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Which options of a design are active, in codes.
+    """Which options of a design are active, in codes."""
 
-    `order` has the positions of all options, parents first; `clauses` has, for the position of each conditional option,
-    those that must all hold.
-    """
-
-    order: tuple[int, ...]
-    clauses: Mapping[int, tuple[Clause, ...]]
+    order: tuple[int, ...]  # the positions of all options, parents first
+    clauses: Mapping[int, tuple[Clause, ...]]  # by the position of each conditional option: all must hold
 
     def active(self, codes: FloatArray, position: int) -> BoolArray:
         """Whether the option at a position is active in each row (m,) of codes (m, k), given its parents' codes."""

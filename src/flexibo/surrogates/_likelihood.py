@@ -69,11 +69,9 @@ class Prior(Protocol):
 
     def penalised(self, theta: FloatArray, value: float, gradient: FloatArray) -> tuple[float, FloatArray]:
         """A loss at theta and its gradient, plus the negative log density (up to a constant) and its gradient."""
-        ...
 
     def mode(self) -> FloatArray:
         """The most likely theta without data."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,8 +25,7 @@ TEMPERATURE = 4.0  # differences of log evidence are divided by this
 COMPARE_ROWS = 64  # the most losses that models are compared on; only those with weight learn from more
 EVIDENCE_ROWS = 500  # the most losses that the evidence is computed for: more would decide nothing, at a cubic cost
 LEAST_WEIGHT = 0.02  # a model of less weight is left out
-REACH = 2.0
-"""Predictions are clipped this many ranges of the losses beyond them, since a warp extrapolates without bound."""
+REACH = 2.0  # predictions are clipped this many ranges beyond the losses, since a warp extrapolates without bound
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,15 +27,12 @@ class Surrogate(Protocol):
             groups: The option each encoded column belongs to, shape (d,).
             rng: The source of all randomness.
         """
-        ...
 
     def extend(self, X: FloatArray, y: FloatArray) -> Surrogate:
         """A surrogate with the rows X (k, d), y (k,) appended and the same hyperparameters."""
-        ...
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The mean (m,) and the standard deviation (m,) of the noise-free loss at the designs X (m, d)."""
-        ...
 
 
 @runtime_checkable
@@ -44,11 +41,9 @@ class Skewed(Protocol):
 
     def interval(self, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The losses (m,) `half` standard deviations below the middle, at it, and above it, at the designs X (m, d)."""
-        ...
 
     def below(self, X: FloatArray, limit: float) -> FloatArray:
         """The probability (m,) that the loss at each of the designs X (m, d) is at most a limit."""
-        ...
 
 
 @runtime_checkable
@@ -57,7 +52,6 @@ class Mixed(Protocol):
 
     def hull(self, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The smallest interval (m,) that contains those of all models, with the middle, at the designs X (m, d)."""
-        ...
 
 
 @runtime_checkable
@@ -66,11 +60,9 @@ class Joint(Protocol):
 
     def draws(self, X: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
         """Joint draws (count, m) of the noise-free losses at the designs X (m, d)."""
-        ...
 
     def covariance(self, X: FloatArray, others: FloatArray) -> FloatArray:
         """The covariance (m, o) of the noise-free losses at the designs X (m, d) and others (o, d)."""
-        ...
 
 
 @runtime_checkable
@@ -79,7 +71,6 @@ class Local(Protocol):
 
     def around(self, X: FloatArray) -> Surrogate:
         """The surrogate that predicts from the rows chosen for the designs X (m, d), even for a part of them."""
-        ...
 
 
 def around(model: Surrogate, X: FloatArray) -> Surrogate:
@@ -94,7 +85,6 @@ class Weighable(Protocol):
     @property
     def log_evidence(self) -> float:
         """The log density of the losses that it was fitted to, in their own unit."""
-        ...
 
 
 def log_evidence(model: Surrogate) -> float:

@@ -96,12 +96,12 @@ class GaussianProcess:
     @property
     def hyperparameters(self) -> Hyperparameters:
         """The learned hyperparameters."""
-        return self._fitted().hyperparameters
+        return self._anchored().hyperparameters
 
     @property
     def log_marginal_likelihood(self) -> float:
         """The log density of the standardised losses under the hyperparameters, without priors."""
-        return self._fitted().log_marginal_likelihood
+        return self._anchored().log_marginal_likelihood
 
     @property
     def log_evidence(self) -> float:
@@ -109,7 +109,7 @@ class GaussianProcess:
 
         Local processes cannot be compared by it, since their anchors differ.
         """
-        return self._fitted().log_evidence
+        return self._anchored().log_evidence
 
     def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> GaussianProcess:
         """This process with hyperparameters learned from, and conditioned on, the losses y (s,) of X (s, d).
@@ -147,35 +147,39 @@ class GaussianProcess:
         """This process with the rows X (k, d), y (k,) appended, in O(k s^2); in O(s) if it is local."""
         posterior = self._fitted()
         X, y = training_data(X, y)
-        return replace(self, posterior=posterior.extend(designs(X, len(posterior.groups)), y))
+        return replace(self, posterior=posterior.extend(self._designs(X), y))
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The mean (m,) and the standard deviation (m,) of the noise-free loss at the designs X (m, d)."""
-        posterior = self._fitted()
-        return self._cache.predicted(designs(X, len(posterior.groups)), posterior.predict)
+        return self._cache.predicted(self._designs(X), self._fitted().predict)
 
     def around(self, X: FloatArray) -> GaussianProcess:
         """This process with the rows that predict the designs X (m, d)."""
         posterior = self._fitted()
         if isinstance(posterior, Posterior):
             return self
-        return replace(self, posterior=posterior.around(designs(X, len(posterior.groups))))
+        return replace(self, posterior=posterior.around(self._designs(X)))
 
     def draws(self, X: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
         """Joint draws (count, m) of the noise-free losses at the designs X (m, d)."""
-        posterior = self._fitted()
-        return posterior.draws(designs(X, len(posterior.groups)), count, rng)
+        return self._fitted().draws(self._designs(X), count, rng)
 
     def covariance(self, X: FloatArray, others: FloatArray) -> FloatArray:
         """The covariance (m, o) of the noise-free losses at the designs X (m, d) and others (o, d)."""
-        posterior = self._fitted()
-        columns = len(posterior.groups)
-        return posterior.covariance(designs(X, columns), designs(others, columns))
+        return self._fitted().covariance(self._designs(X), self._designs(others))
 
     def _fitted(self) -> Posterior | LocalPosterior:
         if self.posterior is None:
             raise unfitted("GaussianProcess")
         return self.posterior
+
+    def _anchored(self) -> Posterior:
+        """The posterior; that of the anchors if it is local."""
+        posterior = self._fitted()
+        return posterior.anchored if isinstance(posterior, LocalPosterior) else posterior
+
+    def _designs(self, X: FloatArray) -> FloatArray:
+        return designs(X, len(self._anchored().groups))
 
     def _groups(self, X: FloatArray, groups: IntArray) -> IntArray:
         dense = dense_groups(groups, X.shape[1])

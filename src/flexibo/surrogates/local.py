@@ -77,31 +77,6 @@ class LocalPosterior:
     reach: Reach
     _measured: list[tuple[FloatArray, FloatArray]] = field(default_factory=list, init=False, repr=False)
 
-    @property
-    def hyperparameters(self) -> Hyperparameters:
-        """Length scales, variance and noise."""
-        return self.anchored.hyperparameters
-
-    @property
-    def groups(self) -> IntArray:
-        """The length scale each column uses, shape (d,)."""
-        return self.anchored.groups
-
-    @property
-    def scale(self) -> float:
-        """The constant the losses were divided by."""
-        return self.anchored.scale
-
-    @property
-    def log_marginal_likelihood(self) -> float:
-        """The log density of the anchors' standardised losses."""
-        return self.anchored.log_marginal_likelihood
-
-    @property
-    def log_evidence(self) -> float:
-        """The log density of the anchors' losses in their own unit."""
-        return self.anchored.log_evidence
-
     def extend(self, X: FloatArray, y: FloatArray) -> LocalPosterior:
         """The posterior with the rows X (k, d), y (k,) appended; the anchors stay."""
         return replace(self, X=np.vstack([self.X, X]), y=np.concatenate([self.y, y]))
@@ -127,9 +102,8 @@ class LocalPosterior:
         if not self._measured:
             X = np.vstack([self.anchors, self.X])
             mean, deviation = np.empty(len(X)), np.empty(len(X))
-            lengths = np.array(self.hyperparameters.length_scales)
             most = max(2, (self.reach.rows - self.reach.anchors) // GROUP_PART)
-            for rows in neighbourhoods(scaled(X, lengths, self.groups), most):
+            for rows in neighbourhoods(self._scaled(X), most):
                 part = X[rows]
                 mean[rows], deviation[rows] = self.around(part, len(part) + len(part) // 2).predict(part)
             self._measured.append((mean, deviation))
@@ -145,13 +119,15 @@ class LocalPosterior:
 
     def around(self, X: FloatArray, most: int | None = None) -> Posterior:
         """The exact posterior given the anchors and the (at most `most`) other rows nearest to any of X (m, d)."""
-        lengths = np.array(self.hyperparameters.length_scales)
         count = min(self.reach.rows - self.reach.anchors, self.reach.nearest * len(X), len(self.y))
         count = count if most is None else min(count, most)
         if not count:
             return self.anchored
-        near = nearest_rows(scaled(X, lengths, self.groups), scaled(self.X, lengths, self.groups), count)
+        near = nearest_rows(self._scaled(X), self._scaled(self.X), count)
         return self.anchored.extend(self.X[near], self.y[near])
+
+    def _scaled(self, X: FloatArray) -> FloatArray:
+        return scaled(X, np.array(self.anchored.hyperparameters.length_scales), self.anchored.groups)
 
 
 def local_condition(

@@ -16,14 +16,11 @@ from flexibo.surrogates.warp import Warped
 
 @dataclass(frozen=True, slots=True)
 class SurrogateChoice:
-    """A surrogate by name: its settings, unfitted, and those for objectives without noise (None for the same).
+    """A surrogate by name."""
 
-    Its data grows by the factor `growth` between two refits.
-    """
-
-    settings: Surrogate
-    growth: float = 1.1
-    exact: Surrogate | None = None
+    settings: Surrogate  # unfitted
+    growth: float = 1.1  # of its data between two refits
+    exact: Surrogate | None = None  # the settings for objectives without noise; None for the same
 
     def of(self, objective: Objective) -> Surrogate:
         """The unfitted surrogate of an objective."""

@@ -17,7 +17,7 @@ from flexibo.surrogates.table import SURROGATES
 
 @dataclass(frozen=True, slots=True)
 class StudyCopy:
-    """A copy of a stored study; what is missing is every design allowed, and the method's own cost and surrogate."""
+    """A copy of a stored study; for what is missing it allows every design, or takes the method's own choice."""
 
     name: str
     contents: Sequence[Content]  # its events as they are stored
@@ -32,12 +32,7 @@ class StudyCopy:
 
 
 def study_copy(storage: str | Storage, name: str | None = None) -> StudyCopy:
-    """A copy of a stored study; nothing is created, changed or locked.
-
-    Args:
-        storage: A database URL such as ``sqlite:///study.db``.
-        name: The study's name; may be left out where there is only one.
-    """
+    """A copy of a stored study, by name where there are several; nothing is created, changed or locked."""
     found, name, _ = stored_study(storage, name)
     return copy_of(found.read(), name, found.workers())
 

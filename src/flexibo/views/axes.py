@@ -96,10 +96,7 @@ def labelled(name: str, unit: str) -> str:
 
 
 def category_names(option: Option) -> Mapping[Value, str] | None:
-    """The text for each value of an option of texts or flags; None for an option of numbers.
-
-    Different values have different texts.
-    """
+    """The text for each value of an option of texts or flags, all different; None for an option of numbers."""
     if not isinstance(option, Categorical | Ordinal):
         return None
     if isinstance(option, Ordinal) and all(is_number(value) for value in option.values):

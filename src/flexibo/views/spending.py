@@ -111,10 +111,7 @@ def _recent_mix(history: History, found: Sequence[Record]) -> dict[str, float] |
 
 
 def reserved_cost(history: History) -> float:
-    """The expected cost of the evaluations that are being measured, as estimated when they were asked.
-
-    If there was no estimate then, it is the mean cost so far.
-    """
+    """The expected cost of what is being measured, as estimated when it was asked, or else the mean cost so far."""
     means = mean_costs(history)
     known = [(e.cost, float(means[history.purchase_of(e.objective)])) for e in history.pending.values()]
     return sum(asked if asked > 0 or math.isnan(mean) else mean for asked, mean in known)
