@@ -38,8 +38,7 @@ PICTURES = (
     *("gains", "importance", "parallel", "slices"),
 )
 EXPERIMENTS = ("rq1", "rq2", "rq3", "times", "motivation")
-PATIENCE_SECONDS = 0.2
-"""How long to wait for a busy database."""
+PATIENCE_SECONDS = 0.2  # how long to wait for a busy database
 
 
 def _with_prefix(names: Iterable[str], incomplete: str) -> list[str]:

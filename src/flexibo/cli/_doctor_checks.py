@@ -41,7 +41,7 @@ import torch
 n = torch.cuda.device_count() if torch.cuda.is_available() else 0
 print(f"torch {torch.__version__} sees", ", ".join(torch.cuda.get_device_name(i) for i in range(n)) or "no GPU")
 """
-DEPENDENCIES: Mapping[str, str] = MappingProxyType(
+DEPENDENCIES: Mapping[str, str] = MappingProxyType(  # required packages
     {
         "numpy>=1.26": "arrays",
         "scipy>=1.11": "fitting surrogates",
@@ -55,7 +55,6 @@ DEPENDENCIES: Mapping[str, str] = MappingProxyType(
         "typer>=0.12": "this command line",
     }
 )
-"""Required packages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ class Extra:
     purpose: str
 
 
-EXTRAS: Mapping[str, Extra] = MappingProxyType(
+EXTRAS: Mapping[str, Extra] = MappingProxyType(  # optional packages, by the name of the extra
     {
         "plot": Extra(("matplotlib>=3.8",), "pictures"),
         "dashboard": Extra(("starlette>=0.46", "uvicorn>=0.34"), "the live dashboard"),
@@ -84,7 +83,6 @@ EXTRAS: Mapping[str, Extra] = MappingProxyType(
         ),
     }
 )
-"""Optional packages, by the name of the extra."""
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(\[[\w,]+\])?>=(?P<oldest>[\d.]+)")
 Version = Callable[[str], str]
 

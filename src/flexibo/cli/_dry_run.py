@@ -22,8 +22,7 @@ from flexibo.studyfile import Command, ExecutorChoice, Function, StudyFile
 from flexibo.studyfile.file import dependence_hints
 from flexibo.transfer import study_copy
 
-FIRST = 3
-"""The number of questions that are shown."""
+FIRST = 3  # the number of questions that are shown
 
 
 def show_plan(file: StudyFile, url: str, settings: Mapping[str, Any], executor: ExecutorChoice, *, json: bool) -> None:

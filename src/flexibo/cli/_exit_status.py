@@ -22,8 +22,6 @@ from flexibo.storage import NoSuchStorageError, StorageError
 
 
 class ExitStatus(IntEnum):
-    """How a command ended."""
-
     DONE = 0
     NOTHING = 1
     MISTAKE = 2
@@ -34,7 +32,7 @@ class ExitStatus(IntEnum):
     TERMINATED = 143
 
 
-MEANINGS: Mapping[ExitStatus, str] = MappingProxyType(
+MEANINGS: Mapping[ExitStatus, str] = MappingProxyType(  # what each status means, for the help
     {
         ExitStatus.DONE: "success",
         ExitStatus.NOTHING: "nothing found, a failed objective or check, or work left for the next call",
@@ -46,7 +44,6 @@ MEANINGS: Mapping[ExitStatus, str] = MappingProxyType(
         ExitStatus.TERMINATED: "SIGTERM",
     }
 )
-"""What each status means, for the help."""
 _MACHINE_ERRORS = {"ENOSPC", "EDQUOT", "EROFS", "EIO", "EMFILE", "ENFILE", "EACCES", "EPERM"}
 """Errors of the operating system that are not a bug in the program."""
 

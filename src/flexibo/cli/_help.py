@@ -11,8 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from flexibo.cli.commands import COMMANDS, CommandEntry
 
-PREFORMATTED = "\b"
-"""A paragraph that begins with this keeps its line breaks."""
+PREFORMATTED = "\b"  # a paragraph that begins with this keeps its line breaks
 
 
 class HelpfulCommand(TyperCommand):

@@ -22,8 +22,7 @@ from flexibo.transfer import study_copy
 
 ENERGY_SLOTS = {"energy_millijoules": 1, "estimated_energy_millijoules": 1}
 """Energy readings of one machine must not overlap: each would include the other."""
-MANUAL_IDLE_SECONDS = 0.01
-"""A run does not wait for people, so it ends when only manual objectives are left."""
+MANUAL_IDLE_SECONDS = 0.01  # a run does not wait for people, so it ends when only manual objectives are left
 
 
 def chosen_executor(given: ExecutionOptions, written: ExecutorChoice) -> ExecutorChoice:
@@ -62,14 +61,11 @@ def measure(
     objectives: Collection[str],
     chosen: ExecutorChoice,
     *,
-    idle: float | None,
-    manual: Collection[str] = (),
+    idle: float | None,  # how long to wait for other processes; None: for ever
+    manual: Collection[str] = (),  # what people measure meanwhile
     quiet: bool = False,
 ) -> None:
-    """Measure these objectives until there is nothing more to ask here, then close the study.
-
-    People measure the `manual` objectives meanwhile; `idle` is how long to wait for other processes, None: for ever.
-    """
+    """Measure these objectives until there is nothing more to ask here, then close the study."""
     measured = {*objectives, *manual}
     others = [purchase.objective for purchase in study.history.purchases if purchase.objective not in measured]
     if others and not quiet:

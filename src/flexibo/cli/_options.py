@@ -14,8 +14,7 @@ from flexibo.cli._completion import file_and_system_names, problem_names, study_
 from flexibo.cli._storage import STORAGE_VARIABLE
 from flexibo.errors import InvalidValueError
 
-FOR_SYSTEMS = "Only for systems"
-"""The section of the help with the options that study files do not have."""
+FOR_SYSTEMS = "Only for systems"  # the section of the help with the options that study files do not have
 
 
 def parsed_names(given: Iterable[str]) -> list[str]:

@@ -33,8 +33,7 @@ from flexibo.study.progress import front_table
 from flexibo.studyfile import StudyFile
 from flexibo.studyfile.file import file_stem
 
-ROUNDING = 1e-9
-"""A smaller share of the spent budget is a rounding error."""
+ROUNDING = 1e-9  # a smaller share of the spent budget is a rounding error
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +46,14 @@ class PictureFile:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is needed to report on a study after it ran, such as the commands that resume it.
-
-    `attempts` is how many evaluations were answered or failed before; people measure the `manual` objectives.
-    """
+    """What is needed to report on a study after it ran, such as the commands that resume it."""
 
     url: str
     command: str
     larger: str
     picture: PictureFile
-    attempts: int
-    manual: Sequence[str] = ()
+    attempts: int  # how many evaluations were answered or failed before
+    manual: Sequence[str] = ()  # what people measure
     json: bool = False
 
     @classmethod

@@ -43,10 +43,7 @@ def stop_requests() -> Iterator[None]:
 
 @contextmanager
 def interruptible_bar(console: Console, what: str, kept: str) -> Iterator[Callable[[int, int, str], None]]:
-    """A progress bar, and the function that moves it: how many are done, how many in total, and what was done last.
-
-    Ctrl-C or SIGTERM ends it with a message on what is `kept`, and with the exit status of that signal.
-    """
+    """A progress bar, and what moves it; Ctrl-C or SIGTERM ends it with that exit status, and says what is `kept`."""
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),

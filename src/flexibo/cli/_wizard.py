@@ -23,8 +23,7 @@ from flexibo.studyfile.writing import (
     used_options,
 )
 
-Check = Callable[[str], str]
-"""What is wrong with an answer, or an empty text."""
+Check = Callable[[str], str]  # what is wrong with an answer, or an empty text
 
 
 def study_of_answers(path: Path) -> str | None:

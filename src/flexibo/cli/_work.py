@@ -31,8 +31,7 @@ from flexibo.study.stored import stored_study
 from flexibo.studyfile import StudyFile, read_study_file
 from flexibo.studyfile.functions import imported
 
-POLL_SECONDS = 1.0
-"""How often to look for a study that does not exist yet."""
+POLL_SECONDS = 1.0  # how often to look for a study that does not exist yet
 
 
 def find_study(

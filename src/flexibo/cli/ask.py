@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from flexibo.study import Study
 
 
-HAND = "FLEXIBO_HAND"
-"""The environment variable with the identity under which an evaluation was claimed."""
+HAND = "FLEXIBO_HAND"  # the environment variable with the identity under which an evaluation was claimed
 
 
 def ask(

@@ -9,26 +9,17 @@ STUDIES, INSPECT, HARDWARE, COMPARE, SETUP = "Studies", "Inspect", "Systems and 
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """A command as the help shows it. Its module is imported only when the command is used.
+    """A command as the help shows it. Its module is imported only when the command is used."""
 
-    Attributes:
-        name: What users type.
-        panel: The section of the help.
-        summary: What it does, in one line.
-        examples: Command lines that a user may type.
-        function: The function, or the Typer application of a group, in the module of the same name.
-        allows_dashes: Whether values may begin with a dash, such as negative numbers.
-    """
-
-    name: str
-    panel: str
+    name: str  # what users type
+    panel: str  # the section of the help
     summary: str
     examples: tuple[str, ...] = ()
-    function: str = ""
-    allows_dashes: bool = False
+    function: str = ""  # or the Typer application of a group, in the module of the same name
+    allows_dashes: bool = False  # whether values may begin with a dash, such as negative numbers
 
 
-COMMANDS = (
+COMMANDS = (  # every command, in the order of the help
     CommandEntry(
         "demo",
         STUDIES,
@@ -155,4 +146,3 @@ COMMANDS = (
         ),
     ),
 )
-"""Every command, in the order of the help."""

@@ -16,8 +16,7 @@ from flexibo.storage import StorageError, shown_url, stored_studies
 
 TOKEN_VARIABLE = "FLEXIBO_DASHBOARD_TOKEN"
 PORT = 8765
-NICENESS = 5
-"""The dashboard runs at lower priority than measurements on the same machine."""
+NICENESS = 5  # the dashboard runs at lower priority than measurements on the same machine
 
 
 def dashboard(

@@ -26,21 +26,13 @@ State: TypeAlias = Literal["good", "absent", "wrong"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fact about this machine.
+    """One fact about this machine."""
 
-    Attributes:
-        group: The section of the report.
-        name: A short name, for --need.
-        state: "good", "absent" (which may be intended) or "wrong".
-        text: What was found, or its purpose.
-        remedy: What to do, if possible a command; empty if nothing.
-    """
-
-    group: str
-    name: str
+    group: str  # the section of the report
+    name: str  # for --need
     state: State
-    text: str
-    remedy: str = ""
+    text: str  # what was found, or its purpose
+    remedy: str = ""  # what to do, if possible a command; empty if nothing
 
 
 @dataclass(frozen=True, slots=True)

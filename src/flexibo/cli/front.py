@@ -205,7 +205,6 @@ def _whole(n: int, point: FrontPoint, shown: FrontSelection, unit: str) -> list[
 
 
 def _exact_value(point: FrontPoint, name: str) -> str:
-    """An exact value, with its standard deviation if it has one."""
     value, deviation = point.values[name], point.deviations[name]
     if value is None:
         return "-"

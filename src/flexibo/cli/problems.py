@@ -16,8 +16,7 @@ from flexibo.errors import FlexiBOError
 if TYPE_CHECKING:
     from flexibo.compare.problems.base import Family
 
-WIDE = 120
-"""A terminal with this many columns has room for summaries."""
+WIDE = 120  # a terminal with this many columns has room for summaries
 
 
 def problems(json: JSONFlag = False) -> None:

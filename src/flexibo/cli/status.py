@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from flexibo.transfer import StudyCopy
 
 MARGIN = "  "
-SHOWN = 5
-"""How many failures and notes are shown; JSON has them all."""
+SHOWN = 5  # how many failures and notes are shown; JSON has them all
 
 
 def status(

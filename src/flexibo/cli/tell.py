@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from flexibo.history.events import Evaluation
     from flexibo.study import Study
 
-LEASE_SECONDS = 60.0
-"""Never waited for: answering claims nothing."""
+LEASE_SECONDS = 60.0  # never waited for: answering claims nothing
 
 
 def tell(

@@ -51,8 +51,6 @@ class Engine(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Attempt:
-    """An evaluation that was submitted."""
-
     name: str  # the evaluation's number and a random part
     job: Job  # the evaluation and its function
     needs: Amounts  # the resources that it needs
@@ -88,11 +86,7 @@ class ClusterExecutor:
         self._is_closed = False
 
     def has_room(self, objective: Objective) -> bool:
-        """Whether an evaluation would start at once, or could be the one that waits for a worker still to come.
-
-        Raises:
-            MachineError: The cluster is lost.
-        """
+        """Whether an evaluation would start at once, or could be the one that waits for a worker still to come."""
         self._check_open()
         self._take_in()
         if self._fault is not None:
@@ -104,7 +98,6 @@ class ClusterExecutor:
         return self._capacity.place(needs) is not None
 
     def is_busy(self) -> bool:
-        """Whether an evaluation was submitted that is not finished."""
         return bool(self._attempts or self._done) or self._fault is not None
 
     def submit(self, evaluation: Evaluation, objective: Objective, measure: Measure) -> None:
@@ -117,12 +110,7 @@ class ClusterExecutor:
         self._launch(attempt)
 
     def finished(self, wait: float | None = None) -> list[Outcome]:
-        """The outcomes that are there; if there is none yet, wait for one, at most `wait` seconds.
-
-        Raises:
-            MachineError: The machine is at fault, no worker offers what an evaluation needs, or the cluster is lost;
-                all that runs is stopped, and its evaluations are given up.
-        """
+        """The outcomes that are there; a `MachineError` also for a lost cluster or a resource that no worker offers."""
         until = None if wait is None else self._clock() + wait
         while True:
             self._take_in()

@@ -140,10 +140,7 @@ def _configure(folder: str) -> None:
 
 
 def run_on_worker(task: ClusterTask, topic: str) -> Mapping[str, Any] | str:
-    """Run the attempt on a Dask worker, unless it began before.
-
-    The answer is sent as an event, which is fast; it is also the result of the task, should the event get lost.
-    """
+    """Run the attempt on a Dask worker, unless it began before; the result is sent as an event too, which is faster."""
     from distributed import Event, get_worker
 
     ready = loaded(task)
@@ -168,10 +165,7 @@ _own = threading.local()
 
 
 def _apart(ready: Loaded, is_wanted: Callable[[], bool]) -> WorkerAnswer | Fault:
-    """Measure in a separate process, which is killed after its timeout or when the result is no longer wanted.
-
-    Each thread of a worker keeps its process for the next evaluation.
-    """
+    """Measure in a process that this thread keeps; it is killed after its timeout or when nobody waits any more."""
     processes: ProcessExecutor | None = getattr(_own, "processes", None)
     if processes is None:
         processes = _own.processes = ProcessExecutor(1)

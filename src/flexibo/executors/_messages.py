@@ -1,7 +1,4 @@
-"""Evaluations that are sent to a worker, and the messages of worker processes and of clusters about them.
-
-Between a worker process and its parent a message is pickled, after its length.
-"""
+"""Evaluations that are sent to a worker, and the messages of worker processes and of clusters about them."""
 
 from __future__ import annotations
 
@@ -54,10 +51,7 @@ class Job:
 
 
 def packed(evaluation: Evaluation, objective: Objective, measure: Measure) -> Job:
-    """The evaluation with its pickled function.
-
-    The function is pickled again every time, because what it refers to may have changed.
-    """
+    """The evaluation with its function, pickled every time because what it refers to may have changed."""
     try:
         function: bytes = cloudpickle.dumps(measure)
         question = pickle.dumps((evaluation, objective.to_dict()), protocol=pickle.HIGHEST_PROTOCOL)
@@ -189,10 +183,7 @@ class Recent(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class ClusterTask:
-    """To a worker: measure this.
-
-    All fields are plain, so a worker with other versions can read it and report what is wrong.
-    """
+    """To a worker: measure this. All fields are plain, so one with other versions can report what is wrong."""
 
     attempt: str  # names the attempt: the evaluation's number and a random part
     objective: str  # the objective that is asked for
@@ -254,8 +245,6 @@ def task_of(attempt: str, job: Job, *, with_function: bool) -> ClusterTask:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A task on its worker, ready to begin."""
-
     evaluation: Evaluation
     objective: Objective
     measure: Measure
@@ -266,11 +255,7 @@ _functions_lock = threading.Lock()
 
 
 def loaded(task: ClusterTask) -> Loaded | Fault | None:
-    """What the task needs, on the worker; None if its function did not come along and is not here.
-
-    A function is unpickled once per worker process, so that what it keeps between calls (a data set, a connection)
-    is there the next time.
-    """
+    """What the task needs, on the worker; None if its function did not come along and is not here."""
     if task.python != HERE:
         return Fault(
             f"A worker on {platform.node()} runs Python {HERE[0]}.{HERE[1]}, and this study "
@@ -282,7 +267,7 @@ def loaded(task: ClusterTask) -> Loaded | Fault | None:
             if measure is None and task.function is None:
                 return None
             if measure is None:
-                measure = pickle.loads(task.function or b"")
+                measure = pickle.loads(task.function or b"")  # once: it may keep a data set between calls
             _functions.use(task.digest, measure)
         evaluation, objective = pickle.loads(task.question)
         return Loaded(evaluation, Objective.from_dict(objective), measure)

@@ -83,8 +83,6 @@ def run_on_worker(task: ClusterTask, function: bytes) -> Iterator[str | WorkerAn
 
 
 class Gateway:
-    """Serves one executor."""
-
     def __init__(self, ray: Any, tell: Callable[[Report], None]) -> None:
         self._ray, self._tell = ray, tell
         self._remote = ray.remote(num_returns="streaming", max_retries=0, retry_exceptions=False)(run_on_worker)

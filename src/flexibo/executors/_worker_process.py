@@ -35,10 +35,7 @@ def working_context() -> WorkingContext:
 
 
 class WorkerProcess:
-    """A worker process with its connection.
-
-    It leads a session of its own: Ctrl-C at a terminal does not reach it, and killing it takes along what it started.
-    """
+    """A worker process. It leads a session: Ctrl-C does not reach it, and killing it takes along what it started."""
 
     def __init__(self, slot: int, environment: Mapping[str, str]) -> None:
         self.slot = slot
@@ -145,11 +142,7 @@ class WorkerProcess:
         return self._process.returncode is not None
 
     def end(self) -> int | None:
-        """Kill it and all that it started, and give back what it held.
-
-        Returns:
-            The exit status, negative for a signal; None if it does not die.
-        """
+        """Kill it and all that it started; returns its exit status, negative for a signal, None if it does not die."""
         with suppress(ProcessLookupError, PermissionError):  # the latter: a Mac has only dead processes to kill
             os.killpg(self.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):

@@ -74,11 +74,7 @@ class ProcessExecutor:
         self._end = weakref.finalize(self, end_all, self._workers, self._owner)
 
     def has_room(self, objective: Objective) -> bool:
-        """Whether a worker, a slot and the resources that the objective needs are free.
-
-        Raises:
-            MachineError: The objective needs resources that the executor was never given.
-        """
+        """Whether a worker, a slot and the resources are free; a `MachineError` if it never has these resources."""
         self._check(objective)
         return self._fault is None and not self._waiting and self._capacity.fits(objective)
 
@@ -93,11 +89,7 @@ class ProcessExecutor:
         self._start_waiting()
 
     def finished(self, wait: float | None = None) -> list[Outcome]:
-        """The outcomes that are there; if there is none yet, wait for one, at most `wait` seconds.
-
-        Raises:
-            MachineError: The machine is at fault; all that runs is stopped, and its evaluations are given up.
-        """
+        """The outcomes that are there, as for every `Executor`; a `MachineError` stops all that runs."""
         until = None if wait is None else self._clock() + wait
         while True:
             with deferred_interrupts():

@@ -1,7 +1,4 @@
-"""Meters and knobs: one file per device family.
-
-Public names of meters are here, those of knobs in `flexibo.hardware.knobs`. Imports errors and `_internal` only.
-"""
+"""Meters, and in `flexibo.hardware.knobs` knobs: one file per device family. Imports errors and `_internal` only."""
 
 from __future__ import annotations
 
@@ -64,14 +61,13 @@ class MeterPlaces:
     sys: str | Path = SYS
 
 
-METERS: Mapping[str, Callable[[MeterPlaces], EnergyMeter]] = MappingProxyType(
+METERS: Mapping[str, Callable[[MeterPlaces], EnergyMeter]] = MappingProxyType(  # "auto" tries them in this order
     {
         "nvml": lambda places: NvmlMeter(places.gpu, library=places.nvml),
         "rapl": lambda places: RaplMeter(places.powercap),
         "ina3221": lambda places: Ina3221Meter(places.sys),
     }
 )
-"""The function that opens each kind of meter, in the order in which "auto" tries them."""
 
 
 def open_meter(kind: str, places: MeterPlaces | None = None) -> EnergyMeter:

@@ -26,21 +26,17 @@ class EnergyMeter(Protocol):
     @property
     def name(self) -> str:
         """What is read, such as "RAPL, 2 packages"."""
-        ...
 
     @property
     def update_seconds(self) -> float:
         """The time between two updates of the counter; a measurement must last many times as long."""
-        ...
 
     @property
     def is_estimate(self) -> bool:
         """Whether the joules are calculated from an assumption instead of measured."""
-        ...
 
     def read_joules(self) -> float:
         """The energy used so far; never falls, because the meter handles wrap-around."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,8 +45,6 @@ class Ina3221UnavailableError(MeterError):
 
 @dataclass(frozen=True, slots=True)
 class _Rail:
-    """One power rail."""
-
     files: tuple[Path, ...]  # the factors of the power: milliwatts, or millivolts and milliamperes
     per_watt: float  # the divisor of the product
 

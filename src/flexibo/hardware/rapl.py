@@ -32,7 +32,6 @@ class _Package:
     total_microjoules: int = 0
 
     def advance(self) -> int:
-        """The energy so far, after another reading."""
         now = _read_int(self.counter)
         rise = now - self.last_microjoules
         if rise < 0:

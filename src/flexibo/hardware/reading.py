@@ -30,8 +30,7 @@ SHORTEST_WINDOW_SECONDS = 0.2
 STEPS_PER_WINDOW = 20
 STEPS_PER_AWAITED_WINDOW = 5
 LOOKS_PER_STEP = 20
-UNSTEADY = 0.05
-"""Windows disagree when the interquartile range of their joules is more than this share of the median."""
+UNSTEADY = 0.05  # windows disagree when the interquartile range of their joules is more than this share of the median
 # A counter that does not rise for this many windows, and this many of its steps, has stopped.
 PATIENT_WINDOWS = 3
 PATIENT_STEPS = 20
@@ -169,8 +168,6 @@ class _Mark:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The work between two marks."""
-
     after: _Mark
     before: _Mark
     count: int

@@ -1,7 +1,4 @@
-"""Study files: a study described in YAML, checked as a whole.
-
-It imports study, storage and executors. What starts with an underscore is private.
-"""
+"""Study files: a study described in YAML, checked as a whole. Imports study, storage and executors."""
 
 from flexibo.studyfile._settings import ExecutorChoice
 from flexibo.studyfile.command import Command

@@ -31,23 +31,18 @@ _OTHERS = {
     "valid": ("rule",),
     "when": ("condition",),
 }
-SYNONYMS = {other: key for key, others in _OTHERS.items() for other in others}
-"""Names of our keys in other tools."""
+SYNONYMS = {other: key for key, others in _OTHERS.items() for other in others}  # names of our keys in other tools
 
-MOST = 1_000_000_000
-"""The default upper bound of whole numbers."""
+MOST = 1_000_000_000  # the default upper bound of whole numbers
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A mapping whose keys are read one by one; errors are added to the mistakes.
-
-    `of` is what the mapping describes, for messages: " of objective 'error'"; empty for the file itself.
-    """
+    """A mapping whose keys are read one by one; errors are added to the mistakes."""
 
     table: YamlMapping
     mistakes: Mistakes
-    of: str = ""
+    of: str = ""  # what the mapping describes, for messages: " of objective 'error'"; empty for the file itself
 
     def check_keys(self, known: Collection[str]) -> None:
         for entry in self.table.entries:
@@ -83,7 +78,6 @@ class Fields:
         return self._read(key, lambda value: value if is_number(value) and math.isfinite(value) else None, "a number")
 
     def whole(self, key: str, least: int, most: int = MOST) -> int | None:
-        """A whole number between `least` and `most`."""
         node = self.table.get(key)
         is_large = isinstance(node, YamlScalar) and is_number(node.value) and node.value > most
         expected = f"a whole number, {least} or more" + (f" and at most {most}" if is_large else "")

@@ -20,11 +20,10 @@ from flexibo.studyfile.mistakes import nearest
 from flexibo.studyfile.template import Template, parsed, variable
 
 MEASURED_BY = "measured_by"
-MANUAL = "hand"
-"""The value of `MEASURED_BY` for an objective that a person, or another program, measures."""
+MANUAL = "hand"  # the value of `MEASURED_BY` for an objective that a person, or another program, measures
 MEASURED = {"function": "a function", "command": "a command", "measured_by": "measured_by"}
 """The keys for how an objective is measured, with their names in messages."""
-READERS: Mapping[str, Callable[[Fields, str], Any]] = {
+READERS: Mapping[str, Callable[[Fields, str], Any]] = {  # keys of an objective that need nothing else of the file
     "noisy": Fields.flag,
     "repeats": lambda fields, key: fields.whole(key, 1),
     "remeasure": Fields.flag,
@@ -37,23 +36,19 @@ READERS: Mapping[str, Callable[[Fields, str], Any]] = {
     "tolerance": Fields.number,
     "resources": lambda fields, key: fields.amounts(key, None, "resource"),
 }
-"""How the keys of an objective are read that need nothing else of the file."""
 OBJECTIVE_KEYS = ("direction", "unit", "options", *READERS, *MEASURED)
 DIRECTIONS = {"minimise": "min", "minimize": "min", "maximise": "max", "maximize": "max"}
 
 
 @dataclass(frozen=True, slots=True)
 class FileContext:
-    """What the objectives of a file refer to: the space is None where the options have mistakes.
-
-    `logs` is the folder of the logs of commands, empty for none; `imports` is whether to import functions as a check.
-    """
+    """What the objectives of a file refer to."""
 
     folder: Path
-    logs: str
-    space: Space | None
+    logs: str  # the folder of the logs of commands; empty for none
+    space: Space | None  # None where the options have mistakes
     options: tuple[str, ...]
-    imports: bool = True
+    imports: bool = True  # whether to import functions as a check
 
 
 def objectives_of(fields: Fields, around: FileContext) -> tuple[tuple[Objective, ...], dict[str, Measure]]:

@@ -20,8 +20,7 @@ from flexibo.studyfile.mistakes import Mistakes, Position, nearest
 
 OPTION_KEYS = ("from", "to", "log", "whole", "ordered", "unordered", "when")
 FORMS = "a list such as [16, 32, 64], or {from: 1, to: 6}"
-MOST_TABLE_BYTES = 100_000_000
-"""A table of designs is read into memory, where it takes several times its size."""
+MOST_TABLE_BYTES = 100_000_000  # a table of designs is read into memory, where it takes several times its size
 Made = TypeVar("Made")
 
 

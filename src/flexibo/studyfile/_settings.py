@@ -130,23 +130,14 @@ def _stop(fields: Fields) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class ExecutorChoice:
-    """An executor by name, with its arguments: None or empty stands for its default.
+    """An executor by name, with its arguments: None or empty stands for its default."""
 
-    Attributes:
-        name: One of `flexibo.executors.EXECUTORS`.
-        workers: How many evaluations at a time.
-        address: Where a cluster is, if not on this machine.
-        slots: How many evaluations of an objective at a time.
-        resources: The total amounts; empty: ignored.
-        patience: How long to wait for a worker that offers what an objective needs.
-    """
-
-    name: str = "inline"
-    workers: int | None = None
-    address: str = ""
+    name: str = "inline"  # one of `flexibo.executors.EXECUTORS`
+    workers: int | None = None  # how many evaluations at a time
+    address: str = ""  # where a cluster is, if not on this machine
     slots: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     resources: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
-    patience: float | None = None
+    patience: float | None = None  # seconds to wait for a worker that offers what an objective needs
 
 
 def executor_of(fields: Fields, leads: Collection[str]) -> ExecutorChoice:

@@ -33,21 +33,14 @@ logger = logging.getLogger(__name__)
 
 SHELL = "/bin/sh"
 PROC = Path("/proc")
-MARK = "FLEXIBO_MARK"
-"""The variable whose value identifies the processes of one command."""
-MOST_ROUNDS = 20
-"""How often to look again after a kill: a process may have started others in the meantime."""
-GRACE_SECONDS = 1.0
-"""How long a script may clean up after SIGTERM before it is killed."""
-END_SECONDS = 5.0
-"""How long to wait for a process that was killed; one that waits for a device may not die at once."""
-KEPT_BYTES = 64 * 1024
-"""How much of the end of each output is kept."""
+MARK = "FLEXIBO_MARK"  # the variable whose value identifies the processes of one command
+MOST_ROUNDS = 20  # how often to look again after a kill: a process may have started others in the meantime
+GRACE_SECONDS = 1.0  # how long a script may clean up after SIGTERM before it is killed
+END_SECONDS = 5.0  # how long to wait for a process that was killed; one that waits for a device may not die at once
+KEPT_BYTES = 64 * 1024  # how much of the end of each output is kept
 CHUNK = 64 * 1024
-LARGEST_PIPE = 1024 * 1024
-"""How much is read at once of what a script left in an output; a pipe holds no more."""
-LOOK_SECONDS = 0.5
-"""How often to check for an end that is not reported, as after a signal to the supervising shell."""
+LARGEST_PIPE = 1024 * 1024  # how much is read at once of what a script left in an output; a pipe holds no more
+LOOK_SECONDS = 0.5  # how often to check for an end that is not reported, as after a signal to the supervising shell
 WATCH = f"""read -r line <&3
 kill -TERM 0
 sleep {GRACE_SECONDS:g}
@@ -87,18 +80,11 @@ def run_script(
     script: str,
     *,
     folder: str,
-    environment: Mapping[str, str],
-    seconds: float | None = None,
-    listen: Callable[[bytes], object] = lambda chunk: None,
+    environment: Mapping[str, str],  # all that it sees
+    seconds: float | None = None,  # then it is ended, and a ScriptTimeout is raised
+    listen: Callable[[bytes], object] = lambda chunk: None,  # called with its output as it arrives
 ) -> ScriptResult:
-    """Run a script and return its result; when this returns or raises, none of its processes runs any more.
-
-    The environment is all that it sees; `listen` is called with its output as it arrives.
-
-    Raises:
-        ScriptTimeout: It took longer than `seconds` and was ended.
-        MachineError: It could not be started.
-    """
+    """Run a script and return its result; when this returns or raises, none of its processes runs any more."""
     until = None if seconds is None else time.monotonic() + seconds
     with _started(script, folder, environment) as (process, news):
         tails = {stream: b"" for stream in (process.stdout, process.stderr) if stream}

@@ -18,24 +18,18 @@ from yaml.nodes import MappingNode, ScalarNode
 from flexibo.studyfile.mistakes import Mistakes, Position
 
 MOST_BYTES = 1_000_000
-DEEPEST = 12
-"""How deep lists and mappings may be nested; a study needs 5."""
+DEEPEST = 12  # how deep lists and mappings may be nested; a study needs 5
 MOST_NODES = 20_000
-MOST_ITEMS = 10_000
-"""How many values a list may have."""
-MOST_KEYS = 500
-"""How many keys a mapping may have: options, objectives."""
+MOST_ITEMS = 10_000  # how many values a list may have
+MOST_KEYS = 500  # how many keys a mapping may have: options, objectives
 
 NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
-AMBIGUOUS = re.compile(
+AMBIGUOUS = re.compile(  # what YAML 1.1 and YAML 1.2 read differently
     r"(?i:yes|no|on|off)|[-+]?0\d+|[-+]?0[xob][\da-fA-F_]+|[-+]?\d[\d_]*_[\d_.]*|[-+]?\d+(:[0-5]?\d)+(\.\d*)?"
 )
-"""What YAML 1.1 and YAML 1.2 read differently."""
-LONGEST_NUMBER = 300
-"""Longer words are texts; the largest float has fewer characters."""
+LONGEST_NUMBER = 300  # longer words are texts; the largest float has fewer characters
 TRUTHS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-RESERVED = ("@", "`", "%")
-"""Characters that no text without quotes begins with."""
+RESERVED = ("@", "`", "%")  # characters that no text without quotes begins with
 NOTHING = ("", "~", "null", "Null", "NULL")
 TAG = "tag:yaml.org,2002:"
 
@@ -51,16 +45,12 @@ class YamlScalar:
 
 @dataclass(frozen=True, slots=True)
 class YamlList:
-    """A list of nodes."""
-
     items: tuple[Node, ...]
     place: Position
 
 
 @dataclass(frozen=True, slots=True)
 class YamlEntry:
-    """A key, its position, and its value."""
-
     key: str
     place: Position
     node: Node
@@ -75,7 +65,6 @@ class YamlMapping:
     unread: tuple[str, ...] = ()
 
     def get(self, key: str) -> Node | None:
-        """The value of a key; None if it is missing."""
         return next((entry.node for entry in self.entries if entry.key == key), None)
 
     def place_of(self, key: str) -> Position:

@@ -33,8 +33,7 @@ IMPOSSIBLE = 125
 NOT_RUN = (126, 127)
 SHOWN_LINES = 4
 SHOWN_CHARACTERS = 400
-MOST_LOGGED = 16 * 1024 * 1024
-"""The largest log file of an evaluation, in bytes: a program that never stops printing must not fill the disk."""
+MOST_LOGGED = 16 * 1024 * 1024  # bytes: a program that never stops printing must not fill the disk
 
 logger = logging.getLogger(__name__)
 
@@ -45,21 +44,13 @@ class CommandError(FlexiBOError):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Measures a design by running a program.
-
-    Attributes:
-        objective: What it measures.
-        template: The command.
-        folder: Where it runs.
-        timeout: Seconds after which the program is ended, with all processes that it started.
-        logs: The folder for its output; empty for none.
-    """
+    """Measures a design by running a program."""
 
     objective: str
     template: Template
-    folder: str
-    timeout: float | None = None
-    logs: str = ""
+    folder: str  # where it runs
+    timeout: float | None = None  # seconds after which the program is ended, with all processes that it started
+    logs: str = ""  # the folder for its output; empty for none
 
     def __call__(self, design: Design) -> Any:
         """The value, or several by objective, alone or with their cost."""
@@ -163,10 +154,7 @@ def _cut(text: str) -> str:
 
 
 class CommandLog:
-    """The log file of an evaluation in a folder, with all its readings; an empty folder stands for none.
-
-    If it cannot be written, there is only a warning: the evaluation matters more.
-    """
+    """The log file of an evaluation, none without a folder; if it cannot be written, there is only a warning."""
 
     def __init__(self, folder: str, objective: str, environment: Mapping[str, str], command: str) -> None:
         self._file: IO[bytes] | None = None

@@ -34,46 +34,27 @@ SUFFIXES = (".yaml", ".yml")
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """A study file as it was read, once: what is checked, hashed and run is the same.
+    """A study file as it was read, once: what is checked, hashed and run is the same."""
 
-    Attributes:
-        path: Where it is, as an absolute path without links.
-        shown: Its name in messages.
-        text: Its text.
-        digest: The SHA-256 of its bytes.
-    """
-
-    path: Path
-    shown: str
+    path: Path  # absolute, without links
+    shown: str  # its name in messages
     text: str
-    digest: str
+    digest: str  # the SHA-256 of its bytes
 
 
 @dataclass(frozen=True, slots=True)
 class StudyFile:
-    """A study as a file describes it.
-
-    Attributes:
-        source: What the file holds.
-        name: The name of the study.
-        storage: The database URL; one that the file does not name is beside it.
-        names_storage: Whether the file names it.
-        space: The designs.
-        objectives: The objectives.
-        measures: What measures each objective that is asked for; those that are measured manually are not here.
-        executor: Where they are measured.
-        settings: The other arguments of `flexibo.Study`: what is not in the file is not here.
-    """
+    """A study as a file describes it."""
 
     source: FileText
-    name: str
-    storage: str
-    names_storage: bool
+    name: str  # of the study
+    storage: str  # the database URL; one that the file does not name is beside it
+    names_storage: bool  # whether the file names it
     space: Space
     objectives: tuple[Objective, ...]
-    measures: Mapping[str, Measure]
+    measures: Mapping[str, Measure]  # of each objective that is asked for; not of those that are measured manually
     executor: ExecutorChoice
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any]  # the other arguments of `flexibo.Study` that are in the file
 
     @property
     def path(self) -> Path:
@@ -154,15 +135,7 @@ def _text(data: bytes, shown: str) -> str:
 
 
 def read_study_file(path: str | Path, *, imports: bool = True) -> StudyFile:
-    """The study that a file describes.
-
-    Args:
-        path: The file.
-        imports: Whether to import functions, to check that they can be imported.
-
-    Raises:
-        StudyFileError: The file cannot be read, or has mistakes: all of them are listed, with their places.
-    """
+    """The study that a file describes; a `StudyFileError` lists all of its mistakes, with their places."""
     return study_file_of(read_file_text(Path(path).expanduser()), imports=imports)
 
 

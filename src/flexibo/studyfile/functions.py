@@ -18,15 +18,10 @@ from flexibo.studyfile.mistakes import nearest
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function by its name: a worker process imports it from the same folder.
+    """A function by its name: a worker process imports it from the same folder."""
 
-    Attributes:
-        place: ``module:function``.
-        folder: The folder of the study file.
-    """
-
-    place: str
-    folder: str
+    place: str  # ``module:function``
+    folder: str  # of the study file
 
     def __call__(self, design: Design) -> Any:
         """What the function returns."""
@@ -60,8 +55,7 @@ def imported(place: str, folder: str) -> Any:
     return value
 
 
-_kept = lru_cache(maxsize=64)(found)
-"""The function, looked up once in each process: the lookup is not part of the measurement."""
+_kept = lru_cache(maxsize=64)(found)  # looked up once in each process: that is not part of the measurement
 
 
 def _module(name: str, folder: Path) -> ModuleType:

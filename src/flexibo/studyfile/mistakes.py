@@ -10,24 +10,15 @@ from dataclasses import dataclass, field
 from flexibo._internal.text import printable_line
 from flexibo.errors import InvalidValueError
 
-MOST_SHOWN = 40
-"""How many mistakes are listed; a file of another kind has one in every line."""
-MOST_FOUND = 250
-"""After this many mistakes the file is not read further."""
-LONGEST_NAME = 100
-"""Longer names are not compared with others: that takes quadratic time."""
-MOST_COMPARED = 100
-"""How many known names a name is compared with closely: those that share the most letters with it."""
-MOST_NAMED = 12
-"""How many known names a message lists; of more it names the nearest three."""
+MOST_SHOWN = 40  # how many mistakes are listed; a file of another kind has one in every line
+MOST_FOUND = 250  # after this many mistakes the file is not read further
+LONGEST_NAME = 100  # longer names are not compared with others: that takes quadratic time
+MOST_COMPARED = 100  # how many known names a name is compared with closely: those that share the most letters with it
+MOST_NAMED = 12  # how many known names a message lists; of more it names the nearest three
 
 
 class StudyFileError(InvalidValueError):
-    """A study file that cannot be used.
-
-    Attributes:
-        mistakes: What is wrong, in the order of the lines.
-    """
+    """A study file that cannot be used; its `mistakes` are in the order of the lines."""
 
     def __init__(self, message: str, mistakes: tuple[Mistake, ...] = ()) -> None:
         super().__init__(message)
@@ -52,22 +43,14 @@ class Mistake:
 
 @dataclass(slots=True)
 class Mistakes:
-    """Collects the mistakes of a file.
+    """Collects the mistakes of a file."""
 
-    Attributes:
-        file: What the file is called in messages.
-    """
-
-    file: str
+    file: str  # what the file is called in messages
     found: list[Mistake] = field(default_factory=list)
     _seen: set[Mistake] = field(default_factory=set)
 
     def add(self, place: Position, sentence: str) -> None:
-        """Note a mistake; the same one at the same place counts once.
-
-        Raises:
-            StudyFileError: There are too many to continue; those found are listed.
-        """
+        """Note a mistake, the same one at the same place once; raise the `error` if there are too many to continue."""
         mistake = Mistake(place, printable_line(sentence))
         if mistake not in self._seen:
             self._seen.add(mistake)

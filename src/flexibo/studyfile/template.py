@@ -24,10 +24,8 @@ from flexibo.space.options import Value
 from flexibo.studyfile.mistakes import nearest
 
 PREFIX = "FLEXIBO_OPTION_"
-WORD = re.compile(r"\{([^\W\d][\w.-]*)\}")
-"""A placeholder; other braces, as in ``awk '{print $1}'``, are the shell's."""
-MOST_WRONG = 20
-"""How many mistakes are reported for one command."""
+WORD = re.compile(r"\{([^\W\d][\w.-]*)\}")  # a placeholder; other braces, as in ``awk '{print $1}'``, are the shell's
+MOST_WRONG = 20  # how many mistakes are reported for one command
 LITERAL = re.compile(r"\{(\{[^\W\d][\w.-]*\})\}")
 
 SINGLE, DOUBLE, BACK = "single quotes", "double quotes", "backquotes"
@@ -36,25 +34,18 @@ SUBSCRIPT = "a subscript"
 WITHIN = "a substitution within double quotes"
 SUBSTITUTION, GROUP = "$(", "("
 OPENING = {"'": SINGLE, '"': DOUBLE, "`": BACK}
-BREAKS = " \t\n;&|()<>"
-"""What ends a word; other blanks, such as those of Unicode, are letters to the shell."""
+BREAKS = " \t\n;&|()<>"  # what ends a word; other blanks, such as those of Unicode, are letters to the shell
 DELIMITER = re.compile(r"<<(-?)[ \t]*((?:\\.|'[^'\n]*'|\"[^\"\n]*\"|[^ \t\n;&|()<>])+)")
 INDEXED = re.compile(r"(?:^|[\s;&|()])[A-Za-z_]\w*\[[^\]\s]*$")
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A command with placeholders.
+    """A command with placeholders."""
 
-    Attributes:
-        text: The command as it was written.
-        pieces: The parts of the command, and between any two of them an option's value.
-        options: The options whose values stand between the pieces.
-    """
-
-    text: str
-    pieces: tuple[str, ...]
-    options: tuple[str, ...]
+    text: str  # the command as it was written
+    pieces: tuple[str, ...]  # its parts, with an option's value between any two of them
+    options: tuple[str, ...]  # whose values stand between the pieces
 
     @property
     def script(self) -> str:
@@ -93,10 +84,7 @@ def in_words(value: Value) -> str:
 
 
 def parsed(text: str, options: Collection[str]) -> tuple[Template, list[str]]:
-    """A command as a template, and its mistakes.
-
-    ``{{word}}`` stands for the text ``{word}``.
-    """
+    """A command as a template, and its mistakes; ``{{word}}`` stands for the text ``{word}``."""
     pieces, used, start = [""], [], 0
     wrong: list[str] = []
     for place, kind, found in _placeholders(text, options):
@@ -177,7 +165,6 @@ class _Reader:
         self.place, self._begins_word = end, False
 
     def step(self) -> None:
-        """Read one character, or several that belong together."""
         character, top = self.text[self.place], self._open[-1] if self._open else GROUP
         if top == HERE:
             self._document()

@@ -23,27 +23,16 @@ RESERVED = ("true", "false", "null")
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveAnswer:
-    """An objective as a user describes it.
-
-    Attributes:
-        name: Its name.
-        direction: "min" or "max".
-        unit: Its unit; may be empty.
-        measured_by: A command, or ``module:function``, or "hand".
-        options: The options that it depends on; None for all.
-        bound: The value that must be kept, at most or at least as the direction says; empty for none.
-        optimise: Whether it is optimised beyond its bound too.
-        noisy: Whether two readings of one design differ.
-    """
+    """An objective as a user describes it."""
 
     name: str
-    direction: str
-    unit: str
-    measured_by: str
-    options: tuple[str, ...] | None = None
-    bound: str = ""
-    optimise: bool = False
-    noisy: bool = False
+    direction: str  # "min" or "max"
+    unit: str  # may be empty
+    measured_by: str  # a command, or ``module:function``, or "hand"
+    options: tuple[str, ...] | None = None  # that it depends on; None for all
+    bound: str = ""  # to be kept, at most or at least as the direction says; empty for none
+    optimise: bool = False  # beyond its bound too
+    noisy: bool = False  # whether two readings of one design differ
 
 
 def option_text(answer: str) -> str:

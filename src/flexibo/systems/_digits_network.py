@@ -205,12 +205,10 @@ def train(architecture: Architecture, training: Training, images: DigitImages) -
 
 
 def trained_weights(classifier: Any) -> Weights:
-    """The weights of a trained `MLPClassifier`."""
     return Weights(tuple(classifier.coefs_), tuple(classifier.intercepts_))
 
 
 def fresh_weights(architecture: Architecture, rng: np.random.Generator) -> Weights:
-    """The weights of an untrained network."""
     sizes = (N_PIXELS, *(architecture.width,) * architecture.layers, N_CLASSES)
     matrices = [rng.standard_normal(shape) / math.sqrt(shape[0]) for shape in pairwise(sizes)]
     return Weights(tuple(matrices), tuple(np.zeros(size) for size in sizes[1:]))

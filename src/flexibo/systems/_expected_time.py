@@ -19,8 +19,7 @@ from flexibo.errors import DesignError
 if TYPE_CHECKING:
     from flexibo.systems.tasks.base import Design, Device, LearningTask
 
-CHANNELS, SIDE, EXAMPLES = 256, 14, 4
-"""The timed convolution: in the middle of the paper's tables, and less than a second on a small board."""
+CHANNELS, SIDE, EXAMPLES = 256, 14, 4  # the timed convolution: less than a second on a small board
 N_TIMES = 2
 
 
@@ -30,10 +29,7 @@ class TooSlowError(DesignError):
 
 @dataclass(frozen=True, slots=True)
 class DeviceSpeed:
-    """Floating-point operations per second of a device, in inference and in training.
-
-    In training, the backward pass is twice the work of the forward pass.
-    """
+    """Floating-point operations per second, in inference and in training: its backward pass is twice the work."""
 
     running: float
     training: float
@@ -75,8 +71,7 @@ def speed_of(device: Device, clock: Callable[[], float] = time.perf_counter) -> 
     return DeviceSpeed(work / min(running[1:]), 3 * work / min(training[1:]))
 
 
-known_speed = lru_cache(speed_of)
-"""The speed of a device, measured on the first call."""
+known_speed = lru_cache(speed_of)  # the speed of a device, measured on the first call
 
 
 def check_training(

@@ -23,15 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SystemRequest:
-    """What a user requests.
-
-    Attributes:
-        longest_seconds: The time limit of an evaluation; an evaluation that would take longer is not started. None: the
-            limit of the platform, one minute on a processor and none on a GPU. Infinity: no limit.
-        budget_seconds: The budget of the study; on a processor, the default limit is at least a quarter of it.
-        objectives: What is measured here; empty: everything. Measuring the error only needs no meter and no knobs;
-            measuring energy only stores no models. Both need the data, which decides the shape of the network.
-    """
+    """What a user requests."""
 
     system: str
     data: Path  # the folder with the data
@@ -44,9 +36,9 @@ class SystemRequest:
     estimate_watts: float | None = None  # estimate the energy from this power instead of measuring it; None measures it
     knobs: tuple[str, ...] = ()  # the settings of the machine that are options; ``("all",)``: all that can be set
     seed: int = 0  # the seed of everything random
-    longest_seconds: float | None = None
-    budget_seconds: float | None = None
-    objectives: tuple[str, ...] = ()
+    longest_seconds: float | None = None  # what would take longer is not started; None: the platform's limit; inf: none
+    budget_seconds: float | None = None  # of the study; the platform's limit is raised to at least a quarter of it
+    objectives: tuple[str, ...] = ()  # empty: all; the error alone needs no meter and no knobs, energy alone no store
 
 
 def build_runner(request: SystemRequest) -> NetworkRunner:
@@ -75,7 +67,6 @@ def build_runner(request: SystemRequest) -> NetworkRunner:
 
 
 def _limit(longest: float | None) -> float | None:
-    """A limit in seconds; None if there is none."""
     if longest is None or longest == math.inf:
         return None
     if not longest > 0:

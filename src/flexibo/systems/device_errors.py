@@ -26,8 +26,7 @@ class BrokenGpuError(FlexiBOError):
     """A GPU failed during an evaluation; this process cannot use it any more."""
 
 
-_failures: list[str] = []
-"""Why the GPU of this process has failed; empty while it works."""
+_failures: list[str] = []  # why the GPU of this process has failed; empty while it works
 
 
 def within_memory(work: Callable[[], Result], what: str) -> Result:

@@ -44,14 +44,11 @@ def median_rise(
     work: Callable[[], object],
     gauge: Callable[[], float],
     *,
-    window_seconds: float,
+    window_seconds: float,  # a reading lasts at least this, so that the steps of the gauge do not matter
     n_readings: int = N_READINGS,
     clock: Callable[[], float] = time.perf_counter,
 ) -> float:
-    """The increase of a gauge (a clock, a counter of joules) per call of `work`: the median of several readings.
-
-    A reading lasts at least `window_seconds`, so that the steps of the gauge do not matter.
-    """
+    """The increase of a gauge (a clock, a counter of joules) per call of `work`: the median of several readings."""
     work()  # starts the threads and fills the caches
     start = clock()
     work()
@@ -77,10 +74,7 @@ class Digits:
         self._trained: dict[tuple[Architecture, Training], network.Weights] = {}
 
     def error_percent(self, design: Design) -> float:
-        """The percentage of held-out images that the design's network gets wrong.
-
-        The first request trains the network; later ones only evaluate it.
-        """
+        """The percentage of held-out images that the design's network gets wrong; the first request trains it."""
         architecture, training = network.group_of(Architecture, design), network.group_of(Training, design)
         key = (architecture, training)
         if key not in self._trained:

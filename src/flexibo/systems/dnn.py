@@ -18,8 +18,7 @@ ERROR = "error_percent"
 ENERGY = "energy_millijoules"
 # An estimate has a name of its own, so that it is never taken for a measurement.
 ESTIMATE = "estimated_energy_millijoules"
-BESIDE = {"latency_ms": "ms", "power_watts": "W"}
-"""Objectives that an energy measurement gives at no further cost, with their units."""
+BESIDE = {"latency_ms": "ms", "power_watts": "W"}  # come with an energy measurement at no further cost; their units
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +63,7 @@ def stack_space(runner: NetworkRunner) -> Space:
 def dnn_system(runner: NetworkRunner, *, beside: Collection[str] = (), only: Collection[str] = ()) -> System:
     """A system of the paper: `error_percent` (expensive) and `energy_millijoules` of one inference (cheap).
 
-    Args:
-        runner: The network on its platform.
-        beside: Further objectives that come with an energy measurement: ``latency_ms``, ``power_watts``.
-        only: The objectives that are measured here, for the notes; empty: all.
+    Those `beside` come with an energy measurement; `only` is what is measured here, for the notes (empty: all).
     """
     for name in beside:
         if name not in BESIDE:
@@ -124,5 +120,4 @@ def identity_of(runner: NetworkRunner) -> str:
 
 
 def _is_ordered(values: Collection[Any]) -> bool:
-    """Whether the values are numbers."""
     return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)

@@ -51,11 +51,7 @@ class UnwritableStoreError(MachineError, OSError):
 
 @dataclass(frozen=True, slots=True)
 class StoredModel:
-    """A trained model in a store: what `Trained` says of it, its design and the file of its weights.
-
-    The cost is the time of this request on this machine: the training, or only finding it in the store. Waiting for
-    another process that trained it is not included.
-    """
+    """A trained model in a store: what `Trained` says of it, its design and the file of its weights."""
 
     design: Mapping[str, Any]
     error_percent: float
@@ -64,7 +60,7 @@ class StoredModel:
     losses: tuple[float, ...]
     weights: Path
     machines: tuple[str, ...] = ()
-    cost_seconds: float = 0.0
+    cost_seconds: float = 0.0  # of this request on this machine, without waiting for another process that trains it
 
     def load(self, task: LearningTask, device: Device = "cpu") -> nn.Module:
         """The trained network, in evaluation mode."""
@@ -81,18 +77,15 @@ def sources_of(network: str) -> tuple[Path, ...]:
 
 
 class ModelStore:
-    """Trained models in a folder, which is created if it does not exist.
-
-    `sources` returns the source files that decide the weights of a network; clock and sleep are those of locks.
-    """
+    """Trained models in a folder, which is created if it does not exist."""
 
     def __init__(
         self,
         folder: str | Path,
         *,
-        sources: Callable[[str], Iterable[Path]] = sources_of,
+        sources: Callable[[str], Iterable[Path]] = sources_of,  # the files that decide the weights of a network
         write: Writer = write_atomically,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = time.monotonic,  # of locks
         sleep: Callable[[float], None] = time.sleep,
         host: str | None = None,
     ) -> None:
@@ -153,12 +146,7 @@ class ModelStore:
     ) -> StoredModel:
         """The model, trained if it is not stored; waits while another process trains it.
 
-        The error of a failed training is raised again.
-
-        Raises:
-            TrainingFailedError: The training failed, now or earlier.
-            OutOfMemoryError: The device does not have enough memory; this outcome is not stored.
-            UnwritableStoreError: The folder cannot be written to; the last checkpoint is kept.
+        The error of a failed training is stored and raised again; a lack of memory (`OutOfMemoryError`) is not stored.
         """
         name = self._name(task, design, seed)
         lock = self.folder / f"{name}.lock"
@@ -277,10 +265,7 @@ class ModelStore:
 
 
 class _Watch:
-    """Watches a lock that another process holds.
-
-    A lock is stale if it did not change for a while on our own clock: the clocks of two hosts may differ.
-    """
+    """Watches a lock of another process: stale if unchanged for a while on our own clock, as clocks of hosts differ."""
 
     def __init__(self, lock: Path, host: str, clock: Callable[[], float]) -> None:
         self._lock = lock

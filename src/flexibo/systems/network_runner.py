@@ -17,22 +17,16 @@ from flexibo.systems.platforms.base import batch_of
 
 Design = Mapping[str, Any]
 
-QUICK_SECONDS = 2.0
-"""The length of a recorded reading: twenty steps of a counter that updates ten times a second."""
-PARTS = 5
-"""The windows of a recorded reading, of which the median is taken; fewer if they were shorter than two meter steps."""
-MOST_PARTS = 3
-"""The factor by which the number of windows may grow if they disagree."""
+QUICK_SECONDS = 2.0  # the length of a recorded reading: twenty steps of a counter that updates ten times a second
+PARTS = 5  # windows of a recorded reading; fewer if they were shorter than two meter steps
+MOST_PARTS = 3  # the factor by which the number of windows may grow if they disagree
 LONGEST_WARM_UP_SECONDS = 0.5
 WARM_UP_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkRunner:
-    """A system on a platform.
-
-    What would take longer than the time limit is not started, and a reading has as many repeats as fit.
-    """
+    """A system on a platform; what would exceed the time limit is not started, and readings repeat as often as fits."""
 
     system: PaperSystem
     task: Any  # what its network learns, a `flexibo.systems.tasks.base.LearningTask`
@@ -46,11 +40,7 @@ class NetworkRunner:
     window_seconds: float = QUICK_SECONDS  # the length of a recorded reading, all windows together
 
     def error_percent(self, design: Design) -> tuple[float, float]:
-        """The held-out error of the design's network, trained now or found in the store, and its cost in seconds.
-
-        The cost is the time of this request on this machine: a model that another process or host has trained costs the
-        time to load it, without the time spent waiting for it. A training that would take too long is refused.
-        """
+        """The held-out error of the design's network, trained now or found in the store, and its cost in seconds."""
         trained = self._trained(design, self.longest_seconds)
         cost = trained.seconds if self.store is None else trained.cost_seconds
         return float(trained.error_percent), float(cost)

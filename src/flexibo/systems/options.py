@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-Values: TypeAlias = tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | tuple[bool, ...]
-"""What an option may be."""
+Values: TypeAlias = tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | tuple[bool, ...]  # what an option may be
 
 WIDE = (16, 32, 64, 128, 256, 512, 1024)
 NARROW = (16, 32, 64, 128, 256)
@@ -20,6 +19,8 @@ SIZES = (1, 3, 5, 7, 9)
 DROPOUTS = (0.1, 0.3, 0.5, 0.7, 0.9)
 LEARNING_RATES = (1e-5, 2e-5, 3e-5, 4e-5, 5e-5)
 
+# The paper's table, with the second of its two stem filters as the first fire group's; `NETWORKS` has the options of
+# the authors' repository. The synthetic problem ``dnn-stack`` keeps this reading: its stored results were made with it.
 SQUEEZENET_AS_PRINTED: Mapping[str, tuple[float, ...]] = MappingProxyType(
     {
         "filters_stem": WIDE,
@@ -29,13 +30,8 @@ SQUEEZENET_AS_PRINTED: Mapping[str, tuple[float, ...]] = MappingProxyType(
         "filters_fire_block": WIDE,
     }
 )
-"""The paper's table of SqueezeNet, which names the stem filters twice, with the second as the first fire group's.
 
-The options in `NETWORKS` are those of the authors' repository. The synthetic problem ``dnn-stack`` keeps this reading
-of the table: the results that come with the package were made with it.
-"""
-
-NETWORKS: Mapping[str, Mapping[str, tuple[float, ...]]] = MappingProxyType(
+NETWORKS: Mapping[str, Mapping[str, tuple[float, ...]]] = MappingProxyType(  # the options of each network
     {
         "xception": {
             "filters_entry": NARROW,
@@ -87,15 +83,13 @@ NETWORKS: Mapping[str, Mapping[str, tuple[float, ...]]] = MappingProxyType(
         },
     }
 )
-"""The options of each network with their values."""
 
-TRAINING_ONLY: Mapping[str, tuple[str, ...]] = MappingProxyType(
+TRAINING_ONLY: Mapping[str, tuple[str, ...]] = MappingProxyType(  # change the error and nothing about running it
     {
         "bert": ("dropout", "learning_rate", "weight_decay"),
         "deepspeech": ("epochs", "dropout", "learning_rate"),
     }
 )
-"""Options that change a trained network's error and nothing about running it."""
 
 OPERATING_SYSTEM: Mapping[str, tuple[str, ...] | tuple[int, ...]] = MappingProxyType(
     {

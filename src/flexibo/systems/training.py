@@ -36,8 +36,7 @@ from flexibo.systems.options import NETWORKS
 from flexibo.systems.tasks.base import Design, Device, LearningTask, Optimiser, TrainingFailedError, fingerprint_of
 
 CHECKPOINT = "checkpoint.pt"
-PARTS = {"identity", "model", "optimiser", "schedule", "losses", "seconds", "machines"}
-"""The keys of a checkpoint."""
+PARTS = {"identity", "model", "optimiser", "schedule", "losses", "seconds", "machines"}  # the keys of a checkpoint
 LARGEST_GRADIENT = 1.0
 _BUILDING = 0
 _DIGEST_LENGTH = hashlib.sha256().digest_size
@@ -75,10 +74,6 @@ def train(
     Dropout and initial weights come from torch's global generator, which is seeded and restored afterwards. So there
     can be one training at a time in a process. `progress` is called after each epoch with the number of finished
     epochs, of all epochs, and the loss.
-
-    Raises:
-        TrainingFailedError: The loss, a gradient or an output is not finite.
-        OutOfMemoryError: The device does not have enough memory.
     """
     training = _Training(task, design, seed, device, folder, clock, progress, write or write_atomically)
     return within_memory(training.run, f"to train {task.network} with {network_options(task, design)} on {device}")
@@ -86,8 +81,6 @@ def train(
 
 @dataclass(frozen=True, slots=True)
 class _Training:
-    """One training."""
-
     task: LearningTask
     design: Design
     seed: int

@@ -23,8 +23,7 @@ from flexibo.hardware.knobs.base import Roots
 from flexibo.hardware.knobs.journal import Journal, JournalError
 
 NAME = "flexibo-knobs.lock"
-FOLDERS = ("run/lock", "tmp")
-"""Folders for the file, below the machine's root; the first that every user may write to is used."""
+FOLDERS = ("run/lock", "tmp")  # below the machine's root; the first that every user may write to is used
 _LARGEST = 2**16
 _EVERYBODY_READS_AND_WRITES = 0o666
 
@@ -58,14 +57,7 @@ def lock_path(roots: Roots) -> Path:
 def held(
     journal: Journal, *, roots: Roots, now: Callable[[], datetime] = lambda: datetime.now(timezone.utc)
 ) -> Iterator[None]:
-    """A context in which this process alone changes settings of the machine.
-
-    If the journal still exists at the end, the entry in the lock stays too.
-
-    Raises:
-        InUseError: Another session holds the lock.
-        JournalError: A killed session has left its changes, or the lock cannot be acquired.
-    """
+    """A context in which this process alone changes settings; the entry stays if the journal exists at the end."""
     path = lock_path(roots)
     descriptor, owner = _opened(path), os.getpid()
     try:
@@ -86,7 +78,6 @@ def held(
 
 
 def _opened(path: Path) -> int:
-    """The open file; created if there is none."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:

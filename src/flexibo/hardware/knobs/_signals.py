@@ -22,7 +22,6 @@ class Hold:
         self._waiting: list[int] | None = []
 
     def begin(self) -> None:
-        """Defer signals from now on."""
         if self._waiting is None:
             self._waiting = []
 

@@ -14,8 +14,7 @@ from typing import Protocol, TypeAlias
 
 from flexibo.errors import InvalidValueError, MachineError
 
-Level: TypeAlias = str | int | float
-"""A value of a knob in a design: a word, or a number in the unit of the knob (GHz, watts, percent)."""
+Level: TypeAlias = str | int | float  # a value of a knob: a word, or a number in its unit (GHz, watts, percent)
 
 
 class KnobError(MachineError, OSError):
@@ -75,19 +74,15 @@ class Machine(Protocol):
     @property
     def roots(self) -> Roots:
         """The folders of the kernel's files."""
-        ...
 
     def read(self, path: str) -> str:
         """The present text, stripped of spaces; raises OSError if it cannot be read."""
-        ...
 
     def write(self, path: str, text: str) -> None:
         """Write a text; raises OSError if it is refused."""
-        ...
 
     def refusal(self, path: str) -> str:
         """Why a place cannot be written to, as a sentence; empty if nothing is known to forbid it."""
-        ...
 
 
 class Knob(Protocol):
@@ -96,7 +91,6 @@ class Knob(Protocol):
     @property
     def name(self) -> str:
         """The option's name."""
-        ...
 
     def values(self) -> tuple[Level, ...]:
         """The values that this machine offers, at least one.
@@ -104,11 +98,9 @@ class Knob(Protocol):
         Raises:
             KnobUnavailableError: It offers none; the message says why.
         """
-        ...
 
     def read(self) -> Level:
         """The value now."""
-        ...
 
     def writes(self, value: Level) -> tuple[Write, ...]:
         """The writes that change the present state to this value, in an order that is legal at every step.
@@ -118,7 +110,6 @@ class Knob(Protocol):
         Raises:
             InvalidValueError: The machine has no such value.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ IDX_FILES = (
     "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte (or *.gz)"
 )
 
-DATASETS: Mapping[str, DatasetEntry] = MappingProxyType(
+DATASETS: Mapping[str, DatasetEntry] = MappingProxyType(  # all datasets by name
     {
         "mnist": DatasetEntry(
             "MNIST: handwritten digits",
@@ -111,22 +111,12 @@ DATASETS: Mapping[str, DatasetEntry] = MappingProxyType(
         ),
     }
 )
-"""All datasets by name."""
 
 
 def load_dataset(name: str, folder: Path, *, limit: int | None = None, seed: int = 0) -> AnyDataset:
-    """A dataset of `DATASETS`, loaded from one of the `places` in a folder.
+    """A dataset of `DATASETS`, with at most `limit` training examples, labels in proportion.
 
-    Args:
-        name: Its name.
-        folder: The folder of data.
-        limit: The largest number of training examples, labels in proportion; the test part is shortened in
-            proportion, but not below 200 examples.
-        seed: The seed of that choice, and of the split of data that is published in one part.
-
-    Raises:
-        MissingDataError: Files are missing; the message says which, where to put them and where to get them.
-        DamagedDataError: A file is damaged.
+    The seed is that of this choice, and of the split of data that is published in one part.
     """
     place = _place(name, folder)
     if place is None:

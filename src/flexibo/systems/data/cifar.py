@@ -1,7 +1,4 @@
-"""CIFAR-10: the published python and binary batches, and the same images as JPEG bytes in one npz file.
-
-The python batches are pickles, which can name any code to run; none is run here.
-"""
+"""CIFAR-10: python batches (pickles, of which no code is run), binary batches, or JPEG bytes in one npz file."""
 
 from __future__ import annotations
 

@@ -15,8 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from flexibo.systems.data.base import DamagedDataError, MissingDataError
 
-MOST_BYTES = 2**31
-"""The uncompressed size above which a file is not read into memory."""
+MOST_BYTES = 2**31  # the uncompressed size above which a file is not read into memory
 
 MOST_BYTES_OF_ARCHIVE = 2**30
 MOST_BYTES_OF_MEMBER = 2**26

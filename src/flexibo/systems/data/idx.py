@@ -14,7 +14,7 @@ from flexibo.systems.data.base import DamagedDataError, Dataset, Images, Missing
 from flexibo.systems.data.files import check_present, content, missing_clause
 from flexibo.systems.data.subsets import chosen, dataset
 
-CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType(  # of the datasets that are published as idx files
     {
         "mnist": tuple("0123456789"),
         "fashion-mnist": (
@@ -23,12 +23,10 @@ CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
     }
 )
-"""The classes of the datasets that are published as idx files."""
 
-FIRST_LABELS: Mapping[str, bytes] = MappingProxyType(
+FIRST_LABELS: Mapping[str, bytes] = MappingProxyType(  # they tell datasets apart whose files have the same names
     {"mnist": bytes([5, 0, 4, 1, 9, 2, 1, 3, 1, 4]), "fashion-mnist": bytes([9, 0, 0, 3, 0, 2, 7, 2, 5, 5])}
 )
-"""The first training labels, which tell the datasets apart: their files have the same names."""
 
 _PARTS = ("train", "t10k")
 _KINDS = {"images": 3, "labels": 1}

@@ -37,10 +37,7 @@ def missing(folder: Path) -> str:
 
 
 def load(folder: Path, *, side: int = SIDE, limit: int | None = None, seed: int = 0) -> Dataset[Images]:
-    """The images of train/CLASS and val/CLASS, or of CLASS folders, which are then split; only the chosen are read.
-
-    The shorter side of an image is scaled to `side` pixels, and a square is cut from the middle.
-    """
+    """The images of train/CLASS and val/CLASS, or of CLASS folders, which are then split; only the chosen are read."""
     check_present("imagenet", folder, missing(folder))
     is_divided = (folder / "train").is_dir()
     classes, paths, labels = _listed(folder / "train" if is_divided else folder)

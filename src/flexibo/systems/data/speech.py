@@ -24,11 +24,9 @@ DIGIT_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "e
 DIGIT_ARCHIVES = ("free-spoken-digits.zip", "free-spoken-digit-dataset.zip", "free-spoken-digit-dataset-master.zip")
 DIGIT_RATE = 8_000
 COMMON_VOICE_RATE = 16_000
-N_TEST_TAKES = 5
-"""Takes 0 to 4 of each speaker and digit are the test part, as the authors of the spoken digits define it."""
+N_TEST_TAKES = 5  # takes 0 to 4 of each speaker and digit are the test part, as their authors define it
 MOST_BYTES = 2**28
-SLOWEST, FASTEST = 1_000, 400_000
-"""The range of plausible sample rates."""
+SLOWEST, FASTEST = 1_000, 400_000  # the range of plausible sample rates
 LONGEST_NAME = 200
 _TABLES = ("train.tsv", "test.tsv")
 _ENDINGS = (".mp3", ".wav", ".flac", ".ogg")

@@ -33,10 +33,7 @@ def missing(folder: Path) -> str:
 
 
 def load(folder: Path, *, limit: int | None = None, seed: int = 0) -> Dataset[Questions]:
-    """The questions of a folder, with and without an answer in proportion.
-
-    Of a single file, an article is in one part only, so that no text is in both.
-    """
+    """The questions of a folder, with and without an answer in proportion; of one file, no text is in both parts."""
     check_present("squad", folder, missing(folder))
     note = ""
     if both := _both(folder):

@@ -12,8 +12,7 @@ from flexibo._internal.arrays import AnyArray, IntArray
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.systems.data.base import Dataset, Examples, Images, Questions, Recordings, Reviews
 
-N_TEST_AT_LEAST = 200
-"""The smallest test part when a limit shortens the training part: fewer examples say little about an error."""
+N_TEST_AT_LEAST = 200  # when a limit shortens the training part: fewer examples say little about an error
 
 AnyExamples: TypeAlias = Images | Reviews | Questions | Recordings
 

@@ -35,8 +35,7 @@ _CHINESE = (
     *((0x2B740, 0x2B81F), (0x2B820, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F)),
 )
 
-Piece: TypeAlias = tuple[int, int, int]
-"""The number of a piece, and where it begins and ends in the text."""
+Piece: TypeAlias = tuple[int, int, int]  # the number of a piece, and where it begins and ends in the text
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +65,7 @@ class WordPieces:
 
     @classmethod
     def learned(cls, texts: Iterable[str], size: int) -> WordPieces:
-        """A vocabulary made from texts: their characters, so that no word of them is unknown, then their words.
-
-        Words are sorted by frequency, then alphabetically.
-        """
+        """A vocabulary made from texts: their characters, then their words, by frequency and then alphabetically."""
         raw: Counter[str] = Counter()
         for text in texts:
             raw.update(_WORD.findall(text))
@@ -136,10 +132,7 @@ class WordPieces:
 
 
 def tokens_of(offsets: IntArray, begin: int, text: str) -> tuple[int, int] | None:
-    """The first and the last token of an answer that begins at a character; None if a part of it was cut off.
-
-    `offsets` (tokens, 2) say where each token begins and ends in the context, in characters.
-    """
+    """The first and last token of an answer, by their `offsets` (tokens, 2) in the text; None if a part was cut off."""
     end = begin + len(text)
     touched = np.flatnonzero((offsets[:, 0] < end) & (offsets[:, 1] > begin))
     if not len(touched) or offsets[touched[-1], 1] < begin + len(text.rstrip()):

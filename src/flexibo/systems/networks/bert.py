@@ -89,10 +89,7 @@ class Bert(nn.Module):  # type: ignore[misc]  # torch has no types here
     def forward(self, tokens: torch.Tensor, mask: torch.Tensor, segments: torch.Tensor | None = None) -> torch.Tensor:
         """The logits: (b, 2) of a text's classes, or (b, L, 2) of where an answer starts and ends.
 
-        Args:
-            tokens: Whole numbers (b, L), L at most the number of positions.
-            mask: Booleans (b, L), false where a token is padding.
-            segments: Whole numbers (b, L), 0 in the first segment (a question) and 1 in the second; all 0 by default.
+        The mask (b, L) is false where a token is padding; segments are 0 (a question) or 1, by default all 0.
         """
         encoded = self._encode(tokens, mask, segments)
         if self.pooler is not None:

@@ -47,14 +47,11 @@ def _is_frame(lengths: torch.Tensor, time: int) -> torch.Tensor:
 
 
 class Spectral(nn.Module):  # type: ignore[misc]  # torch has no types here
-    """A convolution over time and frequency, normalised per frame, with a clipped rectifier.
-
-    The attribute `bands` is the number of output frequencies.
-    """
+    """A convolution over time and frequency, normalised per frame, with a clipped rectifier."""
 
     def __init__(self, inputs: int, outputs: int, bands: int, *, frequency_filter: int, time_stride: int) -> None:
         super().__init__()
-        self.bands = -(-bands // FREQUENCY_STRIDE)
+        self.bands = -(-bands // FREQUENCY_STRIDE)  # the number of output frequencies
         self.time_stride = time_stride
         self.filter = nn.Conv2d(
             inputs,

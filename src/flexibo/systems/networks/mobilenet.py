@@ -31,13 +31,10 @@ def separable(inputs: int, outputs: int, *, stride: int = 1) -> nn.Sequential:
 
 
 def build(design: Design, *, channels: int, classes: int, small: bool = True) -> nn.Module:
-    """MobileNet for a design: images (b, channels, h, w) to logits (b, classes).
-
-    Images are `small` with at most 64 pixels a side: the stem and group 1 then have stride 1 instead of 2.
-    """
+    """MobileNet for a design: images (b, channels, h, w) to logits (b, classes)."""
     stem, size = filters(design, "filters_stem"), filter_size(design, "filter_size_stem")
     widths = [filters(design, f"filters_block_{group}") for group in (1, 2, 3, 4)]
-    early_stride = 1 if small else 2
+    early_stride = 1 if small else 2  # small: at most 64 pixels a side
     width = max(1, widths[0] // 2)
     layers = [convolution(channels, stem, size, stride=early_stride), separable(stem, width)]
     for stride, outputs, n_blocks in zip((early_stride, 2, 2, 2), widths, N_BLOCKS, strict=True):

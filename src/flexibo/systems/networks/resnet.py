@@ -48,16 +48,12 @@ class ResidualBlock(nn.Module):  # type: ignore[misc]  # torch has no types here
 
 
 def build(design: Design, *, channels: int, classes: int, small: bool = True) -> nn.Module:
-    """ResNet for a design: images (b, channels, h, w) to logits (b, classes).
-
-    Images are `small` with at most 64 pixels a side: the stem is then a 3 x 3 convolution of stride 1 and no pooling
-    follows it, instead of 7 x 7, stride 2 and pooling.
-    """
+    """ResNet for a design: images (b, channels, h, w) to logits (b, classes)."""
     width = filters(design, "filters_stem")
     projected, bottled = filters(design, "filters_projection"), filters(design, "filters_bottleneck")
     size_projected = filter_size(design, "filter_size_projection")
     size_bottled = filter_size(design, "filter_size_bottleneck")
-    if small:
+    if small:  # at most 64 pixels a side
         layers = [convolution(channels, width, 3)]
     else:
         layers = [convolution(channels, width, 7, stride=2), nn.MaxPool2d(3, stride=2, padding=1)]

@@ -48,15 +48,12 @@ class Fire(nn.Module):  # type: ignore[misc]  # torch has no types here
 
 
 def build(design: Design, *, channels: int, classes: int, small: bool = True) -> nn.Module:
-    """SqueezeNet for a design: images (b, channels, h, w) to logits (b, classes).
-
-    Images are `small` with at most 64 pixels a side: the stem then has stride 1 instead of 2.
-    """
+    """SqueezeNet for a design: images (b, channels, h, w) to logits (b, classes)."""
     stem, size = filters(design, "filters_stem"), filter_size(design, "filter_size_stem")
     group_1, group_2 = filters(design, "filters_fire_1"), filters(design, "filters_fire_2")
     block = filters(design, "filters_fire_block")
     modules = [
-        convolution(channels, stem, size, stride=1 if small else 2),
+        convolution(channels, stem, size, stride=1 if small else 2),  # small: at most 64 pixels a side
         _pooling(),
         *_fire_group(stem, group_1, N_FIRE_1),
         _pooling(),

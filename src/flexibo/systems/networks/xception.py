@@ -57,13 +57,10 @@ class SeparableBlock(nn.Module):  # type: ignore[misc]  # torch has no types her
 
 
 def build(design: Design, *, channels: int, classes: int, small: bool = True) -> nn.Module:
-    """Xception for a design: images (b, channels, h, w) to logits (b, classes).
-
-    Images are `small` with at most 64 pixels a side: the first convolution then has stride 1 instead of 2.
-    """
+    """Xception for a design: images (b, channels, h, w) to logits (b, classes)."""
     middle, size = filters(design, "filters_middle"), filter_size(design, "filter_size_middle")
     layers = [
-        *_entry_flow(design, channels, middle, stride=1 if small else 2),
+        *_entry_flow(design, channels, middle, stride=1 if small else 2),  # small: at most 64 pixels a side
         *(SeparableBlock([middle] * 4, size, halve=False) for _ in range(N_MIDDLE)),
         *_exit_flow(design, middle),
     ]

@@ -12,8 +12,7 @@ from flexibo.hardware.knobs import Knob, Machine
 from flexibo.systems.catalogue import NetworkTraits
 from flexibo.systems.options import Values
 
-MakeInputs: TypeAlias = Callable[[int, str], tuple[Any, ...]]
-"""From a batch size and a device to the tensors that a network is called with."""
+MakeInputs: TypeAlias = Callable[[int, str], tuple[Any, ...]]  # batch size, device -> the inputs of a network
 
 
 def batch_of(design: Mapping[str, Any]) -> int:
@@ -42,39 +41,30 @@ class Platform(Protocol):
     @property
     def name(self) -> str:
         """The name of the platform on the command line."""
-        ...
 
     @property
     def device(self) -> str:
         """The device of torch: ``"cuda"`` or ``"cpu"``."""
-        ...
 
     @property
     def machine(self) -> Machine:
         """The machine whose settings its knobs change."""
-        ...
 
     def options(self, traits: NetworkTraits) -> Mapping[str, Values]:
         """The deployment options with the values that this machine offers, without the knobs."""
-        ...
 
     @property
     def longest_seconds(self) -> float | None:
         """The default time limit of an evaluation; None means no limit."""
-        ...
 
     def notes(self) -> tuple[str, ...]:
         """Notes for a report, such as why a precision is not among the options."""
-        ...
 
     def knobs(self) -> tuple[Knob, ...]:
         """The settings of hardware and operating system that a program can change on this machine."""
-        ...
 
     def meter(self) -> EnergyMeter:
         """The energy meter."""
-        ...
 
     def serving(self, model: Any, inputs: MakeInputs, design: Mapping[str, Any]) -> AbstractContextManager[Serving]:
         """A context with the model prepared as the design says; settings of torch are restored at its end."""
-        ...

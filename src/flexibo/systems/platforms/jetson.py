@@ -1,7 +1,4 @@
-"""NVIDIA Jetson boards, as in the paper: active cores, CPU, GPU and memory frequency, and operating-system options.
-
-The power sensors of the board (INA3221) measure the energy.
-"""
+"""NVIDIA Jetson boards, as in the paper; the power sensors of the board (INA3221) measure the energy."""
 
 from __future__ import annotations
 

@@ -20,10 +20,8 @@ from flexibo.systems.options import Values
 from flexibo.systems.platforms._torch_settings import BATCHES, LAYOUTS, adapted, placed, threads
 from flexibo.systems.platforms.base import MakeInputs, Serving, batch_of
 
-LONGEST_SECONDS = 60.0
-"""The default time limit of an evaluation: the widest networks would each take an hour on a small processor."""
-BF16 = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
-"""Instructions for bfloat16: the first two on x86, the last on Arm."""
+LONGEST_SECONDS = 60.0  # of an evaluation, by default: the widest networks take an hour on a small processor
+BF16 = frozenset({"avx512_bf16", "amx_bf16", "bf16"})  # instructions: the first two on x86, the last on Arm
 
 
 def has_bf16(proc: Path) -> bool:

@@ -20,8 +20,7 @@ from flexibo.systems.platforms.base import MakeInputs, Serving, batch_of
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 STREAMS = (1, 2, 4)
-WARM_UP_CALLS = 3
-"""Calls before a graph is recorded: libraries choose their algorithms in the first ones."""
+WARM_UP_CALLS = 3  # calls before a graph is recorded: libraries choose their algorithms in the first ones
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from flexibo.systems.recording.journal import RecordingJournal
 from flexibo.systems.recording.plan import Options, Plan
 from flexibo.systems.recording.table import MEASURED, RecordedTable
 
-OnProgress = Callable[[int, int, str], object]
-"""Called with the number of finished measurements, the number of all, and the last one as text."""
+OnProgress = Callable[[int, int, str], object]  # the number of finished measurements, of all, and the last as text
 
 
 def record(
@@ -86,10 +85,7 @@ def recorded(plan: Plan, journal: RecordingJournal, among: Sequence[int] | None 
 
 
 def trained_on(journal: RecordingJournal, among: Sequence[int]) -> dict[str, list[int]]:
-    """The networks that each machine has trained, as indices in the order of the table.
-
-    A model store may have models that another machine has trained, with the training time of that machine.
-    """
+    """The networks that each machine has trained, as indices in the table: stored models may come from another one."""
     found: dict[str, list[int]] = {}
     for place, n in enumerate(among):
         machine = journal.errors.get(n, {}).get("trained_on")

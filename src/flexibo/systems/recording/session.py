@@ -27,44 +27,29 @@ from flexibo.systems.recording.table import write_table
 
 @dataclass(frozen=True, slots=True)
 class RecordingGrid:
-    """The size of a recording.
-
-    Attributes:
-        at_most: The largest values of some options of the network; widths decide the training time.
-        only: The allowed values, as texts, of some options of the network or the platform.
-    """
+    """The size of a recording."""
 
     networks: int = 64  # the number of sampled networks
     deployments: int = 8  # the number of sampled deployments
     again: int = 32  # the number of combinations that are measured twice
     window_seconds: float = QUICK_SECONDS  # the shortest length of a reading
-    at_most: Mapping[str, float] = field(default_factory=dict)
-    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    at_most: Mapping[str, float] = field(default_factory=dict)  # the largest values of some options
+    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the allowed values, as texts
 
 
 def recording(
     request: SystemRequest,
     grid: RecordingGrid,
-    out: Path,
+    out: Path,  # the table; its journal is next to it until it is complete
     *,
-    seconds: float,
-    jobs: int = 1,
-    progress: OnProgress = lambda done, total, what: None,
+    seconds: float,  # no measurement starts after this time
+    jobs: int = 1,  # networks trained at a time, before the first reading; the table notes it
+    progress: OnProgress = lambda done, total, what: None,  # called after each measurement
     clock: Callable[[], float] = time.monotonic,
 ) -> int:
     """Record until nothing is left or the time is over; returns the number of measurements left.
 
     Networks with models in the store are measured first, so that the trainings of a stopped call are used at once.
-
-    Args:
-        request: The system, its data, its platform.
-        grid: The size of the recording.
-        out: The table; its journal is next to it until it is complete.
-        seconds: No measurement starts after this time.
-        jobs: The number of networks trained at a time, before the first reading. More than one shortens a recording of
-            small networks, which leave most of a GPU idle; each training then takes longer, which the table notes.
-        progress: Called after each measurement.
-        clock: Seconds.
     """
     begin = clock()
     _check_name(out)
@@ -96,10 +81,7 @@ def recording(
 
 
 def finished(out: Path) -> tuple[int, int]:
-    """Write the table of the complete networks, at least two; returns their number and the number planned.
-
-    Needs the journal only, so it works on any machine; the rest can still be measured afterwards.
-    """
+    """Write the table of the complete networks, from the journal alone; returns their number and the number planned."""
     _check_name(out)
     plan, journal = left_behind(_partial(out))
     whole = complete(plan, journal)
@@ -170,8 +152,7 @@ def described(runner: NetworkRunner) -> dict[str, Any]:
     }
 
 
-_runner: list[NetworkRunner] = []
-"""The runner of a process of the pool."""
+_runner: list[NetworkRunner] = []  # the runner of a process of the pool
 
 
 def check_jobs(jobs: int, request: SystemRequest) -> None:
@@ -189,9 +170,7 @@ def train_ahead(
 ) -> None:
     """Train networks into the store, `jobs` at a time; no training starts once the time is over.
 
-    The training of a small network leaves most of a GPU idle; several processes use it fully. Energy is measured
-    afterwards, when nothing else runs. A network that cannot be trained is not an error here: the
-    recording requests it again and gets the reason.
+    One training of a small network leaves most of a GPU idle. What cannot be trained is requested again later.
     """
     waiting, running = list(networks)[::-1], set[Future[None]]()
     smallest = min(networks, key=lambda network: tuple(network.values()), default={})

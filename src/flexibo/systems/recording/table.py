@@ -16,7 +16,7 @@ from flexibo._internal.files import write_atomically
 from flexibo._internal.text import printable_line
 from flexibo.errors import InvalidValueError
 
-MEASURED = (
+MEASURED = (  # the columns that follow the options
     "error_percent",
     "training_seconds",
     "energy_joules",
@@ -25,20 +25,14 @@ MEASURED = (
     "reading_seconds",
     "energy_joules_again",
 )
-"""The columns that follow the options."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedTable:
-    """A measured grid of networks and deployments.
+    """A measured grid of networks and deployments."""
 
-    Attributes:
-        heading: How it was made: system, data, machine, versions, date, and the options of network and deployment.
-        rows: One per combination: option values, then `MEASURED`; None if a measurement failed or was not made.
-    """
-
-    heading: Mapping[str, Any]
-    rows: tuple[Mapping[str, Any], ...]
+    heading: Mapping[str, Any]  # system, data, machine, versions, date, and the options of network and deployment
+    rows: tuple[Mapping[str, Any], ...]  # option values, then `MEASURED`; None if a measurement failed
 
     @property
     def network_options(self) -> tuple[str, ...]:

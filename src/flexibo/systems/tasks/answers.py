@@ -215,7 +215,6 @@ def _length(design: Design) -> int:
 
 
 def _n_asked(encoded: _Encoded, chosen: Tensor, length: int) -> Tensor:
-    """The number of pieces of each question that fit."""
     return encoded.n_asked[chosen].clamp(max=(length - N_SPECIAL) // 2)
 
 

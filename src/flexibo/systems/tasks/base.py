@@ -18,8 +18,7 @@ from flexibo.systems.data.base import AnyDataset
 
 Design: TypeAlias = Mapping[str, Any]
 Batch: TypeAlias = tuple[Tensor, ...]
-Device: TypeAlias = Any
-"""A torch.device or its name, such as "cuda" or "cpu"."""
+Device: TypeAlias = Any  # a torch.device or its name, such as "cuda" or "cpu"
 Value = TypeVar("Value")
 
 
@@ -45,47 +44,35 @@ class LearningTask(Protocol):
     @property
     def network(self) -> str:
         """The name of the network, a key of `flexibo.systems.options.NETWORKS`."""
-        ...
 
     @property
     def fingerprint(self) -> str:
         """Changes with the data and with every setting that changes the result."""
-        ...
 
     def epochs(self, design: Design) -> int:
         """The number of passes over the training examples."""
-        ...
 
     def build(self, design: Design) -> nn.Module:
         """The design's network with fresh weights, on the CPU."""
-        ...
 
     def batches(self, design: Design, generator: torch.Generator, device: Device) -> Iterator[Batch]:
         """One epoch of shuffled training batches."""
-        ...
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """The loss of one batch, to compute gradients from."""
-        ...
 
     def optimiser(self, model: nn.Module, design: Design) -> Optimiser:
         """The optimiser of one training, with its learning rate schedule."""
-        ...
 
     def error_percent(self, model: nn.Module, design: Design, device: Device) -> float:
         """The error on the held-out examples, in evaluation mode."""
-        ...
 
     def inputs(self, design: Design, count: int, device: Device) -> tuple[Tensor, ...]:
         """Held-out inputs to measure inference with, called as `model(*inputs)`; repeated if there are too few."""
-        ...
 
 
 def shuffled(count: int, batch: int, generator: torch.Generator) -> tuple[Tensor, ...]:
-    """The numbers below `count` in random order, in parts of nearly equal size, none larger than `batch`.
-
-    The parts are equal because batch normalisation fails on a last batch of one example.
-    """
+    """The numbers below `count` in random order, in nearly equal parts of at most `batch`, for batch normalisation."""
     order = torch.randperm(count, generator=generator)
     return tuple(torch.tensor_split(order, n_steps(count, batch)))
 

@@ -26,20 +26,17 @@ LARGEST_SMALL_SIDE = 64
 N_AT_ONCE = 2048
 WARM_SHARE = 0.25
 
-BUILDERS = {
+BUILDERS = {  # the function that builds each network
     "lenet": lenet.build,
     "squeezenet": squeezenet.build,
     "resnet": resnet.build,
     "mobilenet": mobilenet.build,
     "xception": xception.build,
 }
-"""The function that builds each network."""
 
-AS_READ = {"side": None, "shift": 0, "flip": False}
-"""Images are learnt from as they were read; part of the fingerprints of stored studies."""
+AS_READ = {"side": None, "shift": 0, "flip": False}  # part of the fingerprints of stored studies
 
-SCALING = ("squeezenet", "resnet", "mobilenet", "xception")
-"""Networks that downsample large images earlier than small ones."""
+SCALING = ("squeezenet", "resnet", "mobilenet", "xception")  # they downsample large images earlier than small ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +54,7 @@ class ImageTraining:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImageTask:
-    """Which class an image belongs to.
-
-    Keeps the images on each device they were requested for.
-    """
+    """Which class an image belongs to; keeps the images on each device they were requested for."""
 
     network: str
     data: Dataset[Images]

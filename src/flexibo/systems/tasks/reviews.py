@@ -1,7 +1,4 @@
-"""Sentiment of film reviews: the task of BERT with a classifier.
-
-A text is cut after `sequence_length` tokens, including [CLS] and [SEP].
-"""
+"""Sentiment of film reviews: BERT with a classifier, which reads `sequence_length` tokens with [CLS] and [SEP]."""
 
 from __future__ import annotations
 

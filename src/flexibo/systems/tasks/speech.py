@@ -66,10 +66,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpeechTask:
-    """What is said in a recording.
-
-    Keeps the spectrograms on each device they were requested for.
-    """
+    """What is said in a recording; keeps the spectrograms on each device they were requested for."""
 
     network: str
     data: Dataset[Recordings]
@@ -143,10 +140,7 @@ class SpeechTask:
         return error_rate_percent(written, self.data.test.transcripts)
 
     def inputs(self, design: Design, count: int, device: Device) -> tuple[Tensor, ...]:
-        """Held-out spectrograms (count, sequence_length, features) and frames (count,).
-
-        Shorter speech is padded to the sequence length, as in a batch with one long recording.
-        """
+        """Held-out spectrograms (count, sequence_length, features), shorter ones padded, and frames (count,)."""
         part = self._kept("test", device)
         length = int(design["sequence_length"])
         spectrograms = part.spectrograms[:, :length]
