@@ -159,10 +159,7 @@ class JointPrediction:
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """Boxes of candidates: means, standard deviations, corners, keys, known, legal (m, n); see `Belief`.
-
-    `usable` marks those that can probably be measured in everything (m,); None is all.
-    """
+    """Boxes of candidates: means, standard deviations, corners, keys, known, legal (m, n); see `Belief`."""
 
     mu: FloatArray
     sigma: FloatArray
@@ -172,7 +169,7 @@ class Predictions:
     known: BoolArray
     legal: FloatArray
     joints: tuple[JointPrediction, ...]
-    usable: BoolArray | None = None
+    usable: BoolArray | None = None  # (m,): can probably be measured in everything; None is all
 
 
 def predictions(

@@ -93,10 +93,7 @@ def _not_worse(mean: FloatArray, deviation: FloatArray, free: BoolArray) -> Floa
 
 
 def conditioned(mean: FloatArray, covariance: FloatArray, members: IntArray, others: IntArray) -> Conditioned:
-    """The belief given that neither the others (o,) nor other members (p,) dominate a member.
-
-    Means (k, u) and covariances (k, u, u) are those of standardised losses.
-    """
+    """The belief in standardised losses given that neither the others (o,) nor other members (p,) dominate a member."""
     p = len(members)
     rows = np.concatenate([members, others])
     variance = covariance[:, rows, rows]

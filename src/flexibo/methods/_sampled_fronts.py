@@ -12,18 +12,12 @@ from flexibo.pareto import non_dominated
 
 
 def draws(belief: Belief, count: int, rng: np.random.Generator) -> FloatArray:
-    """Joint draws of all losses over the candidates (count, m, n).
-
-    What is known exactly has its known loss in every draw, so the measured front is part of each.
-    """
+    """Joint draws (count, m, n) of all losses over the candidates; what is known exactly has that loss in each."""
     return np.stack([joint.draws(count, rng) for joint in belief.joints], axis=-1)
 
 
 def sampled_sets(belief: Belief, count: int, rng: np.random.Generator, *, most: int | None = None) -> list[IntArray]:
-    """The Pareto set of each of `count` joint draws, never empty: rows of the candidates, ascending.
-
-    At most `most` rows of a set stay, spread evenly along the front.
-    """
+    """The Pareto set of each of `count` joint draws: ascending rows, at most `most`, spread along the front."""
     return [pareto_set(Y, belief.optimised, belief.limits, most=most) for Y in draws(belief, count, rng)]
 
 

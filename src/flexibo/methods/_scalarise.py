@@ -34,10 +34,7 @@ def lattice(k: int, divisions: int) -> FloatArray:
 
 
 def normalised(Y: FloatArray, among: FloatArray) -> FloatArray:
-    """Y (m, k) on the scale that is 0 at the least and 1 at the greatest of the losses `among` (s, k), s >= 1.
-
-    A loss that is the same for all of `among` shows no scale; it is 0 throughout.
-    """
+    """Y (m, k), scaled to 0 at the least and 1 at the greatest loss `among` (s, k); 0 where these are all the same."""
     low, high = among.min(axis=0), among.max(axis=0)
     flat = high - low <= NO_RANGE * np.maximum(np.abs(low), np.abs(high))
     return np.where(flat, 0.0, (Y - low) / np.where(flat, 1.0, high - low))

@@ -33,10 +33,8 @@ from flexibo.belief.belief import Belief, feasibility
 from flexibo.methods.base import Constraints, ScoringMethod
 from flexibo.pareto.cells import non_dominated_cells
 
-# Boxes (or sides of boxes) times candidates in one table: small enough for the cache, large enough to hide Python.
-_TABLE_SIZE = 1 << 18
-# This many standard deviations away the normal density is 0 in double precision.
-_FAR = 40.0
+_TABLE_SIZE = 1 << 18  # boxes (or sides) times candidates in one table: fits into the cache, and hides Python
+_FAR = 40.0  # this many standard deviations away the normal density is 0 in double precision
 
 
 def expected_hypervolume_improvement(belief: Belief, rng: np.random.Generator) -> FloatArray:

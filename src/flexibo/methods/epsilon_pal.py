@@ -86,10 +86,7 @@ def _discard(eased: FloatArray, upper: FloatArray, status: IntArray) -> None:
 
 
 def _cover(eased: FloatArray, upper: FloatArray, width: FloatArray, status: IntArray) -> bool:
-    """Move, in place, open designs to P that no eased best corner of another dominates; whether there were any.
-
-    The widest is first, and those that it makes redundant stay behind.
-    """
+    """Move open designs to P, in place, that no eased best corner dominates, widest first; whether there were any."""
     left = np.flatnonzero(status != DISCARDED)
     rows = left[~dominated_by_another(upper[left], eased[left])]
     rows = rows[status[rows] == OPEN]

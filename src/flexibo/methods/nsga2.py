@@ -71,12 +71,9 @@ class Nsga2:
 
 
 class _Generations:
-    """The generations that follow from a seed and the losses that are known.
+    """The generations that follow from a seed and the known losses; `generation` is the first incomplete one."""
 
-    `generation` is the first that is not complete; it is empty if every legal design was in one.
-    """
-
-    generation: Designs
+    generation: Designs  # empty if every legal design was in one
 
     def __init__(self, history: History, initial: tuple[Design, ...], seed: int) -> None:
         self._space = history.space

@@ -37,8 +37,7 @@ from flexibo.methods.base import Candidates, Ending, ScoringMethod
 from flexibo.pareto.dominance import non_dominated, strictly_dominated
 
 OPEN, PARETO, DISCARDED = 0, 1, 2  # the classes of a design: undecided (the paper's U), Pareto-optimal (P) and not (N)
-# Entries of one comparison table: small enough to stay in cache.
-_TABLE_SIZE = 1 << 18
+_TABLE_SIZE = 1 << 18  # entries of one comparison table: small enough to stay in cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,8 +30,7 @@ from flexibo.belief.belief import Belief
 from flexibo.methods.base import Constraints, ScoringMethod
 from flexibo.pareto import improvements
 
-# Members of the front times candidates in one table: small enough for the cache, large enough to hide Python.
-_TABLE_SIZE = 1 << 17
+_TABLE_SIZE = 1 << 17  # members of the front times candidates in one table: fits into the cache, and hides Python
 
 
 def optimistic_hypervolume_gain(belief: Belief, rng: np.random.Generator) -> FloatArray:

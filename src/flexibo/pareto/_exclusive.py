@@ -15,13 +15,10 @@ import numpy as np
 from flexibo._internal.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from flexibo.pareto._pins import ranges
 
-# Corners times points in one table, and boxes in one batch: small enough for the cache, large enough to hide Python.
-_TABLE_SIZE = 1 << 17
+_TABLE_SIZE = 1 << 17  # corners times points in a table, boxes in a batch: fits into the cache, and hides Python
 _BATCH = 1024
-# Up to this many points per box, numpy over all boxes is faster than moocore box by box.
-_FEW = 4
-# Axes are bits of one byte, and all bits together mark a point that does not count.
-MOST_AXES = 7
+_FEW = 4  # up to this many points per box, numpy over all boxes is faster than moocore box by box
+MOST_AXES = 7  # axes are bits of one byte, and all bits together mark a point that does not count
 _ABSENT = np.uint8(255)
 
 

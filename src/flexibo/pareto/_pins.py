@@ -17,8 +17,7 @@ from flexibo._internal.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from flexibo.pareto.goals import Goals
 
 NOTHING = -1
-# Pins of a bundle that are held in memory at a time.
-_MOST_PINS = 1 << 18
+_MOST_PINS = 1 << 18  # pins of a bundle that are held in memory at a time
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,8 @@ from flexibo.pareto._exclusive import Surroundings, exclusive_volumes, surroundi
 from flexibo.pareto._pins import Boxes, Pins, blocks, ranges, stacked_pins
 from flexibo.pareto.dominance import non_dominated
 
-# Up to this many corners per question, numpy over all pairs is faster than moocore question by question.
-_CROWD = 32
-# Pairs of a corner and another one of its question that are held in memory at a time.
-_MOST_PAIRS = 1 << 22
+_CROWD = 32  # up to this many corners per question, numpy over all pairs is faster than moocore question by question
+_MOST_PAIRS = 1 << 22  # pairs of a corner and another one of its question that are held in memory at a time
 
 
 def solid_gains(boxes: Boxes, reference: FloatArray, pins: Sequence[Pins]) -> list[FloatArray]:

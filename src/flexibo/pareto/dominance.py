@@ -7,8 +7,7 @@ import numpy as np
 
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
 
-# Rows times columns of one comparison table: small enough to stay in cache, large enough to hide Python.
-_TABLE_SIZE = 1 << 18
+_TABLE_SIZE = 1 << 18  # rows times columns of one comparison table: fits into the cache, and hides Python
 
 
 def non_dominated(Y: FloatArray) -> BoolArray:

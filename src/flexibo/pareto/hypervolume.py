@@ -9,8 +9,7 @@ from flexibo._internal.arrays import FloatArray
 from flexibo.pareto._exclusive import exclusive_volumes, surroundings
 from flexibo.pareto.cells import non_dominated_cells
 
-# Cells times rows in one table: small enough for the cache, large enough to hide Python.
-_TABLE_SIZE = 1 << 17
+_TABLE_SIZE = 1 << 17  # cells times rows in one table: small enough for the cache, large enough to hide Python
 
 
 def hypervolume(Y: FloatArray, reference: FloatArray) -> float:

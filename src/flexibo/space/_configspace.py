@@ -24,8 +24,7 @@ from flexibo.space.design import Design
 from flexibo.space.encoding import levels, value_of, values_of
 from flexibo.space.options import Categorical, Integer, Level, Option, Ordinal, Real, Value, named
 
-# A condition is translated by evaluating it for every value of its parent.
-MOST_PARENT_VALUES = 10_000
+MOST_PARENT_VALUES = 10_000  # a condition is translated by evaluating it for every value of its parent
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,15 +18,13 @@ from flexibo.space.designs import Designs
 from flexibo.space.encoding import levels
 from flexibo.space.options import Option
 
-# Counting under conditions goes through combinations of parents; beyond this many, the count is an upper bound.
-COUNTING_LIMIT = 100_000
+COUNTING_LIMIT = 100_000  # with more combinations of parents under conditions, the count is an upper bound
 
 
 Rule = Callable[[Design], object]  # returns whether a design is legal
 
 ENUMERATION_LIMIT = 1_000_000
-# Larger lists are quick to make again, unless the rule was called for every design.
-LARGEST_KEPT = 100_000
+LARGEST_KEPT = 100_000  # larger lists are quick to make again, unless the rule was called for every design
 
 
 class LegalDesigns:

@@ -9,10 +9,8 @@ from flexibo.space._legal_designs import LegalDesigns
 from flexibo.space.designs import Designs
 from flexibo.space.encoding import near, stepped
 
-# The most neighbours that a member of a pool has.
-POOL_NEIGHBOURS = 20
-# The least and the greatest standard deviation of a random step, as a share of an option's scale.
-SCALES = (1e-3, 0.3)
+POOL_NEIGHBOURS = 20  # the most neighbours that a member of a pool has
+SCALES = (1e-3, 0.3)  # least and greatest standard deviation of a random step, as a share of an option's scale
 
 
 def neighbours(legal: LegalDesigns, design: Designs, rng: np.random.Generator, *, steps: int, draws: int) -> Designs:

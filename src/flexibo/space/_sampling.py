@@ -13,12 +13,9 @@ from flexibo.space.designs import Designs
 from flexibo.space.encoding import draw, levels, log_weight
 from flexibo.space.options import Integer
 
-# A space of at most this many designs, or four times the number wanted, is listed and chosen from.
-SMALL = 1_000
-# The indices of a larger space do not fit into 64 bits.
-LARGEST_INDEXED = 2**62
-# The most draws, plus twenty per design wanted; fewer if the designs can be listed instead.
-DRAWS = 1_000_000
+SMALL = 1_000  # a space of at most this many designs, or four times the number wanted, is listed and chosen from
+LARGEST_INDEXED = 2**62  # the indices of a larger space do not fit into 64 bits
+DRAWS = 1_000_000  # the most draws, plus twenty per design wanted; fewer if the designs can be listed instead
 DRAWS_BEFORE_LISTING = 10_000
 BATCH = 100_000
 

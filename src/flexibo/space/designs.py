@@ -17,12 +17,7 @@ from flexibo.space.design import Design
 from flexibo.space.encoding import decode, encode, value_of, values_of, width
 from flexibo.space.options import Value
 
-# Keys are made a block at a time, so that those of many designs need little memory.
-BLOCK = 4096
-
-
-# Designs are made a block at a time, so that iterating needs little memory.
-BLOCK = 4096
+BLOCK = 4096  # keys, and designs when iterating, are made a block at a time, which needs little memory
 
 
 class Designs(Sequence[Design]):

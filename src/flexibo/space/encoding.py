@@ -16,10 +16,8 @@ import numpy as np
 from flexibo._internal.arrays import FloatArray, IntArray, plain
 from flexibo.space.options import Categorical, Integer, Option, Ordinal, Real, Value, is_number, is_whole
 
-# Two different categories then have squared distance 1, like the two ends of an ordered option.
-ONE_HOT = math.sqrt(0.5)
-# An interval with more values than this also has random neighbours.
-WIDE = 10
+ONE_HOT = math.sqrt(0.5)  # two categories then have squared distance 1, like the two ends of an ordered option
+WIDE = 10  # an interval with more values than this also has random neighbours
 PERTURBATION = 0.1
 SHOWN_VALUES = 8
 

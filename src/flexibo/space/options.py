@@ -17,8 +17,7 @@ Level: TypeAlias = str | int | float | bool  # a value that an option can have
 Value: TypeAlias = Any
 """A value in a design: a `Level`, or None if the option is inactive (`Any`, so that rules can compute with it)."""
 
-# Beyond this, neighbouring whole numbers are too close in [0, 1] for an exact decoding.
-LARGEST_INTEGER = 10**12
+LARGEST_INTEGER = 10**12  # beyond this, neighbouring whole numbers are too close in [0, 1] for an exact decoding
 
 Number = TypeVar("Number", int, float)
 

@@ -29,13 +29,11 @@ from flexibo.errors import InvalidValueError
 from flexibo.surrogates.kernels import KERNELS, scaled, squared_distances
 from flexibo.surrogates.posterior import CHUNK_ENTRIES, Hyperparameters, Posterior, condition
 
-# More designs are predicted in several parts.
-MOST_DESIGNS = 1500
+MOST_DESIGNS = 1500  # more designs are predicted in several parts
 # Of more designs, measured ones are predicted in groups of neighbours: together, all rows would be near. The rows used
 # beside the anchors are this many times a group; a group of k designs is predicted from 1.5 k of them.
 GROUP_PART = 5
-# Each anchor is chosen from about this many rows.
-ROWS_PER_ANCHOR = 4
+ROWS_PER_ANCHOR = 4  # each anchor is chosen from about this many rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,12 +21,9 @@ from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.errors import InvalidValueError
 from flexibo.surrogates.kernels import KERNELS, scaled, squared_distances
 
-# Multiples of the variance added to the diagonal, tried in turn if rounding makes K indefinite.
-JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
-# Entries of the cross-covariance held at once by a prediction: 4 MB, which fit into a processor's cache.
-CHUNK_ENTRIES = 2**19
-# At most this many designs are drawn jointly by a Cholesky factor; more by random features.
-FEW_DESIGNS = 1500
+JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)  # multiples of the variance for the diagonal, if K is indefinite
+CHUNK_ENTRIES = 2**19  # entries of the cross-covariance held at once: 4 MB, which fit into a processor's cache
+FEW_DESIGNS = 1500  # at most this many designs are drawn jointly by a Cholesky factor; more by random features
 FEATURES = 512
 
 

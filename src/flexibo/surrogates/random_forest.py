@@ -13,8 +13,7 @@ from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.errors import InvalidValueError
 from flexibo.surrogates.base import dense_groups, designs, location_and_scale, training_data, unfitted
 
-# Rows predicted at once; limits the size of the table of all trees' predictions.
-CHUNK_ROWS = 4096
+CHUNK_ROWS = 4096  # rows predicted at once; limits the size of the table of all trees' predictions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -123,10 +122,7 @@ class RandomForest:
 
 
 def _values(trees: Sequence[Any], X: FloatArray) -> FloatArray:
-    """The predictions (t, m) of the trees at the designs X (m, d).
-
-    Uses the compiled trees: their estimators would check the same input again for every tree.
-    """
+    """The predictions (t, m) of the compiled trees, which do not check the same input again, at X (m, d)."""
     columns = _columns(X)
     return np.stack([tree.predict(columns).ravel() for tree in trees])
 

@@ -167,10 +167,7 @@ def _level(cell: str, name: str, option: Option) -> Any:
 
 
 def _meant(cell: str, values: Iterable[Value], what: str) -> Value | None:
-    """The value that a cell stands for; None if there is none, and an error if there are several.
-
-    It is compared as exported, then unchanged, then without the blanks around it.
-    """
+    """The value that a cell stands for, compared as exported, then unchanged, then stripped; None if there is none."""
     values = list(values)
     exported = [str(without_formula(value)) for value in values]
     forms = [(exported, cell), (list(map(str, values)), cell)]

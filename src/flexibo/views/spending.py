@@ -97,10 +97,7 @@ def _spending(history: History, found: Sequence[Record], name: str, mix: float |
 
 
 def _recent_mix(history: History, found: Sequence[Record]) -> dict[str, float] | None:
-    """The share of each objective in the cost of the last answers; None if they cost nothing.
-
-    Answers for initial designs are used only if there are no others.
-    """
+    """Each objective's share of the cost of the last answers, if possible not initial ones; None if that is 0."""
     answered = [record for record in found if record.cost is not None]
     chosen = [record for record in answered if record.number is not None and not history.asked[record.number].initial]
     costs = dict.fromkeys(history.names, 0.0)
