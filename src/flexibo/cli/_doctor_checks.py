@@ -17,7 +17,7 @@ from sqlite3 import sqlite_version
 from types import MappingProxyType
 
 from flexibo import __version__
-from flexibo.cli.doctor import Check, Finding, output_of, python_says
+from flexibo.cli._doctor_findings import Check, Finding, output_of, python_says
 from flexibo.compare.problems.datasets import status
 from flexibo.errors import FlexiBOError, MissingExtraError
 from flexibo.hardware import MeterError, open_meter

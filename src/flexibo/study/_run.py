@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from flexibo.errors import FlexiBOError
 from flexibo.executors import Executor, Measure, Outcome
+from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 from flexibo.optimizer import Stop, StopKind
 from flexibo.storage import StorageError
-
-if TYPE_CHECKING:
-    from flexibo.study.study import Study
 
 POLL_SECONDS = 0.5  # how often to look for events of other processes
 STORE_AGAIN_SECONDS = (1.0, 2.0, 5.0, 10.0, 20.0)  # pauses before storing again what the storage refused
 
 logger = logging.getLogger(__name__)
+
+
+class RunnableStudy(Protocol):
+    """What the loop needs of a study."""
+
+    def ask_or_stop(self, only: Collection[str] | None = None) -> Evaluation | Stop:
+        """The next evaluation for this worker, or why there is none."""
+
+    def tell_outcome(self, outcome: Outcome) -> None:
+        """Store the outcome of an evaluation."""
 
 
 @dataclass(slots=True)
@@ -31,7 +39,7 @@ class RunLoop:
     only some of them. `update` is called after each outcome.
     """
 
-    study: Study
+    study: RunnableStudy
     objectives: Mapping[str, Objective]
     measures: Mapping[str, Measure]
     executor: Executor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from flexibo._internal.numbers import cost_unit, format_spent
 from flexibo._internal.text import printable_line
@@ -15,9 +15,24 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from flexibo.history import History
+    from flexibo.optimizer.predictor import Predictor
     from flexibo.results.front import Front
     from flexibo.results.front_layout import FrontLayout
-    from flexibo.study.study import Study
+
+
+class ShownStudy(Protocol):
+    """What the progress bar needs of a study."""
+
+    @property
+    def history(self) -> History:
+        """The events so far."""
+
+    @property
+    def predictor(self) -> Predictor:
+        """The models of the study."""
+
+    def front(self) -> Front:
+        """The front so far."""
 
 
 class Bar:
@@ -29,7 +44,7 @@ class Bar:
         if progress is not None and history is not None:
             self._task = progress.add_task("initial designs", total=history.budget, money=_money(history))
 
-    def update(self, study: Study) -> None:
+    def update(self, study: ShownStudy) -> None:
         """Show what changed."""
         if self._progress is None:
             return
@@ -42,7 +57,7 @@ class Bar:
             money=_money(history),
         )
 
-    def interrupted(self, study: Study) -> None:
+    def interrupted(self, study: ShownStudy) -> None:
         """Print that the study was interrupted, and the front so far."""
         from rich.console import Console
 
@@ -55,7 +70,7 @@ def _money(history: History) -> str:
     return format_spent(history.spent, history.budget, cost_unit(history.origin))
 
 
-def _status(study: Study) -> str:
+def _status(study: ShownStudy) -> str:
     """The size of the front, the remaining share of the Pareto region, and the counts per objective."""
     from rich.markup import escape
 
@@ -69,7 +84,7 @@ def _status(study: Study) -> str:
 
 
 @contextmanager
-def progress_bar(study: Study, wanted: bool | None) -> Iterator[Bar]:
+def progress_bar(study: ShownStudy, wanted: bool | None) -> Iterator[Bar]:
     """A bar while a study runs: if wanted, or by default when standard error is a terminal."""
     if wanted is False or (wanted is None and not sys.stderr.isatty()):
         yield Bar()
@@ -88,7 +103,7 @@ def progress_bar(study: Study, wanted: bool | None) -> Iterator[Bar]:
         yield Bar(progress, study.history)
 
 
-def print_front(study: Study, console: Console) -> None:
+def print_front(study: ShownStudy, console: Console) -> None:
     """Print the front in the form that fits the console."""
     rows = study.front()
     if rows:

@@ -6,15 +6,12 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from flexibo._internal.arrays import plain
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.history import History
 from flexibo.history.events import Evaluation
-
-if TYPE_CHECKING:
-    from flexibo.study.study import Study
 
 Predicate: TypeAlias = Callable[[Any], object]  # takes the study; returns True or a reason to stop
 
@@ -66,6 +63,17 @@ class MaxSeconds:
         return f"{elapsed:.0f} s have passed; {self.limit:g} are allowed." if elapsed >= self.limit else ""
 
 
+class RuledStudy(Protocol):
+    """What the rules need of a study."""
+
+    @property
+    def history(self) -> History:
+        """What happened so far."""
+
+    def certificate(self) -> Any:
+        """An upper bound on what its front misses, with the study's own delta."""
+
+
 @dataclass(frozen=True, slots=True)
 class CertifiedError:
     """Stop when the study's certificate bounds what the front misses by this share of the best hypervolume.
@@ -83,7 +91,7 @@ class CertifiedError:
                 f"Stop rule 'certified_error' has the limit {self.limit!r}; it must be below 1, as 0.05 for 5 %."
             )
 
-    def reason(self, study: Study, evaluation: Evaluation) -> str:
+    def reason(self, study: RuledStudy, evaluation: Evaluation) -> str:
         """Why to stop rather than ask this evaluation, or an empty string; initial designs are measured first."""
         if evaluation.initial:
             return ""
@@ -140,7 +148,7 @@ class StopCheck:
     """The stop rules of a study during one call of it; the study does not keep it, because it holds the study."""
 
     rules: Sequence[StopRule | Predicate]
-    study: Study
+    study: RuledStudy
 
     def reason(self, evaluation: Evaluation) -> str:
         """The first reason to stop rather than ask this evaluation, or an empty string."""

@@ -12,7 +12,8 @@ from tests import command_line
 from tests.command_line import HOSTILE
 
 from flexibo.cli import _doctor_checks as checks
-from flexibo.cli.doctor import Finding, _failed, _lines
+from flexibo.cli._doctor_findings import Finding
+from flexibo.cli.doctor import _failed, _lines
 from flexibo.errors import UnknownNameError
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests import command_line
 
 from flexibo.cli import _doctor_checks as checks
-from flexibo.cli.doctor import Finding
+from flexibo.cli._doctor_findings import Finding
 from flexibo.storage import open_storage
 
 

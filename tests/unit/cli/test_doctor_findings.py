@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from flexibo.cli.doctor import Check, Finding, found, output_of, python_says
+from flexibo.cli._doctor_findings import Check, Finding, found, output_of, python_says
 
 
 class TestLimits:
