@@ -10,6 +10,8 @@ QUICK = not slow and not long and not torch and not botorch and not rivals
 REST = (slow or torch or botorch or rivals) and not long
 INSTALL = sh tests/install.sh $(BIN)/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start hundreds of processes: without bytecode each of them would compile all that it imports.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo docs test rest check check-all fresh sum format lint types layers wheel pythons compare quality bench soak clean help
 

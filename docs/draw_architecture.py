@@ -13,6 +13,7 @@ import random
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -74,6 +75,7 @@ def read_house() -> House:
     )
 
 
+@cache
 def module_imports() -> dict[str, frozenset[str]]:
     """The modules that each module of flexibo imports, by full name."""
     files = {name_of(path): path for path in sorted(SOURCE.rglob("*.py"))}

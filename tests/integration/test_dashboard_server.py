@@ -45,6 +45,15 @@ def shown(url: str, make_study: Callable[..., Study]) -> Iterator[Running]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A dashboard that many tests ask, and none of them ends."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('lasting')}/study.db"
+    Study({"x": (0.0, 1.0)}, ["a", "b"], storage=url, budget=10, seed=0).close()
+    with dashboard(url) as running:
+        yield running
+
+
 def events(stream: http.client.HTTPResponse) -> Iterator[tuple[str, dict[str, object]]]:
     """The events of the live feed."""
     name = ""
@@ -124,18 +133,18 @@ def test_a_termination_ends_it_without_a_traceback(shown: Running) -> None:
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(range(256)),
     ],
 )
-def test_what_is_no_request_gets_400_the_headers_and_a_sentence(shown: Running, request_bytes: bytes) -> None:
-    head, _, body = said(shown, request_bytes).partition(b"\r\n\r\n")
+def test_what_is_no_request_gets_400_the_headers_and_a_sentence(lasting: Running, request_bytes: bytes) -> None:
+    head, _, body = said(lasting, request_bytes).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 400"), head
     lines = head.decode().lower()
     for name, value in HEADERS.items():
         assert f"{name}: {value}".lower() in lines
     assert json.loads(body)["error"].endswith(".")
-    assert shown.get("/api/studies")["studies"], "it goes on"
+    assert lasting.get("/api/studies")["studies"], "it goes on"
 
 
-def test_who_is_refused_can_say_what_he_has_to_say(shown: Running) -> None:
-    with socket.create_connection(("127.0.0.1", shown.port), timeout=PATIENCE) as line:
+def test_who_is_refused_can_say_what_he_has_to_say(lasting: Running) -> None:
+    with socket.create_connection(("127.0.0.1", lasting.port), timeout=PATIENCE) as line:
         line.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 100_000)
         assert line.makefile("rb").read().startswith(b"HTTP/1.1 400 ")
         for _ in range(10):  # to hang up now would take the answer away from who still speaks
@@ -154,8 +163,8 @@ def test_who_is_refused_can_say_what_he_has_to_say(shown: Running) -> None:
         (b"GET /api/live HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: close\r\n\r\n", 200),
     ],
 )
-def test_odd_requests_get_what_they_deserve(shown: Running, request_bytes: bytes, status: int) -> None:
-    with socket.create_connection(("127.0.0.1", shown.port), timeout=PATIENCE) as line:
+def test_odd_requests_get_what_they_deserve(lasting: Running, request_bytes: bytes, status: int) -> None:
+    with socket.create_connection(("127.0.0.1", lasting.port), timeout=PATIENCE) as line:
         line.sendall(request_bytes)
         head = line.makefile("rb").readline().decode()
     assert head.startswith(f"HTTP/1.1 {status} "), head
