@@ -14,6 +14,7 @@ from flexibo.compare.report.page import write_page
 from flexibo.compare.report.tables import TextTable
 from flexibo.compare.runs import Allowance
 
+pytestmark = pytest.mark.slow
 HOSTILE = "</script><img src=x onerror=document.title='harm'>{a|b}__proto__"
 READY = "return Boolean(document.flexiboCharts)"
 

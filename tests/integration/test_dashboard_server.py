@@ -22,6 +22,7 @@ from flexibo import Study
 from flexibo.dashboard.access import HEADERS
 from flexibo.transfer import study_copy
 
+pytestmark = pytest.mark.slow
 WRITER = """
 import sys
 from flexibo import Study
@@ -181,7 +182,6 @@ def few_files(most: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-@pytest.mark.slow
 def test_idle_connections_neither_stop_it_nor_fill_its_log(url: str, make_study: Callable[..., Study]) -> None:
     make_study(storage=url).close()
     with ExitStack() as stack:
@@ -236,7 +236,6 @@ def test_a_storage_that_vanishes_is_said_and_found_again(
     wait_until(lambda: shown.study()["read"] == 3, "what is new is seen")
 
 
-@pytest.mark.slow
 def test_four_writers_never_notice_the_dashboard(tmp_path: Path) -> None:
     url, evaluations = f"sqlite:///{tmp_path}/study.db", 7
     Study({"x": (0.0, 1.0), "y": [1, 2, 3]}, ["a", "b"], storage=url, budget=10000, n_initial=12, seed=0)
@@ -258,7 +257,6 @@ def test_four_writers_never_notice_the_dashboard(tmp_path: Path) -> None:
         assert running.study()["spent"] == 4 * evaluations
 
 
-@pytest.mark.slow
 def test_a_server_that_restarts_is_said_and_found_again(make_study: Callable[..., Study]) -> None:
     database = server()
     url = database.new_database()

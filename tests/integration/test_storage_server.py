@@ -22,6 +22,7 @@ from tests.postgres import PASSWORD, Server, server
 from flexibo.storage import Sign, StorageError
 from flexibo.storage.sql import SQLStorage, StoredStudy, stored_studies
 
+pytestmark = pytest.mark.slow
 WRITER = Path(__file__).with_name("storage_writer.py")
 
 
@@ -163,7 +164,6 @@ def test_a_connection_that_the_server_ended_is_replaced(postgres: Server) -> Non
     assert storage.read() == [{"n": 0}, {"n": 1}, {"n": 2}]
 
 
-@pytest.mark.slow
 def test_writers_go_on_when_the_server_restarts(postgres: Server, tmp_path: Path) -> None:
     url = postgres.new_database()
     logs = [(tmp_path / f"w{n}.out", tmp_path / f"w{n}.err") for n in range(3)]
