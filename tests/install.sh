@@ -9,5 +9,5 @@ export UV_FIND_LINKS="${UV_FIND_LINKS:-${PIP_FIND_LINKS:-$("$python" -m pip conf
 [ -n "$UV_FIND_LINKS" ] || unset UV_FIND_LINKS
 
 "$python" -m uv --version >/dev/null 2>&1 || "$python" -m pip install -q -c "$constraints" uv || true
-"$python" -m uv pip install -q --compile-bytecode --python "$python" -c "$constraints" "$@" ||
+"$python" -m uv pip install -q --python "$python" -c "$constraints" "$@" ||
   "$python" -m pip install -q -c "$constraints" "$@"
