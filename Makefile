@@ -32,8 +32,8 @@ $(STAMPS)/bench: $(STAMPS)/test
 	$(INSTALL) -e '.[bench,dnn,dask,ray]'
 	@touch $@
 
-$(STAMPS)/docs: $(STAMPS)/test
-	$(INSTALL) -e '.[docs]'
+$(STAMPS)/pythons: $(STAMPS)/test
+	BIN=$(BIN) sh tests/pythons.sh --install
 	@touch $@
 
 demo: $(STAMPS)/run  ## find the front of a small neural network, within two minutes
@@ -47,7 +47,10 @@ rest: $(STAMPS)/bench  ## the other tests: slow ones, networks, third-party opti
 
 check: export AGAIN := 1
 check: export CPU_LOG := $(CURDIR)/build/cpu-minutes
-check: fresh lint types layers test docs wheel pythons rest compare sum  ## everything that CI runs
+check: fresh  ## everything that CI runs
+	$(MAKE) -j4 --output-sync=target $(STAMPS)/bench $(STAMPS)/pythons
+	$(MAKE) -j2 --output-sync=target types docs wheel lint layers
+	$(MAKE) test pythons rest compare sum
 
 check-all: check  ## and what takes too long for every run: many repeats of statistical claims
 	$(PYTEST) --dist worksteal -m long tests
@@ -72,13 +75,13 @@ types: $(STAMPS)/test
 layers: $(STAMPS)/test
 	$(CPU) $@ $(BIN)/lint-imports
 
-docs: $(STAMPS)/docs  ## the documentation as pages: build/docs/index.html
+docs: $(STAMPS)/test  ## the documentation as pages: build/docs/index.html
 	$(CPU) $@ $(BIN)/sphinx-build -q -W --keep-going -n -b html docs build/docs
 
 wheel: $(STAMPS)/test  ## build a wheel and use it in an empty environment
 	BIN=$(BIN) $(CPU) $@ sh tests/wheel.sh
 
-pythons: $(STAMPS)/test  ## contracts, laws, golden questions and command line on the oldest and newest Python installed
+pythons: $(STAMPS)/pythons  ## contracts, laws, golden questions and command line on the oldest and newest Python installed
 	BIN=$(BIN) $(CPU) $@ sh tests/pythons.sh
 
 compare: $(STAMPS)/bench  ## methods and third-party optimisers on two small problems, at equal cost

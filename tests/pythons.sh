@@ -1,7 +1,9 @@
 #!/bin/sh
 # Run contracts, laws, golden questions and the command line on the oldest and the newest supported Python that is
 # installed, unless it is the current one. The other tests depend on the Python version through these parts only.
+# pythons.sh --install: only make their environments.
 set -eu
+only="${1:-}"
 BIN="${BIN:-.venv/bin}"
 here="$("$BIN/python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
 oldest=""
@@ -27,6 +29,7 @@ tested() {
     sh tests/install.sh "$env/bin/python" -e '.[test]'
     cp constraints.txt pyproject.toml "$env/"
   fi
+  [ "$only" != --install ] || return 0
   sh tests/again.sh "$env/bin/python" -c "$run" -q -m "not slow and not long" \
     -o cache_dir="$env/.pytest_cache" tests/contracts tests/laws tests/golden tests/unit/cli
 }
