@@ -48,9 +48,10 @@ rest: $(STAMPS)/bench  ## the other tests: slow ones, networks, third-party opti
 check: export AGAIN := 1
 check: export CPU_LOG := $(CURDIR)/build/cpu-minutes
 check: fresh  ## everything that CI runs
-	$(MAKE) -j4 --output-sync=target $(STAMPS)/bench $(STAMPS)/pythons
-	$(MAKE) -j2 --output-sync=target types docs wheel lint layers
-	$(MAKE) test pythons rest compare sum
+	$(MAKE) -j3 --output-sync=target $(STAMPS)/pythons types docs wheel lint layers
+	$(MAKE) test
+	$(MAKE) -j2 --output-sync=target pythons $(STAMPS)/bench
+	$(MAKE) rest compare sum
 
 check-all: check  ## and what takes too long for every run: many repeats of statistical claims
 	$(PYTEST) --dist worksteal -m long tests
