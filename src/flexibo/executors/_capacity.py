@@ -103,7 +103,7 @@ def in_words(amounts: Amounts) -> str:
 class ClusterCapacity:
     """Counts running attempts and their resources on the workers of a cluster, at most `limit` at a time.
 
-    The workers share the amounts in `total`; of others each has its own.
+    The workers share the amounts in `total`; each worker has its own amount of every other resource.
 
     >>> offers = ClusterCapacity()
     >>> offers.update({"a": {"CPU": 1}, "b": {"CPU": 1, "GPU": 1}})
