@@ -5,7 +5,9 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 # One process per core, one thread each. The CPU minutes of each part are printed, and summed up by `make check`.
 CPU = sh tests/cpu.sh
-PYTEST = OMP_NUM_THREADS=1 $(CPU) $@ sh tests/again.sh $(BIN)/python -m pytest -q -n auto
+PYTEST = OMP_NUM_THREADS=1 $(CPU) $@ sh tests/again.sh $(BIN)/python -m pytest -q -n
+# One process more than cores where tests wait for programs, servers and browsers.
+MORE = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 QUICK = not slow and not long and not torch and not botorch and not rivals
 REST = (slow or torch or botorch or rivals) and not long
 INSTALL = sh tests/install.sh $(BIN)/python
@@ -40,10 +42,10 @@ demo: $(STAMPS)/run  ## find the front of a small neural network, within two min
 	$(BIN)/flexibo demo
 
 test: $(STAMPS)/test  ## the tests: everything that needs no training, third-party optimiser, cluster or browser
-	$(PYTEST) --dist worksteal -m "$(QUICK)"
+	$(PYTEST) auto --dist worksteal -m "$(QUICK)"
 
 rest: $(STAMPS)/bench  ## the other tests: slow ones, networks, third-party optimisers, clusters, browsers
-	FLEXIBO_BUILT_DOCS=$(CURDIR)/build/docs $(PYTEST) --dist loadfile -m "$(REST)" tests
+	FLEXIBO_BUILT_DOCS=$(CURDIR)/build/docs $(PYTEST) $(MORE) --dist loadfile -m "$(REST)" tests
 
 check: export AGAIN := 1
 check: export CPU_LOG := $(CURDIR)/build/cpu-minutes
@@ -54,7 +56,7 @@ check: fresh  ## everything that CI runs
 	$(MAKE) rest compare sum
 
 check-all: check  ## and what takes too long for every run: many repeats of statistical claims
-	$(PYTEST) --dist worksteal -m long tests
+	$(PYTEST) auto --dist worksteal -m long tests
 
 fresh: $(STAMPS)/test
 	@mkdir -p build && rm -f build/cpu-minutes

@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
 # The examples are not a package.
 import three_objectives  # noqa: E402
-from first_study import BUDGET, OBJECTIVES, SPACE, energy, error  # noqa: E402
+from first_study import OBJECTIVES, SPACE, energy, error  # noqa: E402
 
 Array = npt.NDArray[np.float64]
 FUNCTIONS = {"error": error, "energy": energy}
@@ -54,7 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "images", help="folder of the pictures")
     parser.add_argument("--seeds", type=int, default=10, help="number of studies that are averaged")
-    parser.add_argument("--budget", type=float, default=BUDGET, help="budget of each study")
+    parser.add_argument("--budget", type=float, default=1500.0, help="budget of each study")
     given = parser.parse_args()
     plt.rcParams.update({"font.size": 9.5, "axes.spines.top": False, "axes.spines.right": False})
     seeds = range(given.seeds)

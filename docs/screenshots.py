@@ -21,10 +21,11 @@ from flexibo import Study
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "examples")]
-from first_study import BUDGET, OBJECTIVES, SPACE, energy, error  # noqa: E402
+from first_study import OBJECTIVES, SPACE, energy, error  # noqa: E402
 from tests.browser import Browser, browser, wait_for  # noqa: E402
 
 FUNCTIONS = {"error": error, "energy": energy}
+BUDGET = 1500
 FAILING = 41
 DRAWN = "return document.querySelectorAll('canvas').length >= 3"
 """Pictures further down are drawn when they become visible."""

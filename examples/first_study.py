@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from flexibo import Design, Objective, Space, Study
 
-BUDGET = 1500
+BUDGET = 900
 SPACE = Space(
     {
         "layers": (1, 6),

@@ -1,7 +1,7 @@
 """Tune a scikit-learn model: its error against its prediction time, both measured for real.
 
 The error needs a full training and a test. The prediction time depends on the size of the network, not on its weights,
-so it is measured on a network that has seen 100 images once. The budget is 15 processor seconds; other load on the
+so it is measured on a network that has seen 100 images once. The budget is 6 processor seconds; other load on the
 machine is not charged. At the end every evaluation is written to a file.
 """
 
@@ -78,7 +78,7 @@ def main() -> None:
         Objective("error", unit="%", options=[*NETWORK, "alpha", "rate"]),
         Objective("prediction_ms", unit="ms", options=[*NETWORK, "batch"], noisy=True),
     ]
-    study = Study(space, objectives, budget=15, seed=0, n_initial=6, stop={"max_evaluations": 90})
+    study = Study(space, objectives, budget=6, seed=0, n_initial=5, stop={"max_evaluations": 50})
     study.run({"error": error, "prediction_ms": prediction_ms}, progress=False)
     print(study.front())
     print()

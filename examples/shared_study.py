@@ -33,7 +33,7 @@ def error(design: Design) -> tuple[float, float]:
 def energy(design: Design) -> tuple[float, float]:
     """Stands for a reading on a board."""
     time.sleep(0.02)
-    return design["filters"] * (0.5 + (design["cpu_ghz"] - 1.2) ** 2), 2.0
+    return design["filters"] * (0.5 + (design["cpu_ghz"] - 1.2) ** 2), 5.0
 
 
 def mortal(function: Callable[[Design], tuple[float, float]], calls: int) -> Callable[[Design], tuple[float, float]]:
@@ -65,7 +65,7 @@ def main() -> None:
         storage = f"sqlite:///{Path(folder) / 'shared.db'}"
         space = Space({"filters": [16, 32, 64, 128], "kernel": ["1x1", "3x3"], "cpu_ghz": (0.3, 2.3)})
         objectives = [Objective("error", options=["filters", "kernel"]), Objective("energy", unit="J")]
-        Study(space, objectives, budget=900, seed=0, n_initial=4, storage=storage, name=NAME)
+        Study(space, objectives, budget=700, seed=0, n_initial=4, storage=storage, name=NAME)
         for worker in [started(storage, 2), started(storage, 3)]:
             print(f"Worker {worker.pid} ended with status {worker.wait()}.")
         print(f"So far {len(Study.load(storage, NAME).trace())} answers are on disk; two more workers continue.")

@@ -55,7 +55,7 @@ def main() -> None:
     tools = [tool for tool in ("gzip", "bzip2", "xz") if shutil.which(tool)]
     space = Space({"tool": tools, "level": (1, 9)})
     objectives = [Objective("kilobytes", unit="kB"), Objective("seconds", unit="s", noisy=True)]
-    study = Study(space, objectives, seed=0, n_initial=4, stop={"max_evaluations": 32})
+    study = Study(space, objectives, seed=0, n_initial=4, stop={"max_evaluations": 20})
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with (folder / "log.txt").open("wb") as log:

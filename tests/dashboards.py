@@ -1,4 +1,4 @@
-"""A dashboard in a process of its own, as people start it."""
+"""A dashboard in a process of its own."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
+
+from tests.forked import Command
 
 PATIENCE = 90.0
 """Seconds that anything may take on a crowded machine before a test gives up."""
@@ -26,7 +30,7 @@ Found = TypeVar("Found")
 class Running:
     """A dashboard that runs; `address` is what it printed."""
 
-    def __init__(self, process: subprocess.Popen[str], address: str) -> None:
+    def __init__(self, process: subprocess.Popen[str] | Command, address: str) -> None:
         self.process = process
         self.address = address
 
@@ -46,20 +50,39 @@ class Running:
         return found[0] if found else None
 
     def end(self, how: signal.Signals = signal.SIGINT) -> str:
-        """Ask it to end, and return what it printed since."""
+        """Ask it to end, and return what it printed in the end."""
         self.process.send_signal(how)
         return self.process.communicate(timeout=PATIENCE)[0]
 
 
 @contextmanager
-def dashboard(*words: str, **environment: str) -> Iterator[Running]:
+def dashboard(*words: str) -> Iterator[Running]:
     """A running dashboard of these storages, on any free port; ended in the end, however the test ends."""
+    with tempfile.TemporaryDirectory() as folder:
+        process = Command(Path(folder), "dashboard", "--port", "0", *words, OMP_NUM_THREADS="1")
+
+        def address() -> str | None:
+            printed = process.printed.read_text()
+            assert process.process.is_alive(), f"the dashboard did not start: {printed}"
+            found = re.search(r"is at (http://\S+)\s", printed)
+            return found and found[1]
+
+        try:
+            yield Running(process, wait_until(address, "the dashboard starts"))
+        finally:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def dashboard_as_people_start_it(*words: str) -> Iterator[Running]:
+    """The same, started as a program rather than forked."""
     process = subprocess.Popen(
         [sys.executable, "-u", "-c", _MAIN, "dashboard", "--port", "0", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     try:
         assert process.stdout is not None

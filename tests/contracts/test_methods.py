@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.method_variants import is_variant
 
 import flexibo
 from flexibo import Design, Evaluation, Objective, RandomForest, Space, Study
@@ -17,14 +18,9 @@ from flexibo.optimizer import StopKind
 from flexibo.surrogates.gaussian_process import PAPER_GP
 
 NAMES = [method.name for method in flexibo.list_methods()]
-VARIANTS = {f"flexibo-{model}-{cost}" for model in ("gp", "rf") for cost in ("ratio", "constant")} | {
-    "pesmo-dec",
-    "mesmo-dec",
-    "random-coupled",
-}
-"""They differ from another method in a cost or a sum: the fewest tests run them too."""
-DISTINCT = [name for name in NAMES if name not in VARIANTS]
+DISTINCT = [name for name in NAMES if not is_variant(name)]
 SCORING = [name for name in DISTINCT if isinstance(METHODS[name], ScoringMethod)]
+EACH = [pytest.param(name, marks=pytest.mark.variant) if is_variant(name) else name for name in NAMES]
 SPACE = Space({"x": (0.0, 1.0), "width": [8, 16, 32, 64], "kind": ["a", "b"]})
 FUNCTIONS: dict[str, Callable[[Design], Any]] = {
     "error": lambda d: (1 / d["width"] + 0.05 * (d["kind"] == "a"), 2.0),
@@ -72,7 +68,16 @@ def spends_its_budget(study: Study) -> bool:
 
 @pytest.mark.parametrize(
     ("method", "kind"),
-    [(method, kind) for method in NAMES for kind in STUDIES if method in DISTINCT or kind == LIMITED],
+    [
+        *((method, LIMITED) for method in DISTINCT),
+        *(pytest.param(method, LIMITED, marks=pytest.mark.variant) for method in NAMES if is_variant(method)),
+        *(
+            pytest.param(method, kind, marks=pytest.mark.variant)
+            for method in DISTINCT
+            for kind in STUDIES
+            if kind != LIMITED
+        ),
+    ],
 )
 def test_a_method_spends_its_budget_and_finds_a_front(method: str, kind: str) -> None:
     objectives = STUDIES[kind]
@@ -87,7 +92,7 @@ def test_a_method_spends_its_budget_and_finds_a_front(method: str, kind: str) ->
             assert row.feasibility == ("feasible" if within else "violating")
 
 
-@pytest.mark.parametrize("method", NAMES)
+@pytest.mark.parametrize("method", EACH)
 def test_a_method_never_asks_what_is_pending_or_measured(method: str) -> None:
     study = small(method, [Objective("error"), Objective("joules")], seed=2)
     seen = set()
@@ -104,7 +109,7 @@ def test_a_method_never_asks_what_is_pending_or_measured(method: str) -> None:
     assert len(held) == 3
 
 
-@pytest.mark.parametrize("method", NAMES)
+@pytest.mark.parametrize("method", EACH)
 def test_a_replayed_study_asks_what_the_live_one_asks(method: str) -> None:
     objectives = STUDIES["two objectives and a constraint"]
     live, replayed = (small(method, objectives, seed=4) for _ in range(2))
@@ -117,6 +122,7 @@ def test_a_replayed_study_asks_what_the_live_one_asks(method: str) -> None:
     assert replayed.ask() == live.ask()
 
 
+@pytest.mark.variant
 @pytest.mark.parametrize("method", SCORING)
 def test_a_method_that_scores_also_runs_cost_aware(method: str) -> None:
     study = small(f"{method}/cost", [ERROR, JOULES], budget=15, seed=1)
@@ -125,6 +131,7 @@ def test_a_method_that_scores_also_runs_cost_aware(method: str) -> None:
     assert spends_its_budget(study)
 
 
+@pytest.mark.variant
 @pytest.mark.parametrize("method", DISTINCT)
 def test_a_method_does_not_depend_on_the_units_of_losses(method: str) -> None:
     def questions(scale: float) -> list[tuple[str, Design]]:

@@ -97,8 +97,24 @@ def measured(rival: Rival, given: Setting, taken: set[int], asks: int) -> list[t
 
 
 @pytest.fixture(autouse=True)
-def little_effort(monkeypatch: pytest.MonkeyPatch) -> None:
-    """BoTorch searches as little as it can: what it finds is compared elsewhere."""
+def little_effort(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """BoTorch and SMAC search as little as they can: what they find is compared elsewhere."""
+    if "smac-parego" in request.node.name:
+        installed("smac-parego")
+        from smac import HyperparameterOptimizationFacade as Facade
+
+        search, forest = Facade.get_acquisition_maximizer, Facade.get_model
+
+        def small_forest(scenario: Any) -> Any:
+            model = forest(scenario)
+            model._rf_opts["max_leaf_nodes"] = 1000  # there are fewer designs; room for SMAC's million takes time
+            return model
+
+        def short_search(scenario: Any) -> Any:
+            return search(scenario, challengers=100, local_search_iterations=2)
+
+        monkeypatch.setattr(Facade, "get_model", staticmethod(small_forest))
+        monkeypatch.setattr(Facade, "get_acquisition_maximizer", staticmethod(short_search))
     little = botorch_qlognehvi.NehviEffort(
         draws=16,
         restarts=2,

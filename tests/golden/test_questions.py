@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.method_variants import is_variant
 
 import flexibo
 from flexibo import Design, Objective, Space, Study
@@ -34,7 +36,18 @@ def questions(method: str) -> list[str]:
     return asked
 
 
-@pytest.mark.parametrize("method", [method.name for method in flexibo.list_methods()])
+def names() -> list[Any]:
+    found = [method.name for method in flexibo.list_methods()]
+    return [pytest.param(name, marks=_marks(name)) for name in found]
+
+
+def _marks(name: str) -> list[pytest.MarkDecorator]:
+    """Variants run the same code with other numbers; those of random forests take seconds each."""
+    variant = is_variant(name)
+    return [pytest.mark.variant] * variant + [pytest.mark.slow] * (variant and "-rf-" in name)
+
+
+@pytest.mark.parametrize("method", names())
 def test_a_method_asks_what_it_has_always_asked(method: str) -> None:
     known = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     asked = questions(method)

@@ -1,8 +1,7 @@
-"""Adds N events to a study, and prints those that are safe by then: python storage_writer.py URL WORKER N."""
+"""Adds events to a study, and prints those that are safe by then."""
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from flexibo.storage.sql import SQLStorage
@@ -23,7 +22,3 @@ def main(url: str, worker: str, number: int) -> None:
         known.append(event)
         print(worker, i, flush=True)
     assert storage.read()[: len(known)] == known  # it was given everything, in order and once
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

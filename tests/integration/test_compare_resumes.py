@@ -39,7 +39,7 @@ def table(out: Path) -> list[dict[str, str]]:
 @pytest.mark.slow
 def test_a_killed_comparison_resumes_to_the_same_table_and_leaves_no_process_behind(tmp_path: Path) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    subprocess.run(command(whole, 1), check=True, capture_output=True, timeout=240)
+    compare(SUITE, whole, jobs=1)
     process = subprocess.Popen(command(broken, 2), stdout=subprocess.DEVNULL, start_new_session=True)
     deadline = time.monotonic() + 200
     while _lines(broken / "results.csv") < 30 and time.monotonic() < deadline:
@@ -52,11 +52,12 @@ def test_a_killed_comparison_resumes_to_the_same_table_and_leaves_no_process_beh
     assert not _alive(group)
     finished = _lines(broken / "results.csv")
     assert 30 <= finished < _lines(whole / "results.csv"), "it was killed too late to tell"
-    subprocess.run(command(broken, 2), check=True, capture_output=True, timeout=240)
+    subprocess.run(command(broken, 1), check=True, capture_output=True, timeout=240)
     assert table(broken) == table(whole)
     assert (broken / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_what_is_finished_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = compare(SUITE, tmp_path, jobs=1)
     monkeypatch.setattr(comparing, "run", None)  # would fail if it were called
@@ -64,6 +65,7 @@ def test_what_is_finished_is_not_run_again(tmp_path: Path, monkeypatch: pytest.M
     assert len(first) == len(PROBLEMS) * len(METHODS) * SEEDS
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_names_itself_and_the_others_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     original = comparing.run
 

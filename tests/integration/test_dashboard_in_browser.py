@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.browser import Browser, browser, wait_for
 from tests.dashboards import Running, dashboard, free_port, wait_until
+from tests.forked import COMMAND_LINE, imported
 
 from flexibo import Design, Objective, Study
 
@@ -26,6 +27,12 @@ CHOOSE = (
 Functions = dict[str, Callable[[Design], Any]]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def ready() -> Iterator[None]:
+    with imported(*COMMAND_LINE):
+        yield
+
+
 @pytest.fixture(scope="module")
 def chrome() -> Iterator[Browser]:
     with browser() as started:
@@ -33,7 +40,7 @@ def chrome() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def shown(ready: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A dashboard of two studies that are over, for tests that only look at them."""
     url = f"sqlite:///{tmp_path_factory.mktemp('shown')}/study.db"
     space = {"filters": [16, 32, 64, 128], "kernel": ["1x1", "3x3", "5x5"], "cpu_ghz": (0.3, 2.3), "cores": (1, 6)}
@@ -306,37 +313,32 @@ def test_a_token_lets_a_browser_in_and_leaves_its_address(
         ended(chrome)
 
 
-@pytest.mark.parametrize(
-    ("measured", "cost", "sentence"),
-    [
+def test_a_chosen_design_is_called_measured_only_where_it_is(chrome: Browser, shown: Running) -> None:
+    chrome.open(shown.address)
+    wait_for(chrome, "return document.querySelector('.tiles .value')", "the page")
+    for measured, cost, sentence in (
         (True, 0.0, "It is measured in every objective."),
         (False, 0.0, "Confirming it is expected to cost nothing."),
         (False, 2.5, "Confirming it costs about 2.5 s."),
         (False, None, "The cost to confirm it is not known."),
-    ],
-)
-def test_a_chosen_design_is_called_measured_only_where_it_is(
-    chrome: Browser, shown: Running, measured: bool, cost: float | None, sentence: str
-) -> None:
-    point = {
-        "values": {"a": 1.0, "b": 2.0},
-        "deviations": {"a": 0.0, "b": 0.0},
-        "measured": {"a": True, "b": measured},
-        "design": {},
-        "confirm_cost": cost,
-        "probability": 1.0,
-        "standing": "certain" if measured else None,
-    }
-    view = {"axes": [{"name": name, "label": name} for name in ("a", "b")], "points": [point]}
-    chrome.open(shown.address)
-    wait_for(chrome, "return document.querySelector('.tiles .value')", "the page")
-    words = chrome.driver.execute_async_script(  # type: ignore[no-untyped-call]
-        "const [point, view, done] = arguments;"
-        "import('/static/headline.js').then(({ chosenDesign }) =>"
-        " done(chosenDesign(point, view, 's', () => {}).textContent), (error) => done(String(error)))",
-        point,
-        view,
-    )
+    ):
+        point = {
+            "values": {"a": 1.0, "b": 2.0},
+            "deviations": {"a": 0.0, "b": 0.0},
+            "measured": {"a": True, "b": measured},
+            "design": {},
+            "confirm_cost": cost,
+            "probability": 1.0,
+            "standing": "certain" if measured else None,
+        }
+        view = {"axes": [{"name": name, "label": name} for name in ("a", "b")], "points": [point]}
+        words = chrome.driver.execute_async_script(  # type: ignore[no-untyped-call]
+            "const [point, view, done] = arguments;"
+            "import('/static/headline.js').then(({ chosenDesign }) =>"
+            " done(chosenDesign(point, view, 's', () => {}).textContent), (error) => done(String(error)))",
+            point,
+            view,
+        )
+        assert sentence in words
+        assert ("On the front of the candidates: certain." in words) == measured
     ended(chrome)
-    assert sentence in words
-    assert ("On the front of the candidates: certain." in words) == measured

@@ -8,14 +8,13 @@ import resource
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from tests.dashboards import PATIENCE, Running, dashboard, wait_until
+from tests.dashboards import PATIENCE, Running, dashboard, dashboard_as_people_start_it, wait_until
+from tests.forked import COMMAND_LINE, forked_into, imported
 from tests.postgres import server
 
 from flexibo import Study
@@ -23,15 +22,24 @@ from flexibo.dashboard.access import HEADERS
 from flexibo.transfer import study_copy
 
 pytestmark = pytest.mark.slow
-WRITER = """
-import sys
-from flexibo import Study
-study = Study({"x": (0.0, 1.0), "y": [1, 2, 3]}, ["a", "b"], storage=sys.argv[1], budget=10000, n_initial=12, seed=0)
-for i in range(int(sys.argv[2])):
-    evaluation = study.ask()
-    study.tell(evaluation, evaluation.design["x"] + (evaluation.objective == "b"), cost=1.0)
-study.close()
-"""
+
+
+def write(url: str, evaluations: int) -> None:
+    """What a writer does beside the dashboard."""
+    settings = {"budget": 10000, "n_initial": 12, "seed": 0}
+    study = Study({"x": (0.0, 1.0), "y": [1, 2, 3]}, ["a", "b"], storage=url, **settings)  # type: ignore[arg-type]
+    for _ in range(evaluations):
+        evaluation = study.ask()
+        assert evaluation is not None
+        x = float(evaluation.design["x"])  # type: ignore[arg-type]
+        study.tell(evaluation, x if evaluation.objective == "a" else 1.0 - x, cost=1.0)
+    study.close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ready() -> Iterator[None]:
+    with imported(*COMMAND_LINE):
+        yield
 
 
 @pytest.fixture
@@ -47,7 +55,7 @@ def shown(url: str, make_study: Callable[..., Study]) -> Iterator[Running]:
 
 
 @pytest.fixture(scope="module")
-def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def lasting(ready: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A dashboard that many tests ask, and none of them ends."""
     url = f"sqlite:///{tmp_path_factory.mktemp('lasting')}/study.db"
     Study({"x": (0.0, 1.0)}, ["a", "b"], storage=url, budget=10, seed=0).close()
@@ -186,7 +194,7 @@ def test_idle_connections_neither_stop_it_nor_fill_its_log(url: str, make_study:
     make_study(storage=url).close()
     with ExitStack() as stack:
         with few_files(150):
-            running = stack.enter_context(dashboard(url))
+            running = stack.enter_context(dashboard_as_people_start_it(url))
         lines = []
         for i in range(250):
             line = stack.enter_context(socket.create_connection(("127.0.0.1", running.port), timeout=PATIENCE))
@@ -238,19 +246,17 @@ def test_a_storage_that_vanishes_is_said_and_found_again(
 
 def test_four_writers_never_notice_the_dashboard(tmp_path: Path) -> None:
     url, evaluations = f"sqlite:///{tmp_path}/study.db", 7
-    Study({"x": (0.0, 1.0), "y": [1, 2, 3]}, ["a", "b"], storage=url, budget=10000, n_initial=12, seed=0)
+    write(url, 0)
+    printed = [tmp_path / f"writer-{n}" for n in range(4)]
     with dashboard(url) as running, live(running), live(running):
-        writers = [
-            subprocess.Popen([sys.executable, "-c", WRITER, url, str(evaluations)], stderr=subprocess.PIPE, text=True)
-            for _ in range(4)
-        ]
-        while any(writer.poll() is None for writer in writers):
+        writers = [forked_into(path, path, write, url, evaluations) for path in printed]
+        while any(writer.is_alive() for writer in writers):
             study = running.study()
             if study is not None:
                 for kind in ("front", "trace", "choices"):
                     running.get(f"/api/studies/{study['id']}/{kind}")
-        complaints = [writer.communicate()[1] for writer in writers]
-        assert [writer.returncode for writer in writers] == [0, 0, 0, 0], complaints
+        complaints = [path.read_text() for path in printed]
+        assert [writer.exitcode for writer in writers] == [0, 0, 0, 0], complaints
         assert complaints == ["", "", "", ""]
         stored = len(study_copy(url).contents)
         wait_until(lambda: running.study()["read"] == stored, "everything is seen")

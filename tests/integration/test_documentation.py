@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -19,14 +18,17 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.forked import forked_into, imported
+from typer.testing import CliRunner
 
 from flexibo import Study
+from flexibo.cli import app
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
 PAGES = sorted(DOCS.rglob("*.md"))
-LIMIT = 900.0
+LIMIT = 900
 """Seconds that the code of a page may take on a crowded machine."""
 NEEDS = {"howto/dask-and-ray.md": ("distributed",), "howto/postgresql.md": ("psycopg",)}
 """What must be installed for the code of a page, beside what the tests need anyway."""
@@ -38,22 +40,6 @@ SAYS = {
     "parallel.md": ["of 900", "filters=128"],
 }
 """What running a page must print, where that is worth a check."""
-
-RUNNER = """
-import json, sys
-from pathlib import Path
-
-page, blocks = json.load(sys.stdin)
-sys.path.insert(0, "")
-names = {"__name__": "__main__"}
-for line, file, code in blocks:
-    if file:
-        Path(file).parent.mkdir(parents=True, exist_ok=True)
-        Path(file).write_text(code, encoding="utf-8")
-    else:
-        exec(compile("\\n" * line + code, page, "exec"), names)
-"""
-"""Runs the blocks of a page in order, in one namespace: a block that is headed by a file's name becomes that file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,29 +68,47 @@ def name_of(path: Path) -> str:
     return path.relative_to(DOCS).as_posix() if path.is_relative_to(DOCS) else path.name
 
 
+@pytest.fixture(scope="module")
+def ready() -> Iterator[None]:
+    """Pages run in processes of their own, which have imported what most of them need."""
+    with imported("flexibo.study", "flexibo.plots", "matplotlib.pyplot"):
+        yield
+
+
 def run(path: Path, folder: Path, **environment: str) -> str:
     """Run the Python of a page in a folder; what it prints."""
     chosen = [b for b in blocks(path, "python", "yaml", "sh", "text") if b.language == "python" or b.file]
-    content = json.dumps([str(path), [[b.line, b.file, b.text] for b in chosen]])
-    limited = os.environ | {"OMP_NUM_THREADS": "1", "MPLBACKEND": "agg", "PYTHONUTF8": "1"} | environment
-    done = subprocess.run(
-        [sys.executable, "-c", RUNNER],
-        input=content,
-        cwd=folder,
-        env=limited,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=LIMIT,
-    )
-    assert done.returncode == 0, f"{name_of(path)} fails:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
-    return done.stdout
+    printed, complained = (folder.with_name(f"{folder.name}.{stream}") for stream in ("printed", "complained"))
+    limited = {"OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"} | environment
+    process = forked_into(printed, complained, _run_blocks, path, chosen, folder, limited)
+    process.join(LIMIT)
+    told = printed.read_text(encoding="utf-8")
+    if process.exitcode != 0:
+        process.kill()
+        told += complained.read_text(encoding="utf-8")[-4000:]
+        pytest.fail(f"{name_of(path)} fails ({process.exitcode}):\n{told[-6000:]}")
+    return told
+
+
+def _run_blocks(path: Path, chosen: list[Block], folder: Path, environment: dict[str, str]) -> None:
+    """Run blocks in order, in one namespace; a block that is headed by a file's name becomes that file."""
+    os.chdir(folder)
+    os.environ.update(environment)
+    sys.path.insert(0, "")
+    names = {"__name__": "__main__"}
+    for block in chosen:
+        if block.file:
+            Path(block.file).parent.mkdir(parents=True, exist_ok=True)
+            Path(block.file).write_text(block.text, encoding="utf-8")
+        else:
+            exec(compile("\n" * block.line + block.text, str(path), "exec"), names)
 
 
 RUNNABLE = [path for path in PAGES if blocks(path, "python")]
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ready")
 @pytest.mark.parametrize("path", RUNNABLE, ids=name_of)
 def test_the_python_of_every_page_runs(path: Path, tmp_path: Path) -> None:
     for package in NEEDS.get(name_of(path), ()):
@@ -123,17 +127,16 @@ def test_the_python_of_every_page_runs(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_study_file_about_shell_commands_runs(tmp_path: Path) -> None:
+def test_the_study_file_about_shell_commands_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if not all(shutil.which(program) for program in ("awk", "gzip", "bzip2")):
         pytest.skip("needs awk, gzip and bzip2")
     for block in blocks(DOCS / "howto" / "shell-commands.md", "sh", "yaml"):
         if block.file:
             (tmp_path / block.file).write_text(block.text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
     for arguments in (["--dry-run"], ["--budget", "600s"]):
-        command = [sys.executable, "-m", "flexibo", "run", "study.yaml", *arguments]
-        limited = os.environ | {"OMP_NUM_THREADS": "1"}
-        done = subprocess.run(command, cwd=tmp_path, env=limited, capture_output=True, text=True, timeout=LIMIT)
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = CliRunner().invoke(app, ["run", "study.yaml", *arguments])
+        assert done.exit_code == 0, (done.output, done.exception)
     assert not [event for event in Study.load(f"sqlite:///{tmp_path}/packing.db").trace() if event.reason]
 
 
@@ -144,7 +147,7 @@ def test_most_pages_have_code_that_is_run() -> None:
 def test_code_that_fails_is_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("```python\n# part.py\nvalue = 3\n```\n\n```python\nimport part\nassert part.value == 4\n```\n")
-    with pytest.raises(AssertionError, match=r"page.md fails(.|\n)*line 8, in <module>"):
+    with imported(), pytest.raises(pytest.fail.Exception, match=r"page.md fails(.|\n)*line 8, in <module>"):
         run(page, tmp_path)
 
 
@@ -299,8 +302,6 @@ def complaint(words: list[str]) -> str:
 def flexibo_complaint(words: list[str]) -> str:
     from typer.main import get_command
 
-    from flexibo.cli import app
-
     command: Any = get_command(app)
     context = command.make_context("flexibo", [], resilient_parsing=True)
     while words and hasattr(command, "get_command") and not words[0].startswith("-"):
@@ -453,7 +454,7 @@ def test_every_public_name_is_in_the_reference(built: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_search_works_from_the_disk_without_a_server(built: Path) -> None:
+def test_the_search_works_from_the_disk_without_a_server_and_the_pages_fit_a_phone(built: Path) -> None:
     from tests.browser import browser, wait_for
 
     with browser() as chrome:
@@ -462,13 +463,6 @@ def test_the_search_works_from_the_disk_without_a_server(built: Path) -> None:
         assert found >= 1
         assert "systems.html" in chrome.run("return document.querySelector('ul.search').innerHTML")
         assert all(request.startswith("file:") for request in chrome.requests())
-
-
-@pytest.mark.slow
-def test_the_pages_fit_a_phone(built: Path) -> None:
-    from tests.browser import browser
-
-    with browser() as chrome:
         for page in ("index.html", "methods.html", "howto/add-a-knob.html", "reference/study.html"):
             chrome.open(built / page)
             chrome.size(390, 844, phone=True)

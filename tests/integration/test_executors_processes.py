@@ -26,7 +26,10 @@ from flexibo.errors import MachineError
 from flexibo.executors import Outcome, _worker_process, processes
 from flexibo.executors.processes import ProcessExecutor
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="worker processes need Linux or macOS")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.name != "posix", reason="worker processes need Linux or macOS"),
+]
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # worker processes cannot import this module
 
 ERROR = Objective("error")
@@ -297,7 +300,6 @@ def test_a_crash_is_seen_while_a_forked_copy_keeps_the_connection_open(
     assert outcome(own, measure).reason == "Its worker process ended with exit status 3."
 
 
-@pytest.mark.slow
 def test_a_worker_that_closed_its_connection_is_given_up(shared: ProcessExecutor) -> None:
     def measure(design: Design) -> float:
         os.closerange(3, 256)
@@ -381,7 +383,6 @@ def test_what_it_takes_to_start_and_to_load_is_not_part_of_the_cost(own: Process
     assert found.cost < 2.0
 
 
-@pytest.mark.slow
 def test_fifty_evaluations_survive_kills_at_random_moments() -> None:
     before = descriptors()
     rng, killed, found, number = random.Random(1), 0, [], 0
@@ -436,7 +437,7 @@ def wait_without_signals() -> None:
     time.sleep(300)
 
 
-@pytest.mark.parametrize("hang", [pytest.param(wait_without_signals, marks=pytest.mark.slow), hold_the_interpreter])
+@pytest.mark.parametrize("hang", [wait_without_signals, hold_the_interpreter])
 def test_a_hung_evaluation_is_killed_with_all_that_it_started(
     shared: ProcessExecutor, tmp_path: Path, hang: Callable[[], None]
 ) -> None:
@@ -638,7 +639,6 @@ def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     assert all(is_gone(pid, within=5.0) for pid in pids)
 
 
-@pytest.mark.slow
 def test_workers_end_with_a_parent_whose_forked_copy_lives_on(tmp_path: Path) -> None:
     fork = """
     if os.fork() == 0:
@@ -655,7 +655,6 @@ def test_workers_end_with_a_parent_whose_forked_copy_lives_on(tmp_path: Path) ->
         parent.communicate(timeout=PATIENCE)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["", "raise ValueError('a mistake')"])
 def test_workers_end_with_a_parent_that_exits_without_closing(tmp_path: Path, ending: str) -> None:
     parent = script(tmp_path, MEASURING + f"    {ending}\n", tmp_path / "pids")
@@ -665,7 +664,6 @@ def test_workers_end_with_a_parent_that_exits_without_closing(tmp_path: Path, en
     assert all(is_gone(pid, within=1.0) for pid in written(tmp_path / "pids"))
 
 
-@pytest.mark.slow
 def test_ctrl_c_reaches_the_parent_alone(tmp_path: Path) -> None:
     text = """
         executor = ProcessExecutor(1)

@@ -9,16 +9,18 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.forked import forked_into, imported
+from tests.integration import storage_writer
 from tests.postgres import server
 
 from flexibo.storage import Sign
 from flexibo.storage.sql import SQLStorage, StoredStudy, stored_studies
 
-WRITER = Path(__file__).with_name("storage_writer.py")
 FROZEN = Path(__file__).parents[1] / "assets" / "study-schema-1.db"
 
 
@@ -27,31 +29,35 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'study.db'}" if request.param == "sqlite" else server().new_database()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def ready() -> Iterator[None]:
+    with imported("flexibo.storage.sql", "psycopg"):
+        yield
+
+
 class Writer:
     """A process that adds events, and prints into a file what it was told is safe."""
 
     def __init__(self, folder: Path, url: str, worker: str, number: int) -> None:
         self._out, self._errors = folder / f"{worker}.out", folder / f"{worker}.err"
-        command = [sys.executable, str(WRITER), url, worker, str(number)]
-        with self._out.open("w") as out, self._errors.open("w") as errors:
-            self.process = subprocess.Popen(command, stdout=out, stderr=errors)
+        self.process = forked_into(self._out, self._errors, storage_writer.main, url, worker, number)
 
     def is_open(self) -> bool:
         return self._out.read_text().startswith("open\n")
 
     def is_busy(self) -> bool:
-        return self.process.poll() is None
+        return self.process.is_alive()
 
     def killed(self) -> list[tuple[str, int]]:
         """What it was told is safe, killed wherever it is."""
         self.process.kill()
-        self.process.wait()
+        self.process.join()
         return self._told()
 
     def finished(self) -> list[tuple[str, int]]:
         """What it was told is safe, once it has come to its end without an error."""
-        code = self.process.wait(timeout=120)
-        assert (code, self._errors.read_text()) == (0, "")
+        self.process.join(timeout=120)
+        assert (self.process.exitcode, self._errors.read_text()) == (0, "")
         return self._told()
 
     def _told(self) -> list[tuple[str, int]]:

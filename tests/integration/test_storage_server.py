@@ -6,8 +6,6 @@ import logging
 import re
 import select
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,13 +15,14 @@ from urllib.parse import quote
 
 import pytest
 import sqlalchemy as sa
+from tests.forked import forked_into, imported
+from tests.integration import storage_writer
 from tests.postgres import PASSWORD, Server, server
 
 from flexibo.storage import Sign, StorageError
 from flexibo.storage.sql import SQLStorage, StoredStudy, stored_studies
 
 pytestmark = pytest.mark.slow
-WRITER = Path(__file__).with_name("storage_writer.py")
 
 
 @pytest.fixture
@@ -167,23 +166,22 @@ def test_a_connection_that_the_server_ended_is_replaced(postgres: Server) -> Non
 def test_writers_go_on_when_the_server_restarts(postgres: Server, tmp_path: Path) -> None:
     url = postgres.new_database()
     logs = [(tmp_path / f"w{n}.out", tmp_path / f"w{n}.err") for n in range(3)]
-    writers = []
-    for n, (out, errors) in enumerate(logs):
-        with out.open("w") as told, errors.open("w") as said:
-            command = [sys.executable, str(WRITER), url, f"w{n}", "300"]
-            writers.append(subprocess.Popen(command, stdout=told, stderr=said))
-    restarts = 0
-    while any(writer.poll() is None for writer in writers) and restarts < 2:
-        lines = [out.read_text().count("\n") for out, _ in logs]
-        if min(lines) > 1 and max(lines) > 70 * (restarts + 1):
-            postgres.restart()
-            restarts += 1
-        time.sleep(0.02)
-    codes = [writer.wait(timeout=120) for writer in writers]
+    with imported("flexibo.storage.sql", "psycopg"):
+        writers = [forked_into(*log, storage_writer.main, url, f"w{n}", 120) for n, log in enumerate(logs)]
+        restarts = 0
+        while any(writer.is_alive() for writer in writers) and restarts < 2:
+            lines = [out.read_text().count("\n") for out, _ in logs]
+            if min(lines) > 1 and max(lines) > 30 * (restarts + 1):
+                postgres.restart()
+                restarts += 1
+            time.sleep(0.02)
+        for writer in writers:
+            writer.join(timeout=120)
+    codes = [writer.exitcode for writer in writers]
     assert (codes, restarts == 2) == ([0, 0, 0], True), [errors.read_text()[-500:] for _, errors in logs]
     events = [(event["worker"], event["i"]) for event in SQLStorage(url, "study").read()]
-    assert len(events) == len(set(events)) == 900
-    assert sorted(events) == sorted((f"w{n}", i) for n in range(3) for i in range(300))
+    assert len(events) == len(set(events)) == 360
+    assert sorted(events) == sorted((f"w{n}", i) for n in range(3) for i in range(120))
 
 
 def test_a_server_that_stays_away_is_given_up_after_the_patience(postgres: Server) -> None:

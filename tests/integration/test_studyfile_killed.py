@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from shutil import which
-from typing import Any
 
 import pytest
+from tests.forked import COMMAND_LINE, Command, imported
 
 from flexibo import Study
 from flexibo.history.events import Asked, Released, Told
@@ -40,8 +40,14 @@ objectives:
   joules: {function: "board:joules"}
 """
 BOARD = "def joules(design):\n    return 1000 - design['x'], 3.0\n"
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "100"}
-Start = Callable[..., "subprocess.Popen[str]"]
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "COLUMNS": "100"}
+Start = Callable[..., Command]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ready() -> Iterator[None]:
+    with imported(*COMMAND_LINE):
+        yield
 
 
 @pytest.fixture
@@ -49,21 +55,16 @@ def start(tmp_path: Path) -> Iterator[Start]:
     """Starts flexibo in a folder with a study file; nothing outlives its test."""
     (tmp_path / "study.yaml").write_text(STUDY)
     (tmp_path / "board.py").write_text(BOARD)
-    running: list[subprocess.Popen[str]] = []
+    running: list[Command] = []
 
-    def begin(*arguments: str, **fields: Any) -> subprocess.Popen[str]:
-        fields = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, **fields}
-        command = [sys.executable, "-m", "flexibo", *arguments]
-        running.append(subprocess.Popen(command, cwd=tmp_path, env=ENVIRONMENT, text=True, **fields))
+    def begin(*arguments: str) -> Command:
+        running.append(Command(tmp_path, *arguments, **ENVIRONMENT))
         return running[-1]
 
     yield begin
     for process in running:
-        with suppress(ProcessLookupError):
-            process.kill()
+        process.kill()
         process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
     for pid in pids(tmp_path):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -149,13 +150,21 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path, start: Start
     assert 50 < finished(tmp_path, start).spent <= 65  # what was given back costs nothing
 
 
-def test_the_wizard_in_a_real_terminal_leaves_nothing_after_ctrl_c(tmp_path: Path, start: Start) -> None:
+def test_the_wizard_in_a_real_terminal_leaves_nothing_after_ctrl_c(tmp_path: Path) -> None:
     import pty
 
     (tmp_path / "empty").mkdir()
     mine, theirs = pty.openpty()
     try:
-        wizard = start("init", "empty/new", stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+        wizard = subprocess.Popen(
+            [sys.executable, "-m", "flexibo", "init", "empty/new"],
+            cwd=tmp_path,
+            env=os.environ | ENVIRONMENT,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
         shown = ""
         for question, answer in (("Name of the study", "net\n"), ("First option", "x\n"), ("Values of x", "\x03")):
             while question not in shown:
@@ -167,5 +176,7 @@ def test_the_wizard_in_a_real_terminal_leaves_nothing_after_ctrl_c(tmp_path: Pat
         assert wizard.wait(PATIENCE) == 130
         assert not list((tmp_path / "empty").iterdir())
     finally:
+        wizard.kill()
+        wizard.wait()
         os.close(mine)
         os.close(theirs)

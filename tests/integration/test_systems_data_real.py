@@ -12,7 +12,7 @@ from flexibo.systems.data.base import AnyDataset, MissingDataError
 from flexibo.systems.data.catalogue import find_dataset, load_dataset
 from flexibo.systems.data.tokens import WordPieces, tokens_of
 
-pytestmark = pytest.mark.data
+pytestmark = [pytest.mark.data, pytest.mark.slow]
 
 
 def real(name: str, folder: Path, **choices: int) -> AnyDataset:

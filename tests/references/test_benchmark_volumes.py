@@ -19,10 +19,12 @@ ELSEWHERE = ("dtlz2:n=3:ratio=100",)
 
 def hit_share(Y: np.ndarray, darts: np.ndarray) -> float:
     """The share of points (m, n), all between 0 and 1, that a row of Y is at least as good as; large boxes first."""
-    left = darts
+    left = np.ascontiguousarray(darts.T)
     for row in Y[np.argsort(-np.prod(1.0 - Y, axis=1))]:
-        left = left[(left < row).any(axis=1)]
-    return 1.0 - len(left) / len(darts)
+        missed = (left < row[:, None]).any(axis=0)
+        if not missed.all():
+            left = left[:, missed]
+    return 1.0 - left.shape[1] / len(darts)
 
 
 def check_by_darts(problem: Problem) -> None:

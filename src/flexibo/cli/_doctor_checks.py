@@ -239,7 +239,7 @@ def _tables(data: str) -> Iterator[Finding]:
     found = status(Path(data) if data else None)
     good = sum(one.complete for one in found)
     faults = [f"{one.dataset.name}: {one.fault}" for one in found if one.present and not one.complete]
-    text = f"{good} of {len(found)} recorded tables" + (f"; {faults[0]}" if faults else "")
+    text = f"{good} of {len(found)} optional recorded tables" + (f"; {faults[0]}" if faults else "")
     if good == len(found):
         yield Finding("Data", "tables", "good", text)
     else:

@@ -82,8 +82,8 @@ def _lines(findings: Sequence[Finding], failed: Collection[str], width: int) -> 
         if finding.remedy:
             yield from _entry(" " * len(heading), f"-> {finding.remedy}", width)
     yield ""
-    yield f"{MARKS['good']} good   {MARKS['absent']} not here   {MARKS['wrong']} wrong   -> what to type"
-    yield f"Not good, but needed: {', '.join(failed)}." if failed else "Everything that is needed is good."
+    yield f"{MARKS['good']} good   {MARKS['absent']} not found   {MARKS['wrong']} wrong   -> what to type"
+    yield f"Needed, but not in order: {', '.join(failed)}." if failed else "Everything that flexibo needs is in order."
 
 
 def _entry(heading: str, text: str, width: int) -> list[str]:

@@ -132,7 +132,7 @@ def _shown(study: Study, *, measured: bool, possible: bool, number: int | None) 
         rows = study.front(measured=measured, include="possible" if possible else "probable")
         found = [points[row.design] for row in rows]
     if number is not None and found and number > len(found):
-        raise InvalidValueError(f"The front has {len(found)} designs; --number {number} is none of them.")
+        raise InvalidValueError(f"--number is {number}; the front has the designs 1 to {len(found)}.")
     numbered = [(n, point) for n, point in enumerate(found, 1) if number in (None, n)]
     return FrontSelection(view.axes, numbered, len(found))
 

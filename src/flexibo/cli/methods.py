@@ -22,7 +22,7 @@ def methods(json: JSONFlag = False) -> None:
         aware = ", cost-aware" if method.cost_aware else ""
         default = " (default)" if method.name == "flexibo" else ""
         console.print(Text.assemble((method.name, "bold"), f"{default}  {method.measures}{aware}"))
-        paper = f" {method.paper}." if method.paper else ""
+        paper = f" Source: {method.paper}." if method.paper else ""
         limits = f"{method.limits[0].upper()}{method.limits[1:]}."
         console.print(Padding(Text(f"{method.summary}{paper} {limits}"), (0, 0, 0, 4)))
     console.print("\nAdd /cost to any but nsga2, sobol and random (ehvi/cost) to divide scores by expected costs.")

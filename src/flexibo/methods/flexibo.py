@@ -13,7 +13,7 @@ Differences from the paper:
 - Designs that agree in the options an objective depends on are pinned together.
 - Constraints are pinned like objectives. The optimistic front is built from designs that may be feasible, the
   pessimistic front from designs that are feasible in the worst case.
-- A largest gain of 0 does not end the run: other candidates are drawn, and the widest box is measured first.
+- A largest gain of 0 does not end the run: the widest box is measured, and where there is none, others are drawn.
 - Only evaluations that the remaining budget covers are chosen. The budget is charged the cost itself, not theta.
 """
 

@@ -43,7 +43,7 @@ PATIENCE = 10
 
 
 class Optimizer:
-    """Chooses what to measure next. Same history, same question.
+    """Chooses what to measure next. The same history, `only` and `salt` give the same question.
 
     Args:
         predictor: Predicts the losses of candidates, and holds the method that scores them.
@@ -79,7 +79,10 @@ class Optimizer:
             return drawn(request, self.predictor, salt)
 
     def _scored(self, request: Request, method: ScoringMethod, salt: int) -> Evaluation | Stop:
-        """The best question. A design that will probably fail is asked about only if there is no other question."""
+        """The best question. A design that will probably fail is asked about only if there is no other question.
+
+        After `PATIENCE` failures in a row it is not asked about at all.
+        """
         best = self._best(request, method, salt)
         if isinstance(best, Evaluation) and not will_probably_succeed(request.history, best.design):
             other = self._best(request, method, salt, likely=True)
@@ -132,7 +135,8 @@ class Optimizer:
         if method.constraints is Constraints.WEIGHTED and np.isfinite(belief.limits).any():
             scores = scores * belief.feasible()[:, None]
         # Two candidates with the same corner hide each other: pinning one of them removes no volume, so all scores can
-        # be 0 although there is a region. Then the widest box is measured, of F_opt first, then of U.
+        # be 0 although there is a region. Then the widest box is measured, of F_opt first, then of all designs that
+        # F_pess does not rule out.
         everywhere = [] if method.step else [np.ones(len(belief.designs), dtype=bool)]
         fallbacks = everywhere if region is None else [region.optimistic, region.alive]
         cell = choose(scores / belief.thetas, belief, allowed, rng, fallbacks=fallbacks)  # eq:7, max-acq

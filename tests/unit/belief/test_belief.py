@@ -88,6 +88,7 @@ def test_the_probability_of_feasibility_is_that_of_all_constraints() -> None:
     assert probability == pytest.approx([0.8413447 * 0.5, 0.0, 1.0])
 
 
+@pytest.mark.slow
 def test_the_front_holds_what_keeps_the_constraint(limited: Study) -> None:
     rows = limited.front()
     assert {row.feasibility for row in rows} <= {"feasible", "unsure"}
@@ -127,6 +128,7 @@ def test_a_limited_objective_that_is_optimised_bounds_the_front() -> None:
     assert all(row.values["a"] <= 0.5 for row in study.front() if row.feasibility == "feasible")
 
 
+@pytest.mark.slow
 def test_flexibo_finds_a_better_feasible_front_than_random_search() -> None:
     volumes = {}
     for method in ("flexibo", "random"):

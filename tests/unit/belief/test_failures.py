@@ -107,6 +107,7 @@ def test_a_value_counts_though_later_attempts_failed() -> None:
     assert len(study.front()) == 3
 
 
+@pytest.mark.slow
 def test_what_would_fail_rules_nothing_out() -> None:
     def size(design: Design) -> float:
         return float(design["width"] * design["depth"])
@@ -169,6 +170,7 @@ def test_other_methods_learn_from_failures_too(coupled: Study) -> None:
     assert coupled.spent > 275
 
 
+@pytest.mark.slow
 def test_a_limit_that_seems_to_be_kept_only_beyond_the_border_does_not_lead_there() -> None:
     # The constraint that is most likely kept used to be asked about 30 times in a row, where nothing can be measured.
     space = Space({f"x{i}": list(range(40)) for i in range(3)})
@@ -192,6 +194,7 @@ def test_a_limit_that_seems_to_be_kept_only_beyond_the_border_does_not_lead_ther
     assert max(in_a_row) <= 8
 
 
+@pytest.mark.slow
 def test_a_study_that_knows_all_that_can_be_measured_does_not_count_as_failed() -> None:
     # Half of the designs are impossible, and promise more than all others.
     space = Space({"x": list(range(40))})

@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flexibo import Study
 from flexibo.cli import app
 
 
 @pytest.mark.slow
 def test_the_demo_prints_its_front_and_saves_a_picture(tmp_path: Path) -> None:
     picture = tmp_path / "front.png"
-    command = [sys.executable, "-m", "flexibo", "demo", "--budget", "20", "--out", str(picture)]
+    command = [sys.executable, "-m", "flexibo", "demo", "--budget", "10", "--out", str(picture)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert result.returncode == 0, result.stderr
     assert "Pareto front" in result.stdout

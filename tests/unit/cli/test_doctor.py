@@ -37,7 +37,7 @@ class TestReport:
         assert headings == [
             *("Python", "Packages", "Extras", "Meters", "GPUs", "Databases", "Clusters", "Browser", "Data", "Knobs")
         ]
-        assert "Everything that is needed is good." in outcome.stdout
+        assert "Everything that flexibo needs is in order." in outcome.stdout
         assert max(map(len, outcome.stdout.splitlines())) <= 80
         assert re.search(r"✓ numpy +\d", outcome.stdout)
 
@@ -59,7 +59,7 @@ class TestReport:
         assert call("--need", "sqlite").exit_code == 0
         outcome = call("--need", "sqlite,data")
         assert outcome.exit_code == 1
-        assert "Not good, but needed: data." in outcome.stdout
+        assert "Needed, but not in order: data." in outcome.stdout
 
     def test_an_unknown_need_is_a_mistake(self) -> None:
         outcome = call("--need", "plott")

@@ -84,7 +84,7 @@ class TestMachine:
         assert [one.state for one in checks._folder(str(tmp_path))] == ["good"]
         (tables,) = checks._tables(str(tmp_path))
         assert tables.state == "absent"
-        assert re.fullmatch(r"0 of \d+ recorded tables", tables.text)
+        assert re.fullmatch(r"0 of \d+ optional recorded tables", tables.text)
         (tmp_path / "recorded").mkdir()
         from flexibo.compare.problems.datasets import DATASETS
 

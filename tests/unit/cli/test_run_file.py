@@ -131,6 +131,7 @@ class TestRun:
         assert advice in printed("run", "study.yaml", "--budget", "30s")
         assert "Advice" not in printed("run", "study.yaml", "--budget", "60s")
 
+    @pytest.mark.slow
     def test_several_processes_measure_with_functions_and_commands(self, folder: Path) -> None:
         (folder / "study.yaml").write_text(
             f"{STUDY_FILE}executor: {{name: processes, workers: 2, slots: {{joules: 1}}}}\n"

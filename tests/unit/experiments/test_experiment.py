@@ -252,6 +252,7 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("reproduced")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("families")
 @pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda experiment: experiment.name)
 def test_every_experiment_writes_its_tables_figures_and_verdicts(

@@ -90,7 +90,7 @@ def test_a_decided_constraint_is_never_asked_for() -> None:
     assert study.summary().evaluations["c"] == 5
 
 
-@pytest.mark.parametrize("settings", [{"surrogate": "rf"}, {"cost": "ratio"}])
+@pytest.mark.parametrize("settings", [pytest.param({"surrogate": "rf"}, marks=pytest.mark.slow), {"cost": "ratio"}])
 def test_a_study_that_is_opened_again_keeps_its_surrogate_and_cost(settings: dict[str, str], tmp_path: Path) -> None:
     def opened(**given: str) -> Study:
         url = f"sqlite:///{tmp_path}/study.db"

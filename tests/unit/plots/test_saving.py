@@ -73,7 +73,7 @@ def test_pictures_draw_on_the_axes_they_are_given(study: Study) -> None:
         assert plots.PICTURES[name].draw.__call__(study, ax) is ax  # type: ignore[call-arg]
 
 
-@pytest.mark.parametrize("suffix", [".png", ".pdf", ".svg", ".html"])
+@pytest.mark.parametrize("suffix", [".png", pytest.param(".pdf", marks=pytest.mark.slow), ".svg", ".html"])
 def test_a_picture_is_saved_as_its_name_says(study: Study, tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"front{suffix}"
     plots.save(study, path)

@@ -244,6 +244,7 @@ class TestStopping:
         assert study.certificate().relative <= 0.4
         assert len(study.history.measurements) < 2 * POOL.size
 
+    @pytest.mark.slow
     def test_it_goes_on_where_no_pareto_region_is_left_until_then(self) -> None:
         plain = run(pool_study(surrogate="gp"))
         certified = run(pool_study(surrogate="gp", stop={"certified_error": 0.01}))

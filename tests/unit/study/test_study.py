@@ -107,7 +107,9 @@ def test_another_seed_gives_other_questions(make_study: Make, functions: Functio
     assert answer(make_study(seed=1), functions, 5) != answer(make_study(seed=2), functions, 5)
 
 
-@pytest.mark.parametrize("method", ["flexibo", "flexibo-rf-log", "random", "random-coupled"])
+@pytest.mark.parametrize(
+    "method", ["flexibo", pytest.param("flexibo-rf-log", marks=pytest.mark.slow), "random", "random-coupled"]
+)
 def test_a_study_rebuilt_from_its_storage_asks_the_same_next_questions(
     make_study: Make, functions: Functions, tmp_path: Path, method: str
 ) -> None:

@@ -333,8 +333,9 @@ def test_the_same_seed_gives_the_same_weights_and_another_gives_others(network: 
         model = BUILDERS[network](smallest(network), channels=CHANNELS, classes=CLASSES)
         return torch.cat([weight.detach().flatten() for weight in model.parameters()])
 
-    assert torch.equal(first_weights(1), first_weights(1))
-    assert not torch.equal(first_weights(1), first_weights(2))
+    first = first_weights(1)
+    assert torch.equal(first, first_weights(1))
+    assert not torch.equal(first, first_weights(2))
 
 
 @IMAGE_NETWORKS

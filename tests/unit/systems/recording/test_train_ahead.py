@@ -39,7 +39,7 @@ def test_networks_trained_ahead_are_found_in_the_store(tmp_path: Path) -> None:
         {f"{what}_{layer}": value for layer in range(1, 5) for what, value in (("filters", 16), ("filter_size", size))}
         for size in (1, 3)
     ]
-    train_ahead(request, networks, 2, lambda: False)
+    train_ahead(request, networks, 1, lambda: False)
     runner = build_runner(replace(request, objectives=("error_percent",)))
     assert all(runner.store.get(runner.task, network, seed=0) is not None for network in networks)
     train_ahead(replace(request, seed=1), networks, 2, lambda: True)
