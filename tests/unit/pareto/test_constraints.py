@@ -217,20 +217,20 @@ def test_the_input_is_left_as_it_was():
 
 
 @pytest.mark.parametrize(
-    ("optimised", "limits", "message"),
+    ("optimised", "limits", "facts"),
     [
-        ([0, 1], None, "Quantity 2 is neither optimised nor limited"),
-        ([0, 1], np.array([INF, 1.0, INF]), "Quantity 2 is neither optimised nor limited"),
+        ([0, 1], None, "Quantity 2 .*neither"),
+        ([0, 1], np.array([INF, 1.0, INF]), "Quantity 2 .*neither"),
         ([0, 3], None, r"optimised quantities are \[0, 3\]"),
         ([0, -1], None, r"optimised quantities are \[0, -1\]"),
         ([0, 0], None, r"optimised quantities are \[0, 0\]"),
         ([], np.ones(3), r"optimised quantities are \[\]"),
-        ([0, 1, 2], np.ones(2), r"limits are \[1.0, 1.0\]; there must be one number for each of the 3"),
+        ([0, 1, 2], np.ones(2), r"limits are \[1.0, 1.0\].* 3 quantities"),
         ([0, 1, 2], np.array([1.0, np.nan, 1.0]), r"limits are \[1.0, nan, 1.0\]"),
     ],
 )
-def test_goals_that_do_not_fit_the_quantities_are_refused(optimised, limits, message):
-    with pytest.raises(InvalidValueError, match=message):
+def test_goals_that_do_not_fit_the_quantities_are_refused(optimised, limits, facts):
+    with pytest.raises(InvalidValueError, match=facts):
         Goals.of(3, optimised, limits)
 
 

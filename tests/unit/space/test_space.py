@@ -99,7 +99,7 @@ def test_a_design_must_be_a_mapping(space: Space) -> None:
 
 def test_many_rows_become_designs_and_errors_say_which_row(space: Space) -> None:
     assert list(space.designs([GOOD, GOOD | {"cores": 1}])) == [GOOD, GOOD | {"cores": 1}]
-    with pytest.raises(InvalidValueError, match="Row 1: Option 'cores' is 0"):
+    with pytest.raises(InvalidValueError, match=r"Row 1:.*'cores' is 0"):
         space.designs([GOOD, GOOD | {"cores": 0}])
 
 
@@ -116,7 +116,7 @@ def test_no_rows_are_no_designs(space: Space) -> None:
 
 
 def test_one_mapping_is_no_list_of_rows(space: Space) -> None:
-    with pytest.raises(InvalidTypeError, match=r"use design\(\) for one"):
+    with pytest.raises(InvalidTypeError, match=r"design\(\)"):
         space.designs(GOOD)  # type: ignore[arg-type]
 
 
@@ -199,7 +199,7 @@ def test_a_chain_of_conditions_holds_link_by_link(training: Space) -> None:
     values = {"optimiser": "rms", "schedule": "step"}
     assert training.design(values | {"momentum": 0.5})["nesterov"] is None
     assert training.design(values | {"momentum": 0.9, "nesterov": True})["nesterov"] is True
-    with pytest.raises(InvalidValueError, match="Option 'nesterov' is missing"):
+    with pytest.raises(InvalidValueError, match="'nesterov' is missing"):
         training.design(values | {"momentum": 0.9})
 
 
@@ -257,7 +257,7 @@ def test_a_rule_makes_the_space_smaller() -> None:
     assert [dict(design) for design in space.enumerate()] == [{"a": 1, "b": 2}, {"a": 1, "b": 3}, {"a": 2, "b": 3}]
     assert {"a": 1, "b": 2} in space
     assert {"a": 2, "b": 2} not in space
-    with pytest.raises(InvalidValueError, match=re.escape("Design(a=2, b=1) is forbidden by the rule of the space")):
+    with pytest.raises(InvalidValueError, match=r"Design\(a=2, b=1\).*rule"):
         space.design({"a": 2, "b": 1})
 
 
@@ -268,10 +268,10 @@ def test_a_rule_is_ignored_in_the_size_of_a_space_too_large_to_list() -> None:
 
 def test_a_rule_that_fails_is_reported_with_the_design() -> None:
     space = Space({"a": [0, 1]}, valid=lambda design: 1 / design["a"] > 0)
-    sentence = "The rule of the space failed for Design(a=0) (ZeroDivisionError: division by zero)"
-    with pytest.raises(InvalidValueError, match=re.escape(sentence)):
+    facts = r"rule.*Design\(a=0\).*ZeroDivisionError: division by zero"
+    with pytest.raises(InvalidValueError, match=facts):
         space.enumerate()
-    with pytest.raises(InvalidValueError, match=re.escape(sentence)):
+    with pytest.raises(InvalidValueError, match=facts):
         assert {"a": 0} in space
     assert {"a": 1} in space
 
@@ -284,7 +284,7 @@ def test_enumeration_follows_the_order_of_the_values() -> None:
 
 
 def test_what_cannot_be_enumerated_is_refused(space: Space) -> None:
-    with pytest.raises(InvalidValueError, match="Option 'ghz' has infinitely many values"):
+    with pytest.raises(InvalidValueError, match=r"'ghz'.*sample\(\)"):
         space.enumerate()
     with pytest.raises(InvalidValueError, match=r"4000000 designs.*1000000"):
         Space({"a": (1, 2000), "b": (1, 2000)}).enumerate()

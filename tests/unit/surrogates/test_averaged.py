@@ -175,7 +175,7 @@ def test_an_average_needs_models() -> None:
 @pytest.mark.parametrize("settings", [RandomForest(trees=4), Warped(RandomForest(trees=4))])
 def test_a_surrogate_without_evidence_is_refused_in_one_sentence(settings: Surrogate) -> None:
     X = designs(6)
-    with pytest.raises(InvalidTypeError, match="RandomForest has no log_evidence"):
+    with pytest.raises(InvalidTypeError, match=r"RandomForest.*log_evidence"):
         average(bowl(X), X, settings)
 
 

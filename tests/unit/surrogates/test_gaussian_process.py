@@ -252,7 +252,7 @@ def test_the_papers_process_is_squared_exponential_with_20_restarts_and_alpha_1e
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("settings", "facts"),
     [
         ({"noise": 0.0}, "noise is 0.0.*learned"),
         ({"noise": -1.0}, "noise is -1.0.*learned"),
@@ -264,8 +264,8 @@ def test_the_papers_process_is_squared_exponential_with_20_restarts_and_alpha_1e
         ({"compare_rows": 0}, "compare_rows is 0.* 2 .*None"),
     ],
 )
-def test_unusable_settings_are_refused(settings, message):
-    with pytest.raises(InvalidValueError, match=message):
+def test_unusable_settings_are_refused(settings, facts):
+    with pytest.raises(InvalidValueError, match=facts):
         GaussianProcess(**settings)
 
 
