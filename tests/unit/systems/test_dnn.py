@@ -105,9 +105,7 @@ def test_a_report_says_what_is_not_offered_and_what_is_not_measured(tmp_path: Pa
     machine = LinuxMachine(Roots(sys=tmp_path, proc=tmp_path))
     notes = dnn_system(runner_of(tmp_path, platform=FakePlatform(2, machine), longest_seconds=60.0)).notes
     assert "bf16" in notes[3]
-    assert notes[4].startswith(
-        "An evaluation may take about 60 s here: designs that would take longer are not measured"
-    )
+    assert re.search(r"\b60 s .*not measured", notes[4])
     (tmp_path / "cpuinfo").write_text("flags : avx512_bf16\n")
     assert len(dnn_system(runner_of(tmp_path, platform=FakePlatform(2, machine))).notes) == 3
 
