@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -52,7 +54,7 @@ def test_runs_of_a_method_that_has_changed_are_forgotten(tmp_path: Path) -> None
 
 def test_a_folder_keeps_to_its_terms(tmp_path: Path) -> None:
     results(tmp_path).add(made())
-    with pytest.raises(InvalidValueError, match=r"holds a comparison with budget 20.0; 30.0 given"):
+    with pytest.raises(InvalidValueError, match=r"budget 20\.0.* 30\.0"):
         results(tmp_path, allowance=Allowance(budget=30.0))
     assert len(results(tmp_path).runs) == 1
 
@@ -96,10 +98,10 @@ def test_a_full_disk_is_one_sentence_and_nothing_is_lost(tmp_path: Path, monkeyp
     one.add(made())
 
     def full(descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("flexibo.compare.results_folder.os.fsync", full)
-    with pytest.raises(InvalidValueError, match=r"cannot be written to .*: No space left on device"):
+    with pytest.raises(InvalidValueError, match=f"{tmp_path}.*{os.strerror(errno.ENOSPC)}"):
         one.add(made(seed=1))
     monkeypatch.undo()
     assert ("p", "m", 0) in results(tmp_path).runs
@@ -108,7 +110,7 @@ def test_a_full_disk_is_one_sentence_and_nothing_is_lost(tmp_path: Path, monkeyp
 def test_two_comparisons_do_not_share_a_folder(tmp_path: Path) -> None:
     with (
         locked(tmp_path / "results"),
-        pytest.raises(InvalidValueError, match="Another comparison is writing"),
+        pytest.raises(InvalidValueError, match=r"Another.*results"),
         locked(tmp_path / "results"),
     ):
         pass

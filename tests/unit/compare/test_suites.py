@@ -20,10 +20,10 @@ def test_a_limit_may_leave_the_other_problems_alone() -> None:
 
 
 def test_a_limit_is_described() -> None:
-    assert Limit({"a": 3, "b": 3}).description(10) == "runs with 3 seeds on a, b only"
-    assert Limit({"a": 3, "b": 3}).description(1) == "runs with 1 seed on a, b only"
+    assert re.search(r"\b3 seeds .*a, b only", Limit({"a": 3, "b": 3}).description(10))
+    assert re.search(r"\b1 seed .*a, b only", Limit({"a": 3, "b": 3}).description(1))
     both = Limit({"a": 0, "b": 4, "c": 0}, elsewhere=True)
-    assert both.description(10) == "runs with 4 seeds on b; does not run on a, c"
+    assert re.search(r"\b4 seeds .*\bb; .*not .*a, c$", both.description(10))
 
 
 def test_the_standard_suite_has_problems_of_two_to_five_objectives() -> None:

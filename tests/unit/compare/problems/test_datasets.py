@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import errno
 import json
+import os
+import re
 from pathlib import Path
 
 import pytest
@@ -21,7 +24,7 @@ def test_cells_are_rebuilt_from_single_files(tmp_path: Path) -> None:
     assert first[12:14] == ["10.482", "11.482"]
     assert second[1:7] == ["nor_conv_3x3", "skip_connect", "none", "avg_pool_3x3", "nor_conv_1x1", "none"]
     assert (outcome.present, outcome.n_rows, outcome.complete) == (True, 2, False)
-    assert outcome.fault == "it has 2 rows, not 15,625"
+    assert re.search(r"\b2 rows.*15,625", outcome.fault)
 
 
 def test_a_tx2_table_is_taken_over_as_it_is(tmp_path: Path) -> None:
@@ -43,11 +46,11 @@ def test_a_table_is_replaced_only_on_request(tmp_path: Path) -> None:
 
 
 def test_originals_that_are_not_there_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidValueError, match=r"none of data/measurements/it_ec_te_obj.csv, it_ec_te_obj.csv exists"):
+    with pytest.raises(InvalidValueError, match=r"data/measurements/it_ec_te_obj\.csv,\s*it_ec_te_obj\.csv"):
         rebuild("tx2-objectives", tmp_path, tmp_path)
     with pytest.raises(InvalidValueError, match=HARDWARE):
         rebuild("nb201", tmp_path / "nowhere", tmp_path)
-    with pytest.raises(UnknownNameError, match="did you mean 'accel'"):
+    with pytest.raises(UnknownNameError, match=r"'acel'.*'accel'"):
         rebuild("acel", tmp_path, tmp_path)
 
 
@@ -61,16 +64,16 @@ def test_the_status_tells_absent_complete_and_broken_tables_apart(tmp_path: Path
     assert list(found) == list(DATASETS)
     assert [name for name, row in found.items() if row.complete] == ["tx2-objectives"]
     assert [name for name, row in found.items() if row.present] == ["nb201", "accel", "tx2-objectives"]
-    assert found["accel"].fault.startswith("it lacks the columns 'block0_k'")
-    assert found["nb201"].fault == "it cannot be read: it is not UTF-8 text"
+    assert "columns 'block0_k'" in found["accel"].fault
+    assert "UTF-8" in found["nb201"].fault
 
 
 def test_the_status_of_a_folder_and_of_an_empty_file_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "recorded" / "accel_nasbench.csv").mkdir(parents=True)
     (tmp_path / "recorded" / "nb201_cifar10_hw.csv").write_bytes(b"")
     found = {row.dataset.name: row.fault for row in status(tmp_path)}
-    assert found["accel"] == "it cannot be read: Is a directory"
-    assert found["nb201"] == "it begins with an empty line or is empty"
+    assert os.strerror(errno.EISDIR) in found["accel"]
+    assert "empty" in found["nb201"]
 
 
 def told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[str, str, int]:
@@ -100,11 +103,12 @@ def test_tables_that_are_there_take_one_line_each(
     monkeypatch.setenv("COLUMNS", str(width))
     out, err, code = told(capsys, monkeypatch)
     assert (err, code) == ("", 0)
-    assert out.split("complete.\n")[1].splitlines() == [
-        "  nb201: 15,625 rows",
-        "  accel: 5,138 rows (13 designs were read twice)",
-        "  tx2-inceptionv3-200/400/600/800, tx2-xception-200/400/600/800: 768 rows each",
-        "  tx2-objectives: 799 rows (16 designs were read twice)",
+    rows = [line.strip().split(":") for line in out.splitlines()[-4:]]
+    assert [(names, re.findall(r"[\d,]+", told)) for names, told in rows] == [
+        ("nb201", ["15,625"]),
+        ("accel", ["5,138", "13"]),  # rows, and designs that were read twice
+        ("tx2-inceptionv3-200/400/600/800, tx2-xception-200/400/600/800", ["768"]),
+        ("tx2-objectives", ["799", "16"]),
     ]
     everything, _, _ = told(capsys, monkeypatch, "--all")
     assert everything.count("Original: ") == 4
@@ -122,14 +126,14 @@ def test_what_is_missing_is_told_with_its_origin_and_fits_the_screen(
     monkeypatch.setenv("FLEXIBO_DATA", str(tmp_path))
     out, _, code = told(capsys, monkeypatch)
     assert code == 0
-    assert "9 of 11 tables are complete" in " ".join(out.split())
+    assert "9 of 11 tables" in " ".join(out.split())
     assert "\ntx2-xception-400/800: missing\n" in out
     assert out.count("Original: ") == 1
     assert "--rebuild NAME" in out
     monkeypatch.delenv("FLEXIBO_DATA")
     out, _, code = told(capsys, monkeypatch)
     assert code == 0
-    assert out.startswith("FLEXIBO_DATA is not set")
+    assert out.startswith("FLEXIBO_DATA ")
     assert out.count("Original: ") == out.count(": missing\n") == 4
     assert max(map(len, out.splitlines())) <= width
     assert len(out.splitlines()) < 45
@@ -137,15 +141,15 @@ def test_what_is_missing_is_told_with_its_origin_and_fits_the_screen(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("arguments", "fact"),
     [
         (["--rebuild", "accel"], "--originals"),
         (["--replace"], "--rebuild"),
         (["--originals", "."], "--rebuild"),
-        (["--rebuild", "accel", "--originals", ".", "--json"], "leave them out with --rebuild"),
-        (["--rebuild", "acel", "--originals", "."], "did you mean 'accel'"),
-        (["--rebuild", "all", "--originals", "recorded"], "No table was rebuilt from recorded"),
-        (["--rebuild", "tx2-objectives", "--originals", "."], "it_ec_te_obj.csv cannot be written: "),
+        (["--rebuild", "accel", "--originals", ".", "--json"], "--json"),
+        (["--rebuild", "acel", "--originals", "."], "'accel'"),
+        (["--rebuild", "all", "--originals", "recorded"], "recorded"),
+        (["--rebuild", "tx2-objectives", "--originals", "."], os.strerror(errno.ENOTDIR)),
     ],
 )
 def test_a_mistake_is_one_sentence_and_status_two(
@@ -153,7 +157,7 @@ def test_a_mistake_is_one_sentence_and_status_two(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     arguments: list[str],
-    sentence: str,
+    fact: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FLEXIBO_DATA", str(tmp_path))
@@ -161,7 +165,7 @@ def test_a_mistake_is_one_sentence_and_status_two(
     (tmp_path / "it_ec_te_obj.csv").write_text(tx2_text(2), encoding="utf-8")
     _, err, code = told(capsys, monkeypatch, *arguments)
     assert code == 2
-    assert sentence in err
+    assert fact in err
     assert err.count("\n") == 1
 
 
@@ -169,10 +173,10 @@ def test_the_folder_of_data_is_the_one_the_variable_names(monkeypatch: pytest.Mo
     monkeypatch.setenv("FLEXIBO_DATA", str(tmp_path))
     assert data_folder() == tmp_path
     monkeypatch.setenv("FLEXIBO_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(InvalidValueError, match=r"FLEXIBO_DATA is .*nowhere', which is not a folder"):
+    with pytest.raises(InvalidValueError, match=r"FLEXIBO_DATA.*nowhere'"):
         data_folder()
     monkeypatch.delenv("FLEXIBO_DATA")
-    with pytest.raises(InvalidValueError, match=r"FLEXIBO_DATA is not set.*flexibo data"):
+    with pytest.raises(InvalidValueError, match="flexibo data"):
         data_folder()
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import json
+import os
 import pickle
 import tarfile
 from collections import OrderedDict
@@ -38,21 +40,21 @@ def test_cells_are_rebuilt_from_the_one_large_file_alike(cells: Path, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("file", "content", "sentence"),
+    ("file", "content", "facts"),
     [
-        (f"{CELLS}-simple/000001.pickle.pbz2", {"200": {}}, "Cell 1 of .* is not complete: KeyError"),
-        (f"{CELLS}-simple/meta.pickle.pbz2", {"archs": []}, "is not NATS-Bench's topology file"),
+        (f"{CELLS}-simple/000001.pickle.pbz2", {"200": {}}, "Cell 1 .*KeyError"),
+        (f"{CELLS}-simple/meta.pickle.pbz2", {"archs": []}, "NATS-Bench.*'meta_archs'"),
         (f"{CELLS}-simple/meta.pickle.pbz2", {"meta_archs": ["|none~0|"]}, "has 1 operations"),
-        (f"{CELLS}-simple/000001.pickle.pbz2", {"200": {"all_results": {}}}, "there is no training on cifar10-valid"),
+        (f"{CELLS}-simple/000001.pickle.pbz2", {"200": {"all_results": {}}}, "Cell 1 .*cifar10-valid"),
         (f"{CELLS}-simple/meta.pickle.pbz2", {"meta_archs": ["x" * 99_999]}, r"cell 'x+\.\.\.x+' has 0 operations"),
         (HARDWARE, {"nasbench201": {"cifar10": {name: [10**400] * 2 for name in HARDWARE_COLUMNS.values()}}}, "Overfl"),
-        (HARDWARE, {"fbnet": {}}, "lacks readings of NAS-Bench-201 on CIFAR-10"),
-        (HARDWARE, Path("/"), "cannot be read as a pickle of plain numbers: it wants pathlib"),
+        (HARDWARE, {"fbnet": {}}, "NAS-Bench-201.*CIFAR-10"),
+        (HARDWARE, Path("/"), "pathlib"),
     ],
 )
-def test_broken_cells_are_refused(cells: Path, tmp_path: Path, file: str, content: object, sentence: str) -> None:
+def test_broken_cells_are_refused(cells: Path, tmp_path: Path, file: str, content: object, facts: str) -> None:
     dump(cells / file, content)
-    with pytest.raises(InvalidValueError, match=sentence):
+    with pytest.raises(InvalidValueError, match=facts):
         rebuild("nb201", cells, tmp_path)
     assert not (tmp_path / "recorded").exists()
 
@@ -69,7 +71,7 @@ class Spy:
 
 def test_a_pickle_runs_nothing_of_a_stranger(tmp_path: Path) -> None:
     dump(tmp_path / "bad.pickle", {"numbers": [1.0], "spy": Spy(tmp_path / "touched")})
-    with pytest.raises(InvalidValueError, match=r"bad.pickle cannot be read as a pickle of plain numbers: it wants"):
+    with pytest.raises(InvalidValueError, match=r"bad\.pickle.*io\.open"):
         read_pickle(tmp_path / "bad.pickle")
     assert not (tmp_path / "touched").exists()
 
@@ -77,7 +79,7 @@ def test_a_pickle_runs_nothing_of_a_stranger(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["eval", "getattr", "__import__"])
 def test_no_builtin_that_acts_can_be_named(tmp_path: Path, name: str) -> None:
     (tmp_path / "bad.pickle").write_bytes(f"cbuiltins\n{name}\n.".encode())
-    with pytest.raises(InvalidValueError, match=f"it wants builtins.{name}"):
+    with pytest.raises(InvalidValueError, match=f"builtins.{name}"):
         read_pickle(tmp_path / "bad.pickle")
 
 
@@ -93,7 +95,7 @@ def test_numbers_arrays_and_containers_are_read_from_pickles(tmp_path: Path, pro
 @pytest.mark.parametrize(("name", "data"), [("a.pickle", b"\x80\x04"), ("a.pickle", b""), ("a.pbz2", b"plain text")])
 def test_a_broken_pickle_is_refused_in_one_sentence(tmp_path: Path, name: str, data: bytes) -> None:
     (tmp_path / name).write_bytes(data)
-    with pytest.raises(InvalidValueError, match=f"{name} cannot be read"):
+    with pytest.raises(InvalidValueError, match=f"{name}.*pickle"):
         read_pickle(tmp_path / name)
 
 
@@ -147,7 +149,7 @@ def test_networks_are_rebuilt_from_the_archive_alike(networks: Path, tmp_path: P
 )
 def test_a_hostile_record_is_refused_in_one_sentence(networks: Path, tmp_path: Path, text: str) -> None:
     (networks / "result_9.json").write_bytes(text.encode("utf-8", "surrogateescape"))
-    with pytest.raises(InvalidValueError, match=r"result_9.json of .* is not a record of Accel-NASBench") as raised:
+    with pytest.raises(InvalidValueError, match=r"result_9\.json.*Accel-NASBench") as raised:
         rebuild("accel", networks.parent, tmp_path)
     assert len(str(raised.value)) < 500
 
@@ -155,13 +157,13 @@ def test_a_hostile_record_is_refused_in_one_sentence(networks: Path, tmp_path: P
 def test_a_folder_in_place_of_a_record_is_refused(networks: Path, tmp_path: Path) -> None:
     (networks / "result_9.json").unlink()
     (networks / "result_9.json").mkdir()
-    with pytest.raises(InvalidValueError, match=r"cannot be read as an archive of records: Is a directory"):
+    with pytest.raises(InvalidValueError, match=f"{networks}.*{os.strerror(errno.EISDIR)}"):
         rebuild("accel", networks.parent, tmp_path)
 
 
 def test_broken_networks_are_refused(networks: Path, tmp_path: Path) -> None:
     (networks / "result_9.json").write_text("{", encoding="utf-8")
-    with pytest.raises(InvalidValueError, match=r"result_9.json of .* is not a record of Accel-NASBench"):
+    with pytest.raises(InvalidValueError, match=r"result_9\.json.*Accel-NASBench"):
         rebuild("accel", networks.parent, tmp_path)
     record = accel_record(9, 1.0)
     record["metrics"]["extra"] = 1.0
@@ -173,21 +175,21 @@ def test_broken_networks_are_refused(networks: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidValueError, match="without rows"):
         rebuild("accel", networks.parent, tmp_path)
     (tmp_path / "anb_dataset_jsons.tar.gz").write_bytes(b"not an archive")
-    with pytest.raises(InvalidValueError, match="cannot be read as an archive"):
+    with pytest.raises(InvalidValueError, match=r"anb_dataset_jsons\.tar\.gz.*archive"):
         rebuild("accel", tmp_path, tmp_path)
 
 
 def test_a_tx2_table_with_a_short_line_is_refused(tmp_path: Path) -> None:
     (tmp_path / "it_ec_te_obj.csv").write_text(tx2_text(2) + "1,2\n", encoding="utf-8")
-    with pytest.raises(InvalidValueError, match=r"Line 4 of .*it_ec_te_obj.csv has 2 cells.* 11"):
+    with pytest.raises(InvalidValueError, match=r"Line 4 .*_obj\.csv.*\b2\b.*\b11\b"):
         rebuild("tx2-objectives", tmp_path, tmp_path)
     (tmp_path / "it_ec_te_obj.csv").write_bytes(b"a,b\n\xff,1\n")
-    with pytest.raises(InvalidValueError, match=r"it_ec_te_obj.csv .* a table: it is not UTF-8 text"):
+    with pytest.raises(InvalidValueError, match=r"it_ec_te_obj\.csv.*UTF-8"):
         rebuild("tx2-objectives", tmp_path, tmp_path)
     (tmp_path / "it_ec_te_obj.csv").write_bytes(b"")
     with pytest.raises(InvalidValueError, match="without rows"):
         rebuild("tx2-objectives", tmp_path, tmp_path)
     (tmp_path / "it_ec_te_obj.csv").unlink()
     (tmp_path / "it_ec_te_obj.csv").mkdir()
-    with pytest.raises(InvalidValueError, match=r"it_ec_te_obj.csv .* a table: Is a directory"):
+    with pytest.raises(InvalidValueError, match=rf"it_ec_te_obj\.csv.*{os.strerror(errno.EISDIR)}"):
         rebuild("tx2-objectives", tmp_path, tmp_path)
