@@ -52,13 +52,6 @@ def test_too_many_objectives_are_refused_with_the_methods_that_take_them() -> No
         check_method(find_method("ehvi"), seven)
 
 
-def test_limits_name_objectives_constraints_and_extras() -> None:
-    assert "6 objectives" in METHODS["flexibo"].limits
-    assert "constraints" in METHODS["sobol"].limits
-    assert "constraints" not in METHODS["ehvi"].limits
-    assert "evolution" in METHODS["nsga2"].limits
-
-
 def test_a_method_that_needs_an_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("flexibo.methods.table.find_spec", lambda name: None)
     with pytest.raises(flexibo.FlexiBOError, match=r"flexibo\[evolution\]"):
