@@ -176,7 +176,7 @@ def test_a_hung_evaluation_is_killed_after_its_timeout_and_its_worker_goes_on(ex
     start = time.monotonic()
     executor.submit(question(1), Objective("error", timeout=0.5, resources={"GPU": 1}), hang)
     [found] = outcomes(executor, 1)
-    assert found.reason == "It took longer than its timeout of 0.5 s."
+    assert "timeout of 0.5 s" in found.reason
     assert 0.5 <= found.cost < 10
     assert time.monotonic() - start < 20
     executor.submit(question(2), Objective("error", timeout=30, resources={"GPU": 1}), lambda design: 2.0)
@@ -199,12 +199,12 @@ def test_what_no_longer_is_wanted_is_killed_on_its_worker(shared: Cluster, tmp_p
 
 def test_a_fault_of_the_machine_is_raised_and_a_client_of_the_users_stays_open(shared: Cluster) -> None:
     def unplugged(design: Design) -> float:
-        raise MachineError("The meter does not answer; plug it in.")
+        raise MachineError("No meter.")
 
     with distributed.Client(shared.address, set_as_default=False) as client:
         with DaskExecutor(client=client) as executor:
             executor.submit(question(1), ERROR, unplugged)
-            with pytest.raises(MachineError, match=r"^The meter does not answer; plug it in\.$"):
+            with pytest.raises(MachineError, match=r"^No meter\.$"):
                 executor.finished()
         assert client.status == "running"
 
@@ -268,10 +268,7 @@ def test_a_killed_scheduler_is_told_in_one_sentence_and_nothing_is_printed(
         assert time.monotonic() - start < 20
         time.sleep(2)
     assert time.monotonic() - start < 40
-    assert str(caught.value) == (
-        f"The Dask cluster at {own.address} is lost (the connection broke); start it again, or use another one, and "
-        "resume the study."
-    )
+    assert f"Dask cluster at {own.address} is lost" in str(caught.value)
     assert capfd.readouterr() == ("", "")
     assert caplog.records == []
 
@@ -282,17 +279,16 @@ def test_a_resource_nobody_offers_and_an_address_without_a_scheduler_are_told(sh
         executor.submit(question(0, "watts"), meter, lambda design: 1.0)
         with pytest.raises(MachineError) as caught:
             executor.finished()
-    assert "needs CPU=1, meter=2 on one worker" in str(caught.value)
-    assert "offered that for 1 s" in str(caught.value)
-    assert "1 with CPU=1, GPU=1; 1 with CPU=1, jetson=1" in str(caught.value)
+    facts = ("'watts'", "CPU=1, meter=2", " 1 s ", "CPU=1, GPU=1", "CPU=1, jetson=1")
+    assert all(fact in str(caught.value) for fact in facts)
     assert str(caught.value).endswith(f'dask worker {shared.address} --nthreads 1 --resources "meter=2".')
     start = time.monotonic()
-    with pytest.raises(MachineError, match=r"^No Dask scheduler answers at 'tcp://127\.0\.0\.1:9' within 10 s"):
+    with pytest.raises(MachineError, match=r"No Dask .*'tcp://127\.0\.0\.1:9' .*\b10 s .*dask scheduler"):
         DaskExecutor("tcp://127.0.0.1:9")
     assert time.monotonic() - start < 15
-    with pytest.raises(InvalidTypeError, match=r"^client is 3; give a distributed\.Client"):
+    with pytest.raises(InvalidTypeError, match=r"^client is 3;.*distributed\.Client"):
         DaskExecutor(client=3)
-    with pytest.raises(InvalidValueError, match=r"^resources are what a cluster started here offers"):
+    with pytest.raises(InvalidValueError, match=r"^resources .*dask worker --resources"):
         DaskExecutor(shared.address, resources={"GPU": 1})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import signal
 import subprocess
@@ -158,7 +159,8 @@ def test_a_killed_worker_fails_its_evaluation_only_and_nothing_is_measured_twice
     os.kill(int((folder / "0").read_text()), signal.SIGKILL)
     [lost] = outcomes(executor, 1)
     assert time.monotonic() - start < 10
-    assert (lost.evaluation.number, lost.values, lost.reason) == (0, None, "Its worker process died.")
+    assert (lost.evaluation.number, lost.values) == (0, None)
+    assert "worker process died" in lost.reason
     assert 0.5 < lost.cost < 10
     [other] = outcomes(executor, 1)
     assert (other.evaluation.number, other.values) == (1, {"error": 1.0})
@@ -175,7 +177,7 @@ def test_a_hung_evaluation_is_killed_after_its_timeout_and_its_machine_goes_on(e
 
     executor.submit(question(1), Objective("error", timeout=0.5, resources={"GPU": 1}), hang)
     [found] = outcomes(executor, 1)
-    assert found.reason == "It took longer than its timeout of 0.5 s."
+    assert "timeout of 0.5 s" in found.reason
     assert 1.5 <= found.cost < 10
     executor.submit(question(2), Objective("error", timeout=LIMIT, resources={"GPU": 1}), lambda design: 2.0)
     assert [outcome.values for outcome in outcomes(executor, 1)] == [{"error": 2.0}]
@@ -188,7 +190,7 @@ def test_a_fault_of_the_machine_is_raised_and_what_ran_beside_it_is_stopped(
         wait_for_other = time.monotonic() + 30
         while not (folder / "pid").exists() and time.monotonic() < wait_for_other:
             time.sleep(0.05)
-        raise MachineError("The meter does not answer; plug it in.")
+        raise MachineError("No meter.")
 
     def long(design: Design) -> float:
         (folder / "draft").write_text(str(os.getpid()))
@@ -199,7 +201,7 @@ def test_a_fault_of_the_machine_is_raised_and_what_ran_beside_it_is_stopped(
     folder = tmp_path
     executor.submit(question(0), ERROR, long)
     executor.submit(question(1), ERROR, unplugged)
-    with pytest.raises(MachineError, match=r"^The meter does not answer; plug it in\.$"):
+    with pytest.raises(MachineError, match=r"^No meter\.$"):
         executor.finished()
     pid = int((folder / "pid").read_text())
     wait_until(lambda: session(Path(f"/proc/{pid}")) is None)
@@ -212,15 +214,15 @@ def test_a_resource_nobody_offers_and_an_address_without_a_head_node_are_told(
     executor.submit(question(0, "watts"), meter, lambda design: 1.0)
     with pytest.raises(MachineError) as caught:
         executor.finished()
-    assert f"of the Ray cluster at {address} has offered that for 3 s" in str(caught.value)
-    assert "1 with CPU=1, GPU=1; 1 with CPU=1, jetson=1" in str(caught.value)
+    facts = ("'watts'", "meter=2", f"Ray cluster at {address}", " 3 s ", "CPU=1, GPU=1", "CPU=1, jetson=1")
+    assert all(fact in str(caught.value) for fact in facts)
     command = f"ray start --address={address} --num-cpus=1 --num-gpus=1 --resources='{{\"meter\": 2}}'."
     assert str(caught.value).endswith(command)
-    with pytest.raises(MachineError, match=r"^No Ray head node answers at '127\.0\.0\.1:9'"):
+    with pytest.raises(MachineError, match=r"No Ray .*'127\.0\.0\.1:9' .*ray start --head"):
         RayExecutor("127.0.0.1:9")
-    with pytest.raises(InvalidValueError, match=r"^resources are what a cluster started here offers"):
+    with pytest.raises(InvalidValueError, match=r"^resources .*ray start --resources"):
         RayExecutor(address, resources={"GPU": 1})
-    with pytest.raises(InvalidValueError, match=r"give the head node as host:port"):
+    with pytest.raises(InvalidValueError, match=r"'ray://127\.0\.0\.1:10001'.*host:port"):
         RayExecutor("ray://127.0.0.1:10001")
 
 
@@ -265,8 +267,7 @@ def test_a_study_outlives_a_killed_worker_and_a_killed_head_node_is_told_and_lea
         with pytest.raises(MachineError) as caught:
             executor.finished()
         assert time.monotonic() - start < 20
-        assert str(caught.value).startswith("The Ray cluster on this machine is lost (the head node at 127.0.0.1:")
-        assert str(caught.value).endswith("start it again, or use another one, and resume the study.")
+        assert re.search(r"Ray cluster .*is lost .*127\.0\.0\.1:\d+", str(caught.value))
     assert time.monotonic() - start < 40
     assert processes(pid) == []
     assert list(tmp_path.iterdir()) == os.listdir(folder) == []
