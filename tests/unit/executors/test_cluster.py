@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-import pickle
-import sys
 from collections.abc import Callable, Mapping
 from queue import SimpleQueue
 
 import pytest
+from tests.unit.executors.questions import ENERGY, ERROR, TRAINED, one, question
 
-from flexibo import Design, Evaluation, Objective
-from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError, MissingExtraError
-from flexibo.executors._capacity import Amounts, ClusterCapacity, needed
+from flexibo import Objective
+from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError
+from flexibo.executors._capacity import Amounts
 from flexibo.executors._cluster import STARTS, ClusterExecutor, checked_resources_to_offer
 from flexibo.executors._messages import (
-    HERE,
     AttemptBegan,
     AttemptEnded,
     AttemptLost,
     ClusterLost,
-    ClusterTask,
     Fault,
     Job,
-    Loaded,
     Report,
     WorkerAnswer,
     WorkersSeen,
-    loaded,
-    packed,
-    task_of,
 )
-from flexibo.executors.dask import DaskExecutor
-from flexibo.executors.ray import RayExecutor
-
-ERROR = Objective("error")
-TRAINED = Objective("error", resources={"GPU": 1})
-ENERGY = Objective("energy", resources={"jetson": 1})
 
 
 class FakeCluster:
@@ -80,14 +67,6 @@ class FakeCluster:
         self.reports.put(AttemptEnded(self.started[i][0], WorkerAnswer({"error": value}, 0.5, "", True, False)))
 
 
-def question(number: int = 0, objective: str = "error") -> Evaluation:
-    return Evaluation(Design({"x": number}), objective, None, 0.0, "", number, (objective,))
-
-
-def one(design: Design) -> float:
-    return 1.0
-
-
 @pytest.fixture
 def cluster() -> FakeCluster:
     return FakeCluster()
@@ -100,39 +79,6 @@ def make(cluster: FakeCluster) -> Callable[..., ClusterExecutor]:
         return ClusterExecutor(cluster, clock=lambda: cluster.now, **settings)  # type: ignore[arg-type]
 
     return make
-
-
-def test_a_worker_with_little_else_to_offer_is_taken_first_and_the_least_busy_of_these() -> None:
-    offers = ClusterCapacity()
-    offers.update({"gpu": {"CPU": 8, "GPU": 1}, "small": {"CPU": 1}, "large": {"CPU": 2}})
-    places = []
-    for name in "abcd":
-        places.append(offers.place(needed(ERROR)))
-        offers.reserve(name, places[-1], needed(ERROR))
-    assert places[0] == "large"
-    assert sorted(map(str, places[1:3])) == ["large", "small"]
-    assert places[3] == "gpu"
-
-
-def test_what_is_given_back_can_be_taken_again_and_fractions_add_up() -> None:
-    offers = ClusterCapacity()
-    offers.update({"a": {"CPU": 9, "GPU": 1}})
-    third = {"CPU": 1.0, "GPU": 1 / 3}
-    for name in "abc":
-        assert offers.place(third) == "a"
-        offers.reserve(name, "a", third)
-    assert offers.place(third) is None
-    offers.release("b")
-    assert offers.place(third) == "a"
-
-
-def test_workers_that_share_a_resource_take_no_more_of_it_than_there_is() -> None:
-    offers = ClusterCapacity(total={"GPU": 1})
-    offers.update({"a": {"CPU": 1, "GPU": 1}, "b": {"CPU": 1, "GPU": 1}})
-    offers.reserve("first", offers.place(needed(TRAINED)), needed(TRAINED))
-    assert offers.place(needed(TRAINED)) is None
-    assert offers.place(needed(ERROR)) is not None
-    assert not offers.could_fit({"CPU": 1, "GPU": 2})
 
 
 def test_there_is_room_while_a_worker_that_offers_what_is_needed_is_free(
@@ -185,7 +131,7 @@ def test_a_worker_that_dies_fails_what_it_measured_with_the_time_it_took(
     cluster.offer({name: {"CPU": 1} for name in "ab" if name != place})
     [outcome] = executor.finished(0)
     assert (outcome.values, outcome.cost, outcome.timed) == (None, 4.0, True)
-    assert outcome.reason == f"Its worker ({place}) died."
+    assert f"({place}) died" in outcome.reason
     assert cluster.stopped == [lost]
     assert len(cluster.started) == 2  # whether to try again is the study's to decide
     cluster.answer(1)
@@ -238,9 +184,9 @@ def test_workers_that_end_before_they_begin_are_a_fault_of_the_machines_after_a_
     executor.submit(question(), ERROR, one)
     for i in range(STARTS):
         assert len(cluster.started) == i + 1
-        cluster.reports.put(AttemptLost(cluster.started[0][0], "Its worker process died.", False))
+        cluster.reports.put(AttemptLost(cluster.started[0][0], "Its process died.", False))
         executor.has_room(ERROR)
-    with pytest.raises(MachineError, match=r"^3 workers of the fake cluster at home ended before they began"):
+    with pytest.raises(MachineError, match=r"^3 workers .*fake cluster at home .*'error'.*process died"):
         executor.finished(0)
     assert not executor.is_busy()
 
@@ -282,7 +228,7 @@ def test_a_worker_that_joins_late_is_waited_for(cluster: FakeCluster, make: Call
 def test_a_cluster_without_workers_is_reported(cluster: FakeCluster, make: Callable[..., ClusterExecutor]) -> None:
     executor = make({}, patience=0.0)
     executor.submit(question(), ERROR, one)
-    with pytest.raises(MachineError, match=r"\(it has no worker\); start a worker that does: fake worker\.$"):
+    with pytest.raises(MachineError, match=r"'error'.*CPU=1 .*no worker\); .*fake worker\.$"):
         executor.finished(1)
 
 
@@ -298,7 +244,7 @@ def test_an_attempt_that_outruns_its_timeout_and_grace_is_stopped(
     assert executor.finished(0) == []
     cluster.now = 106.1
     [outcome] = executor.finished(0)
-    assert outcome.reason == "It took longer than its timeout of 5 s."
+    assert "timeout of 5 s" in outcome.reason
     assert outcome.cost == pytest.approx(6.1)
     assert cluster.stopped == [attempt]
     assert executor.has_room(ERROR)
@@ -310,13 +256,13 @@ def test_what_was_measured_is_told_before_a_fault_is_raised(
     executor = make({"a": {"CPU": 3}})
     for number in range(3):
         executor.submit(question(number), ERROR, one)
-    cluster.reports.put(AttemptEnded(cluster.started[0][0], Fault("The meter is unplugged.")))
+    cluster.reports.put(AttemptEnded(cluster.started[0][0], Fault("No meter.")))
     cluster.answer(1)
     assert not executor.has_room(ERROR)
     assert executor.is_busy()
     assert [outcome.evaluation.number for outcome in executor.finished()] == [1]
     assert executor.is_busy()
-    with pytest.raises(MachineError, match=r"^The meter is unplugged\.$"):
+    with pytest.raises(MachineError, match=r"^No meter\.$"):
         executor.finished()
     assert not executor.is_busy()
     assert cluster.stopped == [cluster.started[2][0]]
@@ -329,10 +275,10 @@ def test_a_lost_cluster_is_raised_by_whatever_is_called(
     executor = make({"a": {"CPU": 1}})
     executor.submit(question(), ERROR, one)
     cluster.reports.put(ClusterLost("no answer"))
-    with pytest.raises(MachineError, match=r" is lost \(no answer\); .* resume the study\.$"):
+    with pytest.raises(MachineError, match=r"fake cluster at home .*lost \(no answer\);"):
         executor.finished()
     for call in (lambda: executor.has_room(ERROR), lambda: executor.submit(question(), ERROR, one)):
-        with pytest.raises(MachineError, match=r"is lost \(no answer\)"):
+        with pytest.raises(MachineError, match=r"lost \(no answer\)"):
             call()
     assert not executor.is_busy()
     assert cluster.stopped == []  # there is nobody to tell
@@ -366,68 +312,29 @@ def test_closing_ends_everything_once(cluster: FakeCluster, make: Callable[..., 
     assert cluster.closed == 1
     assert not executor.is_busy()
     assert executor.finished() == []
-    with pytest.raises(InvalidValueError, match=r"^This executor is closed; make a new one\.$"):
+    with pytest.raises(InvalidValueError, match="executor is closed"):
         executor.submit(question(), ERROR, one)
 
 
 def test_a_function_that_cannot_be_sent_is_named(cluster: FakeCluster, make: Callable[..., ClusterExecutor]) -> None:
     executor, sink = make({"a": {"CPU": 1}}), SimpleQueue[int]()
-    with pytest.raises(InvalidTypeError, match=r"^The function of 'error' cannot be sent"):
+    with pytest.raises(InvalidTypeError, match="function of 'error'"):
         executor.submit(question(), ERROR, lambda design: sink.put(1))
     assert not executor.is_busy()
     assert cluster.started == []
 
 
-def test_a_task_brings_its_function_once() -> None:
-    calls: list[int] = []
-
-    def measure(design: Design) -> float:
-        calls.append(1)
-        return float(len(calls))
-
-    job = packed(question(3), TRAINED, measure)
-    assert loaded(task_of("3-a", job, with_function=False)) is None
-    first = loaded(pickle.loads(pickle.dumps(task_of("3-a", job, with_function=True))))
-    again = loaded(task_of("3-b", job, with_function=False))
-    assert isinstance(first, Loaded)
-    assert isinstance(again, Loaded)
-    assert (first.evaluation, first.objective) == (job.evaluation, TRAINED)
-    assert [first.measure(Design({})), again.measure(Design({}))] == [1.0, 2.0]  # the same function, with its memory
-
-
-def test_another_python_and_what_cannot_be_loaded_are_told_in_a_sentence() -> None:
-    other = ClusterTask("0-a", "error", (HERE[0], HERE[1] + 1), "other", b"junk", b"junk")
-    reply = loaded(other)
-    assert isinstance(reply, Fault)
-    assert f"runs Python {HERE[0]}.{HERE[1]}, and this study {HERE[0]}.{HERE[1] + 1};" in reply.reason
-    reply = loaded(ClusterTask("0-a", "error", HERE, "junk", b"cnowhere\nf\n.", b""))
-    assert isinstance(reply, Fault)
-    assert reply.reason.startswith("The function of 'error' cannot be loaded by a worker on ")
-    assert "No module named 'nowhere'" in reply.reason
-
-
-@pytest.mark.parametrize(("library", "executor"), [("distributed", DaskExecutor), ("ray", RayExecutor)])
-def test_a_missing_library_names_the_extra_to_install(
-    library: str, executor: type[ClusterExecutor], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, library, None)
-    extra = {"distributed": "dask"}.get(library, library)
-    with pytest.raises(MissingExtraError, match=rf"pip install 'flexibo\[{extra}\]'\.$"):
-        executor()  # type: ignore[call-arg]
-
-
 @pytest.mark.parametrize(
-    ("settings", "sentence"),
+    ("settings", "facts"),
     [
-        ({"address": ""}, "address is ''; give its address as text, or leave it out to start one here."),
-        ({"n": 0}, "n is 0; it must be a whole number, 1 or more."),
-        ({"patience": -1}, "patience is -1; it must be a number of seconds, zero or more."),
-        ({"resources": {"CPU": 2}}, "resources names CPU"),
-        ({"resources": {"GPU": 2}}, "start --resources"),
+        ({"address": ""}, r"^address is '';.*its address"),
+        ({"n": 0}, "^n is 0;"),
+        ({"patience": -1}, "^patience is -1;"),
+        ({"resources": {"CPU": 2}}, "^resources names CPU"),
+        ({"resources": {"GPU": 2}}, "^resources .*start --resources"),
     ],
 )
-def test_wrong_settings_are_told(settings: dict[str, object], sentence: str) -> None:
+def test_wrong_settings_are_told(settings: dict[str, object], facts: str) -> None:
     given: dict[str, object] = {"address": None, "n": None, "resources": None, "patience": 1.0}
-    with pytest.raises(InvalidValueError) as caught:
+    with pytest.raises(InvalidValueError, match=facts):
         checked_resources_to_offer(**(given | settings), whose="its address", starts_one=False, command="start")  # type: ignore[arg-type]
-    assert sentence in str(caught.value)

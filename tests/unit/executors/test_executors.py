@@ -22,11 +22,11 @@ class TestExecutors:
         executor.close()
 
     def test_what_it_does_not_take_is_refused(self) -> None:
-        with pytest.raises(UnknownNameError, match="did you mean 'inline'"):
+        with pytest.raises(UnknownNameError, match=r"'online'.*'inline'"):
             find_executor("online")
-        with pytest.raises(InvalidValueError, match=r"'inline' takes no n; .* processes, dask, ray"):
+        with pytest.raises(InvalidValueError, match=r"'inline' .*no n; .*: processes, dask, ray\."):
             find_executor("inline", n=2)
-        with pytest.raises(InvalidValueError, match=r"'dask' takes no slots; .* processes"):
+        with pytest.raises(InvalidValueError, match=r"'dask' .*no slots; .*: processes\."):
             find_executor("dask", slots={"a": 1})
 
     def test_their_packages_are_imported_when_they_are_used(self) -> None:
