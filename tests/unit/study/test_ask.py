@@ -5,34 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.unit.study.small_studies import FUNCTIONS, answered, asked, opened, robbed
 
-from flexibo import Objective, Study
+from flexibo import Study
 from flexibo.errors import DesignError, InvalidTypeError, InvalidValueError, UnknownNameError
 from flexibo.executors import Outcome
-from flexibo.history.events import Asked, Evaluation, Failed, Forgiven, Noted, Reissued, Released, Spent, Told
+from flexibo.history.events import Evaluation, Failed, Forgiven, Noted, Reissued, Released, Spent, Told
 from flexibo.optimizer import Stop, StopKind
 from flexibo.storage import MemoryStorage, Sign
-
-SPACE = {"x": (0.0, 1.0), "k": [1, 2, 3]}
-FUNCTIONS: dict[str, Any] = {
-    "a": lambda design: (design["x"] + design["k"] / 10, 5.0),
-    "b": lambda design: (1.0 - design["x"] + design["k"] / 20, 1.0),
-}
-
-
-def opened(storage: Any, **settings: Any) -> Study:
-    return Study(SPACE, ["a", "b"], storage=storage, **({"seed": 3, "n_initial": 3, "candidates": 50} | settings))
-
-
-def answered(study: Study, evaluation: Evaluation) -> None:
-    value, cost = FUNCTIONS[evaluation.objective](evaluation.design)
-    study.tell(evaluation, value, cost=cost)
-
-
-def asked(study: Study, **how: Any) -> Evaluation:
-    evaluation = study.ask(**how)
-    assert evaluation is not None
-    return evaluation
 
 
 @pytest.mark.parametrize("method", ["flexibo", "random", "sobol", "parego", "nsga2"])
@@ -300,145 +280,6 @@ def test_notes_are_kept_and_decide_nothing() -> None:
         study.note("  ")
 
 
-def test_named_stop_rules_hold_for_all_workers() -> None:
-    storage = MemoryStorage()
-    opened(storage, stop={"max_evaluations": 4})
-    worker = Study.load(storage)
-    assert len(worker.ask(9)) == 4
-    assert "4 evaluations were asked" in worker.stopped
-
-
-def test_what_a_vanished_worker_left_counts_once_towards_the_most_evaluations() -> None:
-    storage = MemoryStorage()
-    first = opened(storage, stop={"max_evaluations": 2})
-    assert len(first.ask(9)) == 2
-    first.close()
-    again = Study.load(storage)
-    assert [e.number for e in again.ask(9)] == [0, 1]
-
-
-def test_a_loaded_study_is_the_stored_one() -> None:
-    storage = MemoryStorage()
-    objectives = [Objective("a", unit="%", options=["x"], resources={"GPU": 1}), Objective("b", "max", noisy=True)]
-    study = Study(SPACE, objectives, storage=storage, budget=77, seed=5, n_initial=3, method="flexibo-rf-log")
-    loaded = Study.load(storage)
-    assert loaded.settings == study.settings
-    assert loaded.objectives == study.objectives
-    assert loaded.budget == 77
-    assert loaded.events == study.events
-
-
-def test_a_study_with_a_rule_is_loaded_with_it() -> None:
-    from flexibo import Space
-
-    storage = MemoryStorage()
-
-    def rule(design: Any) -> bool:
-        return bool(design["k"] < 3)
-
-    Study(Space(SPACE, valid=rule), ["a", "b"], storage=storage, seed=0)
-    with pytest.raises(InvalidValueError, match="without its rule"):
-        Study.load(storage)
-    assert Study.load(storage, valid=rule).space.valid is rule
-
-
-def test_callbacks_see_the_events_of_others_but_not_what_was_there_before() -> None:
-    storage = MemoryStorage()
-    first = opened(storage)
-    seen: list[Any] = []
-    second = opened(storage, callbacks=lambda study, event: seen.append(event))
-    assert seen == []
-    evaluation = asked(first)
-    second.refresh()
-    assert [type(event) for event in seen] == [Asked]
-    assert seen[0].evaluation == evaluation
-
-
-def test_an_origin_is_kept_with_the_study() -> None:
-    storage = MemoryStorage()
-    opened(storage, origin={"system": "lenet"})
-    assert Study.load(storage).history.origin == {"system": "lenet"}
-
-
-@pytest.mark.parametrize("lease", [0, -1, "60", True, float("nan")])
-def test_a_lease_must_be_a_time(lease: Any) -> None:
-    with pytest.raises(InvalidValueError, match="lease is"):
-        opened(None, lease=lease)
-
-
-def test_two_that_begin_the_same_study_at_once_agree_on_what_was_left_to_chance() -> None:
-    class Race(MemoryStorage):
-        """Another process begins the study between this one's look and its first write."""
-
-        looked = False
-
-        def read(self, after: int = 0) -> list[dict[str, Any]]:
-            events = super().read(after)
-            if not self.looked and not events:
-                self.looked = True
-                others.append(opened(self, seed=None))
-            return events
-
-    others: list[Study] = []
-    storage = Race()
-    mine = opened(storage, seed=None)
-    assert mine.settings == others[0].settings
-    assert asked(mine).design == mine.settings.initial_designs[0]
-    assert [event["event"] for event in storage.read()].count("created") == 1
-
-
-def robbed(storage: MemoryStorage, first: Study, second: Study, **how: Any) -> tuple[Evaluation, Evaluation]:
-    """An evaluation that the first was asked and that the second took over, because it took the first for gone."""
-    lost = asked(first, **how)
-    before = second._heartbeat._is_gone
-    second._heartbeat._is_gone = lambda worker, sign: True  # type: ignore[method-assign]
-    again = asked(second, **how)
-    second._heartbeat._is_gone = before  # type: ignore[method-assign]
-    assert again == lost
-    return lost, again
-
-
-def test_a_failure_of_one_that_was_robbed_leaves_the_evaluation_to_the_other() -> None:
-    storage = MemoryStorage()
-    first, second = opened(storage), opened(storage)
-    lost, again = robbed(storage, first, second)
-    first.tell_outcome(Outcome(lost, None, 9.0, "It took longer than its timeout of 1 s.", impossible=True))
-    second.tell_outcome(Outcome(again, {"a": 0.5}, 3.0))
-    assert second.history.count(0) == 1
-    assert second.spent == 12.0
-    assert not any(isinstance(event, Failed) for event in second.events)
-
-
-def test_the_second_answer_by_hand_counts_by_its_cost_alone() -> None:
-    storage = MemoryStorage()
-    first, second = opened(storage), opened(storage)
-    lost, again = robbed(storage, first, second)
-    first.tell(lost, 0.25, cost=4.0)
-    second.tell(again, 0.5, cost=5.0)
-    assert second.spent == 9.0
-    assert second.history.known(0).popitem()[1] == 0.25
-    with pytest.raises(InvalidValueError, match="answered already"):
-        first.tell(lost, 0.25, cost=4.0)
-
-
-def test_one_that_was_robbed_gives_nothing_back() -> None:
-    storage = MemoryStorage()
-    first, second = opened(storage), opened(storage)
-    lost, again = robbed(storage, first, second)
-    first._give_back(lost.number)
-    second.refresh()
-    assert second.pending == (again,)
-
-
-def test_an_answer_that_the_storage_kept_although_it_failed_counts_once() -> None:
-    study = opened(None)
-    outcome = Outcome(asked(study), {"a": 0.5}, 3.0)
-    study.tell_outcome(outcome)
-    study.tell_outcome(outcome)
-    assert study.spent == 3.0
-    assert [type(event) for event in study.events[-2:]] == [Asked, Told]
-
-
 def test_what_six_dead_workers_left_is_not_paid_beyond_the_budget() -> None:
     storage = MemoryStorage()
     first, second = opened(storage, budget=40), opened(storage, budget=40)
@@ -476,24 +317,6 @@ def test_an_evaluation_that_ends_its_workers_counts_as_failed_after_three() -> N
     (failed,) = [event for event in study.events if isinstance(event, Failed)]
     assert failed.number == poison.number
     assert "3 attempts" in failed.reason
-
-
-def test_a_stop_rule_may_look_at_the_study_while_others_write(tmp_path: Any) -> None:
-    url = f"sqlite:///{tmp_path / 'study.db'}"
-    first = opened(url)
-    second = opened(url, stop=lambda study: len(study.front()) >= 50)
-    think, waiting = second._optimizer.ask, [asked(first)]
-
-    def disturbed(history: Any, **how: Any) -> Any:
-        answer = think(history, **how)
-        if waiting:
-            answered(first, waiting.pop())
-        return answer
-
-    second._optimizer.ask = disturbed  # type: ignore[method-assign]
-    assert asked(second).number == 1
-    first.close()
-    second.close()
 
 
 def test_a_study_object_is_run_once_at_a_time() -> None:
@@ -535,25 +358,6 @@ def test_the_half_of_a_design_that_was_given_back_is_asked_again(method: str) ->
     assert {again.objective, rest.objective} == {"a", "b"}
     study.release(rest)
     assert asked(study).design == evaluation.design
-
-
-def test_opening_a_study_does_not_take_back_a_budget_that_was_raised(caplog: pytest.LogCaptureFixture) -> None:
-    storage = MemoryStorage()
-    opened(storage, budget=500).budget = 1200
-    assert opened(storage, budget=500).budget == 1200
-    assert "larger budget of 1200" in caplog.text
-    assert opened(storage, budget=1500).budget == 1500
-
-
-def test_another_space_under_the_same_name_is_called_so() -> None:
-    storage = MemoryStorage()
-    opened(storage)
-    with pytest.raises(InvalidValueError, match=r"'study'.*space.*lr"):
-        Study({"lr": (0.0, 1.0)}, ["a", "b"], storage=storage)
-    with pytest.raises(InvalidValueError, match=r"'study'.*objectives.*noisy of 'a'"):
-        Study(SPACE, [Objective("a", noisy=True), "b"], storage=storage)
-    changed = [Objective("a", unit="s", timeout=9, resources={"GPU": 1}), "b"]
-    assert Study(SPACE, changed, storage=storage).objectives[0].timeout == 9
 
 
 def test_a_worker_whose_objective_is_known_everywhere_does_not_speak_of_the_budget() -> None:

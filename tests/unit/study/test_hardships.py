@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,21 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.unit.study.small_studies import LINE, line
 
 from flexibo import Design, Objective, Space, Study
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError
-from flexibo.history.events import Released, Told
+from flexibo.history.events import Released
 from flexibo.optimizer import StopKind
 from flexibo.storage import MemoryStorage
-from flexibo.surrogates import GaussianProcess
 
 Functions = Mapping[str, Callable[[Design], Any]]
 Make = Callable[..., Study]
-LINE = {"a": lambda d: (d["x"], 1.0), "b": lambda d: (1.0 - d["x"], 1.0)}
-
-
-def line(**settings: Any) -> Study:
-    return Study({"x": (0.0, 1.0)}, ["a", "b"], **({"seed": 0, "n_initial": 3, "candidates": 60} | settings))
 
 
 class InterruptedStorage(MemoryStorage):
@@ -96,18 +89,6 @@ def test_a_function_that_leaves_the_program_gives_its_evaluation_back() -> None:
     assert isinstance(study.events[-1], Released)
 
 
-def test_a_late_answer_to_a_released_evaluation_counts_once() -> None:
-    study = line()
-    evaluation = study.ask()
-    assert evaluation is not None
-    study.release(evaluation)
-    study.tell(evaluation, 0.5, cost=2.0)
-    assert study.spent == 2.0
-    with pytest.raises(InvalidValueError, match="answered already"):
-        study.tell(evaluation, 0.6, cost=2.0)
-    assert sum(isinstance(event, Told) for event in study.events) == 1
-
-
 def test_a_device_that_dies_after_some_successes_stops_the_study() -> None:
     study = line(budget=1000, method="random")
     calls = []
@@ -137,15 +118,6 @@ def test_the_scale_of_an_objective_does_not_matter(scale: float) -> None:
     assert study.front()
 
 
-def test_a_diverged_value_is_a_failed_measurement() -> None:
-    study = line(budget=10)
-    study.run({"a": lambda d: (1e200 if d["x"] > 0.5 else d["x"], 1.0), "b": LINE["b"]})
-    failed = [row for row in study.trace() if row.value is None]
-    assert failed
-    assert "at most 1e+100" in failed[0].reason
-    assert study.front()
-
-
 def test_a_failed_reading_is_charged_what_the_function_said() -> None:
     readings = iter([1.0, 2.0, float("nan")] * 9)
     study = Study({"x": (0.0, 1.0)}, [Objective("a", repeats=3), "b"], seed=0, stop={"max_evaluations": 1})
@@ -153,21 +125,6 @@ def test_a_failed_reading_is_charged_what_the_function_said() -> None:
     (row,) = study.trace()
     assert row.value is None
     assert row.cost == 15.0
-
-
-def test_values_that_come_along_are_learned() -> None:
-    study = line(stop={"max_evaluations": 3})
-    study.run({"a": lambda d: ({"a": d["x"], "b": 1.0 - d["x"]}, 1.0), "b": LINE["b"]})
-    assert [row.objective for row in study.trace()] == ["a", "a", "a"]
-    assert len(study.front(measured=True)) == 3
-
-
-def test_an_unknown_objective_in_an_answer_is_refused() -> None:
-    study = line()
-    evaluation = study.ask()
-    assert evaluation is not None
-    with pytest.raises(InvalidValueError, match="Unknown objective 'latency'"):
-        study.tell(evaluation, {"a": 1.0, "latency": 2.0})
 
 
 def test_adding_part_of_a_purchase_does_not_spare_an_initial_design() -> None:
@@ -261,25 +218,6 @@ def test_a_reference_that_nothing_reaches_does_not_end_the_search() -> None:
     assert study.reference == dict.fromkeys(study.history.names, -5.0)
 
 
-def test_another_reference_than_the_stored_one_is_refused() -> None:
-    storage = MemoryStorage()
-    line(storage=storage, reference=[5.0, 5.0])
-    line(storage=storage, reference=[5.0, 5.0])
-    with pytest.raises(InvalidValueError, match="reference"):
-        line(storage=storage, reference=[1.0, 1.0])
-
-
-def test_a_study_with_a_surrogate_object_can_be_opened_again() -> None:
-    class Own:
-        def fit(self, *args: Any, **settings: Any) -> GaussianProcess:
-            return GaussianProcess().fit(*args, **settings)
-
-    storage = MemoryStorage()
-    line(storage=storage, surrogate=Own(), budget=10).run(LINE)
-    again = line(storage=storage, surrogate=Own())
-    assert again.spent == 10
-
-
 def test_the_hypervolume_of_the_past_does_not_change_when_a_design_is_measured_again() -> None:
     noisy = Objective("a", noisy=True, remeasure=True)
     study = Study(Space({"x": [1, 2, 3]}), [noisy, "b"], n_initial=3, seed=0, reference=[9.0, 9.0])
@@ -301,18 +239,6 @@ def test_a_mapping_of_objectives_is_refused() -> None:
         Study({"x": (0.0, 1.0)}, {"a": "max", "b": "min"})  # type: ignore[arg-type]
 
 
-def test_a_function_for_an_objective_that_is_measured_with_another_is_refused() -> None:
-    study = Study({"x": (0.0, 1.0)}, ["a", Objective("b", measured_with="a")])
-    with pytest.raises(InvalidValueError, match="measured with another"):
-        study.run(LINE)
-
-
-def test_a_study_stops_after_so_many_seconds() -> None:
-    study = line(stop={"max_seconds": 0.0})
-    study.run(LINE)
-    assert study.stop_kind is StopKind.RULE
-
-
 def test_the_trace_holds_every_value_of_a_purchase(tmp_path: Path) -> None:
     study = Study({"x": (0.0, 1.0)}, ["a", Objective("b", measured_with="a")], n_initial=2, seed=0, budget=4)
     study.run({"a": lambda d: ({"a": d["x"], "b": 1 - d["x"]}, 1.0)})
@@ -332,59 +258,10 @@ def test_a_front_of_measured_designs_only_can_be_had(make_study: Make, functions
     assert all(all(row.measured.values()) for row in sure)
 
 
-def test_the_progress_bar_shows_hostile_names_and_any_budget() -> None:
-    for budget in (8, None):
-        study = Study(
-            {"x[/b]": (0.0, 1.0)},
-            ["a[/b]", "b[red]"],
-            budget=budget,
-            n_initial=2,
-            seed=0,
-            stop={"max_evaluations": 8},
-            candidates=50,
-        )
-        functions = {"a[/b]": lambda d: (d["x[/b]"], 1.0), "b[red]": lambda d: (1 - d["x[/b]"], 1.0)}
-        study.run(functions, progress=True)
-        assert study.spent == 8
-
-
-def test_a_study_runs_in_a_terminal() -> None:
-    code = (
-        "from flexibo import Study\n"
-        "study = Study({'x': (0.0, 1.0)}, ['a', 'b'], budget=8, n_initial=3, seed=0, candidates=50)\n"
-        "study.run({'a': lambda d: (d['x'], 1.0), 'b': lambda d: (1 - d['x'], 1.0)})\n"
-        "print('spent', study.spent)\n"
-    )
-    parent, child = pty.openpty()
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=child, stderr=child, close_fds=True)
-    os.close(child)
-    shown = b""
-    while True:
-        try:
-            part = os.read(parent, 4096)
-        except OSError:
-            break
-        if not part:
-            break
-        shown += part
-    os.close(parent)
-    assert process.wait(timeout=60) == 0, shown.decode()
-    assert b"spent 8.0" in shown
-    assert b"front" in shown
-    assert b"8 of 8" in shown
-
-
 def test_random_search_stays_random_whatever_things_cost() -> None:
     study = line(method="random", cost="ratio", n_initial=2, stop={"max_evaluations": 60})
     study.run({"a": lambda d: (d["x"], 10.0), "b": lambda d: (1.0 - d["x"], 1.0)})
     assert study.summary().evaluations["a"] > 15
-
-
-def test_opening_a_study_with_another_space_names_the_option() -> None:
-    storage = MemoryStorage()
-    line(storage=storage)
-    with pytest.raises(InvalidValueError, match=r"another space \(x differ\)"):
-        Study({"x": (0.0, 2.0)}, ["a", "b"], seed=0, n_initial=3, candidates=60, storage=storage)
 
 
 def test_what_was_left_pending_is_given_back_when_it_is_known_or_too_dear() -> None:

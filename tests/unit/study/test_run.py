@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flexibo import Objective, Study
-from flexibo.errors import InvalidTypeError, MachineError, UnknownNameError
+from flexibo.errors import InvalidTypeError, MachineError
 from flexibo.executors import Measure, Outcome, measured
 from flexibo.history.events import Evaluation, Released, Told
 from flexibo.optimizer import StopKind
@@ -183,11 +183,6 @@ def test_functions_of_some_objectives_are_enough_where_others_can_help(monkeypat
     assert board.spent <= 60
 
 
-def test_an_executor_must_be_one() -> None:
-    with pytest.raises(InvalidTypeError, match=r"executor is 3.*flexibo\.executors"):
-        line().run(FUNCTIONS, executor=3)  # type: ignore[arg-type]
-
-
 def test_what_was_fetched_before_an_interrupt_is_stored() -> None:
     class AllAtOnce(Slots):
         measures_elsewhere = True
@@ -209,12 +204,3 @@ def test_what_was_fetched_before_an_interrupt_is_stored() -> None:
     assert study.stop_kind is StopKind.INTERRUPTED
     assert len(calls) == study.history.count(0)
     assert not any(isinstance(event, Released) for event in study.events)
-
-
-def test_slots_of_an_objective_that_does_not_exist_are_refused() -> None:
-    from flexibo.executors import ProcessExecutor
-
-    with ProcessExecutor(1, slots={"bb": 1}) as executor, pytest.raises(UnknownNameError, match=r"'bb'.*'b'"):
-        line().run(FUNCTIONS, executor=executor)
-    with pytest.raises(InvalidTypeError, match=r"executor is .*ProcessExecutor"):
-        line().run(FUNCTIONS, executor=ProcessExecutor)  # type: ignore[arg-type]

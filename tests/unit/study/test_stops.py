@@ -203,8 +203,3 @@ def test_what_only_concerns_one_process_is_not_stored(kind: StopKind) -> None:
     study.record_stop(kind, "There was nothing to do.")
     assert study.stop_kind is kind
     assert Study.load(storage).stop_kind is None
-
-
-def test_callbacks_must_be_callable() -> None:
-    with pytest.raises(TypeError, match="callbacks is 5"):
-        opened(callbacks=5)
