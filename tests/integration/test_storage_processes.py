@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
 import sqlite3
@@ -17,11 +16,9 @@ import pytest
 from tests.forked import forked_into, imported
 from tests.integration import storage_writer
 from tests.postgres import server
+from tests.unit.storage.files import FROZEN, old_events
 
-from flexibo.storage import Sign
 from flexibo.storage.sql import SQLStorage, StoredStudy, stored_studies
-
-FROZEN = Path(__file__).parents[1] / "assets" / "study-schema-1.db"
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -206,37 +203,6 @@ def test_a_forked_process_closes_a_storage_that_a_thread_of_its_parent_was_using
     assert stored(url) == [("thread", 0)]
 
 
-def test_a_file_of_schema_1_is_brought_up_to_date_with_its_events_unchanged(tmp_path: Path) -> None:
-    path = tmp_path / "study.db"
-    shutil.copy(FROZEN, path)
-    before = old_events(path)
-    storage = SQLStorage(f"sqlite:///{path}", "lenet")
-    assert [json.dumps(event) for event in storage.read()] == before
-    assert len(before) == 30
-    storage.commit(30, lambda _: [{"event": "new"}])
-    storage.sign("ada", Sign(1, 0.0, 60.0))
-    del storage
-    assert old_events(path) == [*before, '{"event": "new"}']
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT schema FROM flexibo").fetchall() == [(2,)]
-        assert connection.execute("SELECT study FROM flexibo_studies").fetchall() == [("lenet",)]
-
-
-def test_a_reader_leaves_a_file_of_schema_1_as_it_is_until_it_writes(tmp_path: Path) -> None:
-    path = tmp_path / "study.db"
-    shutil.copy(FROZEN, path)
-    storage = SQLStorage(f"sqlite:///{path}", "lenet", create=False)
-    assert len(storage.read()) == 30
-    assert storage.workers() == {}
-    assert stored_studies(f"sqlite:///{path}") == [StoredStudy("lenet", 30)]
-    del storage
-    assert path.read_bytes() == FROZEN.read_bytes()
-    storage = SQLStorage(f"sqlite:///{path}", "lenet", create=False)
-    storage.commit(30, lambda _: [{"event": "new"}])
-    assert len(storage.read()) == 31
-    assert storage.workers() == {}
-
-
 OLD_TABLES = """
 CREATE TABLE flexibo (schema INTEGER NOT NULL);
 CREATE TABLE flexibo_events (
@@ -273,10 +239,3 @@ def test_the_frozen_file_is_brought_up_to_date_by_processes_at_once(tmp_path: Pa
     assert len(told) == 12
     assert stored_studies(url) == [StoredStudy("lenet", 30), StoredStudy("study", 12)]
     assert old_events(path) == old_events(FROZEN)
-
-
-def old_events(path: Path) -> list[str]:
-    """The events of study lenet as they stand in the file."""
-    query = "SELECT content FROM flexibo_events WHERE study = 'lenet' ORDER BY number"
-    with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as connection:
-        return [content for (content,) in connection.execute(query)]

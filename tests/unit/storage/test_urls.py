@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from flexibo.errors import FlexiBOError
 from flexibo.storage import open_storage, shown_url, stored_studies
 
 
@@ -87,12 +86,6 @@ def test_what_is_no_url_is_named_by_its_type_alone(given: object, facts: str) ->
         with pytest.raises(TypeError, match=facts) as caught:
             use()
         assert "SECRET" not in str(caught.value)
-
-
-@pytest.mark.parametrize("options", ["port=zz", "host=a:1&host=b:zz&port=1"])
-def test_hosts_and_ports_that_make_no_sense_are_one_sentence(options: str) -> None:
-    with pytest.raises(FlexiBOError, match=r"^Storage 'postgresql:///db.* hosts, ports "):
-        open_storage(f"postgresql:///db?{options}", "study")
 
 
 def test_an_at_sign_in_the_path_of_a_file_is_a_letter(tmp_path: Path) -> None:

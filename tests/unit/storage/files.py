@@ -1,0 +1,42 @@
+"""What the tests of SQLite files share."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from flexibo.storage import StorageError
+from flexibo.storage.sql import SQLStorage, stored_studies
+
+FROZEN = Path(__file__).parents[2] / "assets" / "study-schema-1.db"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def refused(path: Path) -> str:
+    """The one sentence with which a file is refused, however it is opened, without a change to it or beside it."""
+    before = contents(path.parent) if path.parent.is_dir() else {}
+    said = set()
+    for opened in (
+        lambda: SQLStorage(f"sqlite:///{path}", "study").read(),
+        lambda: SQLStorage(f"sqlite:///{path}", "study", create=False).read(),
+        lambda: stored_studies(f"sqlite:///{path}"),
+    ):
+        with pytest.raises(StorageError) as caught:
+            opened()
+        said.add(str(caught.value))
+    assert (contents(path.parent) if path.parent.is_dir() else {}) == before
+    assert all(sentence.startswith(str(path)) and sentence.endswith(".") and "\n" not in sentence for sentence in said)
+    return said.pop()
+
+
+def old_events(path: Path) -> list[str]:
+    """The events of study lenet as they stand in the file."""
+    query = "SELECT content FROM flexibo_events WHERE study = 'lenet' ORDER BY number"
+    with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as connection:
+        return [content for (content,) in connection.execute(query)]
