@@ -44,3 +44,30 @@ def test_a_single_value_has_no_spread_and_none_is_a_dash() -> None:
     assert shown([12000.0, 14000.0]) == "13,000 ± 1,000"
     assert shown([0.5]) == "0.5"
     assert shown([float("nan")]) == "-"
+
+
+def test_what_is_not_finite_takes_no_part_in_a_mean() -> None:
+    values = [1.0, float("nan"), 3.0, float("inf")]
+    assert measures.mean(values) == 2.0
+    assert measures.spread(values) == pytest.approx(1.0)
+    assert np.isnan(measures.mean([float("nan")]))
+    assert measures.spread([5.0]) == 0.0
+
+
+def test_values_come_in_the_order_of_the_seeds() -> None:
+    repeats = [made_up("a", [1, 0.1 * seed], seed=seed) for seed in (2, 0, 1)] + [made_up("b", [1, 0.9])]
+    found = measures.values_of(repeats, "p", "a", measures.error_at(REAL_COST, 100.0))
+    assert found == pytest.approx([0.0, 0.1, 0.2])
+
+
+def test_an_extra_method_does_not_decide_the_equal_cost() -> None:
+    repeats = [made_up("a", [1, 0.5]), made_up("b", [1, 0.5], bought=[["cheap"]]), made_up("a", [1], problem="q")]
+    assert measures.limits(repeats, REAL_COST) == {"p": 10.0, "q": 0.0}
+    assert measures.limits(repeats, REAL_COST, extra=("b",)) == {"p": 100.0, "q": 0.0}
+    assert measures.compared_methods(repeats, ours="a", extra=("b",)) == []
+
+
+def test_sums_of_costs_that_are_rounded_still_reach_their_limit() -> None:
+    made = made_up("a", [1, 0.5, 0.25])
+    assert measures.iterations_at(REAL_COST, 200.0 * (1 - 1e-12))(made) == 2.0
+    assert measures.targets_at(REAL_COST, 0.0)(made_up("a", [1, 1], in_target=3)) == 3.0

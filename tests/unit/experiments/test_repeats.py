@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import pytest
+from tests.unit.experiments.made_repeats import made_up
 from tests.unit.experiments.toy_problem import TINY, toy
 
 from flexibo.errors import InvalidValueError
 from flexibo.experiments import ExperimentSize, Repeat
 from flexibo.experiments.making import repeat
+from flexibo.experiments.repeats import methods_of, of_problem, problems_of
 
 
 def test_a_repeat_survives_being_written() -> None:
@@ -20,3 +25,38 @@ def test_a_repeat_survives_being_written() -> None:
 def test_terms_that_make_no_sense_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(InvalidValueError, match=next(iter(wrong))):
         ExperimentSize(**wrong)
+
+
+BOUGHT = [["cheap"], ["expensive", "cheap"], ["expensive"], ["expensive"]]
+
+
+def test_evaluations_are_counted_and_paid_by_objective() -> None:
+    made = made_up("pal", [1] * 5, bought=BOUGHT)
+    assert (made.count("cheap"), made.count("expensive")) == (2, 3)
+    assert (made.count("expensive", last=3), made.count("expensive", first=3)) == (1, 2)
+    assert (made.cost("cheap"), made.cost("expensive")) == (20.0, 300.0)
+    assert made.cost("nothing") == 0.0
+
+
+def test_the_cheapest_and_the_most_expensive_objective_are_those_by_mean_cost() -> None:
+    made = made_up("pal", [1])
+    assert (made.cheap, made.expensive) == ("cheap", "expensive")
+    turned = replace(made, lead_costs=(1.0, 10.0))
+    assert (turned.cheap, turned.expensive) == ("expensive", "cheap")
+
+
+def test_repeats_are_found_by_problem_and_method_in_order() -> None:
+    repeats = [made_up(method, [1], problem=name) for name in ("q", "p") for method in ("pal", "parego")]
+    assert (problems_of(repeats), methods_of(repeats)) == (["q", "p"], ["pal", "parego"])
+    assert of_problem(repeats, "p") == repeats[2:]
+    assert of_problem(repeats, "p", "parego") == repeats[3:]
+    assert of_problem(repeats, "r") == []
+
+
+def test_a_written_repeat_is_plain_and_rounded() -> None:
+    made = made_up("pal", [1, 1 / 3], bought=[["cheap"]], stopped="done")
+    content = json.loads(json.dumps(made.to_dict(), allow_nan=False))
+    assert content["iterations"]["error"] == [1, 0.333333333]
+    assert content["iterations"]["objectives"] == [[], ["cheap"]]
+    read = Repeat.from_dict(content)
+    assert (read.stopped, read.iterations[0].volume, read.iterations[1].objectives) == ("done", None, ("cheap",))
