@@ -10,7 +10,7 @@ import pytest
 
 from flexibo import Design, FlexiBOError, Objective, Space, Study
 from flexibo.optimizer import StopKind
-from flexibo.surrogates import GaussianProcess, Warped
+from flexibo.surrogates import GaussianProcess
 
 POOL = Space({"x": [0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0], "w": [1, 2, 3, 4]})
 FUNCTIONS: dict[str, Callable[[Design], tuple[float, float]]] = {
@@ -64,16 +64,6 @@ def test_pal_measures_a_constraint_that_is_in_doubt_although_the_objectives_are_
     study.run(FUNCTIONS)
     assert study.summary().evaluations["c"] > 0
     assert {row.feasibility for row in study.front()} == {"feasible"}
-
-
-def test_the_probability_of_a_warped_constraint_is_that_of_the_warped_model() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.random((15, 1))
-    model = Warped(GaussianProcess()).fit(X, np.exp(4.0 * X[:, 0]), groups=np.array([0]), rng=rng)
-    places = rng.random((40, 1))
-    drawn = model.draws(places, 40_000, np.random.default_rng(1))
-    limit = float(np.median(drawn))
-    assert model.below(places, limit) == pytest.approx((drawn <= limit).mean(axis=0), abs=0.01)
 
 
 def test_a_decided_constraint_is_never_asked_for() -> None:

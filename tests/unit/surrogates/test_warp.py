@@ -85,3 +85,13 @@ def test_losses_at_the_edge_of_what_a_float_holds_have_a_scale(tiny: list[float]
     y = np.array(tiny)
     assert location_and_scale(y)[1] > 0
     assert np.isfinite(learned_warp(y)(y)).all()
+
+
+def test_the_probability_of_a_warped_constraint_is_that_of_the_warped_model() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((15, 1))
+    model = Warped(GaussianProcess()).fit(X, np.exp(4.0 * X[:, 0]), groups=np.array([0]), rng=rng)
+    places = rng.random((40, 1))
+    drawn = model.draws(places, 40_000, np.random.default_rng(1))
+    limit = float(np.median(drawn))
+    assert model.below(places, limit) == pytest.approx((drawn <= limit).mean(axis=0), abs=0.01)

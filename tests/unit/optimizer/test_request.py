@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.optimizer.small_history import ask, at, fail, history_of, tell
+
+from flexibo import Objective
+from flexibo.belief.costs import Costs
+from flexibo.history import History
+from flexibo.optimizer import Stop, StopKind
+from flexibo.optimizer._request import Request
+
+COSTS = Costs(lambda design, objective: {"a": 1.0, "b": 5.0}.get(objective, 3.0), seed=0)
+
+
+def request_of(history: History, only: list[str] | None = None) -> Request:
+    return Request.of(history, COSTS, only)
+
+
+def test_a_request_is_for_the_objectives_that_can_be_asked_for() -> None:
+    together = history_of(Objective("a"), Objective("watts", measured_with="b"), Objective("b"))
+    assert request_of(together).wanted == {"a", "b"}
+    assert request_of(together, ["a", "nosuch"]).wanted == {"a"}
+    assert request_of(together, []).wanted == frozenset()
+
+
+def test_wanted_objectives_come_first_and_keep_their_order() -> None:
+    request = request_of(history_of(Objective("a"), Objective("b"), Objective("c")), only=["c", "b"])
+    assert request.wanted_first(["a", "b", "c"]) == ("b", "c", "a")
+
+
+def test_a_question_says_what_it_costs_what_it_yields_and_what_follows() -> None:
+    history = history_of(Objective("a"), Objective("watts", measured_with="b"), Objective("b"))
+    tell(history, at(0), 1.0, "a")
+    question = request_of(history).question(at(2), ("b", "a"), why="why not", gain=0.5, volume=2.0)
+    assert (question.design, question.objective, question.then) == (at(2), "b", ("a",))
+    assert {*question.yields} == {"b", "watts"}
+    assert (question.cost, question.number, question.attempt, question.initial) == (5.0, 1, 1, False)
+    assert (question.gain, question.volume, question.why) == (0.5, 2.0, "why not")
+
+
+def test_a_question_counts_the_attempts_before_it() -> None:
+    history = history_of()
+    fail(history, at(1), "a")
+    fail(history, at(1), "a")
+    request = request_of(history)
+    assert request.question(at(1), ("a",), why="").attempt == 3
+    assert request.question(at(1), ("b",), why="").attempt == 1
+    assert request.question(at(2), ("a",), why="").attempt == 1
+
+
+def test_what_is_open_and_affordable_is_allowed() -> None:
+    history = history_of(budget=4.0)
+    ask(history, at(0), "a")
+    request = request_of(history)
+    allowed = request.allowed(request.prices(at(0), at(1)))
+    # The budget of 4, less 1 for what is pending, pays for a but not for b; a of the first is under way.
+    assert allowed.tolist() == [[False, False], [True, False]]  # type: ignore[union-attr]
+
+
+def test_only_what_the_caller_can_measure_is_allowed() -> None:
+    history = history_of()
+    request = request_of(history, only=["b"])
+    assert request.allowed(request.prices(at(0))).tolist() == [[False, True]]  # type: ignore[union-attr]
+    tell(history, at(0), 1.0, "b")
+    found = request.allowed(request.prices(at(0)))
+    assert isinstance(found, Stop)
+    assert found.kind is StopKind.FINISHED
+    assert "b" in found.reason
+
+
+@pytest.mark.parametrize(("budget", "kind"), [(0.5, StopKind.BUDGET), (9.0, StopKind.FINISHED)])
+def test_where_nothing_can_be_bought_there_is_a_stop(budget: float, kind: StopKind) -> None:
+    history = history_of(budget=budget)
+    if kind is StopKind.FINISHED:
+        tell(history, at(0), 1.0)
+    request = request_of(history)
+    found = request.allowed(request.prices(at(0)))
+    assert isinstance(found, Stop)
+    assert found.kind is kind
