@@ -153,8 +153,8 @@ def test_each_wrong_amount_has_its_place() -> None:
 @pytest.mark.parametrize(
     ("text", "of", "facts"),
     [
-        ("metod: 1", r"", r"'metod'.*'method'"),
-        ("algorithm: 1", r"", r"'algorithm'.*'method'"),
+        ("metod: 1", "", r"'metod'.*'method'"),
+        ("algorithm: 1", "", r"'algorithm'.*'method'"),
         ("min: 1", " of option 'x'", r"'min'.*option 'x'.*'from'"),
     ],
 )
