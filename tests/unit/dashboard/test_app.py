@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -19,9 +18,7 @@ from flexibo import Objective, Study
 from flexibo.dashboard.access import LOOPBACK_NAMES, Access
 from flexibo.dashboard.app import Dashboard, dashboard_app
 from flexibo.dashboard.follower import Follower
-from flexibo.dashboard.responses import Body, json_bytes, page, page_files
 from flexibo.dashboard.watcher import Watcher
-from flexibo.web import SCRIPTS, STYLES
 
 HARM = "<img src=x onerror=alert(1)>"
 FORMULA = "=HYPERLINK(1)"
@@ -166,20 +163,6 @@ def test_the_views_of_a_study_are_forgotten_with_it(tmp_path: Path, make_study: 
     watch.close()
 
 
-def test_so_many_pages_follow_at_a_time_and_no_more(url: str, make_study: Callable[..., Study]) -> None:
-    make_study(storage=url)
-    app, dashboard = dashboard_app([url], Access(None, LOOPBACK_NAMES), most_pages=1)
-    client = Client(app)
-    assert dashboard.feed.admit(), "a page that is open"
-    refused = client.get("/api/live")
-    assert refused.status_code == 503
-    assert refused.json()["error"].endswith(".")
-    dashboard.feed.leave()
-    dashboard.feed.close()  # a stream that ends at once
-    assert [client.get("/api/live").status_code for _ in range(3)] == [200, 200, 200], "each gives its place back"
-    dashboard.watcher.close()
-
-
 def test_pictures_say_their_version_and_are_not_sent_twice(
     url: str, client: Client, make_study: Callable[..., Study]
 ) -> None:
@@ -293,41 +276,6 @@ def test_bodies_are_small_on_the_way(
     assert packed.headers["content-encoding"] == "gzip"
     assert int(packed.headers["content-length"]) < int(plain.headers["content-length"]) / 3
     assert packed.json() == plain.json()
-
-
-def test_the_page_and_its_files_hold_no_inline_script_or_style_and_ask_for_nothing_outside() -> None:
-    text = page().body.plain.decode()
-    assert "<style" not in text
-    assert " style=" not in text
-    assert "<script>" not in text
-    assert "onclick" not in text
-    own = set(page_files()) - {*SCRIPTS, *STYLES}
-    for name in own:
-        content = page_files()[name].body.plain.decode()
-        for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
-            assert word not in content, (name, word)
-        outside = content.replace("http://www.w3.org/2000/svg", "")
-        assert "http:" not in outside
-        assert "https:" not in outside
-    named = {part.partition('"')[0] for part in text.split("/static/")[1:]}
-    assert named <= set(page_files())
-    assert own == {path.name for path in (Path(page.__wrapped__.__code__.co_filename).parent / "static").iterdir()} - {
-        "index.html"
-    }
-
-
-def test_json_is_strict_whatever_a_study_holds() -> None:
-    odd = {
-        "a": float("nan"),
-        "b": [float("inf"), {"c": -float("inf")}],
-        1: object,
-        "d": "\ud800",
-        "e": True,
-        "f": 10**400,
-    }
-    said = json.loads(json_bytes(odd), parse_constant=pytest.fail)
-    assert (said["a"], said["b"], said["d"], said["e"]) == (None, [None, {"c": None}], "\ud800", True)
-    assert Body.of({}).packed is None
 
 
 def test_studies_of_several_storages_are_listed_together(tmp_path: Path, make_study: Callable[..., Study]) -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import re
 import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +15,6 @@ from typer.testing import CliRunner
 
 from flexibo import Study
 from flexibo.cli.dashboard import dashboard
-from flexibo.dashboard.connections import MOST, LoopErrors, most_connections
 from flexibo.dashboard.server import SHORTEST_TOKEN, bound_address, chosen_token
 from flexibo.errors import FlexiBOError, InvalidValueError, MissingExtraError
 
@@ -73,30 +69,6 @@ def test_a_token_that_could_be_guessed_or_misread_is_refused(token: str) -> None
         chosen_token(token, needed=False)
     assert token not in str(refused.value)
     assert chosen_token("x" * SHORTEST_TOKEN, needed=False) == "x" * SHORTEST_TOKEN
-
-
-def test_connections_leave_half_of_the_files_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    import resource
-
-    for soft, most in ((150, 75), (100_000, MOST), (resource.RLIM_INFINITY, MOST)):
-        monkeypatch.setattr("resource.getrlimit", lambda _, soft=soft: (soft, soft))
-        assert most_connections.__wrapped__() == most
-
-
-def test_too_few_files_are_one_line_a_minute_and_other_errors_are_not_hidden(caplog: pytest.LogCaptureFixture) -> None:
-    passed_on: list[dict[str, Any]] = []
-    loop: Any = SimpleNamespace(default_exception_handler=passed_on.append)
-    seconds = [0.0]
-    complaints = LoopErrors(lambda: seconds[0])
-    for now in (0.0, 0.1, 59.0, 60.0, 60.1):
-        seconds[0] = now
-        complaints(loop, {"exception": OSError(errno.EMFILE, os.strerror(errno.EMFILE))})
-    assert [record.exc_info for record in caplog.records] == [None, None]
-    assert os.strerror(errno.EMFILE) in caplog.text
-    assert passed_on == []
-    other = {"exception": ValueError("odd")}
-    complaints(loop, other)
-    assert passed_on == [other]
 
 
 @pytest.fixture

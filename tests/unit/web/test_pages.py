@@ -6,50 +6,17 @@ import json
 import re
 from base64 import b64encode
 from hashlib import sha256
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.web.html_elements import Elements, policy
 
 from flexibo.errors import InvalidValueError, UnknownNameError
 from flexibo.web import CHARTS, page, write_page
 
 HARM = "</script ><script>alert(1)</script/><!--<script>"
 VIEW: dict[str, Any] = {"kind": "choices", "cost_label": "cost [s]", "choices": []}
-
-
-class Elements(HTMLParser):
-    """The elements of a page: names with attributes, and what stands in scripts, styles and titles."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: dict[str, list[str]] = {}
-        self._open = ""
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-        self._open = tag
-        self.texts.setdefault(tag, []).append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._open = ""
-
-    def handle_data(self, data: str) -> None:
-        if self._open:
-            self.texts[self._open][-1] += data
-
-    def attributes(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.found if name == tag]
-
-
-def policy(elements: Elements) -> dict[str, str]:
-    (found,) = [meta["content"] for meta in elements.attributes("meta") if "http-equiv" in meta]
-    assert found is not None
-    return dict(rule.split(" ", 1) for rule in found.split("; "))
 
 
 def test_only_the_scripts_and_styles_of_the_page_may_run_and_nothing_is_fetched() -> None:
@@ -65,13 +32,6 @@ def test_only_the_scripts_and_styles_of_the_page_may_run_and_nothing_is_fetched(
     assert not [name for _, attributes in elements.found for name in attributes if name.startswith("on")]
 
 
-def test_the_policy_comes_before_anything_it_is_about() -> None:
-    text = page("A study", [("choices", VIEW)])
-    assert text.index("Content-Security-Policy") < min(
-        text.index("<style"), text.index("<script"), text.index("<title")
-    )
-
-
 def test_names_from_outside_end_no_element_and_begin_none() -> None:
     plain = Elements(page("A study", [("choices", VIEW)]))
     hostile = {**VIEW, "cost_label": HARM, HARM: [HARM, "\u2028", "\ud800", "&lt;"]}
@@ -81,12 +41,6 @@ def test_names_from_outside_end_no_element_and_begin_none() -> None:
     assert [tag for tag, _ in elements.found] == [tag for tag, _ in plain.found]
     assert json.loads(elements.texts["script"][0]) == [hostile]
     assert elements.texts["title"] == elements.texts["h1"] == [HARM]
-
-
-def test_a_title_cannot_break_lines_or_the_encoding() -> None:
-    text = page("a\nb\ud800", [("choices", VIEW)])
-    assert "<title>a\\nb\\ud800</title>" in text
-    assert text.encode()
 
 
 def test_a_view_that_several_pictures_show_stands_there_once() -> None:

@@ -1,0 +1,119 @@
+"""Events as they are stored: what is written is read again, and what this version does not know is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from flexibo import Evaluation, Space
+from flexibo.errors import InvalidValueError
+from flexibo.history.events import (
+    EVENTS,
+    Added,
+    Asked,
+    BudgetSet,
+    Created,
+    Event,
+    Failed,
+    Forgiven,
+    Noted,
+    ReferenceFixed,
+    Reissued,
+    Released,
+    RunnerUp,
+    Spent,
+    Stopped,
+    StopSet,
+    Told,
+    UnknownEventError,
+    event_from_dict,
+    event_to_dict,
+)
+
+SPACE = Space({"x": (0.0, 1.0), "k": ["p", "q"]})
+DESIGN = SPACE.design({"x": 0.25, "k": "q"})
+RUNNER_UP = RunnerUp(SPACE.design({"x": 0.75, "k": "p"}), "b", 0.5, 2.0)
+QUESTION = Evaluation(DESIGN, "a", None, 1.5, "a reason", 0, ("a", "b"), initial=True)
+ALL: list[Event] = [
+    Created({"seed": 3}, {"system": "lenet"}),
+    Asked(QUESTION, "w", 2.5),
+    Asked(replace(QUESTION, gain=0.1, volume=7.0, attempt=2, then=("b",), initial=False, runner_up=RUNNER_UP)),
+    Reissued(0, "w", 3.0, 1.0),
+    Told(0, {"a": 0.1 + 0.2, "b": -0.0}, 1.0, "w", True),
+    Failed(0, "no answer", 0.5, impossible=True),
+    Released(0, "lost", 2.0),
+    Spent(0, 1.0, "w"),
+    Added(DESIGN, {"a": 1.0}, {}),
+    ReferenceFixed({"a": 1.0, "b": 2.0}),
+    BudgetSet(None),
+    StopSet({"max_seconds": 3.0}),
+    Forgiven(),
+    Noted("a note"),
+    Stopped("budget", "spent"),
+]
+
+
+@pytest.mark.parametrize("event", ALL, ids=lambda event: type(event).__name__)
+def test_every_event_comes_back_from_json(event: Event) -> None:
+    text = json.dumps(event_to_dict(event), allow_nan=False)
+    assert event_from_dict(json.loads(text), SPACE) == event
+
+
+def test_every_kind_of_event_is_tested_here() -> None:
+    assert {event_to_dict(event)["event"] for event in ALL} == set(EVENTS)
+
+
+def test_the_names_of_stored_events_stay_as_they_are() -> None:
+    stored = {name: kind.__name__ for name, kind in EVENTS.items()}
+    assert stored == {
+        "created": "Created",
+        "asked": "Asked",
+        "reissued": "Reissued",
+        "told": "Told",
+        "failed": "Failed",
+        "released": "Released",
+        "spent": "Spent",
+        "added": "Added",
+        "reference": "ReferenceFixed",
+        "budget": "BudgetSet",
+        "stop": "StopSet",
+        "forgiven": "Forgiven",
+        "note": "Noted",
+        "stopped": "Stopped",
+    }
+
+
+def test_a_question_of_an_older_version_is_read_with_defaults() -> None:
+    content = event_to_dict(Asked(QUESTION))
+    for name in ("worker", "seconds", "attempt", "volume"):
+        del content[name]
+    assert "runner_up" not in content
+    assert event_from_dict(content, SPACE) == Asked(QUESTION)
+
+
+def test_the_time_of_an_event_is_for_people_alone() -> None:
+    content = event_to_dict(Noted("a note"))
+    assert event_from_dict(content | {"time": 1.5}, SPACE) == event_from_dict(content, SPACE)
+    assert content == {"event": "note", "text": "a note"}
+
+
+def test_a_kind_of_a_newer_version_is_told_from_damage() -> None:
+    with pytest.raises(UnknownEventError, match="'exploded'"):
+        event_from_dict({"event": "exploded"}, SPACE)
+    for content in ({}, {"event": 7}, {"event": None}):
+        with pytest.raises(InvalidValueError) as refused:
+            event_from_dict(content, SPACE)
+        assert not isinstance(refused.value, UnknownEventError)
+
+
+@pytest.mark.parametrize("design", [{"x": 7.0, "k": "p"}, {"x": 0.5}, {"x": 0.5, "k": "p", "z": 1}])
+def test_a_design_outside_the_space_is_refused(design: dict[str, Any]) -> None:
+    for event in (Asked(QUESTION), Added(DESIGN, {"a": 1.0}, {})):
+        with pytest.raises(InvalidValueError):
+            event_from_dict(event_to_dict(event) | {"design": design}, SPACE)
+    second = {"design": design, "objective": "a", "gain": 1.0, "cost": 1.0}
+    with pytest.raises(InvalidValueError):
+        event_from_dict(event_to_dict(Asked(QUESTION)) | {"runner_up": second}, SPACE)
