@@ -138,6 +138,11 @@ def test_a_method_is_known_by_its_code_and_a_rival_by_its_versions(monkeypatch: 
     assert flexibo.__version__ in method_fingerprint("ehvi")
 
 
+def test_every_part_that_does_not_decide_exists() -> None:
+    root = Path(flexibo.__file__).parent
+    assert [part for part in NOT_DECIDING if not (root / part).is_dir()] == []
+
+
 def test_the_code_that_decides_is_all_but_the_named_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = ("methods", "_internal", *NOT_DECIDING)
     for part in parts:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from tests import comparisons
 from tests.unit.compare.spied_problem import SPACE, THEIRS, FakeRival, Recorder, Spy
 
 from flexibo import Objective
 from flexibo.compare import contestants
 from flexibo.compare.metered_problem import MeteredProblem
-from flexibo.compare.problems.base import Problem
+from flexibo.compare.problems.base import Problem, constant_costs
 from flexibo.compare.rivals.base import RivalEntry, Suggestion
 from flexibo.compare.runs import Allowance
 from flexibo.compare.single_run import run
@@ -153,3 +156,25 @@ def test_a_rival_that_is_not_installed_is_refused_with_the_extra(problem: Proble
         contestants.check_contestant("gone")
     with pytest.raises(MissingExtraError, match=r"nosuchmodule.*bench"):
         contestants.enter(problem, "gone", [], seed=0, budget=1.0)
+
+
+def test_a_coupled_rival_gets_a_design_that_is_known_in_one_objective_only(
+    problem: Problem, fakes: list[FakeRival]
+) -> None:
+    entrant = entered(problem, "fake-coupled")
+    half = next(design for design in SPACE.enumerate() if design not in list(problem.initial_designs(3, 0)))
+    entrant.tell([Measurement(half, {"error": 1.0}, 1.0, None)])
+    fakes[0].ask = lambda: Suggestion(dict(half))  # type: ignore[method-assign]
+    assert entrant.ask(50.0) == Suggestion(half, problem.names)
+
+
+@pytest.mark.parametrize(("left", "objective"), [(20.0, "error"), (9.0, "energy"), (2.0, "latency")])
+def test_what_a_rival_cannot_pay_is_replaced_by_the_most_expensive_that_it_can(
+    fakes: list[FakeRival], left: float, objective: str
+) -> None:
+    three = replace(comparisons.problem(n=3), costs=constant_costs([10.0, 5.0, 1.0]))
+    entrant = entered(three, "fake-decoupled", 2)
+    fakes[0].ask = lambda: Suggestion({"x": 0}, ("error",))  # type: ignore[method-assign]
+    asked = entrant.ask(left)
+    assert asked is not None
+    assert asked.objectives == (objective,)

@@ -127,6 +127,7 @@ FAMILY = Family(
         "n": ProblemParameter(2, "", 2, 5),
         "ratio": ProblemParameter(1.0, "", 1, 1e6),
         "finite": ProblemParameter(False, ""),
+        "scale": ProblemParameter(1.0, ""),
     },
 )
 
@@ -157,6 +158,8 @@ def test_parameters_are_read_by_the_type_of_their_default(text: str, given: dict
         ("ratio=0.5", r"'ratio'.*'0\.5'.* 1 .* 1e\+06"),
         ("ratio=nan", "'ratio'.*'nan'"),
         ("ratio=inf", "'ratio'.*'inf'"),
+        ("scale=inf", "'scale'.*'inf'"),
+        ("scale=-1", "'scale'.*'-1'.* 0 "),
         ("finite=maybe", "'finite'.*'maybe'.*yes"),
         ("n=3:n=3", "'n'.*'one'.*twice"),
         (f"n={'9' * 99}", "'9{40}'"),

@@ -29,9 +29,18 @@ def test_zdt_is_its_curve_where_the_distance_is_least_and_worse_elsewhere(
     assert second[0] < second[2] < second[1]
 
 
-def test_zdt1_far_from_its_front_is_worked_out_by_hand() -> None:
-    X = np.array([[0.4, *[1.0] * 5]])  # the distance is 1 + 9
-    assert functions.zdt1(X).tolist() == [pytest.approx([0.4, 10.0 - math.sqrt(0.4 * 10.0)])]
+@pytest.mark.parametrize(
+    ("function", "second"),
+    [
+        (functions.zdt1, 10.0 - math.sqrt(0.4 * 10.0)),
+        (functions.zdt2, 10.0 - 0.4**2 / 10.0),
+        (functions.zdt3, 10.0 - math.sqrt(0.35 * 10.0) - 0.35 * math.sin(3.5 * math.pi)),
+    ],
+)
+def test_zdt_far_from_its_front_is_worked_out_by_hand(function: functions.Function, second: float) -> None:
+    first = 0.35 if function is functions.zdt3 else 0.4
+    X = np.array([[first, *[1.0] * 5]])  # the distance is 1 + 9
+    assert function(X, 2).tolist() == [pytest.approx([first, second])]
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])
