@@ -88,7 +88,8 @@ def test_bands_are_drawn_for_few_methods_only() -> None:
 
 def test_fronts_show_what_the_first_repeat_of_each_method_reported_beside_the_truth() -> None:
     found = {"pal": ((0.2, 0.9), (0.9, 0.2)), "parego": ((0.5, 0.6),)}
-    repeats = [own for method, front in found.items() for own in twice(method, [1, 0.5], front=front)]
+    repeats = [made_up(method, [1, 0.5], front=front) for method, front in found.items()]
+    repeats += [made_up(method, [1, 0.5], seed=1) for method in found]
     figure = drawing.fronts(repeats, {"p": problem()})
     [ax] = figure.axes
     dots = {own.get_label(): own.get_offsets().tolist() for own in ax.collections if own.get_label() in found}

@@ -50,6 +50,15 @@ def test_a_method_without_an_iteration_at_equal_cost_has_a_mark_that_is_explaine
     assert standings_tables(ours)[0].note == ""
 
 
+def test_one_repeat_without_an_iteration_is_enough_for_the_mark_and_all_iterations_never_have_it() -> None:
+    ours = twice(OURS, [1, 0.6], bought=[["cheap"]])
+    half = [made_up("pal", [1, 0.8]), made_up("pal", [1, 0.8], seed=1, bought=[["cheap"]])]
+    done = twice("parego", [1], stopped="nothing more to ask")
+    marked = rows([*ours, *half, *done], 0)
+    assert [cell.endswith("†") for cell in marked["pal"]] == [False, True, True]
+    assert [cell.endswith("†") for cell in marked["parego"]] == [False, True, True]
+
+
 def test_a_method_that_is_not_the_papers_has_a_star_and_does_not_decide_the_equal_cost() -> None:
     repeats = [*twice(OURS, [1, 0.6, 0.5]), *twice("flexibo", [1, 0.1], bought=[["cheap"]])]
     for table in standings_tables(repeats, extra=("flexibo",)):
