@@ -9,7 +9,6 @@ from tests.unit.hardware.fake_linux import TX2_STEPS, FakeKernel, jetson, linux,
 
 from flexibo.errors import InvalidValueError
 from flexibo.hardware.knobs import ActiveCores, CpuFrequency, KnobUnavailableError, LinuxMachine, Roots
-from flexibo.hardware.knobs._frequencies import spread
 
 
 @pytest.fixture
@@ -126,14 +125,6 @@ def test_the_steps_offered_are_the_machines_own_and_evenly_spread(kernel: FakeKe
     assert CpuFrequency(kernel, steps=3).values() == (0.3456, 1.1136, 2.0352)
     assert CpuFrequency(kernel, steps=2, bounds=(0.9, 1.6)).values() == (0.96, 1.5744)
     assert CpuFrequency(kernel, steps=1).values() == (2.0352,)
-
-
-def test_bounds_outside_the_steps_mean_the_nearest_ones() -> None:
-    assert spread([1.0, 2.0, 3.0], 2, (0.3, 9.0)) == (1.0, 3.0)
-    assert spread([1.0, 2.0, 3.0], 2, (5.0, 9.0)) == (3.0,)
-    assert spread([1.0, 2.0, 3.0], 2, (1.4, 1.6)) == (1.0, 2.0)
-    with pytest.raises(InvalidValueError, match=r"steps.*\b0\b"):
-        spread([1.0], 0)
 
 
 @pytest.mark.parametrize("value", [1.2, 3.0, "fast", True, float("nan")])

@@ -6,19 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.unit.hardware.fake_linux import FakeKernel, jetson, linux, put
+from tests.unit.hardware.fake_linux import jetson, linux, put
 
-from flexibo.hardware.knobs import Knob, LinuxMachine, os_knobs, state
+from flexibo.hardware.knobs import LinuxMachine
 from flexibo.hardware.knobs.files import is_knob_place
-
-
-@pytest.fixture
-def kernel(tmp_path: Path) -> FakeKernel:
-    return FakeKernel(linux(tmp_path))
-
-
-def knob_of(kernel: FakeKernel, name: str) -> Knob:
-    return next(knob for knob in os_knobs(kernel) if knob.name == name)
 
 
 def test_only_files_of_knobs_are_places(tmp_path: Path) -> None:
@@ -79,9 +70,3 @@ def test_gpus_are_left_alone_by_a_machine_that_was_given_none(tmp_path: Path) ->
         with pytest.raises(PermissionError, match="GPUs"):
             use()
     assert "GPUs" in machine.refusal("nvml:0/power_limit_mw")
-
-
-def test_a_knob_that_this_user_may_not_set_says_why(kernel: FakeKernel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "refusal", lambda path: f"{Path(path).name} is closed.")
-    found = state(knob_of(kernel, "swappiness"), kernel)
-    assert (found.present, found.offered, found.refusal) == (60, (10, 30, 60, 100), "swappiness is closed.")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import re
 from pathlib import Path
 
 import pytest
 from tests.unit.hardware.fake_linux import FakeKernel, linux, put
 
 from flexibo.errors import InvalidValueError
-from flexibo.hardware.knobs import Knob, os_knobs, state
+from flexibo.hardware.knobs import Knob, os_knobs
 
 
 @pytest.fixture
@@ -70,23 +67,3 @@ def test_a_limit_in_bytes_is_what_is_put_back(kernel: FakeKernel, name: str) -> 
 def test_a_number_out_of_range_is_refused(kernel: FakeKernel, name: str, value: object) -> None:
     with pytest.raises(InvalidValueError, match=rf"'{name}'.*{value!r}.*\d and \d+"):
         knob_of(kernel, name).writes(value)  # type: ignore[arg-type]
-
-
-def test_a_knob_that_is_not_there_or_says_no_number_says_why(kernel: FakeKernel) -> None:
-    path = kernel.roots.proc / "sys/vm/swappiness"
-    put(path, "often")
-    found = state(knob_of(kernel, "swappiness"), kernel)
-    assert f"{path} contains 'often'" in found.refusal
-    path.unlink()
-    found = state(knob_of(kernel, "swappiness"), kernel)
-    assert (found.present, found.offered) == (None, ())
-    assert re.search(f"{path} .*: {os.strerror(errno.ENOENT)}", found.refusal)
-
-
-def test_a_file_that_may_not_be_read_says_so(kernel: FakeKernel, monkeypatch: pytest.MonkeyPatch) -> None:
-    def deny(path: str) -> str:
-        raise PermissionError(13, "Permission denied", path)
-
-    monkeypatch.setattr(kernel, "read", deny)
-    refusal = state(knob_of(kernel, "swappiness"), kernel).refusal
-    assert re.search(f"{kernel.roots.proc}/sys/vm/swappiness .*root", refusal)
