@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,15 +18,6 @@ TINY = EncoderSize(2, 128, 2, 512)
 MINI = EncoderSize(2, 12, 3, 20)
 WORDS, POSITIONS = 17, 9
 Tensors = dict[str, Any]
-
-
-@pytest.fixture(autouse=True)
-def _one_thread_and_one_seed() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    yield
-    torch.set_num_threads(threads)
 
 
 def mini(head: Any = "answer", *, dropout: float = 0.1, **settings: Any) -> Any:

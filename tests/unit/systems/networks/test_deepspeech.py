@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,15 +17,6 @@ from flexibo.systems.networks.deepspeech import FULL, SMALL, DeepSpeechSize, bui
 FEATURES, LETTERS = 13, 5
 TINY = DeepSpeechSize(4, 32, 1)
 DESIGN = {"dropout": 0.1}
-
-
-@pytest.fixture(autouse=True)
-def _one_thread_and_one_seed() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    yield
-    torch.set_num_threads(threads)
 
 
 def tiny(*, dropout: float = 0.1, size: DeepSpeechSize = TINY, features: int = FEATURES) -> Any:

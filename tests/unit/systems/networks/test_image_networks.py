@@ -1,9 +1,7 @@
-"""The networks for images: their sizes by hand calculation, every design of the option tables, and that they learn."""
+"""What all networks for images do: fit every design of the option tables, learn, and refuse what is no design."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -11,161 +9,20 @@ import pytest
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
+from tests.unit.systems.networks.image_networks import (  # noqa: E402
+    BUILDERS,
+    CHANNELS,
+    CLASSES,
+    images,
+    smallest,
+    without_dropout,
+)
+
 from flexibo.errors import InvalidValueError  # noqa: E402
-from flexibo.systems.networks import lenet, mobilenet, resnet, squeezenet, xception  # noqa: E402
-from flexibo.systems.networks.layers import GlobalAverage, convolution  # noqa: E402
 from flexibo.systems.options import NETWORKS  # noqa: E402
 
-BUILDERS: dict[str, Callable[..., Any]] = {
-    "lenet": lenet.build,
-    "squeezenet": squeezenet.build,
-    "resnet": resnet.build,
-    "mobilenet": mobilenet.build,
-    "xception": xception.build,
-}
 SCALING = ("squeezenet", "resnet", "mobilenet", "xception")
 IMAGE_NETWORKS = pytest.mark.parametrize("network", list(BUILDERS))
-CHANNELS, CLASSES = 3, 10
-ORIGINALS = {
-    "resnet": (64, 64, 3, 64, 3),
-    "mobilenet": (32, 3, 128, 256, 512, 1024),
-    "xception": (32, 3, 728, 3, 3),
-}
-
-
-@pytest.fixture(autouse=True)
-def _one_thread_and_one_seed() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    yield
-    torch.set_num_threads(threads)
-
-
-def smallest(network: str, **changes: int) -> dict[str, Any]:
-    """The design with the smallest value of each option, but 3 x 3 filters, with some changes."""
-    design = {name: 3 if "size" in name else min(values) for name, values in NETWORKS[network].items()}
-    return design | changes
-
-
-def n_parameters(network: str, design: dict[str, Any], **settings: Any) -> int:
-    with torch.device("meta"):
-        model = BUILDERS[network](design, **({"channels": CHANNELS, "classes": CLASSES} | settings))
-    return sum(weight.numel() for weight in model.parameters())
-
-
-def images(count: int, side: int) -> Any:
-    return torch.randn(count, CHANNELS, side, side)
-
-
-def dense(inputs: int, outputs: int) -> int:
-    return inputs * outputs + outputs
-
-
-def normed(size: int, inputs: int, outputs: int) -> int:
-    """A convolution without bias and the two numbers per channel of batch normalisation."""
-    return size**2 * inputs * outputs + 2 * outputs
-
-
-def lenet_count(design: dict[str, int]) -> int:
-    f, k = ([design[f"{what}_{layer}"] for layer in (1, 2, 3, 4)] for what in ("filters", "filter_size"))
-    convolutions = (
-        k[0] ** 2 * CHANNELS * f[0] + f[0]
-        + k[1] ** 2 * f[0] * f[1] + f[1]
-        + k[2] ** 2 * f[1] * f[2] + f[2]
-        + k[3] ** 2 * f[2] * f[3] + f[3]
-    )  # fmt: skip
-    return convolutions + dense(f[3], 84) + dense(84, CLASSES)
-
-
-def fire(inputs: int, f: int) -> int:
-    squeeze = f // 4
-    return normed(1, inputs, squeeze) + normed(1, squeeze, f) + normed(3, squeeze, f)
-
-
-def squeezenet_count(design: dict[str, int]) -> int:
-    stem, size = design["filters_stem"], design["filter_size_stem"]
-    a, b, c = design["filters_fire_1"], design["filters_fire_2"], design["filters_fire_block"]
-    group_1 = fire(stem, a) + 2 * fire(2 * a, a)
-    group_2 = fire(2 * a, b) + 3 * fire(2 * b, b)
-    return normed(size, CHANNELS, stem) + group_1 + group_2 + fire(2 * b, c) + dense(2 * c, CLASSES)
-
-
-def resnet_count(design: dict[str, int], *, stem_size: int = 3, classes: int = CLASSES) -> int:
-    stem, p, b = (design[f"filters_{what}"] for what in ("stem", "projection", "bottleneck"))
-    kp, kb = design["filter_size_projection"], design["filter_size_bottleneck"]
-    total, inputs = normed(stem_size, CHANNELS, stem), stem
-    for identities, scale in ((2, 1), (3, 2), (5, 4), (2, 8)):
-        outputs = 4 * scale * p
-        main = normed(1, inputs, scale * p) + normed(kp, scale * p, scale * p) + normed(1, scale * p, outputs)
-        identity = normed(1, outputs, scale * b) + normed(kb, scale * b, scale * b) + normed(1, scale * b, outputs)
-        total += main + normed(1, inputs, outputs) + identities * identity
-        inputs = outputs
-    return total + dense(32 * p, classes)
-
-
-def mobilenet_count(design: dict[str, int], *, classes: int = CLASSES) -> int:
-    stem, size = design["filters_stem"], design["filter_size_stem"]
-    a, b, c, d = (design[f"filters_block_{group}"] for group in (1, 2, 3, 4))
-    widths = [stem, a // 2, a, a, b, b, c, c, c, c, c, c, d, d]
-    blocks = sum(9 * i + 2 * i + normed(1, i, o) for i, o in pairwise(widths))
-    return normed(size, CHANNELS, stem) + blocks + dense(d, classes)
-
-
-def xception_count(design: dict[str, int], *, classes: int = CLASSES) -> int:
-    e, m = design["filters_entry"], design["filters_middle"]
-    ke, km, kx = (design[f"filter_size_{flow}"] for flow in ("entry", "middle", "exit"))
-
-    def separable(k: int, i: int, o: int) -> int:
-        return k**2 * i + normed(1, i, o)
-
-    entry = normed(ke, CHANNELS, e) + normed(ke, e, 2 * e)
-    for i, o in ((2 * e, 4 * e), (4 * e, 8 * e), (8 * e, m)):
-        entry += separable(ke, i, o) + separable(ke, o, o) + normed(1, i, o)
-    middle = 8 * 3 * separable(km, m, m)
-    last = separable(kx, m, m) + separable(kx, m, 1024) + normed(1, m, 1024)
-    last += separable(kx, 1024, 1536) + separable(kx, 1536, 2048)
-    return entry + middle + last + dense(2048, classes)
-
-
-COUNTS = {
-    "lenet": lenet_count,
-    "squeezenet": squeezenet_count,
-    "resnet": resnet_count,
-    "mobilenet": mobilenet_count,
-    "xception": xception_count,
-}
-
-
-@IMAGE_NETWORKS
-def test_parameters_are_as_many_as_by_hand_in_the_smallest_and_in_an_uneven_design(network: str) -> None:
-    options = NETWORKS[network]
-    uneven = {name: values[(2 + place) % len(values)] for place, (name, values) in enumerate(options.items())}
-    for design in (smallest(network), uneven):
-        assert n_parameters(network, design) == COUNTS[network](design)
-
-
-@IMAGE_NETWORKS
-def test_each_option_adds_as_many_parameters_as_by_hand(network: str) -> None:
-    base = smallest(network)
-    n_base = n_parameters(network, base)
-    for name, values in NETWORKS[network].items():
-        design = base | {name: values[-1] if values[-1] > base[name] else values[0]}
-        count = n_parameters(network, design)
-        assert count == COUNTS[network](design)
-        assert (count > n_base) == (design[name] > base[name]), f"{name} must add parameters"
-        assert count != n_base
-
-
-@pytest.mark.parametrize(
-    ("network", "published"),
-    # As torchvision says of ResNet-50 and Keras of the others, which count 21,888 and 54,528 that do not learn.
-    [("resnet", 25_557_032), ("mobilenet", 4_253_864 - 21_888), ("xception", 22_910_480 - 54_528)],
-)
-def test_the_original_is_a_design_with_its_published_parameters(network: str, published: int) -> None:
-    design = dict(zip(NETWORKS[network], ORIGINALS[network], strict=True))
-    by_hand = COUNTS[network](design, classes=1000, **({"stem_size": 7} if network == "resnet" else {}))
-    assert n_parameters(network, design, classes=1000, small=False) == by_hand == published
 
 
 @IMAGE_NETWORKS
@@ -216,90 +73,6 @@ def test_small_images_are_shrunk_less_than_large_ones(network: str, small: int, 
             average.register_forward_pre_hook(lambda _, inputs, seen=seen: seen.append(inputs[0].shape[-1]))
             model(images(1, side))
         assert seen == [expected]
-
-
-def test_lenet_halves_the_image_after_each_of_its_first_three_layers() -> None:
-    seen: list[tuple[int, int]] = []
-    model = lenet.build(smallest("lenet", filters_2=32, filters_4=64), channels=CHANNELS, classes=CLASSES)
-    for module in model:
-        if isinstance(module, torch.nn.Conv2d):
-            module.register_forward_hook(lambda _, __, output: seen.append((output.shape[1], output.shape[2])))
-    model(images(1, 28))
-    assert seen == [(16, 28), (32, 14), (16, 7), (64, 4)]
-
-
-def test_a_fire_module_puts_its_1x1_channels_before_its_3x3_channels_and_rectifies_both() -> None:
-    module = squeezenet.Fire(5, 8).eval()
-    x = torch.randn(1, 5, 6, 6)
-    squeezed = module.squeeze(x)
-    fresh = 1 / (1 + module.normalise.eps) ** 0.5  # what a normalisation that has seen nothing multiplies by
-    expected = fresh * torch.cat([module.expand_1(squeezed), module.expand_3(squeezed)], 1).clamp(min=0)
-    assert squeezed.shape[1] == 2
-    assert (squeezed >= 0).all()
-    assert torch.allclose(module(x), expected)
-    assert (module(x) == 0).any()
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_squeezenet_as_narrow_as_can_be_is_not_dead_from_the_start(seed: int) -> None:
-    # One filter in every squeeze layer: nothing goes round it, and without normalisation most such networks are mute.
-    torch.manual_seed(seed)
-    design = {name: 3 if "size" in name else 4 for name in NETWORKS["squeezenet"]}
-    model = without_dropout(squeezenet.build(design, channels=CHANNELS, classes=CLASSES))
-    outputs = model(images(16, 16))
-    assert (outputs.std(0) > 0.01).any()
-    outputs.square().sum().backward()
-    assert model[0][0].weight.grad.abs().max() > 0
-
-
-def test_the_head_sees_the_average_of_each_channel() -> None:
-    x = torch.arange(24.0).reshape(1, 2, 3, 4)
-    assert GlobalAverage()(x).tolist() == [[sum(range(12)) / 12, sum(range(12, 24)) / 12]]
-
-
-def test_a_convolution_is_normalised_and_then_rectified_if_asked() -> None:
-    x = torch.randn(4, 3, 6, 6)
-    plain, rectified = convolution(3, 5, 3, activate=False), convolution(3, 5, 3)
-    rectified.load_state_dict(plain.state_dict())
-    filtered = torch.nn.functional.conv2d(x, plain[0].weight, padding=1)
-    mean, variance = filtered.mean((0, 2, 3), keepdim=True), filtered.var((0, 2, 3), keepdim=True, unbiased=False)
-    expected = (filtered - mean) / (variance + 1e-5).sqrt()
-    assert torch.allclose(plain(x), expected, atol=1e-5)
-    assert torch.allclose(rectified(x), expected.clamp(min=0), atol=1e-5)
-
-
-def test_a_block_without_residual_is_its_shortcut() -> None:
-    x = torch.randn(2, 8, 6, 6)
-    plain = resnet.ResidualBlock(8, 4, 8, 3, project=False).eval()
-    torch.nn.init.zeros_(plain.residual[-1][1].weight)
-    assert torch.equal(plain(x), x.relu())
-    projecting = resnet.ResidualBlock(8, 4, 16, 3, stride=2, project=True).eval()
-    torch.nn.init.zeros_(projecting.residual[-1][1].weight)
-    assert torch.allclose(projecting(x), projecting.shortcut(x).relu())
-    middle = xception.SeparableBlock([8, 8, 8], 3, halve=False).eval()
-    torch.nn.init.zeros_(middle.residual[-1][-1][1].weight)
-    assert torch.equal(middle(x.clone()), x)
-
-
-def test_only_the_first_block_of_xception_has_no_rectifier_before_its_first_convolution() -> None:
-    model = xception.build(smallest("xception"), channels=CHANNELS, classes=CLASSES)
-    blocks = [module for module in model if isinstance(module, xception.SeparableBlock)]
-    assert [isinstance(block.residual[0], torch.nn.ReLU) for block in blocks] == [False] + 11 * [True]
-
-
-def test_a_separable_convolution_filters_each_channel_on_its_own() -> None:
-    for block in (mobilenet.separable(4, 6)[0], xception.separable(4, 6, 3)[0]):
-        x = torch.zeros(1, 4, 5, 5)
-        x[0, 2] = torch.randn(5, 5)
-        touched = block.eval()(x).abs().sum((0, 2, 3)) > 0
-        assert not touched[[0, 1, 3]].any()
-
-
-def without_dropout(model: Any) -> Any:
-    for module in model.modules():
-        if isinstance(module, torch.nn.Dropout):
-            module.eval()
-    return model
 
 
 @IMAGE_NETWORKS
