@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +11,9 @@ import numpy as np
 import pytest
 
 from flexibo.errors import InvalidValueError
-from flexibo.systems import System, digits_system
+from flexibo.systems import digits_system
 from flexibo.systems._digits_network import (
-    BRIGHTEST,
-    Architecture,
-    Deployment,
-    DigitImages,
-    DigitPredictor,
-    Training,
-    fresh_weights,
-    load_images,
-    serving,
     train,
-    trained_weights,
 )
 from flexibo.systems.digits import Digits, digits_space, median_rise
 
@@ -40,11 +29,6 @@ SMALL: dict[str, Any] = {
     "precision": "float32",
     "layout": "row",
 }
-
-
-@cache
-def images() -> tuple[DigitImages, DigitImages]:
-    return load_images()
 
 
 class CountingTrainer:
@@ -75,20 +59,6 @@ class SteadyMeter:
 @pytest.fixture(scope="module")
 def digits() -> Digits:
     return Digits()
-
-
-@pytest.fixture(scope="module", params=["relu", "tanh", "logistic"])
-def classifier(request: pytest.FixtureRequest) -> Any:
-    training_images, _ = images()
-    return train(Architecture(2, 12, request.param), Training(0.01, 1e-4, 2), training_images)
-
-
-def labels_of(classifier: Any, *, precision: str, layout: str = "row", batch: int = 100, threads: int = 1) -> Any:
-    _, test_images = images()
-    deployment = Deployment(batch=batch, threads=threads, precision=precision, layout=layout)
-    predictor = DigitPredictor(trained_weights(classifier), classifier.activation, deployment)
-    with serving(predictor, threads) as labels:
-        return labels(test_images.pixels)
 
 
 def test_the_same_design_has_the_same_error_in_every_run(digits: Digits) -> None:
@@ -132,32 +102,6 @@ def test_measuring_inference_trains_nothing() -> None:
     assert trainer.count == 0
 
 
-@pytest.mark.parametrize("layout", ["row", "column"])
-@pytest.mark.parametrize(("batch", "threads"), [(1000, 1), (64, 2), (37, 3)])
-def test_double_precision_predicts_what_scikit_learn_predicts(
-    classifier: Any, layout: str, batch: int, threads: int
-) -> None:
-    _, test_images = images()
-    expected = classifier.predict(test_images.pixels / BRIGHTEST)
-    labels = labels_of(classifier, precision="float64", layout=layout, batch=batch, threads=threads)
-    np.testing.assert_array_equal(labels, expected)
-
-
-@pytest.mark.parametrize("precision", ["float32", "float16"])
-def test_lower_precision_agrees_with_double_precision_on_nearly_all_images(classifier: Any, precision: str) -> None:
-    agreement = np.mean(labels_of(classifier, precision=precision) == labels_of(classifier, precision="float64"))
-    assert agreement > 0.99
-
-
-def test_a_request_of_fewer_images_than_threads_is_served(classifier: Any) -> None:
-    _, test_images = images()
-    deployment = Deployment(batch=8, threads=4, precision="float64", layout="row")
-    with serving(DigitPredictor(trained_weights(classifier), classifier.activation, deployment), 4) as labels:
-        np.testing.assert_array_equal(
-            labels(test_images.pixels[:3]), classifier.predict(test_images.pixels[:3] / BRIGHTEST)
-        )
-
-
 def test_inference_costs_more_in_the_largest_network_than_in_the_smallest(digits: Digits) -> None:
     smallest = SMALL | {"width": 8}
     largest = SMALL | {"width": 192, "layers": 3}
@@ -171,29 +115,6 @@ def test_inference_costs_more_in_small_batches_than_in_large_ones(digits: Digits
     readings = [[digits.inference_ms(SMALL | {"batch": batch}) for batch in (8, 128)] for _ in range(6)]
     small, large = (min(column) for column in zip(*readings, strict=True))
     assert small > 1.5 * large
-
-
-def test_train_and_test_images_are_always_the_same_and_every_digit_is_equally_frequent() -> None:
-    (train_images, test_images), (_, test_again) = images(), load_images()
-    np.testing.assert_array_equal(test_images.pixels, test_again.pixels)
-    assert len(train_images.labels) + len(test_images.labels) == 5 * 1797
-    for part in (train_images, test_images):
-        assert np.bincount(part.labels) / len(part.labels) == pytest.approx(np.full(10, 0.1), abs=0.005)
-
-
-def test_no_test_image_is_a_moved_training_image() -> None:
-    train_images, test_images = images()
-    seen = {row.tobytes() for row in train_images.pixels}
-    assert not any(row.tobytes() in seen for row in test_images.pixels)
-
-
-def test_a_moved_image_is_the_image_one_pixel_further() -> None:
-    train_images, _ = images()
-    number = len(train_images.labels) // 5
-    still = train_images.pixels[0].reshape(8, 8)
-    moved = train_images.pixels[number].reshape(8, 8)
-    np.testing.assert_array_equal(moved[:, :-1], still[:, 1:])
-    assert not moved[:, -1].any()
 
 
 def test_a_reading_is_the_median_rise_of_the_gauge_per_call() -> None:
@@ -276,12 +197,6 @@ def test_the_measurements_can_be_sent_to_another_process(digits: Digits) -> None
     assert copy.error_percent(SMALL) == digits.error_percent(SMALL)
 
 
-def test_fresh_weights_have_the_shapes_of_the_architecture() -> None:
-    weights = fresh_weights(Architecture(2, 24, "relu"), np.random.default_rng(0))
-    assert [matrix.shape for matrix in weights.matrices] == [(64, 24), (24, 24), (24, 10)]
-    assert [bias.shape for bias in weights.biases] == [(24,), (24,), (10,)]
-
-
 @pytest.mark.parametrize(
     ("change", "facts"),
     [
@@ -329,11 +244,3 @@ def test_a_missing_option_is_named(digits: Digits) -> None:
 def test_a_wrong_argument_is_a_clear_error(build: Callable[[], object], facts: str) -> None:
     with pytest.raises(InvalidValueError, match=facts):
         build()
-
-
-def test_a_system_needs_one_function_per_objective() -> None:
-    system = digits_system(None)
-    with pytest.raises(
-        InvalidValueError, match=r"'digits' .*error_percent, inference_ms .*functions for error_percent;"
-    ):
-        System("digits", system.space, system.objectives, {"error_percent": len})

@@ -111,11 +111,6 @@ def test_a_message_of_several_lines_has_no_line_that_a_name_made(tmp_path: Path)
     assert (type(again), str(again)) == (MissingDataError, str(caught.value))
 
 
-def test_a_damaged_data_error_survives_the_way_from_another_process() -> None:
-    error = pickle.loads(pickle.dumps(DamagedDataError(EVIL)))
-    assert (type(error), str(error)) == (DamagedDataError, ESCAPED)
-
-
 def test_a_note_about_data_shows_its_file_escaped(tmp_path: Path) -> None:
     def article(text: str) -> dict[str, object]:
         return {"paragraphs": [{"context": text, "qas": [{"question": "What?", "answers": []}]}]}

@@ -1,4 +1,4 @@
-"""None"""
+"""What platforms offer, by the names that users type, and how the processor runs a network."""
 
 from __future__ import annotations
 
@@ -40,13 +40,6 @@ def test_only_work_that_waits_for_nothing_is_recorded_as_a_graph() -> None:
 def test_clocks_are_left_alone_unless_allowed() -> None:
     assert NvidiaGpu().knobs() == ()
     assert {knob.name for knob in NvidiaGpu(allow_clocks=True).knobs()} == {"gpu_clock", "power_limit"}
-
-
-def test_a_jetson_has_the_papers_nine_knobs() -> None:
-    hardware = {"active_cores", "cpu_frequency", "gpu_frequency", "emc_frequency"}
-    system = {"scheduler", "swappiness", "dirty_ratio", "dirty_background_ratio", "cache_pressure"}
-    assert {knob.name for knob in Jetson("tx2").knobs()} == hardware | system
-    assert Jetson("tx2").name == "jetson-tx2"
 
 
 def test_a_meter_that_is_missing_is_a_sentence(tmp_path: Path) -> None:
@@ -131,21 +124,3 @@ class TestServing:
             _ = ready.run(), 1 / 0
         assert seen[0][1] == before + 1
         assert torch.get_num_threads() == before
-
-    def test_words_are_left_as_they_are(self) -> None:
-        torch = pytest.importorskip("torch")
-        from flexibo.systems.platforms._torch_settings import adapted
-
-        tokens, weights = adapted((torch.zeros(2, 3, dtype=torch.int64), torch.zeros(2, 3)), "bf16", "channels_last")
-        assert (tokens.dtype, weights.dtype) == (torch.int64, torch.bfloat16)
-
-    def test_rounding_of_factors_is_put_back(self) -> None:
-        torch = pytest.importorskip("torch")
-        from flexibo.systems.platforms._torch_settings import tensor_float_32
-
-        before = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
-        for allowed in (True, False):
-            with tensor_float_32(allowed):
-                assert torch.backends.cuda.matmul.allow_tf32 is allowed
-                assert torch.backends.cudnn.allow_tf32 is allowed
-        assert (torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32) == before

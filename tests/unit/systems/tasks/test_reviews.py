@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +25,6 @@ from flexibo.systems.data.base import Dataset, Reviews  # noqa: E402
 from flexibo.systems.networks import bert  # noqa: E402
 from flexibo.systems.tasks.base import LearningTask  # noqa: E402
 from flexibo.systems.tasks.reviews import ReviewTask  # noqa: E402
-from flexibo.systems.tasks.text import TextTraining  # noqa: E402
 from flexibo.systems.training import train  # noqa: E402
 
 
@@ -83,22 +81,3 @@ def test_the_error_of_reviews_is_the_share_of_wrong_labels() -> None:
     always_good = Constant(lambda tokens, mask: torch.tensor([[0.0, 1.0]]).expand(len(tokens), 2))
     assert task.error_percent(always_good, BERT, "cpu") == pytest.approx(100 / 3)
     assert always_good.modes == [False]
-
-
-@pytest.mark.parametrize(("given", "factor"), [(None, 10), (3.0, 3)])
-def test_the_learning_rate_is_multiplied(given: float | None, factor: float) -> None:
-    assert TextTraining(learning_rate_factor=given).rate(BERT) == pytest.approx(5e-5 * factor)
-
-
-def test_learning_rate_and_weight_decay_are_the_designs() -> None:
-    task = review_task()
-    optimiser = task.optimiser(task.build(BERT), BERT).steps
-    assert [group["weight_decay"] for group in optimiser.param_groups] == [0.1, 0.0]
-    assert optimiser.param_groups[0]["initial_lr"] == pytest.approx(5e-5 * 400)
-
-
-@pytest.mark.parametrize(
-    "change", [{"epochs": 9}, {"size": bert.BASE}, {"vocabulary": 99}, {"learning_rate_factor": 2.0}]
-)
-def test_every_setting_of_texts_changes_the_fingerprint(change: dict[str, Any]) -> None:
-    assert review_task(**change).fingerprint != review_task().fingerprint
