@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import struct
 from contextlib import closing
@@ -90,6 +91,15 @@ def good(*arguments: object, **how: Any) -> str:
 def printed(*arguments: object, **variables: str) -> str:
     """The words that a command prints, with these environment variables."""
     return " ".join(good(*arguments, env=variables).split())
+
+
+def mentions(text: object, *facts: object) -> bool:
+    """Whether a text has these facts in this order: names, values, options and commands, each as whole words."""
+
+    def whole(fact: str) -> str:
+        return r"(?<!\w)" * fact[:1].isalnum() + re.escape(fact) + r"(?!\w)" * fact[-1:].isalnum()
+
+    return re.search(".*?".join(whole(str(fact)) for fact in facts), " ".join(str(text).split())) is not None
 
 
 def refusal(*arguments: object, **how: Any) -> str:

@@ -13,12 +13,13 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from tests.command_line import call
+from tests.command_line import call, mentions
 from tests.forked import COMMAND_LINE, Command, imported
 from tests.postgres import PASSWORD, server
 
 from flexibo import Objective, Study
 from flexibo.history.events import Asked, Reissued, Released, Told
+from flexibo.optimizer import StopKind
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="needs signals")]
 PATIENCE = 90.0
@@ -108,8 +109,8 @@ def test_two_workers_with_different_resources_finish_a_study_together(tmp_path: 
     assert {name: len(found) for name, found in workers.items()} == {"error": 1, "energy": 1}
     assert workers["error"] != workers["energy"]
     assert 15 < study.spent <= 24
-    assert "it needs --resources GPU=1." in told[1]
-    assert all("The budget is spent" in text for text in told)
+    assert mentions(told[1], "error", "--resources GPU=1")
+    assert study.stop_kind is StopKind.BUDGET
     lines = [line for text in told for line in text.splitlines() if ", cost " in line]
     assert len(lines) == len(study.history.measurements)
 
@@ -122,12 +123,12 @@ def test_a_worker_that_is_killed_is_seen_and_another_goes_on(tmp_path: Path, sta
     (flight,) = flights()
     assert flight["objective"] == "error"
     assert (flight["worker"]["pid"], flight["worker"]["state"]) == (gpu.pid, "alive")
-    assert f"process {gpu.pid} (alive, last sign" in " ".join(flexibo("status").split())
+    assert mentions(flexibo("status"), "error", gpu.pid, "alive")
     os.kill(gpu.pid, signal.SIGKILL)
     gpu.wait()
     (flight,) = flights()
     assert flight["worker"]["state"] == "dead"
-    assert "(dead: the process is gone)" in " ".join(flexibo("status").split())
+    assert mentions(flexibo("status"), "error", gpu.pid, "dead")
 
     other = start("GPU=1")
     until(lambda: any(isinstance(event, Reissued) for event in Study.load(url).events))
@@ -159,7 +160,7 @@ def test_a_worker_that_is_asked_to_stop_gives_back_what_it_holds(tmp_path: Path,
     gpu.send_signal(signal.SIGTERM)
     told = gpu.communicate(timeout=PATIENCE)[0]
     assert gpu.returncode == 128 + signal.SIGTERM
-    assert "Stopped by SIGTERM: released evaluation 0; 0 measured, 0 failed." in told
+    assert mentions(told, "SIGTERM", "released evaluation 0", "0 measured", "0 failed")
     assert "Traceback" not in told
     events = Study.load(url).events
     assert isinstance(events[-1], Released)
@@ -180,7 +181,7 @@ def test_a_study_on_a_server_is_served_and_moved_and_its_password_never_shown(
     worker = Command(tmp_path, *arguments, **ENVIRONMENT | {"FLEXIBO_STORAGE": url})
     told = worker.communicate(timeout=PATIENCE)[0]
     assert worker.returncode == 0, told
-    assert "The budget is spent" in told
+    assert Study.load(url, "net").stop_kind is StopKind.BUDGET
     for command in (("list",), ("status",), ("export", "--out", "net.jsonl")):
         told += flexibo(*command, FLEXIBO_STORAGE=url)
     told += flexibo("import", "net.jsonl", "--name", "again", FLEXIBO_STORAGE=url)

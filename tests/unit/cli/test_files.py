@@ -25,6 +25,6 @@ class TestWriting:
             (tmp_path / "f.csv").write_text("theirs")
             yield "ours"
 
-        with pytest.raises(InvalidValueError, match="exists already"):
+        with pytest.raises(InvalidValueError, match=r"f\.csv.*--force"):
             write_whole(tmp_path / "f.csv", overtaken(), force=False)
         assert [path.read_text() for path in tmp_path.iterdir()] == ["theirs"]

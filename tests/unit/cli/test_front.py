@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests import command_line
-from tests.command_line import HOSTILE, begun, copied, worked
+from tests.command_line import HOSTILE, begun, copied, mentions, worked
 
 from flexibo import Objective, Study
 from flexibo.views.front import front_view
@@ -57,7 +57,7 @@ class TestFront:
         assert f"Pareto front: {len(rows)} designs" in shown
         assert "energy [J]" in shown
         assert shown.count("~") == sum(not known for row in rows for known in row.measured.values()) + 1
-        assert "All of them: mode=fast" in shown
+        assert shown.count("mode=fast") == 1
         lines = [line for line in shown.splitlines() if line.lstrip("│ ")[:1].isdigit()]
         assert len(lines) == len(rows)
         cells = {int(parts[1]): parts[4].strip() for line in lines if (parts := line.split("│"))}
@@ -92,7 +92,7 @@ class TestFront:
     def test_one_design_in_full_can_be_used(self, study: Study) -> None:
         row = study.front()[1]
         shown = good("--number", 2)
-        assert shown.startswith(f"Design 2 of {len(study.front())}, in full\n")
+        assert mentions(shown.splitlines()[0], "2", len(study.front()))
         assert repr(row.design["x"]) in shown
         assert "mode    fast" in shown
         (one,) = json.loads(good("--number", 2, "--json"))["designs"]
@@ -109,8 +109,8 @@ class TestFront:
         assert "e+" not in table
 
     def test_the_hint_leads_to_the_same_row(self, study: Study) -> None:
-        assert "A design in full: flexibo front --number N\n" in good()
-        assert "A design in full: flexibo front --measured --number N\n" in good("--measured")
+        assert good().endswith(" flexibo front --number N\n")
+        assert good("--measured").endswith(" flexibo front --measured --number N\n")
 
     def test_no_number_is_cut_and_no_option_broken_at_any_width(self) -> None:
         objectives = [Objective("compressed_size", unit="B"), Objective("milliseconds", unit="ms")]
@@ -155,8 +155,7 @@ class TestFront:
 
     def test_a_number_that_the_front_does_not_have_is_refused(self, study: Study) -> None:
         told = refusal("--number", 99)
-        assert "99" in told
-        assert f"1 to {len(study.front())}" in told
+        assert mentions(told, "99", f"1 to {len(study.front())}")
 
     def test_looking_changes_nothing(self, study: Study) -> None:
         before = Path("study.db").read_bytes()
@@ -169,7 +168,7 @@ class TestFront:
         for form, empty in (((), ""), (("--csv",), None), (("--json",), None)):
             outcome = call(*form)
             assert outcome.exit_code == 1
-            assert outcome.stderr == "No front yet: a, b have not been measured.\n"
+            assert mentions(outcome.stderr, "a, b")
             assert empty is None or outcome.stdout == empty
         assert json.loads(call("--json").stdout)["designs"] == []
         study.close()
@@ -197,16 +196,17 @@ class TestFront:
     @pytest.mark.parametrize("out", ["front.png", "front.svg", "front.html"])
     def test_a_picture_is_drawn(self, out: str, study: Study) -> None:
         pytest.importorskip("matplotlib")
-        assert good("--out", out) == f"The front is drawn in {out}.\n"
+        told = good("--out", out)
+        assert (told.count("\n"), mentions(told, out)) == (1, True)
         assert "Pareto front: " in good("--out", out, "--table")
         assert Path(out).stat().st_size > 1000
         outcome = call("--out", out, "--json")
         assert json.loads(outcome.stdout)["designs"]
-        assert f"drawn in {out}" in outcome.stderr
+        assert mentions(outcome.stderr, out)
 
     def test_pictures_have_names(self, study: Study) -> None:
-        assert "did you mean 'hypervolume'?" in refusal("--out", "a.png", "--picture", "hypervolum")
-        assert "give --out FILE with it" in refusal("--picture", "region")
+        assert mentions(refusal("--out", "a.png", "--picture", "hypervolum"), "'hypervolum'", "'hypervolume'")
+        assert mentions(refusal("--picture", "region"), "--picture", "--out FILE")
 
     def test_json_and_csv_at_once_are_refused(self, study: Study) -> None:
-        assert "give one of them" in refusal("--json", "--csv")
+        assert mentions(refusal("--json", "--csv"), "--json", "--csv")

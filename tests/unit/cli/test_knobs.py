@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 from pathlib import Path
 
 import pytest
+from tests.command_line import mentions
 from tests.unit.hardware.fake_linux import contents, journal_in, linux, put
 from typer.testing import CliRunner, Result
 
@@ -44,11 +47,11 @@ def script(roots: Roots, last: str) -> list[str]:
 
 def test_the_list_says_what_is_what_could_be_and_why_not(roots: Roots) -> None:
     output = invoke(roots, "list").output
-    assert "swappiness  now 60  of 10, 30, 60, 100\n" in output
-    assert "cpu_frequency  now 2.0352  of 0.3456, " in output
-    assert "scheduler  now mixed  of CFP, NOOP\n" in output
-    assert "gpu_frequency\n    There is no GPU of a Jetson board under" in output
-    assert "gpu_clock\n    Clocks and power limits of GPUs" in output
+    assert mentions(output, "swappiness", "60", "10, 30, 60, 100")
+    assert mentions(output, "cpu_frequency", "2.0352", "0.3456, ")
+    assert mentions(output, "scheduler", "mixed", "CFP, NOOP")
+    assert mentions(output, "gpu_frequency", "Jetson", roots.sys)
+    assert mentions(output, "gpu_clock", "--allow-gpu")
     listed = {one["name"]: one for one in json.loads(invoke(roots, "list", "--json").output)}
     assert listed["active_cores"] == {"name": "active_cores", "present": 4, "offered": [1, 2, 3, 4], "refusal": ""}
     assert listed["emc_frequency"]["present"] is None
@@ -79,29 +82,29 @@ def test_a_dry_run_prints_the_writes_and_makes_none(roots: Roots) -> None:
     before = contents(roots)
     output = invoke(roots, "set", "swappiness=10", "dirty_ratio=5", "--dry-run").output
     vm = roots.proc / "sys/vm"
-    assert output == (
-        f"{vm / 'swappiness'}: 10 (put back: 60)\n{vm / 'dirty_ratio'}: 5 (put back: 8192 in {vm / 'dirty_bytes'})\n"
-    )
-    assert "Nothing would be written" in invoke(roots, "set", "swappiness=60", "--dry-run").output
+    first, second = output.splitlines()
+    assert mentions(first, vm / "swappiness", "10", "60")
+    assert mentions(second, vm / "dirty_ratio", "5", "8192", vm / "dirty_bytes")
+    assert str(vm) not in invoke(roots, "set", "swappiness=60", "--dry-run").output
     assert contents(roots) == before
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("words", "facts"),
     [
-        (["swappiness=10"], "No command is given; give one after --"),
-        (["--", "true"], "No setting is given"),
-        (["swappiness=10", "swappiness=30", "--", "true"], "Knob 'swappiness' is given twice"),
-        (["swapiness=10", "--", "true"], "did you mean 'swappiness'"),
-        (["swappiness=low", "--", "true"], "Option 'swappiness' is 'low'"),
-        (["cpu_frequency=7", "--", "true"], "Option 'cpu_frequency' is 7; this machine has 0.3456"),
-        (["gpu_clock=1", "--", "true"], "--allow-gpu"),
-        (["swappiness=10", "--", "/no/such/command"], "'/no/such/command' cannot be run: No such file or directory."),
+        (["swappiness=10"], ["command", "--"]),
+        (["--", "true"], ["setting", "="]),
+        (["swappiness=10", "swappiness=30", "--", "true"], ["'swappiness'", "twice"]),
+        (["swapiness=10", "--", "true"], ["'swapiness'", "'swappiness'"]),
+        (["swappiness=low", "--", "true"], ["'swappiness'", "'low'"]),
+        (["cpu_frequency=7", "--", "true"], ["'cpu_frequency'", "7", "0.3456"]),
+        (["gpu_clock=1", "--", "true"], ["--allow-gpu"]),
+        (["swappiness=10", "--", "/no/such/command"], ["'/no/such/command'", os.strerror(errno.ENOENT)]),
     ],
 )
-def test_a_mistake_is_one_sentence_and_changes_nothing(roots: Roots, words: list[str], expected: str) -> None:
+def test_a_mistake_is_one_sentence_and_changes_nothing(roots: Roots, words: list[str], facts: list[str]) -> None:
     before = contents(roots)
-    assert expected in sentence(invoke(roots, "set", *words))
+    assert mentions(sentence(invoke(roots, "set", *words)), *facts)
     assert contents(roots) == before
     assert not (roots.sys.parent / "state/knobs.json").exists()
 
@@ -110,12 +113,13 @@ def test_restore_says_what_it_put_back_and_is_done_once(roots: Roots) -> None:
     path = put(roots.proc / "sys/vm/swappiness", 10)
     journal = journal_in(roots.sys.parent, roots)
     journal.begin([Write(str(path), "10", "60")])
-    assert "is using these settings" in sentence(invoke(roots, "restore"))
+    assert mentions(sentence(invoke(roots, "restore")), os.getpid(), "--force")
+    assert path.read_text() == "10\n"
     journal.update([Write(str(path), "10", "60")], is_left=True)
-    assert invoke(roots, "restore").output == f"{path}: 60\nPut back 1 setting.\n"
+    assert mentions(invoke(roots, "restore").output, path, "60", "1 setting")
     assert path.read_text() == "60\n"
     again = invoke(roots, "restore")
-    assert again.output.startswith("Nothing to put back")
+    assert str(path) not in again.output
     assert again.exit_code == 0
 
 

@@ -9,6 +9,7 @@ from tests.command_line import (
     asked,
     begun,
     good,
+    mentions,
 )
 
 from flexibo import Objective, Study
@@ -18,10 +19,9 @@ from flexibo.storage import open_storage
 class TestList:
     def test_it_shows_how_far_each_study_is(self, study: Study) -> None:
         begun("other", method="random").close()
-        shown = " ".join(good("list").split())
-        assert "net flexibo" in shown
-        assert f"{study.spent:.4g} of 100" in shown
-        assert "other random error 0 0 0 0 of 100" in shown
+        shown = good("list")
+        assert mentions(shown, "net", "flexibo", f"{study.spent:.4g} of 100")
+        assert mentions(shown, "other", "random", "error", "0 0 0", "0 of 100")
         rows = json.loads(good("list", "--json", "--storage", "sqlite:///study.db"))
         assert [row["name"] for row in rows] == ["net", "other"]
         assert rows[0]["spent"] == study.spent
@@ -34,8 +34,8 @@ class TestList:
         future = open_storage("sqlite:///study.db", "future")
         future.commit(0, lambda _: [*contents, {"event": "dreamt", "what": HOSTILE}])
         shown = good("list")
-        assert "future cannot be read: The event 'dreamt' is unknown" in " ".join(shown.split())
-        assert "net" in shown
+        assert mentions(shown, "future", "'dreamt'")
+        assert mentions(shown, "net", "flexibo")
         assert "error" in {row["name"]: row for row in json.loads(good("list", "--json"))}["future"]
 
     def test_long_names_are_shown_whole_in_a_narrow_terminal(self) -> None:
@@ -53,5 +53,5 @@ class TestList:
 
     def test_an_empty_database_holds_no_studies(self) -> None:
         open_storage("sqlite:///empty.db", "nothing")
-        assert good("list") == "sqlite:///empty.db holds no studies.\n"
+        assert mentions(good("list"), "sqlite:///empty.db")
         assert json.loads(good("list", "--json")) == []

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.command_line import (
     OURS,
+    mentions,
     printed,
 )
 
@@ -19,7 +20,7 @@ class TestPicture:
     def test_a_file_that_flexibo_did_not_draw_is_left_as_it_is(self, folder: Path) -> None:
         (folder / "toy.png").write_bytes(b"\x89PNG\r\n\x1a\n mine")
         shown = printed("run", "study.yaml", "--budget", "30s")
-        assert "No picture: toy.png exists" in shown
+        assert mentions(shown, "toy.png", "--out")
         assert (folder / "toy.png").read_bytes().endswith(b" mine")
 
     def test_its_own_is_drawn_again_by_run_and_resume(self, folder: Path) -> None:
@@ -43,4 +44,4 @@ class TestPicture:
 
     def test_a_folder_of_that_name_costs_only_the_picture(self, folder: Path) -> None:
         (folder / "toy.png").mkdir()
-        assert "No picture: toy.png exists" in printed("run", "study.yaml", "--budget", "30s")
+        assert mentions(printed("run", "study.yaml", "--budget", "30s"), "toy.png", "--out")

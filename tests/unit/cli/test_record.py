@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import MappingProxyType
 
@@ -9,6 +10,7 @@ import pytest
 from tests.command_line import (
     FakeMeter,
     call,
+    mentions,
 )
 
 from flexibo.hardware import MeterError
@@ -36,19 +38,19 @@ class TestWithTorch:
         arguments = ["run", "lenet", "--data", str(mnist), "--platform", "linux-cpu", "--estimate", "10"]
         outcome = call(*arguments, "--epochs", "1", "--budget", "1s", "--and", "latency_ms")
         assert outcome.exit_code == 0, outcome.exception
-        assert "20 held-out examples of mnist after training on 60" in " ".join(outcome.stdout.split())
-        assert "estimate: 10 W x time" in " ".join(outcome.stdout.split())
+        assert mentions(outcome.stdout, "20 held-out", "mnist", "60")
+        assert mentions(outcome.stdout, "10 W")
         assert (mnist / "lenet.db").exists()
         assert list((mnist / "models").glob("lenet-*.json"))
 
     def test_without_a_meter_nothing_is_measured(self, mnist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def nothing(self: object) -> None:
-            raise MeterError("There is no meter.")
+            raise MeterError("no meter")
 
         monkeypatch.setattr(LinuxCpu, "meter", nothing)
         for command, advice in ((["run", "lenet"], True), (["record", "lenet", "--out", "t.csv.gz"], False)):
             outcome = call(*command, "--data", str(mnist), "--platform", "linux-cpu")
-            assert "There is no meter." in str(outcome.exception)
+            assert mentions(outcome.exception, "no meter")
             assert ("--estimate WATTS" in str(outcome.exception)) == advice
         assert not (mnist / "models").exists()
 
@@ -58,7 +60,7 @@ class TestWithTorch:
         grid = ["--networks", "2", "--deployments", "2", "--again", "1", "--epochs", "1", "--window", "0.1"]
         first = call(*arguments, *grid, "--time", "0.001s")
         assert first.exit_code == 1
-        assert "measurements are left; the same command resumes" in first.stdout
+        assert re.search(r"\b[1-9]\d* measurements", first.stdout)
         assert call(*arguments, *grid).exit_code == 0
         table = read_table(mnist / "lenet-cpu.csv.gz")
         assert len(table.rows) == 4
@@ -85,7 +87,7 @@ class TestWithTorch:
         again = call(*arguments, *grid, *narrow, "--out", "b.csv.gz", "--jobs", "2")
         assert (again.exit_code, asked) == (0, [2])
         finish = call("record", "lenet", "--out", "b.csv.gz", "--finish")
-        assert "of 2 of 2 networks" in finish.stdout
+        assert mentions(finish.stdout, "2 of 2 networks")
 
     def test_only_wanted_values_are_recorded(self, mnist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(LinuxCpu, "meter", lambda self: FakeMeter())
@@ -98,7 +100,7 @@ class TestWithTorch:
         assert {row["batch"] for row in rows} == {1, 4}
         assert {(row["filters_1"], row["threads"]) for row in rows} == {(16, 1)}
         unknown = call(*arguments, *grid, "--only", "bach=1")
-        assert "did you mean 'batch'" in str(unknown.exception)
+        assert mentions(unknown.exception, "'bach'", "'batch'")
 
     def test_a_bare_machine_records_the_same(
         self, mnist: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -108,4 +110,4 @@ class TestWithTorch:
         assert record_bare([*arguments, "--out", "t.csv.gz", "--epochs", "1", "--again", "0", "--window", "0.02"]) == 0
         assert "2 of 2: read" in capsys.readouterr().out
         assert record_bare([*arguments, "--out", "t.csv"]) == 2
-        assert "its name must end in .csv.gz" in capsys.readouterr().err
+        assert mentions(capsys.readouterr().err, "t.csv", ".csv.gz")

@@ -18,6 +18,7 @@ from tests.command_line import (
     asked,
     begun,
     good,
+    mentions,
     refusal,
 )
 
@@ -36,16 +37,13 @@ def fingerprints(folder: Path) -> dict[str, str]:
 class TestStatus:
     def test_it_shows_money_objectives_flights_failures_notes_and_the_front(self, study: Study) -> None:
         shown = good("status")
-        words = " ".join(shown.split())
         assert "\x1b" not in shown
-        assert "net, in sqlite:///study.db" in words
-        assert "Method flexibo, seed 3; 2 options, infinitely many designs, 3 of them measured first." in words
-        assert f"Spent {study.spent:.4g} of 100" in words
-        assert "more expected for what is in flight" in words
-        assert f"process {os.getpid()} (alive, last sign" in words
-        assert "burnt red\\x1b[31m and gone" in words
-        assert "The fan was repaired red\\x1b[31m" in words
-        assert f"Pareto front: {len(study.front())} designs" in words
+        assert mentions(shown, "net", "sqlite:///study.db", "flexibo", "seed 3", "2 options", "3")
+        assert mentions(shown, f"{study.spent:.4g} of 100", "in flight")
+        assert mentions(shown, f"process {os.getpid()}", "alive")
+        assert mentions(shown, "burnt red\\x1b[31m and gone")
+        assert mentions(shown, "fan was repaired red\\x1b[31m")
+        assert mentions(shown, "Pareto front", f"{len(study.front())} designs")
         assert max(map(len, shown.splitlines())) <= 80
         assert "Pareto front" not in good("status", "--no-front")
 
@@ -71,10 +69,9 @@ class TestStatus:
         with begun(n_initial=8) as study:
             for number, evaluation in enumerate(study.ask(8)):
                 study.fail(evaluation, f"reason {number}", impossible=number == 7)
-        words = " ".join(good("status").split())
-        assert "impossible: reason 7" in words
-        assert "reason 2 " not in words
-        assert "... and 3 before; --json has them all." in words
+        shown = good("status")
+        assert mentions(shown, "impossible", "reason 7", "reason 3", "3", "--json")
+        assert not mentions(shown, "reason 2")
 
     def test_a_failure_does_not_cheapen_the_mean_of_what_was_measured(self) -> None:
         with begun(n_initial=2) as study:
@@ -101,8 +98,8 @@ class TestStatus:
 
     def test_a_study_is_named_where_there_are_several(self, study: Study) -> None:
         begun("other").close()
-        assert "holds several studies; name one of 'net', 'other'" in refusal("status")
-        assert "did you mean 'other'?" in refusal("status", "--name", "othr")
+        assert mentions(refusal("status"), "sqlite:///study.db", "'net', 'other'")
+        assert mentions(refusal("status", "--name", "othr"), "'othr'", "'other'")
 
     def test_objectives_that_come_with_others_and_results_from_before_have_their_numbers(self) -> None:
         objectives = [Objective("error"), Objective("energy"), Objective("ms", measured_with="energy")]

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.command_line import HOSTILE, asked_by_hand, good, history, refusal
+from tests.command_line import HOSTILE, asked_by_hand, good, history, mentions, refusal
 
 from flexibo import Study
 from flexibo.history.events import Failed, Released, Told
@@ -21,7 +21,8 @@ URL = "sqlite:///study.db"
 class TestTell:
     def test_a_value_is_stored_with_its_cost(self) -> None:
         asked_by_hand()
-        assert good("tell", 0, 0.25, "--cost", 4.5) == "Evaluation 0: error 0.25, cost 4.5. Spent 4.5 of 100.\n"
+        shown = good("tell", 0, 0.25, "--cost", 4.5)
+        assert mentions(shown, "0", "error 0.25", "cost 4.5", "4.5 of 100")
         (event,) = [event for event in history().events if isinstance(event, Told)]
         assert (dict(event.values), event.cost) == ({"error": 0.25}, 4.5)
         assert open_storage(URL, "net").workers() == {}
@@ -43,7 +44,7 @@ class TestTell:
 
     def test_without_a_cost_it_says_so(self) -> None:
         asked_by_hand()
-        assert "without a cost (the budget is not charged)" in good("tell", 0, 1)
+        assert mentions(good("tell", 0, 1), "0", "error 1", "without a cost", "0 of 100")
 
     def test_a_failure_keeps_its_reason(self) -> None:
         asked_by_hand()
@@ -64,41 +65,41 @@ class TestTell:
         good("tell", 0, 0.25, "--cost", 1)
         events = len(history().events)
         for answer in (["0.75"], ["--failed", "burnt"], ["--released"]):
-            assert "was told already; an answer counts once" in refusal("tell", 0, *answer)
+            assert mentions(refusal("tell", 0, *answer), "0", "'error'", "already")
         assert len(history().events) == events
 
     def test_a_number_that_was_never_asked_says_so(self) -> None:
-        assert "was never asked (nothing was asked yet)" in refusal("tell", 0, 1.0)
+        assert mentions(refusal("tell", 0, 1.0), "0", "'net'", "never asked", "flexibo ask")
         asked_by_hand()
-        assert "was never asked (the numbers so far are 0 to 0)" in refusal("tell", 7, 1.0)
+        assert mentions(refusal("tell", 7, 1.0), "7", "'net'", "never asked", "0 to 0")
 
     def test_what_a_program_measures_is_not_told_by_hand(self) -> None:
         with Study.load(URL) as study:
             evaluation = study.ask()
             assert evaluation is not None
-            assert "was asked by a program" in refusal("tell", evaluation.number, 1.0)
+            assert mentions(refusal("tell", evaluation.number, 1.0), evaluation.number, "'net'", "a program")
             assert not study.history.measurements
 
     @pytest.mark.parametrize(
-        ("answer", "words"),
+        ("answer", "facts"),
         [
-            (["much"], "'much' is no finite number"),
-            (["nan"], "'nan' is no finite number"),
-            (["energy=inf", "ms=1"], "'energy=inf' is no finite number"),
-            (["energy=1"], "The answer has no value of 'ms'"),
-            (["energy=1", "ms=1", "speed=1"], "Unknown objective 'speed'"),
-            (["1", "energy=1", "ms=1"], "'energy' has two values"),
-            (["energy=1", "ms=1", "--cost", "-1"], "cost"),
-            ([], "Give one answer"),
-            (["1", "--released"], "Give one answer"),
-            (["1", "--impossible"], "give --failed REASON with it"),
-            (["--released", "--cost", "3"], "leave one out"),
+            (["much"], ["'much'", "finite", "--failed"]),
+            (["nan"], ["'nan'", "finite", "--failed"]),
+            (["energy=inf", "ms=1"], ["'energy=inf'", "finite", "--failed"]),
+            (["energy=1"], ["no value", "'ms'"]),
+            (["energy=1", "ms=1", "speed=1"], ["objective 'speed'"]),
+            (["1", "energy=1", "ms=1"], ["'energy'", "NAME=VALUE"]),
+            (["energy=1", "ms=1", "--cost", "-1"], ["cost", "-1"]),
+            ([], ["VALUE", "--failed", "--released"]),
+            (["1", "--released"], ["VALUE", "--failed", "--released"]),
+            (["1", "--impossible"], ["--impossible", "--failed REASON"]),
+            (["--released", "--cost", "3"], ["--cost", "--released"]),
         ],
     )
-    def test_an_answer_of_a_wrong_kind_loses_nothing(self, answer: list[str], words: str) -> None:
+    def test_an_answer_of_a_wrong_kind_loses_nothing(self, answer: list[str], facts: list[str]) -> None:
         asked_by_hand("--only", "energy")
         events = len(history().events)
-        assert words in refusal("tell", 0, *answer)
+        assert mentions(refusal("tell", 0, *answer), *facts)
         assert len(history().events) == events
         good("tell", 0, "energy=1", "ms=2", "--cost", 1)
 
@@ -115,4 +116,4 @@ class TestTell:
         done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=900)
         assert (done.returncode, done.stderr) == (0, "")
         assert history().spent == 2.0
-        assert Path("reason").read_text().startswith("Nothing to ask: ")
+        assert mentions(Path("reason").read_text(), "budget")
