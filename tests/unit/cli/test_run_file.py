@@ -9,12 +9,15 @@ import pytest
 from tests.command_line import (
     STUDY_FILE,
     call,
+    mentions,
     printed,
     refusal,
 )
 
 from flexibo import Study
 from flexibo.cli._outcome import PictureFile, Report, report
+from flexibo.errors import SettingsDifferError
+from flexibo.optimizer import StopKind
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -32,9 +35,8 @@ class TestRun:
         assert study.history.count(1)
         assert study.history.origin["study_file"] == str(folder / "study.yaml")
         assert set(study.history.origin) == {"study_file", "sha256"}  # and no command
-        assert "toy (study.yaml): 2 options, 2,002 designs; objectives error, joules; budget 60 s." in shown
-        assert "The study 'toy' is stored in sqlite:///toy.db." in shown
-        assert "larger budget: flexibo run study.yaml --budget 2m" in shown
+        assert mentions(shown, "toy (study.yaml)", "2 options", "2,002 designs", "error, joules", "60 s")
+        assert mentions(shown, "'toy'", "sqlite:///toy.db", "flexibo run study.yaml --budget 2m")
         assert (folder / "toy.png").exists()
         assert not (folder / "study.png").exists()
         assert not (folder / "pwned").exists()
@@ -44,8 +46,7 @@ class TestRun:
         printed("run", "study.yaml")
         before = len(stored().history.measurements)
         shown = printed("run", "study.yaml")
-        assert "Nothing was measured" in shown
-        assert f"after {before} measurements" in shown
+        assert mentions(shown, f"{before} measurements")
         assert len(stored().history.measurements) == before
         printed("run", "study.yaml", "--budget", "90s")
         assert stored().budget == 90
@@ -55,25 +56,9 @@ class TestRun:
         (folder / "study.yaml").write_text(STUDY_FILE + "stop: {max_evaluations: 90}\n")
         shown = printed("run", "study.yaml", "--certified-error", "99.9%")
         assert stored().history.stop == {"max_evaluations": 90, "certified_error": 0.999}
-        assert "The front is certified to miss at most 99.9 %. With a probability of 95 %" in shown
+        assert mentions(shown, "certified", "99.9 %", "95 %")
         assert stored().spent < 50
-        assert "The share is '5'; give one below 100 %" in refusal("run", "study.yaml", "--certified-error", "5")
-
-    @pytest.mark.parametrize(
-        ("command", "flag", "blank"),
-        [
-            (("run", "study.yaml"), "--budget", ""),
-            (("run", "study.yaml"), "--certified-error", " "),
-            (("run", "study.yaml"), "--lease", ""),
-            (("resume",), "--budget", " "),
-            (("resume",), "--idle", ""),
-        ],
-    )
-    def test_an_option_that_is_typed_without_its_number_is_refused(
-        self, folder: Path, command: tuple[str, ...], flag: str, blank: str
-    ) -> None:
-        assert f"{flag} is empty" in refusal(*command, flag, blank)
-        assert not (folder / "toy.db").exists()
+        assert mentions(refusal("run", "study.yaml", "--certified-error", "5"), "'5'", "100 %")
 
     def test_what_is_typed_replaces_what_the_file_says(self, folder: Path) -> None:
         typed = [
@@ -108,27 +93,18 @@ class TestRun:
         assert outcome.exit_code == 0
         facts = json.loads(outcome.stdout)
         assert facts["study"] == "toy"
-        assert facts["stopped"].startswith("The budget is spent")
+        assert facts["stop_kind"] == StopKind.BUDGET
         assert not facts["interrupted"]
         assert facts["spent"] == stored().spent
         assert set(facts["evaluations"]) == {"error", "joules"}
         assert {"design", "values", "measured", "deviations"} == set(facts["front"][0])
         assert facts["go_on"] == "flexibo run study.yaml"
 
-    def test_the_help_promises_no_default_that_a_file_may_change(self) -> None:
-        shown = printed("run", "--help", COLUMNS="200")
-        for kept in ("[default: 0]", "[default: flexibo]", "[default: inline]", "[default: 60s]"):
-            assert kept not in shown
-        assert "the file's, or inline" in shown
-
     def test_a_command_that_names_few_options_gets_advice_while_it_can_be_followed(self, folder: Path) -> None:
         (folder / "study.yaml").write_text(STUDY_FILE.replace("{kind} >", ">"))
-        advice = (
-            "Advice: error uses {x} only; if it does not read the others from its environment, set options: "
-            "[x] and it is measured less often."
-        )
-        assert advice in printed("run", "study.yaml", "--dry-run")
-        assert advice in printed("run", "study.yaml", "--budget", "30s")
+        advice = ("Advice", "error", "{x}", "options: [x]")
+        assert mentions(printed("run", "study.yaml", "--dry-run"), *advice)
+        assert mentions(printed("run", "study.yaml", "--budget", "30s"), *advice)
         assert "Advice" not in printed("run", "study.yaml", "--budget", "60s")
 
     @pytest.mark.slow
@@ -153,13 +129,12 @@ class TestRun:
         assert outcome.exit_code == 1
         assert "Stopped: " in outcome.stdout
         facts = json.loads(call("status", "--json", "--no-front").stdout)
-        assert facts["failures"][0]["reason"] == "The command of 'error' ended with exit status 4: no board"
+        assert mentions(facts["failures"][0]["reason"], "'error'", "4", "no board")
 
     def test_a_command_that_is_not_there_stops_the_study_with_a_sentence(self, folder: Path) -> None:
         (folder / "study.yaml").write_text(STUDY_FILE.replace("echo {x} 8", "no-such-program"))
         told = refusal("run", "study.yaml")
-        assert "ended with exit status 127" in told
-        assert "not found. The shell could not run it" in told
+        assert mentions(told, "'error'", "127", "no-such-program")
         (folder / "study.yaml").write_text(STUDY_FILE)
         printed("run", "study.yaml")
         assert not any(stored().summary().failures.values())
@@ -193,9 +168,9 @@ objectives:
     def test_a_study_is_begun_asked_and_told_without_a_program(self, folder: Path) -> None:
         (folder / "tea.yaml").write_text(self.HAND)
         shown = printed("run", "tea.yaml")
-        assert "stored in sqlite:///tea.db; measured by hand: taste, bitterness." in shown
-        assert "Ask what to measure: flexibo ask --storage sqlite:///tea.db --name tea Answer:" in shown
-        assert "flexibo tell NUMBER VALUE --cost COST --storage sqlite:///tea.db --name tea" in shown
+        assert mentions(shown, "sqlite:///tea.db", "by hand", "taste, bitterness")
+        where = "--storage sqlite:///tea.db --name tea"
+        assert mentions(shown, f"flexibo ask {where}", f"flexibo tell NUMBER VALUE --cost COST {where}")
         for number in range(6):
             asked = json.loads(call("ask", "--json", "--storage", "sqlite:///tea.db", "--name", "tea").stdout)
             (evaluation,) = asked["evaluations"]
@@ -204,24 +179,24 @@ objectives:
         study = stored("tea", "tea.db")
         assert study.spent == 6
         assert study.front()
-        assert "after 6 measurements" in printed("run", "tea.yaml")
+        assert mentions(printed("run", "tea.yaml"), "6 measurements")
         assert (folder / "tea.png").exists()
         assert json.loads(call("run", "tea.yaml", "--json").stdout)["by_hand"] == ["taste", "bitterness"]
-        assert "hand: flexibo ask, flexibo tell" in printed("run", "tea.yaml", "--dry-run")
+        assert mentions(printed("run", "tea.yaml", "--dry-run"), "taste", "flexibo ask", "flexibo tell")
 
     def test_a_run_measures_what_it_can_and_leaves_the_rest_without_waiting(self, folder: Path) -> None:
         text = self.HAND.replace("bitterness: {measured_by: hand}", "price: {command: 'echo {grams} 1'}")
         (folder / "tea.yaml").write_text(f"{text}budget: 12\n")
         shown = printed("run", "tea.yaml")
-        assert "Stopped: What is left is measured by hand: taste." in shown
-        assert "flexibo ask --storage sqlite:///tea.db --name tea --only taste" in shown
-        assert "Then resume with: flexibo run tea.yaml" in shown
-        assert "others must measure" not in shown
+        assert mentions(shown, "by hand", "taste", "flexibo ask --storage sqlite:///tea.db --name tea --only taste")
+        assert mentions(shown, "flexibo run tea.yaml")
+        assert "flexibo worker" not in shown
+        assert json.loads(call("run", "tea.yaml", "--json").stdout)["stop_kind"] == StopKind.MANUAL
         assert stored("tea", "tea.db").history.count(1) == 2
         for value in (3.0, 4.0):
             asked = json.loads(call("ask", "--json", "--only", "taste", "--storage", "sqlite:///tea.db").stdout)
             self.told(asked["evaluations"][0]["number"], value)
-        assert "Measuring price" in printed("worker", "--storage", "sqlite:///tea.db", "--idle", "0.01s")
+        assert mentions(printed("worker", "--storage", "sqlite:///tea.db", "--idle", "0.01s"), "price", "'tea'")
         printed("resume", "--storage", "sqlite:///tea.db")
         study = stored("tea", "tea.db")
         assert (study.history.count(0), study.history.count(1) > 2) == (2, True)
@@ -230,7 +205,7 @@ objectives:
         (folder / "tea.yaml").write_text(self.HAND)
         printed("run", "tea.yaml")
         told = refusal("worker", "--storage", "sqlite:///tea.db", "--idle", "0.01s")
-        assert "Study 'tea' has nothing to measure here" in told
+        assert mentions(told, "'tea'", "--only", "--resources")
 
     def test_what_is_kept_elsewhere_is_named_without_its_secret(self, capsys: pytest.CaptureFixture[str]) -> None:
         study = Study({"x": [1, 2, 3]}, ["a", "b"], name="tea")
@@ -246,44 +221,41 @@ class TestMistakes:
     def test_a_file_with_mistakes_runs_nothing(self, folder: Path) -> None:
         (folder / "study.yaml").write_text(STUDY_FILE.replace("budget", "budgte").replace("{kind}", "{knid}"))
         told = refusal("run", "study.yaml")
-        assert "study.yaml:4:1: There is no key 'budgte' in a study file; did you mean 'budget'?" in told
-        assert "{knid} names no option; did you mean 'kind'?" in told
+        assert mentions(told, "study.yaml:4:1:", "'budgte'", "'budget'")
+        assert mentions(told, "{knid}", "'kind'")
         assert not (folder / "toy.db").exists()
 
     @pytest.mark.parametrize(
-        ("arguments", "words"),
+        ("arguments", "facts"),
         [
-            (["run", "studdy.yaml"], "There is no study file studdy.yaml; did you mean 'study.yaml'?"),
-            (["run", "studdy"], "'studdy' is neither a study file nor a system; did you mean 'study.yaml'?"),
-            (["run", "lennet"], "did you mean 'lenet'? Systems: xception"),
-            (["run", "qqqq"], "Study files here: study.yaml"),
-            (["run", "study.yaml", "--data", "."], "--data is for systems, and study.yaml is a study file"),
-            (["run", "study.yaml", "--recorded"], "--recorded is for systems"),
-            (["run", "study.yaml", "--budget", "soon"], "The duration is 'soon'"),
-            (["run", "study.yaml", "--executor", "proceses"], "did you mean 'processes'?"),
-            (["run", "study.yaml", "--workers", "2"], "--workers does not apply to the inline executor"),
-            (["run", "study.yaml", "--only", "eror"], "did you mean 'error'?"),
-            (["run", "study.yaml", "--out", "x.foo"], "give a .png"),
-            (["run", "lenet", "--dry-run"], "--dry-run is for study files"),
-            (["resume", "--file", "study.yaml"], "toy.db; check the path of the storage"),
-            (["worker", "--file", "study.yaml", "--system", "lenet"], "Both --system and --file are given"),
+            (["run", "studdy.yaml"], ["studdy.yaml", "'study.yaml'"]),
+            (["run", "studdy"], ["'studdy'", "'study.yaml'"]),
+            (["run", "lennet"], ["'lennet'", "'lenet'", "xception"]),
+            (["run", "qqqq"], ["'qqqq'", "study.yaml"]),
+            (["run", "study.yaml", "--budget", "soon"], ["'soon'"]),
+            (["run", "study.yaml", "--executor", "proceses"], ["'proceses'", "'processes'"]),
+            (["run", "study.yaml", "--workers", "2"], ["--workers", "inline", "--executor processes"]),
+            (["run", "study.yaml", "--only", "eror"], ["'eror'", "'error'"]),
+            (["run", "study.yaml", "--out", "x.foo"], ["x.foo", ".png"]),
+            (["resume", "--file", "study.yaml"], ["toy.db", "storage"]),
+            (["worker", "--file", "study.yaml", "--system", "lenet"], ["--system", "--file"]),
         ],
     )
     def test_each_is_answered_with_a_sentence_and_nothing_is_measured(
-        self, folder: Path, arguments: list[str], words: str
+        self, folder: Path, arguments: list[str], facts: list[str]
     ) -> None:
-        assert words in refusal(*arguments)
+        assert mentions(refusal(*arguments), *facts)
         assert not (folder / "last").exists()
 
     def test_a_folder_without_study_files_is_told_of_init(self, folder: Path) -> None:
         (folder / "study.yaml").unlink()
-        assert "flexibo init writes one" in refusal("run", "nothing")
+        assert mentions(refusal("run", "nothing"), "'nothing'", "flexibo init")
 
     def test_other_options_in_the_file_are_another_study(self, folder: Path) -> None:
         printed("run", "study.yaml", "--budget", "30s")
         (folder / "study.yaml").write_text(STUDY_FILE.replace("to: 1000", "to: 2000"))
-        told = refusal("run", "study.yaml")
-        assert "The stored study 'toy' was created with another space (x differ)." in told
-        assert "study.yaml" in told
-        assert "--name" in told
+        outcome = call("run", "study.yaml")
+        assert isinstance(outcome.exception, SettingsDifferError)
+        assert mentions(outcome.exception.difference, "'toy'", "space", "x")
+        assert mentions(outcome.exception, "study.yaml", "--name")
         printed("run", "study.yaml", "--name", "wider", "--budget", "30s")
