@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.command_line import good, mentions
+from tests.command_line import call, good, mentions
 from tests.unit.compare.problems.original_files import tx2_text
 
 from flexibo.cli import main
@@ -132,5 +132,7 @@ class TestRebuilding:
         words = ("data", "--rebuild", "tx2-objectives", "--originals", "clone")
         good(*words)
         (tmp_path / "clone" / "it_ec_te_obj.csv").write_text(tx2_text(3), encoding="utf-8")
-        good(*words, "--replace")
-        assert {one["name"]: one["rows"] for one in json.loads(good("data", "--json"))}["tx2-objectives"] == 3
+        for more, rows in (((), 799), (("--replace",), 3)):
+            outcome = call(*words, *more)
+            assert (outcome.exit_code == 0) == bool(more)
+            assert {one["name"]: one["rows"] for one in json.loads(good("data", "--json"))}["tx2-objectives"] == rows
