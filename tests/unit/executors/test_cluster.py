@@ -186,7 +186,7 @@ def test_workers_that_end_before_they_begin_are_a_fault_of_the_machines_after_a_
         assert len(cluster.started) == i + 1
         cluster.reports.put(AttemptLost(cluster.started[0][0], "Its process died.", False))
         executor.has_room(ERROR)
-    with pytest.raises(MachineError, match=r"^3 workers .*fake cluster at home .*'error'.*process died"):
+    with pytest.raises(MachineError, match=r"^3 workers .*cluster at home .*'error'.*process died"):
         executor.finished(0)
     assert not executor.is_busy()
 
@@ -275,7 +275,7 @@ def test_a_lost_cluster_is_raised_by_whatever_is_called(
     executor = make({"a": {"CPU": 1}})
     executor.submit(question(), ERROR, one)
     cluster.reports.put(ClusterLost("no answer"))
-    with pytest.raises(MachineError, match=r"fake cluster at home .*lost \(no answer\);"):
+    with pytest.raises(MachineError, match=r"cluster at home .*lost \(no answer\);"):
         executor.finished()
     for call in (lambda: executor.has_room(ERROR), lambda: executor.submit(question(), ERROR, one)):
         with pytest.raises(MachineError, match=r"lost \(no answer\)"):

@@ -88,7 +88,7 @@ def test_a_forked_copy_neither_uses_nor_ends_the_workers_of_another_process(monk
     executor = ProcessExecutor(1)
     mine = os.getpid()
     monkeypatch.setattr(os, "getpid", lambda: mine + 1)
-    with pytest.raises(InvalidValueError, match="process that made it"):
+    with pytest.raises(InvalidValueError, match="that made it"):
         executor.has_room(ERROR)
     workers: dict[object, None] = {object(): None}
     end_all(workers, mine)  # type: ignore[arg-type]

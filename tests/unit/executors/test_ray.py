@@ -126,7 +126,7 @@ def test_a_cluster_that_refuses_or_says_nothing_is_a_fault_of_the_machine_and_le
 ) -> None:
     gateway.first = first
     monkeypatch.setattr(ray_executor, "CONNECT_SECONDS", seconds)
-    with pytest.raises(MachineError, match=rf"Ray cluster at auto .*\(.*{fact}"):
+    with pytest.raises(MachineError, match=rf"cluster at auto .*\(.*{fact}"):
         make()
     assert not gateway.folder.exists()
 
