@@ -35,5 +35,5 @@ def test_a_system_needs_one_function_per_objective(functions: tuple[str, ...], n
 def test_an_objective_that_is_measured_with_another_has_no_function_of_its_own() -> None:
     system = System("digits", SPACE, (ERROR, BESIDE), {"error": measure})
     assert (system.notes, system.identity) == ((), "")
-    with pytest.raises(InvalidValueError, match=r"functions for beside, error;"):
+    with pytest.raises(InvalidValueError, match=r" beside, error;"):
         System("digits", SPACE, (ERROR, BESIDE), {"error": measure, "beside": measure})
