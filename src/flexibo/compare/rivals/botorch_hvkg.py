@@ -101,6 +101,10 @@ class HypervolumeKnowledgeGradient:
         """The measured designs whose posterior means no others dominate."""
         return self._memory.front()
 
+    def predict(self, designs: Designs) -> FloatArray | None:
+        """None: not asked for yet."""
+        return None
+
     def _chosen(self) -> tuple[FloatArray, int]:
         setting, fit = self._setting, self._memory.fit()
         members = [[setting.names.index(name) for name in self._groups[lead]] for lead in setting.leads]
