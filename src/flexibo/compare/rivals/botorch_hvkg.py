@@ -28,7 +28,7 @@ from flexibo.compare.rivals._botorch import (
     unit_bounds,
 )
 from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
-from flexibo.space import Design
+from flexibo.space import Design, Designs
 
 LEAST_COST = 1e-6
 """The smallest cost, as a share of the largest: BoTorch divides by it."""
