@@ -28,7 +28,6 @@ from flexibo.space import Design, Designs
 from flexibo.study import Study
 from flexibo.surrogates.table import find_surrogate
 
-
 SURROGATE_MARK = "+"
 """Separates the name of a method from that of a surrogate that replaces its own."""
 

@@ -147,7 +147,7 @@ def read_runs(path: Path, fronts: Path | None = None) -> list[Run]:
     found: dict[tuple[str, str, int], dict[Measure, list[tuple[float, ...]]]] = {}
     for number, row in _read(fronts, FRONT_COLUMNS) if fronts is not None and fronts.exists() else ():
         try:
-            measure = MEASURES[MEASURES.index(row[3])]  # type: ignore[arg-type]
+            measure = MEASURES[MEASURES.index(row[3])]
             by_measure = found.setdefault((row[0], row[1], int(row[2])), {})
             by_measure.setdefault(measure, []).append(tuple(float(cell) for cell in row[4:] if cell))
         except ValueError:

@@ -14,7 +14,7 @@ from flexibo.compare.candidates import common_candidates
 from flexibo.compare.contestants import Contestant, RivalContestant, enter
 from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.base import Problem
-from flexibo.compare.runs import MEASURES, SHARES, Allowance, Measure, Moment, Run
+from flexibo.compare.runs import SHARES, Allowance, Measure, Moment, Run
 from flexibo.history.measurements import Measurement
 from flexibo.objectives import purchases
 from flexibo.pareto import non_dominated
@@ -122,8 +122,13 @@ class _RunProgress:
     def true_fronts(self) -> dict[Measure, tuple[tuple[float, ...], ...]]:
         """The true values of the designs that the method is judged by at the end, of each front at most `MOST_KEPT`."""
         fronts: dict[Measure, tuple[tuple[float, ...], ...]] = {}
-        for measure in MEASURES:
-            designs = self._judged_by(measure) or ()
+        ends: tuple[tuple[Measure, Sequence[Design] | None], ...] = (
+            ("confirmed", self._metered.confirmed()),
+            ("model", self._named_by_model()),
+            ("reported", self._reported()),
+        )
+        for measure, judged in ends:
+            designs = judged or ()
             places = np.linspace(0, len(designs) - 1, min(MOST_KEPT, len(designs))).astype(int)
             if kept := [designs[i] for i in places.tolist()]:
                 values = self._problem.values(self._problem.space.designs(kept))
@@ -136,18 +141,15 @@ class _RunProgress:
         spent, evaluations = self.spent(), self._evaluations()
         while len(self._moments) < len(SHARES) and SHARES[len(self._moments)] * self._budget < until:
             share = SHARES[len(self._moments)]
-            confirmed, reported = (self._problem.error(self._judged_by(m)) for m in ("confirmed", "reported"))
-            named = self._judged_by("model") if share in MODEL_SHARES else None
+            confirmed = self._problem.error(self._metered.confirmed())
+            reported = self._problem.error(self._reported())
+            named = self._named_by_model() if share in MODEL_SHARES else None
             model = None if named is None else self._problem.error(named)
             self._moments.append(Moment(share, spent, confirmed, self._overhead, evaluations, model, reported))
         return len(self._moments) < len(SHARES)
 
-    def _judged_by(self, measure: Measure) -> Sequence[Design] | None:
-        """The designs that a measure judges the method by at this moment; None if it has no model."""
-        if measure == "confirmed":
-            return self._metered.confirmed()
-        if measure == "reported":
-            return self._reported()
+    def _named_by_model(self) -> Sequence[Design] | None:
+        """The designs that no other candidate dominates by the means of the method's model; None without a model."""
         designs = (common_candidates(self._problem) + self._problem.space.designs(self._metered.touched())).unique()
         means = self._contestant.predict(designs)
         if means is None:

@@ -36,11 +36,11 @@ class Judgement:
     """What a comparison shows by one measure.
 
     Attributes:
-        rankings: One for each of `SHARES_SHOWN`.
+        ranking: All contestants at the end of the budget.
         against: Our method against the best rival, and against the best other contestant, for each of `SHARES_SHOWN`.
     """
 
-    rankings: tuple[Ranking, ...]
+    ranking: Ranking
     against: Mapping[str, tuple[AgainstBest, ...]]
 
 
@@ -119,7 +119,7 @@ class Verdict:
             return []
         found = self.judgements[measure]
         headline = [name for name, group in self.groups.items() if group == next(iter(GROUPS))]
-        rankings = [ranking_table(found.rankings[-1], f"{measure} error")]
+        rankings = [ranking_table(found.ranking, f"{measure} error")]
         runs = [run for run in self.runs if run.problem in headline]
         if len(headline) < len(self.groups) and any(run.method == self.ours for run in runs):
             shown = ranking(runs, SHARES_SHOWN[-1], ours=self.ours, measure=measure, prices=self.prices)
@@ -183,9 +183,12 @@ def _judgement(
     if not mine:
         return None
     matched = {run.method for run in judged if (run.problem, run.seed) in mine}
-    sets = {"rival": [m for m in others if m in matched and m in rivals], "contestant": [m for m in others if m in matched]}
+    sets = {
+        "rival": [m for m in others if m in matched and m in rivals],
+        "contestant": [m for m in others if m in matched],
+    }
     return Judgement(
-        tuple(ranking(judged, share, ours=ours, measure=measure, prices=prices) for share in SHARES_SHOWN),
+        ranking(judged, SHARES_SHOWN[-1], ours=ours, measure=measure, prices=prices),
         {
             name: tuple(
                 against_best(judged, ours, methods, share, measure=measure, prices=prices) for share in SHARES_SHOWN

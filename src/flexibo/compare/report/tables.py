@@ -200,7 +200,10 @@ def summary_table(by_measure: Mapping[Measure, Sequence[AgainstBest]], groups: M
         f"{ours} against the best other, by group of problems: its error over the other's",
         ("problems", "number", "error", *(f"at {result.share:.0%}" for result in first), f"at {first[-1].share:.0%}"),
         tuple(rows),
-        (*(JUDGED_BY[measure] for measure in by_measure), *_interval_notes([r for rs in by_measure.values() for r in rs])),
+        (
+            *(JUDGED_BY[measure] for measure in by_measure),
+            *_interval_notes([r for rs in by_measure.values() for r in rs]),
+        ),
         styles,
         (0, 2, 3 + len(first)),
     )
@@ -290,8 +293,8 @@ def _interval_notes(results: Sequence[AgainstBest]) -> list[str]:
     if seeds[-1] < 2:
         return []
     return [
-        f"In parentheses {results[-1].level:.0%} intervals, {number} seeds per problem. Ahead: the whole interval is below "
-        "1; behind: above 1. The best other is the best with these seeds, which favours it; the lower end of an "
+        f"In parentheses {results[-1].level:.0%} intervals, {number} seeds per problem. Ahead: the whole interval is "
+        "below 1; behind: above 1. The best other is the best with these seeds, which favours it; the lower end of an "
         "interval is that of the best chosen on other seeds."
     ]
 

@@ -92,7 +92,7 @@ def goal_results(
     groups: Mapping[str, str],
     prices: OverheadPrices,
 ) -> tuple[GoalResult, ...]:
-    """How far each goal was reached, given the other methods, and of each problem its group and the price of overhead."""
+    """How far each goal was reached, given the others, and the group and the price of overhead of each problem."""
     found: dict[tuple[str | None, str | None, bool], tuple[AgainstBest, ...]] = {}
     for goal in goals:
         key = goal.other, goal.group, goal.counts_overhead
