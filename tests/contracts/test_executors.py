@@ -122,11 +122,11 @@ def test_what_is_no_number_fails_the_evaluation(executor: Executor) -> None:
 
 def test_a_design_that_cannot_be_built_is_impossible(executor: Executor) -> None:
     def unbuildable(design: Design) -> float:
-        raise DesignError("The kernel is larger than the image.")
+        raise DesignError("kernel 7 > image 5")
 
     found = outcome(executor, unbuildable)
     assert found.impossible
-    assert found.reason == "The kernel is larger than the image."
+    assert found.reason == "kernel 7 > image 5"
 
 
 def test_an_evaluation_that_outruns_its_timeout_fails(executor: Executor) -> None:
@@ -136,16 +136,16 @@ def test_an_evaluation_that_outruns_its_timeout_fails(executor: Executor) -> Non
 
     found = outcome(executor, slow, Objective("error", timeout=0.05))
     assert found.values is None
-    assert found.reason == "It took longer than its timeout of 0.05 s."
+    assert "0.05 s" in found.reason
     assert 0.05 <= found.cost < PATIENCE
 
 
 def test_a_fault_of_the_machine_is_raised_and_the_executor_can_be_used_again(executor: Executor) -> None:
     def unplugged(design: Design) -> float:
-        raise MachineError("The meter does not answer; plug it in.")
+        raise MachineError("meter 3 is silent")
 
     executor.submit(question(), Objective("error"), unplugged)
-    with pytest.raises(MachineError, match=r"^The meter does not answer; plug it in\.$"):
+    with pytest.raises(MachineError, match=r"^meter 3 is silent$"):
         outcomes(executor, 1)
     assert not executor.is_busy()
     assert outcome(executor, lambda design: 1.0).values == {"error": 1.0}

@@ -11,38 +11,27 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.unit.compare.rivals.small_settings import (
+    MIXED,
+    N_INITIAL,
+    POOL,
+    SQUARE,
+    begun,
+    installed,
+    losses,
+    measured,
+    setting,
+)
 
 from flexibo import Design, Space
 from flexibo._internal.arrays import plain
-from flexibo.compare.rivals import RIVALS, botorch_qlognehvi, optuna_samplers, pymoo_nsga2
-from flexibo.compare.rivals.base import Rival, RivalEntry, Setting, Suggestion
+from flexibo.compare.rivals import RIVALS, botorch_qlognehvi
 from flexibo.compare.rivals.library_rival import LibraryRival
-from flexibo.compare.rivals.nearest_design import nearest_new
-from flexibo.errors import InvalidValueError, MissingExtraError
+from flexibo.errors import InvalidValueError
 from flexibo.pareto import hypervolume
-from flexibo.space import Categorical, Integer, Ordinal, Real
-from flexibo.space.encoding import value_of
 
 pytestmark = pytest.mark.rivals
 
-N_INITIAL = 8
-MIXED = Space(
-    {
-        "x": (-1.0, 1.0),
-        "rate": Real(1e-4, 1e-1, log=True),
-        "width": [8, 16, 32, 64],
-        "effort": Ordinal(["low", "middle", "high"]),
-        "kind": Categorical(["a", "b", "c"]),
-        "gpu": [True, False],
-        "cores": (1, 6),
-        "batch": Integer(1, 512, log=True),
-        "constant": [3],
-    }
-)
-SQUARE = Space({"x": (0.0, 1.0), "y": (0.0, 1.0)})
-POOL = Space.from_designs(
-    [{"a": a, "b": b, "kind": kind} for a in range(9) for b in range(9) for kind in "xyz" if b % 3 == a % 3]
-)
 QUICK = ["optuna-tpe", "optuna-nsga2", "pymoo-nsga2"]
 CAREFUL = [*QUICK, "optuna-gp", "smac-parego"]
 COUPLED = [name for name, entry in RIVALS.items() if not entry.decoupled]
@@ -53,53 +42,10 @@ def slow_if_slow(names: list[str]) -> list[Any]:
     return [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
-def installed(name: str) -> RivalEntry:
-    try:
-        RIVALS[name].check()
-    except MissingExtraError as error:
-        pytest.skip(str(error))
-    return RIVALS[name]
-
-
-def setting(space: Space, *, n: int = 2, seed: int = 0, noisy: bool = False, n_initial: int = N_INITIAL) -> Setting:
-    names = ("error", "joules", "ms")[:n]
-    return Setting(space, names, np.full(n, 9.0), np.ones(n), names, noisy, n_initial, seed)
-
-
-def losses(design: Design, n: int = 2) -> dict[str, float]:
-    """Numbers that depend on every option, and disagree."""
-    codes = np.array([float(len(value)) if isinstance(value, str) else float(value) for value in design.values()])
-    weights = np.linspace(-1.0, 1.0, len(codes))
-    table = {"error": np.tanh(codes) @ weights, "joules": -np.tanh(codes) @ np.abs(weights), "ms": np.cos(codes).sum()}
-    return {name: float(value) for name, value in list(table.items())[:n]}
-
-
-def begun(name: str, given: Setting) -> tuple[Rival, set[int]]:
-    """A rival that knows the initial designs, and their keys."""
-    rival = installed(name).make(given)
-    initial = given.space.sample(given.n_initial, np.random.default_rng(5))
-    for design in initial:
-        rival.tell(design, losses(design, len(given.names)))
-    return rival, set(initial.keys().tolist())
-
-
-def measured(rival: Rival, given: Setting, taken: set[int], asks: int) -> list[tuple[Suggestion, Design]]:
-    """What the rival asks for, and what is measured instead."""
-    pairs = []
-    for _ in range(asks):
-        suggestion = rival.ask()
-        design = nearest_new(given.space, suggestion.design, taken, np.random.default_rng(0))
-        assert design is not None
-        taken.update(given.space.designs([design]).keys().tolist())
-        rival.tell(design, losses(design, len(given.names)))
-        pairs.append((suggestion, design))
-    return pairs
-
-
 @pytest.fixture(autouse=True)
 def little_effort(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """BoTorch and SMAC search as little as they can: what they find is compared elsewhere."""
-    if "smac-parego" in request.node.name:
+    """BoTorch and SMAC search as little as they can, except where what they find is judged."""
+    if "smac-parego" in request.node.name and request.node.get_closest_marker("long") is None:
         installed("smac-parego")
         from smac import HyperparameterOptimizationFacade as Facade
 
@@ -287,71 +233,11 @@ def test_a_rival_has_an_answer_when_every_design_was_told(name: str) -> None:
         assert dict(rival.ask().design) in tiny
 
 
-class Loud:
-    """A library that logs and warns, and then gives up."""
-
-    def __init__(self, given: Setting) -> None:
-        logging.getLogger("loud").critical("starting")
-
-    def learn(self, design: Design, losses: object) -> None:
-        logging.getLogger("loud").critical("learning")
-
-    def suggest(self) -> dict[str, object]:
-        logging.getLogger("loud").critical("suggesting")
-        warnings.warn("nothing left", stacklevel=1)
-        raise StopIteration
-
-
-def test_a_library_is_silent_only_while_it_works(caplog: pytest.LogCaptureFixture) -> None:
-    rival = LibraryRival(setting(POOL), Loud)
-    rival.tell(POOL.enumerate()[0], losses(POOL.enumerate()[0]))
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
-        rival.ask()
-    assert caplog.messages == []
-    assert heard == []
-    logging.getLogger("loud").critical("afterwards")
-    assert caplog.messages == ["afterwards"]
-
-
-def test_what_stands_in_for_a_library_is_what_is_left() -> None:
-    space = Space({"a": [1, 2, 3, 4, 5, 6]})
-    rival = LibraryRival(setting(space), Loud)
-    for value in (2, 5, 1, 6):
-        rival.tell(space.design({"a": value}), {"error": 0.0, "joules": 0.0})
-    found = rival.ask().design
-    assert found["a"] in (3, 4)
-    rival.tell(space.design(found), {"error": 0.0, "joules": 0.0})
-    assert rival.ask().design == {"a": 7 - found["a"]}  # type: ignore[operator]
-    assert rival.fallbacks == 2
-
-
-def test_genes_and_parameters_stand_for_one_value_each() -> None:
-    for needed in ("pymoo-nsga2", "optuna-tpe"):
-        installed(needed)
-    for name, option in MIXED.options.items():
-        for design in MIXED.sample(20, np.random.default_rng(1)):
-            value = value_of(option, pymoo_nsga2._code(option, pymoo_nsga2._gene(option, design[name])))
-            assert value == (pytest.approx(design[name]) if isinstance(option, Real) else design[name])
-            held = optuna_samplers.distribution(option)
-            assert held._contains(held.to_internal_repr(optuna_samplers.parameter(option, design[name])))
-
-
 @pytest.mark.parametrize("name", CAREFUL)
 def test_conditions_are_refused(name: str) -> None:
     space = Space({"a": ["x", "y"], "b": (0.0, 1.0)}, conditions={"b": {"a": ["x"]}})
     with pytest.raises(InvalidValueError, match="conditions"):
         installed(name).make(setting(space))
-
-
-def test_optuna_breeds_generations_from_the_designs_that_were_measured() -> None:
-    given = setting(POOL)
-    rival, taken = begun("optuna-nsga2", given)
-    measured(rival, given, taken, N_INITIAL)
-    done = [t for t in rival.library._study.trials if t.state.name == "COMPLETE"]  # type: ignore[attr-defined]
-    generations = [trial.system_attrs["NSGAIISampler:generation"] for trial in done]
-    half = N_INITIAL // 2
-    assert generations == [0] * half + [1] * half + [2] * half + [3] * half
 
 
 def zdt1(design: Design) -> dict[str, float]:
@@ -374,8 +260,10 @@ def volume(name: str | None, seed: int, evaluations: int) -> float:
     return hypervolume(np.array([list(row.values()) for row in found]), np.array([1.1, 11.0]))
 
 
-@pytest.mark.parametrize("name", slow_if_slow(["optuna-tpe", "optuna-gp", "smac-parego"]))
+@pytest.mark.parametrize(
+    "name", [*slow_if_slow(["optuna-tpe", "optuna-gp"]), pytest.param("smac-parego", marks=pytest.mark.long)]
+)
 def test_a_rival_is_better_than_chance(name: str) -> None:
-    seeds, evaluations = (range(5), 20) if name in QUICK else (range(1), 8)
+    seeds, evaluations = (range(1), 8) if name == "optuna-gp" else (range(5), 20)
     found, drawn = (np.mean([volume(who, seed, evaluations) for seed in seeds]) for who in (name, None))
     assert found > drawn

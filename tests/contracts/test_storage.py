@@ -201,7 +201,7 @@ def test_nobody_else_writes_while_one_decides_and_all_may_when_it_is_over(url: s
 def test_a_storage_that_lost_events_which_were_read_is_refused(url: str) -> None:
     storage = SQLStorage(url, "study")
     storage.commit(0, lambda _: [{"n": 0}])
-    with pytest.raises(Exception, match="no longer holds the 5 events of study 'study'"):
+    with pytest.raises(StorageError, match=r"no longer .* 5 events .*'study'"):
         storage.commit(5, lambda _: [{"n": 5}])
     assert storage.read() == [{"n": 0}]
 
@@ -222,7 +222,7 @@ def test_a_storage_that_is_used_inside_its_own_transaction_says_so_and_goes_on(u
     storage = SQLStorage(url, "study")
     uses = [storage.read, storage.workers, storage.close, lambda: storage.commit(0, lambda _: [{"n": 1}])]
     for use in uses:
-        with pytest.raises(StorageError, match="used inside its own transaction"):
+        with pytest.raises(StorageError, match="inside its own"):
             storage.commit(0, lambda _, use=use: use() or [{"n": 0}])
     assert storage.read() == []
     storage.commit(0, lambda _: [{"n": 2}])

@@ -164,20 +164,20 @@ def test_an_objective_that_depends_on_no_option_is_a_constant(settings):
 
 
 @pytest.mark.parametrize(
-    ("X", "y", "groups", "message"),
+    ("X", "y", "groups", "facts"),
     [
-        (np.ones((2, 1)), [1.0, np.nan], [0], "y holds NaN or an infinite value in row 1"),
-        ([[0.0], [np.inf]], [1.0, 2.0], [0], "X holds NaN or an infinite value in row 1"),
+        (np.ones((2, 1)), [1.0, np.nan], [0], "^y .*NaN.*row 1"),
+        ([[0.0], [np.inf]], [1.0, 2.0], [0], "^X .*NaN.*row 1"),
         (np.ones(3), np.ones(3), [0], "X has 1 dimensions.* 2"),
         (np.ones((2, 1)), np.ones((2, 1)), [0], "y has 2 dimensions.* 1"),
-        (np.ones((2, 1)), np.ones(3), [0], "X has 2 rows and y has 3; give one loss per design"),
-        (np.ones((0, 1)), np.ones(0), [0], "X and y have no rows"),
-        (np.ones((2, 1)), np.ones(2), [0, 1], r"groups has shape \(2,\); X has 1 columns"),
-        (np.ones((2, 1)), np.ones(2), [0.5], "groups holds float64 values"),
+        (np.ones((2, 1)), np.ones(3), [0], "X has 2 rows.*y has 3"),
+        (np.ones((0, 1)), np.ones(0), [0], "X and y .*no rows"),
+        (np.ones((2, 1)), np.ones(2), [0, 1], r"groups.*\(2,\).*1 columns"),
+        (np.ones((2, 1)), np.ones(2), [0.5], "groups.*float64"),
     ],
 )
-def test_unusable_data_is_refused_with_one_clear_sentence(settings, X, y, groups, message):
-    with pytest.raises(InvalidValueError, match=message):
+def test_unusable_data_is_refused_with_one_clear_sentence(settings, X, y, groups, facts):
+    with pytest.raises(InvalidValueError, match=facts):
         fit(settings, X, y, groups=groups)
 
 

@@ -12,11 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from flexibo.compare import comparison as comparing
 from flexibo.compare.comparison import compare
-from flexibo.compare.runs import Allowance, Run
+from flexibo.compare.runs import Allowance
 from flexibo.compare.suites import Suite
-from flexibo.errors import FlexiBOError
 
 PROBLEMS = ("branin-currin:ratio=10", "zdt1:finite")
 METHODS = ("random-coupled", "sobol", "random")
@@ -55,32 +53,6 @@ def test_a_killed_comparison_resumes_to_the_same_table_and_leaves_no_process_beh
     subprocess.run(command(broken, 1), check=True, capture_output=True, timeout=240)
     assert table(broken) == table(whole)
     assert (broken / "report.html").exists()
-
-
-@pytest.mark.slow
-def test_what_is_finished_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = compare(SUITE, tmp_path, jobs=1)
-    monkeypatch.setattr(comparing, "run", None)  # would fail if it were called
-    assert compare(SUITE, tmp_path, jobs=1) == first
-    assert len(first) == len(PROBLEMS) * len(METHODS) * SEEDS
-
-
-@pytest.mark.slow
-def test_a_run_that_fails_names_itself_and_the_others_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = comparing.run
-
-    def fails_once(problem: object, method: str, seed: int, allowance: Allowance) -> Run:
-        if (method, seed) == ("sobol", 1):
-            raise FlexiBOError("The device is gone.")
-        return original(problem, method, seed, allowance)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(comparing, "run", fails_once)
-    with pytest.raises(FlexiBOError, match=r"sobol on branin-currin:ratio=10 with seed 1: The device is gone\."):
-        compare(SUITE, tmp_path, jobs=1)
-    monkeypatch.setattr(comparing, "run", original)
-    counted: list[tuple[int, int]] = []
-    compare(SUITE, tmp_path, jobs=1, finished=lambda done, total, run: counted.append((done, total)))
-    assert counted[0] == (4, 12)
 
 
 def _lines(path: Path) -> int:

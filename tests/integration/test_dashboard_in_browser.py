@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -128,7 +129,7 @@ def test_pointing_at_a_design_says_what_it_is_and_a_click_keeps_it(chrome: Brows
     kept = wait_for(chrome, lambda: read(chrome.click, ".chosen"), "the design that is kept")
     assert "joules" in kept
     assert "cores" in kept
-    assert "confirm" in kept.lower() or "measured in every objective" in kept
+    assert "confirm" in kept.lower() or "every objective" in kept
     ended(chrome)
 
 
@@ -152,7 +153,7 @@ def test_words_of_a_study_say_what_is_meant(chrome: Browser, url: str) -> None:
             opened(chrome, running)
             said(chrome, "11 measured · 1 failed attempt")
             said(chrome, "11.5 of 1,234.5 s spent, 1 failed attempt")
-            said(chrome, "s reserved for running evaluations")
+            said(chrome, "s reserved")
             course = "const {isSeen, isOld, view} = document.flexiboDashboard.page.panels.trace; return"
             wait_for(chrome, f"{course} view", "the course")
             chrome.size(1280, 300)
@@ -316,11 +317,11 @@ def test_a_token_lets_a_browser_in_and_leaves_its_address(
 def test_a_chosen_design_is_called_measured_only_where_it_is(chrome: Browser, shown: Running) -> None:
     chrome.open(shown.address)
     wait_for(chrome, "return document.querySelector('.tiles .value')", "the page")
-    for measured, cost, sentence in (
-        (True, 0.0, "It is measured in every objective."),
-        (False, 0.0, "Confirming it is expected to cost nothing."),
-        (False, 2.5, "Confirming it costs about 2.5 s."),
-        (False, None, "The cost to confirm it is not known."),
+    for measured, cost, facts in (
+        (True, 0.0, r"measured .*every objective"),
+        (False, 0.0, r"[Cc]onfirm.* nothing"),
+        (False, 2.5, r"[Cc]onfirm.* 2\.5 s\b"),
+        (False, None, r"confirm.* not known"),
     ):
         point = {
             "values": {"a": 1.0, "b": 2.0},
@@ -339,6 +340,6 @@ def test_a_chosen_design_is_called_measured_only_where_it_is(chrome: Browser, sh
             point,
             view,
         )
-        assert sentence in words
-        assert ("On the front of the candidates: certain." in words) == measured
+        assert re.search(facts, words), words
+        assert bool(re.search(r"front .*certain", words)) == measured, words
     ended(chrome)

@@ -116,7 +116,7 @@ def test_ctrl_c_ends_it_at_once_with_streams_open(shown: Running) -> None:
             next(events(stream))
         printed = shown.end()
     assert shown.process.returncode == 0, printed
-    assert "The dashboard has stopped." in printed
+    assert "stopped" in printed
     assert "Traceback" not in printed
     assert "rror" not in printed
 

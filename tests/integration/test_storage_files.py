@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import random
@@ -20,7 +21,7 @@ from typing import Any
 import pytest
 
 from flexibo.errors import FlexiBOError
-from flexibo.storage import Sign, StorageError, open_storage
+from flexibo.storage import NoSuchStorageError, Sign, StorageError, open_storage
 from flexibo.storage.sql import SQLStorage, StoredStudy, stored_studies
 
 FROZEN = Path(__file__).parents[1] / "assets" / "study-schema-1.db"
@@ -64,7 +65,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     for content in (b"x", b"these are my notes, not a database\n" * 40, b"\0" * 5000):
         path.write_bytes(content)
-        assert "is not a SQLite database" in refused(path)
+        assert "SQLite database" in refused(path)
 
 
 @pytest.mark.parametrize("journal", ["delete", "wal"])
@@ -74,7 +75,7 @@ def test_a_database_of_another_program_is_refused(tmp_path: Path, journal: str) 
         connection.execute(f"PRAGMA journal_mode={journal}")
         connection.execute("CREATE TABLE books (title)")
         connection.execute("CREATE TABLE flexibo (title)")
-    assert "is a database of another program (its tables: books, flexibo)" in refused(path)
+    assert "(its tables: books, flexibo)" in refused(path)
 
 
 def test_a_database_that_another_program_has_open_is_refused(tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ input()
         assert other.stdout is not None
         other.stdout.readline()
         before = (path.read_bytes(), path.with_name("books.db-wal").read_bytes())
-        with pytest.raises(StorageError, match="is a database of another program"):
+        with pytest.raises(StorageError, match=r"books\.db .*\(its tables: books\)"):
             SQLStorage(f"sqlite:///{path}", "study")
         assert (path.read_bytes(), path.with_name("books.db-wal").read_bytes()) == before
         other.communicate(b"\n")
@@ -103,7 +104,7 @@ def test_a_file_that_is_cut_off_anywhere_is_refused(tmp_path: Path, whole: bytes
     path = tmp_path / "study.db"
     for size in (1, 15, 16, 17, 99, 100, 511, 512, 513, *range(1000, len(whole), 2999), len(whole) - 1):
         path.write_bytes(whole[:size])
-        assert "is damaged and cannot be used" in refused(path)
+        assert "is damaged" in refused(path)
 
 
 def test_a_file_with_damage_that_shows_is_refused_and_no_event_is_ever_wrong(tmp_path: Path, whole: bytes) -> None:
@@ -121,7 +122,7 @@ def test_a_file_with_damage_that_shows_is_refused_and_no_event_is_ever_wrong(tmp
         except StorageError as error:
             noticed += 1
             events, said = expected, str(error)
-            assert re.search("damaged|is not a SQLite database", said), said
+            assert re.search("damaged|SQLite database", said), said
             assert contents(tmp_path) == {"study.db": bytes(content)}
         assert events == expected
     assert noticed > 20
@@ -130,9 +131,9 @@ def test_a_file_with_damage_that_shows_is_refused_and_no_event_is_ever_wrong(tmp
 def test_an_event_that_is_missing_or_no_json_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     for change, said in (
-        ("DELETE FROM flexibo_events WHERE number = 3", "Event 3 of study 'study' is missing"),
-        ("UPDATE flexibo_events SET content = '{\"n\": ' WHERE number = 2", "Event 2 of study 'study' cannot be read"),
-        ("UPDATE flexibo_events SET content = x'ff' WHERE number = 1", "Event 1 of study 'study' cannot be read"),
+        ("DELETE FROM flexibo_events WHERE number = 3", "Event 3 of study 'study' .*missing"),
+        ("UPDATE flexibo_events SET content = '{\"n\": ' WHERE number = 2", "Event 2 of study 'study' .*read"),
+        ("UPDATE flexibo_events SET content = x'ff' WHERE number = 1", "Event 1 of study 'study' .*read"),
     ):
         path.unlink(missing_ok=True)
         storage = SQLStorage(f"sqlite:///{path}", "study")
@@ -151,13 +152,13 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     shutil.copy(FROZEN, path)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE flexibo SET schema = 99")
-    assert "was written by a newer version of flexibo (schema 99, this one knows 2); update flexibo." in refused(path)
+    assert re.search(r"schema 99,.* 2\b", refused(path))
 
 
 def test_a_folder_and_a_missing_folder_are_refused(tmp_path: Path) -> None:
-    assert "is a folder; name a file in it" in refused(tmp_path)
-    assert "there is no folder" in refused(tmp_path / "nowhere" / "study.db")
-    assert "cannot be reached: File name too long" in refused(tmp_path / ("x" * 300))
+    assert f"such as {tmp_path / 'study.db'}" in refused(tmp_path)
+    assert f"no folder {tmp_path / 'nowhere'};" in refused(tmp_path / "nowhere" / "study.db")
+    assert os.strerror(errno.ENAMETOOLONG) in refused(tmp_path / ("x" * 300))
 
 
 def test_an_empty_file_counts_as_new(tmp_path: Path) -> None:
@@ -179,7 +180,7 @@ def test_a_reader_makes_no_file(tmp_path: Path) -> None:
         lambda: open_storage(url, "study", create=False),
         lambda: stored_studies(url),
     ):
-        with pytest.raises(StorageError, match="There is no file"):
+        with pytest.raises(NoSuchStorageError, match=r"no file .*study\.db"):
             opened()
     assert contents(tmp_path) == {}
 
@@ -220,7 +221,7 @@ def test_a_file_that_is_moved_or_replaced_while_in_use_is_noticed(tmp_path: Path
     storage.commit(0, lambda _: [{"n": 0}])
     path.rename(tmp_path / "away.db")
     for action in (lambda: storage.commit(1, lambda _: [{"n": 1}]), lambda: storage.read()):
-        with pytest.raises(StorageError, match=r"moved, deleted or replaced|cannot be opened"):
+        with pytest.raises(StorageError, match=r"moved.* study\.db-wal |cannot be opened"):
             action()
     assert not path.exists()
     (tmp_path / "away.db").rename(path)
@@ -233,7 +234,7 @@ def test_another_process_that_never_stops_writing_is_reported(tmp_path: Path) ->
     storage = SQLStorage(f"sqlite:///{path}", "study", patience=0.2)
     with closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StorageError, match=r"is locked by another process.*Nothing was changed\.$"):
+        with pytest.raises(StorageError, match=r"study\.db is locked .*\. Nothing was changed\.$"):
             storage.commit(0, lambda _: [{"n": 0}])
         assert storage.read() == []
     storage.commit(0, lambda _: [{"n": 0}])
@@ -289,7 +290,7 @@ def test_a_full_disk_is_reported_the_file_stays_whole_and_it_goes_on_when_there_
                 kept += 1
         except StorageError as error:
             said = str(error)
-        assert said == f"{path} cannot be used: the disk is full, so make room and try again. Nothing was changed."
+        assert re.search(rf"^{re.escape(str(path))} .*disk is full.*\. Nothing was changed\.$", said), said
         assert [event["n"] for event in storage.read()] == list(range(kept))
         filler.unlink()
         add(storage, kept)
@@ -301,7 +302,7 @@ def test_a_full_disk_is_reported_the_file_stays_whole_and_it_goes_on_when_there_
 
 def test_a_new_study_on_a_full_disk_is_one_sentence(small_disk: Path) -> None:
     fill(small_disk / "filler")
-    with pytest.raises(StorageError, match=r"full.*Nothing was changed\.$"):
+    with pytest.raises(StorageError, match=r"disk is full.*\. Nothing was changed\.$"):
         SQLStorage(f"sqlite:///{small_disk / 'study.db'}", "study")
     (small_disk / "filler").unlink()
     SQLStorage(f"sqlite:///{small_disk / 'study.db'}", "study").commit(0, lambda _: [{"n": 0}])
@@ -313,14 +314,14 @@ def test_a_read_only_disk_can_be_read_and_is_refused_for_writing(small_disk: Pat
     storage.commit(0, lambda _: [{"n": 0}])
     del storage
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    with pytest.raises(StorageError, match="may not be written, it or its folder"):
+    with pytest.raises(StorageError, match=r"study\.db .*written, .*folder"):
         SQLStorage(f"sqlite:///{path}", "study")
-    with pytest.raises(StorageError, match=r"cannot be made: the folder .* may not be written"):
+    with pytest.raises(StorageError, match=rf"new\.db .*folder {re.escape(str(small_disk))} .*written"):
         SQLStorage(f"sqlite:///{small_disk / 'new.db'}", "study")
     reader = SQLStorage(f"sqlite:///{path}", "study", create=False)
     assert reader.read() == [{"n": 0}]
     assert reader.workers() == {}
-    with pytest.raises(StorageError, match="may not be written"):
+    with pytest.raises(StorageError, match=r"study\.db .*folder .*written"):
         reader.commit(1, lambda _: [{"n": 1}])
     assert list(contents(small_disk)) == ["study.db"]
 
@@ -349,7 +350,7 @@ def test_a_file_that_may_not_grow_is_reported_and_stays_whole(tmp_path: Path) ->
     url = f"sqlite:///{tmp_path / 'study.db'}"
     done = subprocess.run([sys.executable, "-c", LIMITED, url], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "the disk refused to read or write (it may be full, broken or gone). Nothing was changed." in done.stdout
+    assert re.search(r"study\.db .*disk .*full.*\. Nothing was changed\.$", done.stdout.rstrip()), done.stdout
 
 
 AS_NOBODY = """
@@ -364,7 +365,7 @@ for path in sys.argv[1:]:
         try:
             print(len(SQLStorage(f"sqlite:///{path}", "study", create=create).read()))
         except StorageError as error:
-            print(str(error).replace(path, "FILE"))
+            print(type(error).__name__, str(error).replace(path, "FILE"))
 """
 
 
@@ -387,16 +388,18 @@ def test_permissions_that_are_missing_are_one_sentence(tmp_path: Path) -> None:
         for path in (folder / "open", folder / "closed"):
             path.chmod(0o755)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.replace(name, "").splitlines() == [
-        "FILE may not be read; change its permissions, or choose another file.",
-        "FILE may not be read; change its permissions, or choose another file.",
-        "FILE may not be written, it or its folder; change the permissions, or copy it to where you may write.",
+    expected = [
+        "StorageError FILE .* read; .*permissions",
+        "StorageError FILE .* read; .*permissions",
+        "StorageError FILE .* written, .*folder; .*permissions",
         "1",
-        "FILE cannot be made: the folder /open may not be written; choose another one.",
-        "There is no file FILE; check the path of the storage, or start a study there.",
-        "FILE cannot be reached: Permission denied; choose another place for the storage.",
-        "FILE cannot be reached: Permission denied; choose another place for the storage.",
+        "StorageError FILE .* folder /open .* written",
+        "NoSuchStorageError .*no file FILE;",
+        f"StorageError FILE .*: {os.strerror(errno.EACCES)};",
+        f"StorageError FILE .*: {os.strerror(errno.EACCES)};",
     ]
+    for facts, line in zip(expected, done.stdout.replace(name, "").splitlines(), strict=True):
+        assert re.match(facts, line), line
 
 
 @pytest.mark.parametrize(

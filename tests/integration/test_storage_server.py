@@ -140,7 +140,7 @@ def test_who_decides_again_gets_only_what_it_has_not_seen(
     assert other.is_set()
     assert calls == [[{"n": 0}], [{"n": "other"}]]
     assert direct.read() == [{"n": 0}, {"n": "other"}, {"n": 2}]
-    assert "trying again for up to 60 s" in caplog.text
+    assert " 60 s." in caplog.text
 
 
 def test_a_connection_that_the_server_ended_is_replaced(postgres: Server) -> None:
@@ -190,7 +190,7 @@ def test_a_server_that_stays_away_is_given_up_after_the_patience(postgres: Serve
     postgres.stop()
     try:
         start = time.monotonic()
-        with pytest.raises(StorageError, match=r"cannot be reached .* Nothing was changed\.$"):
+        with pytest.raises(StorageError, match=r"cannot be reached .*\. Nothing was changed\.$"):
             storage.commit(1, lambda _: [{"n": 1}])
         assert 0.4 < time.monotonic() - start < 10
     finally:
@@ -206,9 +206,7 @@ def test_a_server_that_cannot_be_reached_is_one_sentence_at_once(postgres: Serve
         url = f"postgresql://ada:{quote(PASSWORD, safe='')}@127.0.0.1:{taken.getsockname()[1]}/studies"
         start = time.monotonic()
         for opened in (lambda: SQLStorage(url, "study"), lambda: stored_studies(url)):
-            with pytest.raises(
-                StorageError, match=r"^postgresql://ada:\*\*\*@127.0.0.1:\d+/studies cannot be reached"
-            ) as e:
+            with pytest.raises(StorageError, match=r"^postgresql://ada:\*\*\*@127\.0\.0\.1:\d+/studies .*reached") as e:
                 opened()
             assert "\n" not in str(e.value)
             assert PASSWORD not in str(e.value)
@@ -222,7 +220,7 @@ def test_a_writer_that_never_ends_is_reported(postgres: Server) -> None:
     engine = sa.create_engine(url)
     with engine.begin() as connection:
         connection.execute(sa.text("SELECT * FROM flexibo_studies FOR UPDATE"))
-        with pytest.raises(StorageError, match=r"is locked by another process.*Nothing was changed\.$"):
+        with pytest.raises(StorageError, match=r" is locked .*\. Nothing was changed\.$"):
             storage.commit(1, lambda _: [{"n": 1}])
         assert storage.read() == [{"n": 0}]
     engine.dispose()
@@ -247,7 +245,7 @@ def test_a_newer_schema_on_a_server_is_refused(postgres: Server) -> None:
     SQLStorage(url, "study")
     postgres.execute("UPDATE flexibo SET schema = 99", database_of(url))
     for create in (True, False):
-        with pytest.raises(StorageError, match=r"newer version of flexibo \(schema 99, this one knows 2\)"):
+        with pytest.raises(StorageError, match=r"schema 99,.* 2\b"):
             SQLStorage(url, "study", create=create)
 
 

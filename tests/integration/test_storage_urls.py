@@ -69,29 +69,29 @@ def test_whatever_is_wrong_with_a_url_its_secret_is_not_shown(url: str) -> None:
 )
 def test_a_url_whose_password_cannot_be_told_apart_is_refused_without_showing_it(url: str) -> None:
     for use in (lambda: open_storage(url, "study"), lambda: stored_studies(url)):
-        with pytest.raises(ValueError, match=r"more than one @; .* as %40") as caught:
+        with pytest.raises(ValueError, match=r" @; .* %40") as caught:
             use()
         assert not any(part in str(caught.value) for part in ("SEC", "RET", "127"))
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("given", "facts"),
     [
-        (b"postgresql://ada:SECRET@h/db", "of type bytes; give a URL such as sqlite:///study.db"),
-        (["postgresql://ada:SECRET@h/db"], "of type list; give a URL such as sqlite:///study.db"),
-        (Path("SECRET/study.db"), "Path; give the URL sqlite:///PATH"),
+        (b"postgresql://ada:SECRET@h/db", r" bytes; .* sqlite:///study\.db"),
+        (["postgresql://ada:SECRET@h/db"], r" list; .* sqlite:///study\.db"),
+        (Path("SECRET/study.db"), "Path; .* sqlite:///PATH"),
     ],
 )
-def test_what_is_no_url_is_named_by_its_type_alone(given: object, sentence: str) -> None:
+def test_what_is_no_url_is_named_by_its_type_alone(given: object, facts: str) -> None:
     for use in (lambda: open_storage(given, "study"), lambda: stored_studies(given)):  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match=sentence) as caught:
+        with pytest.raises(TypeError, match=facts) as caught:
             use()
         assert "SECRET" not in str(caught.value)
 
 
 @pytest.mark.parametrize("options", ["port=zz", "host=a:1&host=b:zz&port=1"])
 def test_hosts_and_ports_that_make_no_sense_are_one_sentence(options: str) -> None:
-    with pytest.raises(FlexiBOError, match=r"^Storage 'postgresql:///db.*; check its hosts, ports and options\.$"):
+    with pytest.raises(FlexiBOError, match=r"^Storage 'postgresql:///db.* hosts, ports "):
         open_storage(f"postgresql:///db?{options}", "study")
 
 

@@ -61,5 +61,5 @@ def test_a_surrogate_without_joint_draws_is_named_in_one_sentence() -> None:
         def fit(self, X: object, y: object, *, groups: object, rng: object) -> Plain:
             return self
 
-    with pytest.raises(InvalidTypeError, match="Plain has no draws"):
+    with pytest.raises(InvalidTypeError, match=r"Plain.*draws\(\)"):
         joint(Plain())  # type: ignore[arg-type]

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import bz2
+import errno
+import os
 import pickle
 import re
 import struct
@@ -56,24 +58,25 @@ def refusal(path: Path) -> str:
     with pytest.raises(InvalidValueError) as raised:
         read_pickle(path)
     text = str(raised.value)
-    assert text.startswith(f"{path} cannot be read as a pickle of plain numbers: ")
+    assert text.startswith(f"{path} ")
+    assert "pickle" in text
     assert "\n" not in text
     assert len(text) < len(str(path)) + 200
     return text
 
 
 @pytest.mark.parametrize(
-    "attack",
+    ("attack", "reason"),
     [
-        array((1,), POINTERS, ADDRESS),
-        Made(SCALAR, (POINTERS, ADDRESS)),
-        Made(FROMBUFFER, (ADDRESS, POINTERS, (1,), "C")),
-        array((1,), kind("O8", 3, "|", None, None, None, -1, -1, 0), ADDRESS),
-        b"\x80\x02}X\x0b\x00\x00\x00nasbench201N" + b"\x85" * 1_000_000 + b"K\x01s.",
+        (array((1,), POINTERS, ADDRESS), "kind 'V8'"),
+        (Made(SCALAR, (POINTERS, ADDRESS)), "kind 'V8'"),
+        (Made(FROMBUFFER, (ADDRESS, POINTERS, (1,), "C")), "kind 'V8'"),
+        (array((1,), kind("O8", 3, "|", None, None, None, -1, -1, 0), ADDRESS), "kind 'O8'"),
+        (b"\x80\x02}X\x0b\x00\x00\x00nasbench201N" + b"\x85" * 1_000_000 + b"K\x01s.", "tuples"),
     ],
     ids=["records", "scalar", "buffer", "objects", "deep tuples"],
 )
-def test_an_attack_on_memory_ends_with_a_sentence(tmp_path: Path, attack: Any) -> None:
+def test_an_attack_on_memory_ends_with_a_sentence(tmp_path: Path, attack: Any, reason: str) -> None:
     path = write(tmp_path / HARDWARE, {"nasbench201": attack} if isinstance(attack, Made) else attack)
     (tmp_path / "NATS-tss-v1_0-3ffb9-simple").mkdir()
     program = (
@@ -86,7 +89,8 @@ def test_an_attack_on_memory_ends_with_a_sentence(tmp_path: Path, attack: Any) -
         [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
     )
     assert ended.returncode == 1, ended.stderr
-    assert ended.stderr.startswith(f"{path} cannot be read as a pickle of plain numbers: it has ")
+    assert ended.stderr.startswith(f"{path} ")
+    assert re.search(reason, ended.stderr)
     assert ended.stderr.count("\n") == 1
 
 
@@ -115,13 +119,13 @@ def test_an_attack_on_memory_ends_with_a_sentence(tmp_path: Path, attack: Any) -
         (array((1.0,), FLOAT, bytes(8)), r"of shape \(1.0,\)"),
         (array((1,) * 70, FLOAT, bytes(8)), "without a shape"),
         (array([1], FLOAT, bytes(8)), "without a shape"),
-        (array((1,), FLOAT, [1.0]), "not plain numbers or text"),
-        (array((1,), "f8", bytes(8)), "not plain numbers or text"),
+        (array((1,), FLOAT, [1.0]), "not plain numbers"),
+        (array((1,), "f8", bytes(8)), "not plain numbers"),
         (array((1,), np.dtype("?"), b"\x07"), "neither 0 nor 1"),
-        (array((1,), np.dtype("U1"), b"\xff\xff\xff\x7f"), "letters that do not exist"),
+        (array((1,), np.dtype("U1"), b"\xff\xff\xff\x7f"), "letters"),
         (Made(RECONSTRUCT, (set, (0,), b"b")), "unknown class"),
         (Made(SCALAR, (FLOAT, bytes(9))), r"shape \(\) with 9 bytes"),
-        (Made(FROMBUFFER, (bytes(8), FLOAT, (1,), "K")), "not plain numbers or text"),
+        (Made(FROMBUFFER, (bytes(8), FLOAT, (1,), "K")), "not plain numbers"),
     ],
 )
 def test_arrays_that_do_not_add_up_are_refused(tmp_path: Path, content: Any, reason: str) -> None:
@@ -184,7 +188,7 @@ def test_what_a_pickle_may_name_cannot_be_changed_by_it(tmp_path: Path, name: st
     module, _, short = name.rpartition(".")
     state = pickle.dumps((None, {"__defaults__": (1,), "build": None, "__init__": None}), protocol=2)[2:-1]
     text = refusal(write(tmp_path / "bad.pickle", f"c{module}\n{short}\n".encode() + state + b"b."))
-    assert "gives a state to a " in text
+    assert re.search(rf"state.* {type(HARMLESS[name]).__name__}\b", text)
 
 
 @pytest.mark.parametrize("protocol", range(2, 6))
@@ -236,7 +240,10 @@ def test_nested_records_with_shared_parts_are_read(tmp_path: Path) -> None:
 
 def test_a_folder_and_a_file_that_is_not_there_are_no_pickles(tmp_path: Path) -> None:
     (tmp_path / "folder.pickle").mkdir()
-    assert refusal(tmp_path / "folder.pickle").endswith(": Is a directory.")
-    assert refusal(tmp_path / "nowhere.pbz2").endswith(": No such file or directory.")
-    assert refusal(write(tmp_path / "empty.pickle", b"")).endswith(": it ends too early.")
-    assert refusal(write(tmp_path / "cut.pbz2", bz2.compress(b"N." * 999)[:-9])).endswith("(ValueError).")
+    assert os.strerror(errno.EISDIR) in refusal(tmp_path / "folder.pickle")
+    assert os.strerror(errno.ENOENT) in refusal(tmp_path / "nowhere.pbz2")
+
+
+def test_a_pickle_that_ends_too_early_is_refused(tmp_path: Path) -> None:
+    assert "early" in refusal(write(tmp_path / "empty.pickle", b""))
+    assert "ValueError" in refusal(write(tmp_path / "cut.pbz2", bz2.compress(b"N." * 999)[:-9]))

@@ -79,7 +79,7 @@ def test_learned_costs_stay_near_what_was_paid() -> None:
 @pytest.mark.parametrize("price", [-1.0, math.nan, math.inf])
 def test_a_callable_that_gives_an_impossible_cost_is_named(price: float) -> None:
     history = history_of([(1.0, 1.0)])
-    with pytest.raises(InvalidValueError, match="The cost callable gave"):
+    with pytest.raises(InvalidValueError, match=rf"callable gave {price} for 'a' of Design"):
         Costs(lambda design, objective: price, seed=0).prices(history, history.designs)
 
 
@@ -91,16 +91,14 @@ def test_a_callable_that_gives_an_impossible_cost_is_named(price: float) -> None
         (np.array([1.0]), r"array\(\[1.\]\)"),
         (np.array([1.0, 2.0]), r"array\(\[1., 2.\]\)"),
         ([1.0], r"\[1.0\]"),
-        (10**400, "a whole number of 1329 bits"),
-        (10**5000, "a whole number of 16610 bits"),
+        (10**400, ".* 1329 bits"),
+        (10**5000, ".* 16610 bits"),
     ],
     ids=["none", "text", "array of one", "array", "list", "large", "too large to print"],
 )
 def test_a_callable_that_gives_no_number_is_told_what_to_return(given: object, shown: str) -> None:
     history = history_of([(1.0, 1.0)])
-    with pytest.raises(
-        InvalidValueError, match=rf"gave {shown} for 'a' of .*; return one number, zero or more"
-    ) as error:
+    with pytest.raises(InvalidValueError, match=rf"gave {shown} for 'a' of Design.*one number") as error:
         Costs(lambda design, objective: given, seed=0).prices(history, history.designs)  # type: ignore[arg-type, return-value]
     assert "\n" not in str(error.value)
 

@@ -83,5 +83,5 @@ def test_noise_is_as_wide_as_the_problem_says() -> None:
 
 
 def test_an_unknown_objective_is_refused_with_the_names_there_are() -> None:
-    with pytest.raises(InvalidValueError, match="Unknown objective 'joule'; did you mean 'joules'"):
+    with pytest.raises(InvalidValueError, match=r"'joule'.*'joules'"):
         MeteredProblem(problem(), seed=0).measure(SPACE.design({"width": 2, "cores": 3}), "joule")

@@ -187,7 +187,7 @@ def test_after_long_thinking_an_outdated_picture_rests_and_a_new_one_does_not(st
 
 @pytest.mark.parametrize(
     ("error", "said"),
-    [(InvalidValueError("There is no region yet."), "There is no region yet."), (KeyError("secret"), "KeyError")],
+    [(InvalidValueError("No region yet."), "No region yet."), (KeyError("secret"), "KeyError")],
 )
 def test_a_view_that_fails_is_an_error_message(stored: tuple[Study, Follower], error: Exception, said: str) -> None:
     views, picture = BackgroundViews(stored[1]), FakeRequest(error=error)

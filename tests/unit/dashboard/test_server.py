@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import socket
 import sys
@@ -65,7 +66,7 @@ def test_only_loopback_needs_no_token() -> None:
 
 
 @pytest.mark.parametrize(
-    "token", ["short", "with space in the middle", "ümlaut-ümlaut-ümlaut", "a" * 15, "semi;colon;semi;colon"]
+    "token", ["short", "with a-space-in-the-middle", "ümlaut-ümlaut-ümlaut", "a" * 15, "semi;colon;semi;colon"]
 )
 def test_a_token_that_could_be_guessed_or_misread_is_refused(token: str) -> None:
     with pytest.raises(InvalidValueError) as refused:
@@ -89,9 +90,9 @@ def test_too_few_files_are_one_line_a_minute_and_other_errors_are_not_hidden(cap
     complaints = LoopErrors(lambda: seconds[0])
     for now in (0.0, 0.1, 59.0, 60.0, 60.1):
         seconds[0] = now
-        complaints(loop, {"exception": OSError(errno.EMFILE, "Too many open files")})
+        complaints(loop, {"exception": OSError(errno.EMFILE, os.strerror(errno.EMFILE))})
     assert [record.exc_info for record in caplog.records] == [None, None]
-    assert "Too many open files" in caplog.text
+    assert os.strerror(errno.EMFILE) in caplog.text
     assert passed_on == []
     other = {"exception": ValueError("odd")}
     complaints(loop, other)
@@ -157,7 +158,7 @@ def test_a_given_token_counts_on_loopback_too(
 def test_a_storage_that_is_not_there_yet_is_said_and_waited_for(run: Callable[..., Any]) -> None:
     result, served = run("sqlite:///later.db", "--port", "0")
     assert result.exit_code == 0
-    assert "There is no file" in result.output
+    assert "later.db" in result.output
     assert served
     assert not Path("later.db").exists()
 

@@ -48,13 +48,13 @@ def test_details_are_limited_and_count_what_they_leave_out(make_study: Callable[
     for i in range(SHOWN + 5):
         study.note(f"note {i}")
     study.note("x" * (LONGEST + 100))
-    study.fail(study.ask(), "the board is on fire", cost=2.0)
+    study.fail(study.ask(), "board on fire", cost=2.0)
     follower = follower_of(url)
     follower.look(1, nothing)
     facts = StudyDetails(follower, "here").to_dict()
     assert (len(facts["notes"]), facts["notes_in_all"]) == (SHOWN, SHOWN + 6)
     assert len(facts["notes"][0]["text"]) == LONGEST + 1
-    assert [row["reason"] for row in facts["failures"]] == ["the board is on fire"]
+    assert [row["reason"] for row in facts["failures"]] == ["board on fire"]
     assert facts["overview"]["spent"] == 2.0
     assert facts["state"] in ("waiting", "silent")
 

@@ -44,7 +44,7 @@ def test_a_pipe_is_no_storage(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "study.db")
     watch = StorageWatcher(f"sqlite:///{tmp_path}/study.db", "key", nothing)
     watch.look()
-    assert "a pipe or a device" in watch.problem
+    assert f"{tmp_path / 'study.db'} is a pipe" in watch.problem
 
 
 def test_a_storage_that_vanishes_keeps_what_was_seen_and_recovers(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -122,9 +123,9 @@ def test_the_rails_can_be_chosen(tmp_path: Path) -> None:
     make_tx2(tmp_path)
     assert watts_of(tmp_path, ("VDD_SYS_GPU", "VDD_SYS_CPU", "VDD_SYS_GPU")) == pytest.approx(1.7)
     assert watts_of(tmp_path, "VDD_SYS_DDR") == pytest.approx(1.2)
-    with pytest.raises(Ina3221UnavailableError, match=r"There is no rail VDD_GPU; this board has VDD_3V3_SYS, VDD_4V0"):
+    with pytest.raises(Ina3221UnavailableError, match=r"no rail VDD_GPU;.*VDD_3V3_SYS, VDD_4V0"):
         Ina3221Meter(tmp_path, rails=("VDD_GPU", "VDD_IN"))
-    with pytest.raises(Ina3221UnavailableError, match="There is no rail given"):
+    with pytest.raises(Ina3221UnavailableError, match=r"no rail given;.*VDD_3V3_SYS, VDD_4V0"):
         Ina3221Meter(tmp_path, rails=())
 
 
@@ -150,7 +151,7 @@ def test_a_rail_that_vanishes_in_the_middle_fails_that_reading_and_the_meter_goe
         before = meter.read_joules()
         power.unlink()
         now[0] = 2.0
-        with pytest.raises(MeterError, match=r"INA3221, VDD_IN: the power cannot be read: .*No such file.*in_power0"):
+        with pytest.raises(MeterError, match=rf"INA3221, VDD_IN: .*{os.strerror(errno.ENOENT)}.*in_power0"):
             meter.read_joules()
         power.write_text("8000\n")
         now[0] = 3.0
@@ -160,10 +161,10 @@ def test_a_rail_that_vanishes_in_the_middle_fails_that_reading_and_the_meter_goe
 
 
 def test_a_machine_without_sensors_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(Ina3221UnavailableError, match=r"There is no INA3221 power sensor under .*/bus/i2c/drivers\.$"):
+    with pytest.raises(Ina3221UnavailableError, match=rf"no INA3221 .*{tmp_path}/bus/i2c/drivers\.$"):
         Ina3221Meter(tmp_path)
     make_iio_chip(tmp_path, "0-0040", "iio:device0", {"NC": 5})
-    with pytest.raises(Ina3221UnavailableError, match="There is no INA3221 power sensor"):
+    with pytest.raises(Ina3221UnavailableError, match="no INA3221 "):
         Ina3221Meter(tmp_path)
 
 
@@ -174,7 +175,8 @@ def test_a_sensor_that_says_no_number_is_one_sentence(tmp_path: Path, broken: st
         current.write_text("none\n")
     else:
         current.unlink()
-    with pytest.raises(Ina3221UnavailableError, match=r"The INA3221 sensors under .* cannot be read: .*(none|curr1)"):
+    fact = "'none" if broken == "text" else "curr1_input"
+    with pytest.raises(Ina3221UnavailableError, match=rf"INA3221 .*{tmp_path}.*read: .*{fact}"):
         Ina3221Meter(tmp_path)
 
 
@@ -200,10 +202,11 @@ def test_a_sensor_that_this_user_may_not_read_names_the_file_and_the_way_out() -
     try:
         power = make_tx2(folder) / "in_power0_input"
         power.chmod(0o400 if os.geteuid() == 0 else 0o000)
-        with as_an_ordinary_user(), pytest.raises(Ina3221UnavailableError) as error:
+        with (
+            as_an_ordinary_user(),
+            pytest.raises(Ina3221UnavailableError, match=rf"^{power} .*root.*chmod a\+r {power}\.$"),
+        ):
             Ina3221Meter(folder)
-        sentence = f"{power} may not be read by this user; run as root, or let root run: chmod a+r {power}."
-        assert str(error.value) == sentence
     finally:
         shutil.rmtree(folder)
 

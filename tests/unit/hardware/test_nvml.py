@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -161,7 +162,7 @@ def test_a_counter_that_falls_is_one_sentence_never_a_negative_energy_and_then_t
     assert meter.read_joules() == pytest.approx(4.0)
     library.gpus[0].millijoules = [500]
     library.gpus[1].millijoules = [700]
-    with pytest.raises(NvmlUnavailableError, match=r"GPU 0 \(NVIDIA H200\) fell from 1004 J to 0.5 J.*measure again"):
+    with pytest.raises(NvmlUnavailableError, match=r"GPU 0 \(NVIDIA H200\) .*\b1004 J .*\b0\.5 J"):
         meter.read_joules()
     assert meter.read_joules() == pytest.approx(4.0)
     library.gpus[1].millijoules = [1_700]
@@ -191,70 +192,65 @@ def test_a_gpu_is_an_index_among_the_visible_ones_or_a_uuid(
 
 
 @pytest.mark.parametrize(
-    ("index", "visible", "sentence"),
+    ("index", "visible", "facts"),
     [
-        (3, None, "There is no GPU 3; this machine has 3, counted from 0."),
-        (-1, None, "There is no GPU -1; this machine has 3, counted from 0."),
-        (0, "", "No GPU is visible, because CUDA_VISIBLE_DEVICES is ''; unset it or name a GPU in it."),
-        (0, "-1", "No GPU is visible, because CUDA_VISIBLE_DEVICES is '-1'; unset it or name a GPU in it."),
-        (0, "7,0", "No GPU is visible, because CUDA_VISIBLE_DEVICES is '7,0'; unset it or name a GPU in it."),
-        (0, "GPU-zz", "No GPU is visible, because CUDA_VISIBLE_DEVICES is 'GPU-zz'; unset it or name a GPU in it."),
-        (1, "2", "There is no GPU 1 among the 1 that CUDA_VISIBLE_DEVICES=2 leaves visible, counted from 0."),
-        (1, "1,-1,0", "There is no GPU 1 among the 1 that CUDA_VISIBLE_DEVICES=1,-1,0 leaves visible, counted from 0."),
-        ("GPU-bb", None, "2 GPUs have the UUID 'GPU-bb'; this machine has GPU-aaaa-1, GPU-bbbb-2, GPU-bbcc-3."),
-        ("", None, "No GPUs have the UUID ''; this machine has GPU-aaaa-1, GPU-bbbb-2, GPU-bbcc-3."),
+        (3, None, r"no GPU 3;.* has 3,"),
+        (-1, None, r"no GPU -1;.* has 3,"),
+        (0, "", r"No GPU.*CUDA_VISIBLE_DEVICES is ''"),
+        (0, "-1", r"No GPU.*CUDA_VISIBLE_DEVICES is '-1'"),
+        (0, "7,0", r"No GPU.*CUDA_VISIBLE_DEVICES is '7,0'"),
+        (0, "GPU-zz", r"No GPU.*CUDA_VISIBLE_DEVICES is 'GPU-zz'"),
+        (1, "2", r"GPU 1 .*the 1\b.*CUDA_VISIBLE_DEVICES=2 "),
+        (1, "1,-1,0", r"GPU 1 .*the 1\b.*CUDA_VISIBLE_DEVICES=1,-1,0 "),
+        ("GPU-bb", None, r"^2 GPUs.*'GPU-bb'.*GPU-aaaa-1, GPU-bbbb-2, GPU-bbcc-3\b"),
+        ("", None, r"^No GPUs.*''.*GPU-aaaa-1, GPU-bbbb-2, GPU-bbcc-3\b"),
     ],
 )
-def test_a_gpu_that_is_not_there_is_one_sentence(index: int | str, visible: str | None, sentence: str) -> None:
+def test_a_gpu_that_is_not_there_is_one_sentence(index: int | str, visible: str | None, facts: str) -> None:
     library = three()
     environment = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
-    with pytest.raises(NvmlUnavailableError) as error:
+    with pytest.raises(NvmlUnavailableError, match=facts):
         meter_of(library, index, **environment)
-    assert str(error.value) == sentence
     assert library.n_open == 0
 
 
 def test_a_slice_of_a_gpu_has_no_counter() -> None:
-    with pytest.raises(NvmlUnavailableError, match="names the slice MIG-1234 of a GPU, and a slice has no energy"):
+    with pytest.raises(NvmlUnavailableError, match=r"CUDA_VISIBLE_DEVICES.*slice MIG-1234"):
         meter_of(three(), CUDA_VISIBLE_DEVICES="MIG-1234")
 
 
 @pytest.mark.parametrize(
-    ("index", "error", "sentence"),
+    ("index", "error", "facts"),
     [
-        ([0, 0], InvalidValueError, r"A GPU is named twice in \[0, 0\]"),
-        (["GPU-aaaa", 0], InvalidValueError, "A GPU is named twice"),
-        ([], InvalidValueError, "No GPU was named"),
-        ([1.5], InvalidTypeError, "The GPU is 1.5; give an index or a UUID."),
-        ([True], InvalidTypeError, "The GPU is True"),
+        ([0, 0], InvalidValueError, r"twice.*\[0, 0\]"),
+        (["GPU-aaaa", 0], InvalidValueError, r"twice.*\['GPU-aaaa', 0\]"),
+        ([], InvalidValueError, "No GPU .*UUID"),
+        ([1.5], InvalidTypeError, r"GPU .*\b1\.5;.*UUID"),
+        ([True], InvalidTypeError, "GPU .*True;.*UUID"),
     ],
 )
-def test_a_wrong_choice_of_gpus_is_refused(index: Any, error: type[FlexiBOError], sentence: str) -> None:
-    with pytest.raises(error, match=sentence):
+def test_a_wrong_choice_of_gpus_is_refused(index: Any, error: type[FlexiBOError], facts: str) -> None:
+    with pytest.raises(error, match=facts):
         meter_of(three(), index)
 
 
 @pytest.mark.parametrize(
-    ("code", "sentence"),
+    ("code", "facts"),
     [
-        (LIBRARY_NOT_FOUND, "NVML cannot be started: libnvidia-ml is not on this machine; install the NVIDIA driver."),
-        (
-            DRIVER_NOT_LOADED,
-            "NVML cannot be started: the NVIDIA driver is not loaded; load it, or start the container with GPUs.",
-        ),
-        (18, "NVML cannot be started: driver and library are of different versions; restart the machine."),
-        (999, "NVML cannot be started: NVML error 999."),
+        (LIBRARY_NOT_FOUND, "libnvidia-ml .*install"),
+        (DRIVER_NOT_LOADED, "driver .*not loaded"),
+        (18, "different versions"),
+        (999, r"error 999\b"),
     ],
 )
-def test_a_machine_without_a_working_driver_is_one_sentence(code: int, sentence: str) -> None:
-    with pytest.raises(NvmlUnavailableError) as error:
+def test_a_machine_without_a_working_driver_is_one_sentence(code: int, facts: str) -> None:
+    with pytest.raises(NvmlUnavailableError, match=f"^NVML .*{facts}"):
         meter_of(FakeNvml(init=code))
-    assert str(error.value) == sentence
 
 
 def test_a_counter_that_this_user_may_not_read_is_one_sentence_and_nvml_is_let_go() -> None:
     library = FakeNvml(Gpu("GPU-a", millijoules=[FakeNvmlError(NO_PERMISSION)]))
-    with pytest.raises(NvmlUnavailableError, match=r"GPU 0 \(NVIDIA H200\) cannot be read: this user may not read it"):
+    with pytest.raises(NvmlUnavailableError, match=r"GPU 0 \(NVIDIA H200\) .*/dev/nvidia"):
         meter_of(library)
     assert library.n_open == 0
 
@@ -263,7 +259,7 @@ def test_a_gpu_that_is_lost_in_the_middle_is_one_sentence() -> None:
     library = three()
     meter = meter_of(library)
     library.gpus[0].millijoules = [FakeNvmlError(GPU_IS_LOST)]
-    with pytest.raises(NvmlUnavailableError, match=r"GPU 0 \(NVIDIA H200\) cannot be read: the GPU is lost"):
+    with pytest.raises(NvmlUnavailableError, match=r"GPU 0 \(NVIDIA H200\) .*\blost\b"):
         meter.read_joules()
 
 
@@ -276,11 +272,11 @@ def test_a_gpu_without_a_counter_has_its_power_sampled(code: int, monkeypatch: p
         assert meter.read_joules() == 0.0
         now[0], old.milliwatts = 2.0, [180_000]
         assert meter.read_joules() == pytest.approx(2.0 * (120 + 180) / 2)
-        assert meter.name == "NVML, Tesla P100 (power samples)"
+        assert re.fullmatch(r"NVML, Tesla P100 \(.*samples\)", meter.name)
         assert meter.update_seconds == 3600.0
         assert meter.describe()["source"] == "power samples"
         old.milliwatts = [FakeNvmlError(GPU_IS_LOST)]
-        with pytest.raises(MeterError, match="the GPU is lost"):
+        with pytest.raises(MeterError, match=r"Tesla P100.*\blost\b"):
             meter.read_joules()
         sampler = meter._devices[0]
         assert isinstance(sampler, SampledMeter)
@@ -291,7 +287,7 @@ def test_a_gpu_without_a_counter_has_its_power_sampled(code: int, monkeypatch: p
 
 def test_a_gpu_with_neither_counter_nor_power_is_one_sentence() -> None:
     blind = Gpu("GPU-a", millijoules=[FakeNvmlError(NOT_SUPPORTED)], milliwatts=[FakeNvmlError(NOT_SUPPORTED)])
-    with pytest.raises(NvmlUnavailableError, match="neither energy nor power; choose another meter"):
+    with pytest.raises(NvmlUnavailableError, match=r"GPU 0 .*neither"):
         meter_of(FakeNvml(blind))
 
 
@@ -328,7 +324,7 @@ def test_closing_twice_lets_nvml_go_once() -> None:
 
 def test_a_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
-    with pytest.raises(MissingExtraError, match=r"needs nvidia-ml-py.*flexibo\[nvml\]"):
+    with pytest.raises(MissingExtraError, match=r"nvidia-ml-py.*flexibo\[nvml\]"):
         NvmlMeter()
     assert find_meter("nvml") is None
     assert "flexibo[nvml]" in meters_report()["nvml"].reason
@@ -381,10 +377,10 @@ def test_a_folder_in_the_place_of_a_kind_is_where_rapl_is_read(powercap: Path) -
 def test_opening_a_meter_that_is_not_there_says_why_and_an_unknown_kind_names_the_nearest(
     nothing: Callable[..., MeterPlaces],
 ) -> None:
-    with pytest.raises(MeterError, match="There is no RAPL processor package under"):
+    with pytest.raises(MeterError, match=r"no RAPL .*/none"):
         open_meter("rapl", nothing())
     for opener in (open_meter, find_meter):
-        with pytest.raises(UnknownNameError, match="Unknown meter 'nvlm'; did you mean 'nvml'"):
+        with pytest.raises(UnknownNameError, match=r"meter 'nvlm'.*'nvml'"):
             opener("nvlm")
 
 
@@ -398,5 +394,5 @@ def test_the_report_says_of_each_kind_what_is_read_or_why_not(
         ("ina3221", False),
     ]
     assert report["rapl"].reason == "RAPL, 1 package"
-    assert "the NVIDIA driver is not loaded" in report["nvml"].reason
-    assert "There is no INA3221 power sensor under" in report["ina3221"].reason
+    assert re.search("NVIDIA driver .*not loaded", report["nvml"].reason)
+    assert re.search("no INA3221 .*/bus/i2c/drivers", report["ina3221"].reason)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -127,7 +128,7 @@ def test_a_machine_without_powercap_has_no_meter_and_the_reason_names_the_folder
     missing = tmp_path / "powercap"
     available = RaplMeter.available(missing)
     assert not available
-    assert available.reason == f"There is no RAPL processor package under {missing}."
+    assert re.search(f"no RAPL .*{missing}", available.reason)
     assert find_meter(missing) is None
 
 
@@ -143,14 +144,12 @@ def test_a_counter_that_this_user_may_not_read_names_the_file_and_the_way_out(sh
         available = RaplMeter.available(shared_folder)
         assert find_meter(shared_folder) is None
     assert not available
-    assert available.reason == (
-        f"{counter} may not be read by this user; run as root, or let root run: chmod a+r {counter}."
-    )
+    assert re.search(f"^{counter} .*chmod a\\+r {counter}", available.reason)
 
 
 def test_a_counter_that_is_gone_or_says_no_number_is_a_clear_error(powercap: Path) -> None:
     (powercap / "intel-rapl:1" / "energy_uj").write_text("none\n")
-    with pytest.raises(FlexiBOError, match=r"The RAPL counters under .* cannot be read: .*'none"):
+    with pytest.raises(FlexiBOError, match=rf"RAPL .*{powercap}.*'none"):
         RaplMeter(powercap)
     (powercap / "intel-rapl:1" / "energy_uj").unlink()
     assert "energy_uj" in RaplMeter.available(powercap).reason

@@ -344,7 +344,7 @@ def test_a_first_call_that_loads_and_compiles_is_not_taken_for_a_long_one() -> N
 def test_a_counter_that_rests_during_a_long_call_has_stopped(call_seconds: float) -> None:
     world = World(call_seconds=call_seconds)
     world.read_joules = lambda: 7000.0  # type: ignore[method-assign]
-    with pytest.raises(MeterStoppedError, match=rf"a staircase has not risen for {call_seconds:.1f} s of work"):
+    with pytest.raises(MeterStoppedError, match=rf"a staircase .*\b{call_seconds:.1f} s\b"):
         read(world, limit_seconds=60.0)
 
 
@@ -367,7 +367,7 @@ def test_idle_power_is_read_while_nothing_is_done(step: float, phase: float) -> 
 def test_a_counter_that_is_stuck_from_the_start_is_one_sentence(step: float) -> None:
     world = World(step=step)
     world.read_joules = lambda: 7000.0  # type: ignore[method-assign]
-    with pytest.raises(MeterStoppedError, match=r"a staircase has not risen for \d+\.\d s of work; it has stopped"):
+    with pytest.raises(MeterStoppedError, match=r"a staircase .*\b\d+\.\d s\b"):
         read(world, window_seconds=2.0)
     assert 106.0 < world.now < 109.5
     with pytest.raises(MeterStoppedError, match="has not risen"):
@@ -386,7 +386,7 @@ def test_a_counter_that_stops_in_the_middle_is_one_sentence(step: float) -> None
 def test_a_meter_that_falls_or_says_no_number_is_one_sentence(later: float) -> None:
     world = World()
     world.read_joules = lambda: 7000.0 + world.now if world.now < 103 else later  # type: ignore[method-assign]
-    with pytest.raises(MeterError, match=r"a staircase .*(0.5|6000.0|nan|inf) J after 7.* J"):
+    with pytest.raises(MeterError, match=rf"a staircase .*\b{later} J after 7.* J"):
         read(world)
 
 
@@ -402,7 +402,7 @@ def test_a_counter_that_vanishes_in_the_middle_is_one_sentence(tmp_path: Path) -
         if world.now > 101:
             (zone / "energy_uj").unlink(missing_ok=True)
 
-    with pytest.raises(MeterError, match=r"RAPL, 1 package cannot be read any more: .*energy_uj"):
+    with pytest.raises(MeterError, match=r"RAPL, 1 package .*: .*energy_uj"):
         measure(work, meter, count=1, clock=world.clock)
     assert (meter.update_seconds, meter.is_estimate) == (0.001, False)
 
@@ -416,29 +416,29 @@ def test_an_error_of_the_work_is_passed_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("arguments", "facts"),
     [
-        ({"count": 0}, "count is 0; it must be a whole number, 1 or more"),
-        ({"count": 1.5}, "count is 1.5; it must be"),
-        ({"repeats": 0}, "repeats is 0; it must be"),
-        ({"repeats": True}, "repeats is True; it must be"),
-        ({"window_seconds": 0.0}, "The window is 0.0 s; it must be a positive number."),
-        ({"window_seconds": math.nan}, "The window is nan s"),
-        ({"limit_seconds": 0.0}, "The limit is 0.0 s; it must be a positive number."),
-        ({"limit_seconds": math.inf}, "The limit is inf s"),
-        ({"warm_up_seconds": -1.0}, "warm_up_seconds is -1.0; it must be zero or more."),
-        ({"warm_up_seconds": math.inf}, "warm_up_seconds is inf"),
-        ({"idle_watts": -3.0}, "idle_watts is -3.0; it must be zero or more."),
-        ({"idle_watts": math.nan}, "idle_watts is nan"),
+        ({"count": 0}, r"count .*\b0;"),
+        ({"count": 1.5}, r"count .*\b1\.5;"),
+        ({"repeats": 0}, r"repeats .*\b0;"),
+        ({"repeats": True}, r"repeats .*True;"),
+        ({"window_seconds": 0.0}, r"window .*\b0\.0 s;.*positive"),
+        ({"window_seconds": math.nan}, r"window .*\bnan s;.*positive"),
+        ({"limit_seconds": 0.0}, r"limit .*\b0\.0 s;.*positive"),
+        ({"limit_seconds": math.inf}, r"limit .*\binf s;.*positive"),
+        ({"warm_up_seconds": -1.0}, r"warm_up_seconds .*-1\.0;"),
+        ({"warm_up_seconds": math.inf}, r"warm_up_seconds .*\binf;"),
+        ({"idle_watts": -3.0}, r"idle_watts .*-3\.0;"),
+        ({"idle_watts": math.nan}, r"idle_watts .*\bnan;"),
     ],
 )
-def test_arguments_out_of_range_are_refused_before_any_work(arguments: dict[str, Any], sentence: str) -> None:
+def test_arguments_out_of_range_are_refused_before_any_work(arguments: dict[str, Any], facts: str) -> None:
     world = World()
-    with pytest.raises(InvalidValueError, match=sentence):
+    with pytest.raises(InvalidValueError, match=facts):
         measure(world.work, world, **{"count": 1, "clock": world.clock, **arguments})
     assert world.n_calls == 0
 
 
 def test_idle_power_needs_time_to_look() -> None:
-    with pytest.raises(InvalidValueError, match="The window is 0 s"):
+    with pytest.raises(InvalidValueError, match=r"window .*\b0 s;"):
         idle_power(World(), 0)

@@ -101,17 +101,17 @@ def test_the_thread_samples_by_itself_and_ends_with_a_meter_that_nobody_holds() 
 
 
 @pytest.mark.parametrize(
-    ("failure", "sentence"),
+    ("failure", "facts"),
     [
-        (OSError("No such device."), "a sensor: the power cannot be read: No such device.$"),
-        (math.nan, "a sensor: the power cannot be read: it returned nan W.$"),
-        (-1.0, "-1.0 W.$"),
-        (math.inf, "inf W.$"),
+        (OSError("No such device."), r"^a sensor: .*: No such device\.$"),
+        (math.nan, r"^a sensor: .*\bnan W\.$"),
+        (-1.0, r" -1\.0 W\.$"),
+        (math.inf, r" inf W\.$"),
         (RuntimeError("torn out"), "torn out"),
     ],
 )
 def test_a_sensor_that_fails_between_readings_makes_the_next_reading_an_error(
-    failure: float | Exception, sentence: str
+    failure: float | Exception, facts: str
 ) -> None:
     sensor = Sensor()
     with sensor.meter() as meter:
@@ -120,7 +120,7 @@ def test_a_sensor_that_fails_between_readings_makes_the_next_reading_an_error(
         sensor.later(1.0, RuntimeError("a later failure"))
         meter.sample()
         sensor.later(1.0, 10.0)
-        with pytest.raises(MeterError, match=sentence):
+        with pytest.raises(MeterError, match=facts):
             meter.read_joules()
     assert issubclass(MeterError, FlexiBOError)
 

@@ -213,7 +213,7 @@ def test_a_step_uses_the_tolerances_of_the_optimised_columns(make_belief):
 @pytest.mark.parametrize("step", STEPS)
 def test_other_candidates_than_before_are_refused(make_belief, step):
     kept = step(None, make_belief(np.zeros((3, 2)), np.ones((3, 2))))
-    with pytest.raises(InvalidValueError, match="keep the candidates"):
+    with pytest.raises(InvalidValueError, match=r"\(3, 2\).*\(4, 2\)"):
         step(kept, make_belief(np.zeros((4, 2)), np.ones((4, 2))))
 
 
@@ -269,7 +269,7 @@ def test_nothing_scores_once_every_design_is_classified(make_belief):
 
 
 def test_a_belief_without_regions_is_refused(make_belief):
-    with pytest.raises(InvalidTypeError, match="carries no regions"):
+    with pytest.raises(InvalidTypeError, match="pal_step"):
         scores_of(make_belief([[0.0]], [[1.0]]))
 
 

@@ -66,11 +66,12 @@ def test_a_method_that_needs_an_extra_names_it(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_method_refuses_more_objectives_than_it_takes() -> None:
-    with pytest.raises(flexibo.FlexiBOError, match="'ehvi' takes at most 6 objectives; 7 given"):
+    with pytest.raises(flexibo.FlexiBOError, match=r"'ehvi'.* 6 .* 7 given"):
         flexibo.Study({"x": (0.0, 1.0)}, list("abcdefg"), method="ehvi")
 
 
 @pytest.mark.parametrize("method", ["nsga2/cost", "sobol/cost", "random/cost"])
 def test_a_method_without_scores_has_none_to_divide(method: str) -> None:
-    with pytest.raises(flexibo.FlexiBOError, match="has no scores to divide"):
+    base, suffix = method.split("/")
+    with pytest.raises(InvalidValueError, match=f"'{base}'.*scores.*'/{suffix}'"):
         flexibo.Study({"x": (0.0, 1.0)}, ["a", "b"], method=method)

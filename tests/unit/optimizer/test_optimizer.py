@@ -106,7 +106,7 @@ def test_a_study_that_is_opened_again_keeps_its_surrogate_and_cost(settings: dic
 def test_a_surrogate_of_ones_own_must_be_given_again(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/study.db"
     Study(POOL, ["a", "b"], seed=0, storage=url, surrogate=GaussianProcess(noise=1e-4))
-    with pytest.raises(FlexiBOError, match="give it again"):
+    with pytest.raises(FlexiBOError, match=r"surrogate .*GaussianProcess"):
         Study(POOL, ["a", "b"], storage=url)
 
 
@@ -115,7 +115,7 @@ def test_a_surrogate_that_cannot_draw_is_refused_before_anything_is_measured() -
         def fit(self, X: object, y: object, *, groups: object, rng: object) -> Plain:
             return self
 
-    with pytest.raises(FlexiBOError, match="has no draws"):
+    with pytest.raises(FlexiBOError, match=r"Plain.*draws\(\)"):
         Study(POOL, ["a", "b"], method="mesmo", surrogate=Plain())  # type: ignore[arg-type]
 
 

@@ -3,7 +3,6 @@ import pytest
 
 from flexibo.errors import InvalidValueError
 from flexibo.pareto import pareto_region, pinned_gains
-from flexibo.pareto.goals import Goals
 
 INF = np.inf
 
@@ -214,24 +213,6 @@ def test_the_input_is_left_as_it_was():
     pinned_gains(lower, mu, upper, reference, keys, [(0,), (1,), (0, 1)], optimised=[0], limits=limits)
     for array, copy in zip(arrays, before, strict=True):
         np.testing.assert_array_equal(array, copy)
-
-
-@pytest.mark.parametrize(
-    ("optimised", "limits", "message"),
-    [
-        ([0, 1], None, "Quantity 2 is neither optimised nor limited"),
-        ([0, 1], np.array([INF, 1.0, INF]), "Quantity 2 is neither optimised nor limited"),
-        ([0, 3], None, r"optimised quantities are \[0, 3\]"),
-        ([0, -1], None, r"optimised quantities are \[0, -1\]"),
-        ([0, 0], None, r"optimised quantities are \[0, 0\]"),
-        ([], np.ones(3), r"optimised quantities are \[\]"),
-        ([0, 1, 2], np.ones(2), r"limits are \[1.0, 1.0\]; there must be one number for each of the 3"),
-        ([0, 1, 2], np.array([1.0, np.nan, 1.0]), r"limits are \[1.0, nan, 1.0\]"),
-    ],
-)
-def test_goals_that_do_not_fit_the_quantities_are_refused(optimised, limits, message):
-    with pytest.raises(InvalidValueError, match=message):
-        Goals.of(3, optimised, limits)
 
 
 def test_a_reference_point_that_does_not_fit_the_objectives_is_refused():

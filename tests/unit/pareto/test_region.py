@@ -117,7 +117,7 @@ def test_a_volume_is_never_below_zero_through_rounding():
 
 
 @pytest.mark.parametrize(
-    ("lower", "upper", "reference", "message"),
+    ("lower", "upper", "reference", "facts"),
     [
         (np.zeros((3, 2)), np.zeros((2, 2)), np.ones(2), r"shapes \(3, 2\) and \(2, 2\)"),
         (np.zeros(2), np.zeros(2), np.ones(2), r"shapes \(2,\)"),
@@ -126,6 +126,6 @@ def test_a_volume_is_never_below_zero_through_rounding():
         (np.full((1, 2), np.nan), np.zeros((1, 2)), np.ones(2), "NaN"),
     ],
 )
-def test_boxes_that_do_not_fit_together_are_refused(lower, upper, reference, message):
-    with pytest.raises(InvalidValueError, match=message):
+def test_boxes_that_do_not_fit_together_are_refused(lower, upper, reference, facts):
+    with pytest.raises(InvalidValueError, match=facts):
         pareto_region(lower, upper, reference)

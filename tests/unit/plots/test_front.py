@@ -36,7 +36,7 @@ def test_a_design_with_one_value_only_is_marked_on_its_axis() -> None:
     study = Study({"x": (0.0, 1.0)}, ["a", "b"], n_initial=1, seed=0)
     study.add({"x": 0.1}, {"a": 5.0})
     ax = plots.front(study)
-    assert "measured in one objective only" in labels_of(ax)
+    assert any("one objective" in label for label in labels_of(ax))
     low, high = ax.get_xlim()
     assert low < 5.0 < high
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -43,8 +44,8 @@ def test_the_picture_tells_measured_from_predicted(make_study: Callable[..., Stu
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert "Pareto region" in labels
     assert "front, measured" in labels
-    assert ax.get_xlabel() == "error (lower is better)"
-    assert ax.get_ylabel() == "joules [J] (lower is better)"
+    assert ax.get_xlabel().startswith("error (lower ")
+    assert ax.get_ylabel().startswith("joules [J] (lower ")
 
 
 def test_a_maximised_objective_is_drawn_in_its_own_direction(space: Space, tmp_path: Path) -> None:
@@ -56,7 +57,7 @@ def test_a_maximised_objective_is_drawn_in_its_own_direction(space: Space, tmp_p
         }
     )
     ax = plots.front(study)
-    assert "higher is better" in ax.get_xlabel()
+    assert ax.get_xlabel().startswith("speed (higher ")
     ax.figure.savefig(tmp_path / "front.png")
     region = study.region()
     assert (region.optimistic.max(axis=0) >= region.pessimistic.max(axis=0)).all()
@@ -67,11 +68,12 @@ def test_designs_that_violate_are_drawn_as_such_and_the_bound_is_named() -> None
     study = study_of(LIMITED, rows)
     assert {row.feasibility for row in study.front()} == {"violating"}
     labels = labels_of(plots.front(study))
-    assert "front, violates a constraint" in labels
-    assert "measured, violates ms at most 50" in labels
-    assert "front, perhaps not feasible" not in labels
+    assert any(label.startswith("front, violates ") for label in labels)
+    assert any(re.fullmatch("measured, violates ms .* 50", label) for label in labels)
+    assert not any("feasible" in label for label in labels)
     rows[0]["kg"] = 4.0
-    assert "measured, violates ms at most 50 or kg at most 3" in labels_of(plots.front(study_of(LIMITED, rows)))
+    labels = labels_of(plots.front(study_of(LIMITED, rows)))
+    assert any(re.fullmatch("measured, violates ms .* 50 .*kg .* 3", label) for label in labels)
 
 
 @pytest.mark.parametrize("directions", [("min", "min"), ("max", "min"), ("min", "max"), ("max", "max")])
@@ -132,5 +134,5 @@ def test_three_objectives_are_refused_in_a_sentence(space: Space) -> None:
 
 
 def test_a_study_without_measurements_has_no_region(make_study: Callable[..., Study]) -> None:
-    with pytest.raises(InvalidValueError, match="no Pareto region yet"):
+    with pytest.raises(InvalidValueError, match="no Pareto region"):
         make_study().region()

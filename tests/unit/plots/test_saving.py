@@ -91,9 +91,9 @@ def test_the_picture_of_many_objectives_is_pairs(tmp_path: Path) -> None:
 def test_a_picture_that_cannot_be_saved_is_refused_in_a_sentence(study: Study, tmp_path: Path) -> None:
     with pytest.raises(InvalidValueError, match=r"ends in \.png"):
         plots.save(study, tmp_path / "front.gif")
-    with pytest.raises(UnknownNameError, match="did you mean 'importance'"):
+    with pytest.raises(UnknownNameError, match=r"'importances'.*'importance'"):
         plots.save(study, tmp_path / "front.png", "importances")
-    with pytest.raises(InvalidValueError, match="cannot be written"):
+    with pytest.raises(InvalidValueError, match=r"missing/front\.png"):
         plots.save(study, tmp_path / "missing" / "front.png")
 
 

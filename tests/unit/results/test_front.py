@@ -6,7 +6,6 @@ from flexibo import Design, Space, Study
 from flexibo.results.front import Front, FrontRow
 
 SPACE = Space({"x": (0.0, 1.0), "y": (0.0, 1.0)})
-NOTE = "~ predicted, not measured; ± standard deviation"
 
 
 def row(
@@ -23,13 +22,10 @@ def row(
 
 def test_a_front_prints_as_a_table_with_what_never_varies_below() -> None:
     rows = [row(0.12345, 1.0, 123456.0, kernel="3x3"), row(1.0, 20.5, 3.0, deviation=0.25, kernel="3x3")]
-    assert str(Front(rows)).splitlines() == [
-        "   a        joules",
-        "   1  123456        x=0.123",
-        "20.5      ~3 ±0.25  x=1",
-        NOTE,
-        "All of them: kernel=3x3",
-    ]
+    *table, note, shared = str(Front(rows)).splitlines()
+    assert table == ["   a        joules", "   1  123456        x=0.123", "20.5      ~3 ±0.25  x=1"]
+    assert all(sign in note for sign in "~±")
+    assert shared.endswith(": kernel=3x3")
 
 
 def test_values_that_differ_little_are_told_apart_and_large_ones_have_no_exponent() -> None:
@@ -50,20 +46,18 @@ def test_a_front_says_who_keeps_the_constraints_where_one_is_in_doubt() -> None:
 
 
 def test_an_empty_front_says_why() -> None:
-    assert str(Study(SPACE, ["a", "b"]).front()) == (
-        "No design yet: not every objective has been measured, or no design can be measured in all of them."
-    )
+    assert str(Study(SPACE, ["a", "b"]).front()).startswith("No design yet: ")
 
 
 def test_options_that_look_alike_are_not_taken_for_equal() -> None:
-    assert "All of them" not in str(Front([row(0.12341, 1.0, 2.0), row(0.12342, 2.0, 1.0)]))
+    assert len(str(Front([row(0.12341, 1.0, 2.0), row(0.12342, 2.0, 1.0)])).splitlines()) == 3
 
 
 def test_text_with_line_breaks_does_not_break_the_table() -> None:
     rows = [row("one\ntwo\x1b[31m", 1.0, 2.0, **{"na\nme": 1}), row("plain", 2.0, 1.0, **{"na\nme": 2})]
     lines = str(Front(rows)).splitlines()
     assert len(lines) == 3
-    assert r"x=one\ntwo\x1b[31m  na\nme=1" in lines[1]
+    assert lines[1].split()[2:] == [r"x=one\ntwo\x1b[31m", r"na\nme=1"]
     assert lines[1].index("na\\nme") == lines[2].index("na\\nme")
 
 

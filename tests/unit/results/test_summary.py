@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -21,7 +22,8 @@ def test_a_summary_counts_who_keeps_the_constraints() -> None:
     summary = study.summary()
     assert summary.feasible == {"feasible": 1, "unsure": 0, "violating": 0}
     shown = str(replace(summary, feasible={"feasible": 3, "unsure": 2, "violating": 1}))
-    assert "constraints  kept by 3 of the front, unsure for 2, violated by 1" in shown.splitlines()
+    (line,) = (line for line in shown.splitlines() if line.startswith("constraints"))
+    assert re.search("kept .*3.*unsure .*2.*violated .*1", line)
 
 
 def test_a_summary_without_constraints_does_not_speak_of_them() -> None:
@@ -33,12 +35,12 @@ def test_a_summary_without_constraints_does_not_speak_of_them() -> None:
 @pytest.mark.parametrize(
     ("front", "confirmed", "words"),
     [
-        (0, 0, "no design yet"),
-        (1, 1, "1 design, measured in every objective"),
-        (1, 0, "1 design, not measured in every objective"),
-        (3, 1, "3 designs, 1 of them measured in every objective"),
+        (0, 0, "no design"),
+        (1, 1, "1 design, measured"),
+        (1, 0, "1 design, not measured"),
+        (3, 1, "3 designs, 1 .*measured"),
     ],
 )
 def test_a_summary_counts_the_front_in_words(front: int, confirmed: int, words: str) -> None:
     summary: Summary = replace(Study(SPACE, ["a", "b"]).summary(), front=front, confirmed=confirmed)
-    assert f"front        {words}" in str(summary).splitlines()
+    assert re.search(rf"^front +{words}", str(summary), re.MULTILINE)

@@ -180,23 +180,23 @@ def test_what_flexibo_cannot_express_is_refused(configspace: CS.ConfigurationSpa
 
 def test_a_condition_on_a_real_parent_is_refused(configspace: CS.ConfigurationSpace) -> None:
     configspace.add(CS.GreaterThanCondition(configspace["warmup"], configspace["rate"], 1e-2))
-    with pytest.raises(InvalidValueError, match=r"'rate'.*too many values"):
+    with pytest.raises(InvalidValueError, match=r"'rate'.*many values"):
         Space.from_configspace(configspace)
 
 
 @pytest.mark.parametrize(
-    ("make", "sentence"),
+    ("make", "facts"),
     [
         (lambda: CS.NormalFloatHyperparameter("x", 0.5, 0.1, 0, 1), "'x'.*NormalFloatHyperparameter"),
-        (lambda: CS.CategoricalHyperparameter("x", ["a", "b"], weights=[1, 2]), "'x' has weights"),
-        (lambda: CS.OrdinalHyperparameter("x", [1, 3, 2]), "'x' orders its numbers"),
-        (lambda: CS.CategoricalHyperparameter("x", [(1, 2), (3, 4)]), r"Option 'x' has the value \(1, 2\)"),
+        (lambda: CS.CategoricalHyperparameter("x", ["a", "b"], weights=[1, 2]), "'x'.*weights"),
+        (lambda: CS.OrdinalHyperparameter("x", [1, 3, 2]), "'x'.*ascending"),
+        (lambda: CS.CategoricalHyperparameter("x", [(1, 2), (3, 4)]), r"'x'.*\(1, 2\)"),
     ],
 )
-def test_a_hyperparameter_without_counterpart_is_refused(make: object, sentence: str) -> None:
+def test_a_hyperparameter_without_counterpart_is_refused(make: object, facts: str) -> None:
     cs = CS.ConfigurationSpace()
     cs.add(make())  # type: ignore[operator]
-    with pytest.raises((InvalidValueError, InvalidTypeError), match=sentence):
+    with pytest.raises((InvalidValueError, InvalidTypeError), match=facts):
         Space.from_configspace(cs)
 
 
@@ -214,5 +214,5 @@ def test_only_a_configuration_space_can_be_read() -> None:
 
 def test_a_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ConfigSpace", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'flexibo\[configspace\]'"):
+    with pytest.raises(MissingExtraError, match=r"flexibo\[configspace\]"):
         Space({"a": [1, 2]}).to_configspace()

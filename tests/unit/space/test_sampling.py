@@ -143,7 +143,7 @@ def test_an_infinite_space_is_sampled_by_rejection() -> None:
 
 
 def test_a_rule_that_forbids_everything_is_reported() -> None:
-    with pytest.raises(InvalidValueError, match="all of its 6 designs"):
+    with pytest.raises(InvalidValueError, match=r"rule.* 6 designs"):
         Space({"a": (1, 6)}, valid=lambda design: False).sample(2, np.random.default_rng(0))
 
 

@@ -118,7 +118,7 @@ def test_only_what_a_worker_can_measure_is_asked_of_it() -> None:
     assert board.history.count(0) == board.history.count(1) == 6
     with pytest.raises(UnknownNameError, match="did you mean"):
         trainer.ask(only=["aa"])
-    with pytest.raises(InvalidTypeError, match="give a list of objectives"):
+    with pytest.raises(InvalidTypeError, match="only is 'a'"):
         trainer.ask(only="a")
 
 
@@ -203,7 +203,7 @@ def test_what_a_living_worker_holds_is_left_alone() -> None:
     first, second = opened(storage), opened(storage)
     held = first.ask(6)
     assert second.ask() is None
-    assert "tell a pending evaluation first" in second.stopped
+    assert second.stop_kind is StopKind.WAITING
     assert isinstance(stop := second.ask_or_stop(), Stop)
     assert stop.waits
     assert second.pending == tuple(held)
@@ -216,8 +216,7 @@ def test_a_worker_of_some_objectives_waits_while_others_must_measure_first() -> 
         answered(board, asked(board, only=["b"]))
     stop = board.ask_or_stop(["b"])
     assert isinstance(stop, Stop)
-    assert stop.waits
-    assert "measured elsewhere" in stop.reason
+    assert (stop.kind, stop.waits) == (StopKind.WAITING, True)
 
 
 def test_the_budget_is_reserved_for_what_others_measure() -> None:
@@ -259,14 +258,14 @@ def test_an_impossible_design_is_not_asked_again_and_keeps_its_other_values() ->
 
     def broken(design: Any) -> float:
         tried.append(design)
-        raise DesignError("There is not enough memory.")
+        raise DesignError("Out of memory.")
 
     study = opened(None, budget=30, method="random")
     study.run({"a": lambda d: broken(d) if d["k"] == 3 else FUNCTIONS["a"](d), "b": FUNCTIONS["b"]})
     assert tried
     assert len({tuple(design.items()) for design in tried}) == len(tried)
     failed = [event for event in study.events if isinstance(event, Failed)]
-    assert all(event.impossible and event.reason == "There is not enough memory." for event in failed)
+    assert all(event.impossible and event.reason == "Out of memory." for event in failed)
     assert any(row.design["k"] == 3 for row in study.front()) or study.history.count(1) > 0
 
 
@@ -294,10 +293,10 @@ def test_notes_are_kept_and_decide_nothing() -> None:
     storage = MemoryStorage()
     study = opened(storage)
     plain = opened(None)
-    study.note("The fan was replaced.")
-    assert Noted("The fan was replaced.") in opened(storage).events
+    study.note("New fan.")
+    assert Noted("New fan.") in opened(storage).events
     assert asked(study) == asked(plain)
-    with pytest.raises(InvalidTypeError, match="must be a text"):
+    with pytest.raises(InvalidTypeError, match=r"note.*'  '"):
         study.note("  ")
 
 
@@ -475,7 +474,8 @@ def test_an_evaluation_that_ends_its_workers_counts_as_failed_after_three() -> N
     study = opened(storage)
     assert asked(study) != poison
     (failed,) = [event for event in study.events if isinstance(event, Failed)]
-    assert failed.reason == "Its worker vanished in 3 attempts; it may be what ends them."
+    assert failed.number == poison.number
+    assert "3 attempts" in failed.reason
 
 
 def test_a_stop_rule_may_look_at_the_study_while_others_write(tmp_path: Any) -> None:
@@ -548,9 +548,9 @@ def test_opening_a_study_does_not_take_back_a_budget_that_was_raised(caplog: pyt
 def test_another_space_under_the_same_name_is_called_so() -> None:
     storage = MemoryStorage()
     opened(storage)
-    with pytest.raises(InvalidValueError, match="'study' was created with another space"):
+    with pytest.raises(InvalidValueError, match=r"'study'.*space.*lr"):
         Study({"lr": (0.0, 1.0)}, ["a", "b"], storage=storage)
-    with pytest.raises(InvalidValueError, match=r"other properties of its objectives \(noisy of 'a'\)"):
+    with pytest.raises(InvalidValueError, match=r"'study'.*objectives.*noisy of 'a'"):
         Study(SPACE, [Objective("a", noisy=True), "b"], storage=storage)
     changed = [Objective("a", unit="s", timeout=9, resources={"GPU": 1}), "b"]
     assert Study(SPACE, changed, storage=storage).objectives[0].timeout == 9
@@ -565,4 +565,5 @@ def test_a_worker_whose_objective_is_known_everywhere_does_not_speak_of_the_budg
         while (other := study.ask(only=["a"])) is not None and other.initial:
             study.tell(other, -float(other.design["k"]), cost=1.0)
     assert study.ask(only=["b"]) is None
-    assert study.stopped == "Every candidate has been measured in b, is being measured or cannot be."
+    assert study.stop_kind is StopKind.FINISHED
+    assert "measured in b," in study.stopped

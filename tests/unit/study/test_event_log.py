@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from flexibo import Study
 from flexibo.cli import app
-from flexibo.errors import InvalidValueError
 from flexibo.history import History
+from flexibo.history.events import UnknownEventError
 from flexibo.storage import MemoryStorage, Storage, StorageError, open_storage, stored_studies
 from flexibo.storage._sqlite import schema_of
 from flexibo.study.event_log import EventLog
@@ -63,98 +63,95 @@ TOLD = {"event": "told", "number": ASKED - 1, "values": {"a": 1.0}, "cost": 1.0}
 
 
 @pytest.mark.parametrize(
-    ("event", "sentence"),
+    ("event", "facts"),
     [
-        (TOLD | {"number": 99}, "evaluation 99 was never asked."),
-        (TOLD | {"number": -1}, "its field 'number' is -1."),
-        (TOLD | {"number": "x"}, "its field 'number' is 'x'."),
-        (TOLD | {"number": True}, "its field 'number' is True."),
-        (TOLD | {"cost": -1000}, "its field 'cost' is -1000."),
-        (TOLD | {"cost": "lots"}, "its field 'cost' is 'lots'."),
-        (TOLD | {"cost": None}, "its field 'cost' is None."),
-        (TOLD | {"cost": float("nan")}, "its field 'cost' is nan."),
-        (TOLD | {"cost": float("inf")}, "its field 'cost' is inf."),
-        (TOLD | {"cost": 10**400}, "its field 'cost' is 1000"),
-        (TOLD | {"values": {"a": "big"}}, "its field 'values' is {'a': 'big'}."),
-        (TOLD | {"values": {"a": float("nan")}}, "its field 'values' is {'a': nan}."),
-        (TOLD | {"values": [1]}, "its field 'values' is [1]."),
-        (TOLD | {"values": {"zzz": 1.0}}, "there is no objective 'zzz'."),
-        (TOLD | {"time": "yesterday"}, "its field 'time' is 'yesterday'."),
-        (TOLD | {"colour": "red"}, "its field 'colour' is unknown; it may come from a newer version of flexibo."),
-        ({"event": "told", "number": 0, "values": {}}, "it has no field 'cost'."),
-        ({"event": "failed", "number": 5, "reason": 5, "cost": 0.0}, "its field 'reason' is 5."),
-        ({"event": "note", "text": 5}, "its field 'text' is 5."),
-        ({"event": "budget", "budget": "x"}, "its field 'budget' is 'x'."),
-        ({"event": "budget", "budget": -5}, "its field 'budget' is -5."),
-        ({"event": "budget", "budget": 0}, "its field 'budget' is 0."),
-        ({"event": "stop", "rules": {"zzz": 3}}, "Unknown stop rule 'zzz'."),
-        ({"event": "stop", "rules": {"max_seconds": -3}}, "Stop rule 'max_seconds' has the limit -3;"),
-        ({"event": "stop", "rules": [1]}, "its field 'rules' is [1]."),
-        ({"event": "reference", "values": {"zzz": 3}}, "there is no objective 'zzz'."),
-        ({"event": "reference", "values": {"a": 3}}, "it has no value of 'b'."),
-        ({"event": "reissued", "number": 0, "worker": "w", "seconds": 0.0, "cost": 0.0}, "evaluation 0 is not pending"),
-        ({"event": "reissued", "number": 55, "worker": "w", "seconds": 0.0, "cost": 0.0}, "evaluation 55 was never"),
-        ({"event": "released", "number": 0}, "evaluation 0 is not pending"),
-        ({"event": "added", "design": {"x": 0.5, "k": "a"}, "values": {"zzz": 1.0}, "costs": {}}, "there is no objec"),
-        ({"event": "added", "design": [1], "values": {"a": 1.0}, "costs": {}}, "its field 'design' is [1]."),
-        ({"event": ["told"]}, "it names no kind of event."),
-        ({}, "it names no kind of event."),
-        ([1, 2], "it is not a JSON object."),
-        (7, "it is not a JSON object."),
+        (TOLD | {"number": 99}, "evaluation 99 .*never"),
+        (TOLD | {"number": -1}, r"'number' is -1\."),
+        (TOLD | {"number": "x"}, r"'number' is 'x'\."),
+        (TOLD | {"number": True}, r"'number' is True\."),
+        (TOLD | {"cost": -1000}, r"'cost' is -1000\."),
+        (TOLD | {"cost": "lots"}, r"'cost' is 'lots'\."),
+        (TOLD | {"cost": None}, r"'cost' is None\."),
+        (TOLD | {"cost": float("nan")}, r"'cost' is nan\."),
+        (TOLD | {"cost": float("inf")}, r"'cost' is inf\."),
+        (TOLD | {"cost": 10**400}, "'cost' is 1000"),
+        (TOLD | {"values": {"a": "big"}}, r"'values' is {'a': 'big'}\."),
+        (TOLD | {"values": {"a": float("nan")}}, r"'values' is {'a': nan}\."),
+        (TOLD | {"values": [1]}, r"'values' is \[1\]\."),
+        (TOLD | {"values": {"zzz": 1.0}}, "no objective 'zzz'"),
+        (TOLD | {"time": "yesterday"}, r"'time' is 'yesterday'\."),
+        (TOLD | {"colour": "red"}, "'colour' is unknown.*newer version"),
+        ({"event": "told", "number": 0, "values": {}}, "no field 'cost'"),
+        ({"event": "failed", "number": 5, "reason": 5, "cost": 0.0}, r"'reason' is 5\."),
+        ({"event": "note", "text": 5}, r"'text' is 5\."),
+        ({"event": "budget", "budget": "x"}, r"'budget' is 'x'\."),
+        ({"event": "budget", "budget": -5}, r"'budget' is -5\."),
+        ({"event": "budget", "budget": 0}, r"'budget' is 0\."),
+        ({"event": "stop", "rules": {"zzz": 3}}, "stop rule 'zzz'"),
+        ({"event": "stop", "rules": {"max_seconds": -3}}, "'max_seconds' .*-3;"),
+        ({"event": "stop", "rules": [1]}, r"'rules' is \[1\]\."),
+        ({"event": "reference", "values": {"zzz": 3}}, "no objective 'zzz'"),
+        ({"event": "reference", "values": {"a": 3}}, "no value of 'b'"),
+        ({"event": "reissued", "number": 0, "worker": "w", "seconds": 0.0, "cost": 0.0}, "evaluation 0 .*not pending"),
+        ({"event": "reissued", "number": 55, "worker": "w", "seconds": 0.0, "cost": 0.0}, "evaluation 55 .*never"),
+        ({"event": "released", "number": 0}, "evaluation 0 .*not pending"),
+        ({"event": "added", "design": {"x": 0.5, "k": "a"}, "values": {"zzz": 1.0}, "costs": {}}, "no objective 'zzz'"),
+        ({"event": "added", "design": [1], "values": {"a": 1.0}, "costs": {}}, r"'design' is \[1\]\."),
+        ({"event": ["told"]}, "no kind of"),
+        ({}, "no kind of"),
+        ([1, 2], "JSON object"),
+        (7, "JSON object"),
     ],
 )
-def test_a_damaged_event_is_refused_with_its_number(contents: list[Any], event: Any, sentence: str) -> None:
-    with pytest.raises(StorageError) as caught:
+def test_a_damaged_event_is_refused_with_its_number(contents: list[Any], event: Any, facts: str) -> None:
+    with pytest.raises(StorageError, match=rf"^Event {len(contents)} of study 'study' .*{facts}.*\bcopy\b"):
         Study.load(holding([*contents, event]))
-    assert str(caught.value).startswith(f"Event {len(contents)} of study 'study' is damaged: {sentence}")
-    assert str(caught.value).endswith(" Restore a copy of it.")
 
 
 @pytest.mark.parametrize(
-    ("fields", "sentence"),
+    ("fields", "facts"),
     [
-        ({"design": {"x": 7.0, "k": "a"}}, "Option 'x' is 7.0"),
-        ({"number": 17}, "evaluation 17 does not follow -1."),
-        ({"objective": "zzz"}, "'zzz' is not an objective that can be asked for."),
-        ({"then": ["zzz"]}, "'zzz' is not an objective that can be asked for."),
-        ({"yields": []}, "it yields nothing."),
-        ({"seconds": "x"}, "its field 'seconds' is 'x'."),
-        ({"cost": None}, "its field 'cost' is None."),
-        ({"runner_up": {"design": {}}}, "its field 'runner_up' is {'design': {}}."),
+        ({"design": {"x": 7.0, "k": "a"}}, r"Option 'x' is 7\.0"),
+        ({"number": 17}, r"evaluation 17 .* -1\."),
+        ({"objective": "zzz"}, "'zzz' .*objective"),
+        ({"then": ["zzz"]}, "'zzz' .*objective"),
+        ({"yields": []}, "yields nothing"),
+        ({"seconds": "x"}, r"'seconds' is 'x'\."),
+        ({"cost": None}, r"'cost' is None\."),
+        ({"runner_up": {"design": {}}}, r"'runner_up' is {'design': {}}\."),
         (
             {"runner_up": {"design": {"x": 7.0, "k": "a"}, "objective": "f", "gain": 1.0, "cost": 1.0}},
-            "Option 'x' is 7.0",
+            r"Option 'x' is 7\.0",
         ),
         (
             {"runner_up": {"design": {"x": 0.5, "k": "a"}, "objective": "zzz", "gain": 1.0, "cost": 1.0}},
-            "'zzz' is not an objective that can be asked for.",
+            "'zzz' .*objective",
         ),
     ],
 )
 def test_a_damaged_question_is_refused_with_its_number(
-    contents: list[dict[str, Any]], fields: Mapping[str, Any], sentence: str
+    contents: list[dict[str, Any]], fields: Mapping[str, Any], facts: str
 ) -> None:
     at = position(contents, "asked")
     contents[at] |= fields
-    with pytest.raises(StorageError) as caught:
+    with pytest.raises(StorageError, match=rf"^Event {at} of study 'study' .*{facts}"):
         Study.load(holding(contents))
-    assert str(caught.value).startswith(f"Event {at} of study 'study' is damaged: {sentence}")
 
 
 def test_a_study_is_created_once_and_first(contents: list[dict[str, Any]]) -> None:
-    with pytest.raises(StorageError, match=r"Event 14 of study 'study' is damaged: a study is created once\."):
+    with pytest.raises(StorageError, match=r"^Event 14 of study 'study' .* created once"):
         Study.load(holding([*contents, contents[0]]))
     for opened in (lambda found: Study.load(found), lambda found: Study(SPACE, ["a", "b"], storage=found)):
-        with pytest.raises(StorageError, match=r"Event 0 of .* is damaged: a study begins with the event 'created'\."):
+        with pytest.raises(StorageError, match=r"^Event 0 of .* begins .*'created'"):
             opened(holding(contents[1:]))
-        with pytest.raises(StorageError, match=r"Event 0 of .* is damaged: its field 'settings' is None\."):
+        with pytest.raises(StorageError, match=r"^Event 0 of .*'settings' is None\."):
             opened(holding([contents[0] | {"settings": None}]))
-        with pytest.raises(StorageError, match=r"Event 0 of .* is damaged: it has no setting 'space'\."):
+        with pytest.raises(StorageError, match=r"^Event 0 of .*no setting 'space'"):
             opened(holding([contents[0] | {"settings": {}}]))
 
 
 def test_an_event_of_a_newer_version_is_no_damage(contents: list[Any]) -> None:
-    with pytest.raises(InvalidValueError, match=r"^The event 'exploded' is unknown; it may come from a newer version"):
+    with pytest.raises(UnknownEventError, match=r"'exploded'.*newer version"):
         Study.load(holding([*contents, {"event": "exploded"}]))
 
 
@@ -165,7 +162,7 @@ def test_no_event_is_learned_beside_a_damaged_one(contents: list[dict[str, Any]]
     log.learn(contents)
     before = len(history.events), history.spent
     reissued = {"event": "reissued", "number": ASKED - 1, "worker": "w", "seconds": 0.0, "cost": 0.0}
-    with pytest.raises(StorageError, match="Event 16 of study 'net' is damaged: evaluation 5 is not pending any more"):
+    with pytest.raises(StorageError, match=r"^Event 16 of study 'net' .*evaluation 5 .*not pending"):
         log.learn([reissued, TOLD, reissued])
     assert (len(history.events), history.spent) == before
     log.learn([reissued, TOLD])
@@ -176,7 +173,7 @@ def test_a_rule_that_was_changed_is_named_as_a_remedy(contents: list[dict[str, A
     contents[0]["settings"]["space"]["has_rule"] = True
     at = position(contents, "asked")
     contents[at]["design"] |= {"x": 0.875}
-    with pytest.raises(StorageError, match=rf"Event {at} .* Open the study with the rule it was created with"):
+    with pytest.raises(StorageError, match=rf"^Event {at} .* Open .*\brule\b"):
         Study.load(holding(contents), valid=lambda design: design["x"] != 0.875)
 
 
@@ -219,7 +216,7 @@ def test_a_file_that_rests_is_checked_once(tmp_path: Path) -> None:
         assert (first, len(asked)) == (1, 1)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2] + bytes(4096) + whole[len(whole) // 2 + 4096 :])
-    with pytest.raises(StorageError, match="is damaged and cannot be used"):
+    with pytest.raises(StorageError, match=r"study\.db is damaged"):
         stored_studies(f"sqlite:///{path}")
 
 

@@ -119,8 +119,8 @@ def test_a_device_that_dies_after_some_successes_stops_the_study() -> None:
         return LINE["b"](design)
 
     study.run({**LINE, "b": dying})
-    assert "failed in 30 attempts in a row" in study.stopped
-    assert "device not found" in study.stopped
+    assert study.stop_kind is StopKind.FAILING
+    assert all(fact in study.stopped for fact in ("'b'", "30", "device not found"))
 
 
 def test_a_set_of_options_means_the_same_as_a_list(space: Space) -> None:
@@ -434,10 +434,10 @@ def test_a_fault_of_the_machine_stops_a_study_that_goes_on_once_it_is_mended(tmp
         return Study({"x": (0.0, 1.0)}, ["a", "b"], budget=8, seed=0, n_initial=3, candidates=50, storage=storage)
 
     def broken(design: Any) -> float:
-        raise MachineError("The meter is gone.")
+        raise MachineError("No meter.")
 
     begun = study()
-    with pytest.raises(MachineError, match="The meter is gone"):
+    with pytest.raises(MachineError, match="No meter"):
         begun.run({"a": lambda design: (design["x"], 1.0), "b": broken})
     assert not begun.pending
     again = study()

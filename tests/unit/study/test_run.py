@@ -86,9 +86,9 @@ def test_a_fault_of_the_machine_gives_back_all_that_was_submitted() -> None:
     study = line(budget=60)
 
     def broken(design: Any) -> float:
-        raise MachineError("The meter is gone.")
+        raise MachineError("No meter.")
 
-    with pytest.raises(MachineError, match="The meter is gone"):
+    with pytest.raises(MachineError, match="No meter"):
         study.run({"a": FUNCTIONS["a"], "b": broken}, executor=Slots(a=2, b=2))
     assert study.pending == ()
     assert sum(isinstance(event, Released) for event in study.events) >= 2
@@ -124,7 +124,7 @@ def test_what_was_measured_is_stored_as_soon_as_there_is_room_again(monkeypatch:
 def test_what_cannot_be_stored_is_written_out_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("flexibo.study._run.STORE_AGAIN_SECONDS", (0.0,))
     study = line(budget=20, storage=Refusing(99))
-    with pytest.raises(StorageError, match=r"Evaluation 0, \{'a': 0\.6369.*at a cost of 5, could not be stored.*full"):
+    with pytest.raises(StorageError, match=r"Evaluation 0.*\{'a': 0\.6369.*'x': 0\.6369.*cost of 5\b.*disk is full"):
         study.run(FUNCTIONS)
     assert study.pending == ()
 
@@ -184,7 +184,7 @@ def test_functions_of_some_objectives_are_enough_where_others_can_help(monkeypat
 
 
 def test_an_executor_must_be_one() -> None:
-    with pytest.raises(InvalidTypeError, match="it must be an executor"):
+    with pytest.raises(InvalidTypeError, match=r"executor is 3.*flexibo\.executors"):
         line().run(FUNCTIONS, executor=3)  # type: ignore[arg-type]
 
 
@@ -214,7 +214,7 @@ def test_what_was_fetched_before_an_interrupt_is_stored() -> None:
 def test_slots_of_an_objective_that_does_not_exist_are_refused() -> None:
     from flexibo.executors import ProcessExecutor
 
-    with ProcessExecutor(1, slots={"bb": 1}) as executor, pytest.raises(UnknownNameError, match="did you mean 'b'"):
+    with ProcessExecutor(1, slots={"bb": 1}) as executor, pytest.raises(UnknownNameError, match=r"'bb'.*'b'"):
         line().run(FUNCTIONS, executor=executor)
-    with pytest.raises(InvalidTypeError, match="it must be an executor"):
+    with pytest.raises(InvalidTypeError, match=r"executor is .*ProcessExecutor"):
         line().run(FUNCTIONS, executor=ProcessExecutor)  # type: ignore[arg-type]

@@ -137,7 +137,7 @@ def test_a_storage_that_cannot_store_the_stop_does_no_harm(caplog: pytest.LogCap
             def refusing(new: Any) -> Any:
                 events = decide(new)
                 if any(event["event"] == "stopped" for event in events):
-                    raise StorageError("The disk is full.")
+                    raise StorageError("Disk full.")
                 return events
 
             super().commit(known, refusing)
@@ -146,7 +146,7 @@ def test_a_storage_that_cannot_store_the_stop_does_no_harm(caplog: pytest.LogCap
     study.run(FUNCTIONS)
     assert study.stop_kind is StopKind.BUDGET
     assert stops(study) == []
-    assert "The disk is full." in caplog.text
+    assert "Disk full." in caplog.text
 
 
 def test_a_stop_of_an_unknown_kind_is_refused() -> None:

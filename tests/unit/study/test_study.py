@@ -77,7 +77,7 @@ def test_an_evaluation_says_what_it_is_expected_to_gain_and_cost(make_study: Mak
     assert evaluation.gain is not None
     assert evaluation.gain > 0
     assert evaluation.cost == pytest.approx({"error": 10.0, "joules": 1.0}[evaluation.objective])
-    assert "of the Pareto region" in evaluation.why
+    assert "Pareto region" in evaluation.why
 
 
 def test_an_evaluation_names_its_runner_up(make_study: Make, functions: Functions) -> None:
@@ -390,8 +390,8 @@ def test_a_function_that_raises_fails_its_evaluation_and_is_retried_at_most_twic
 def test_an_objective_that_always_fails_stops_the_study_and_says_so(make_study: Make, functions: Functions) -> None:
     study = make_study()
     study.run({**functions, "joules": lambda design: 1 / 0})
-    assert "'joules' failed in all of its 6 attempts" in study.stopped
-    assert "division by zero" in study.stopped
+    assert study.stop_kind is StopKind.FAILING
+    assert all(fact in study.stopped for fact in ("'joules'", " 6 ", "division by zero"))
     assert study.front() == ()
 
 
@@ -464,7 +464,7 @@ def test_an_evaluation_of_another_study_is_refused(make_study: Make) -> None:
     study = make_study()
     study.ask()
     assert evaluation is not None
-    with pytest.raises(InvalidValueError, match="never asked by this study"):
+    with pytest.raises(InvalidValueError, match=r"Evaluation 0 \('error'\).*never asked"):
         study.tell(evaluation, 0.5)
     with pytest.raises(InvalidTypeError, match="'first'"):
         study.tell("first", 0.5)  # type: ignore[arg-type]
@@ -485,36 +485,38 @@ def test_a_bad_answer_is_refused_and_the_evaluation_stays_pending(make_study: Ma
 
 
 @pytest.mark.parametrize(
-    ("settings", "sentence"),
+    ("settings", "error", "facts"),
     [
-        ({"budget": 0}, "above zero"),
-        ({"budget": -3}, "above zero"),
-        ({"budget": math.nan}, "above zero"),
-        ({"budget": "many"}, "must be a number"),
-        ({"method": "flexbo"}, "did you mean 'flexibo'"),
-        ({"cost": "logg"}, "did you mean 'log'"),
-        ({"surrogate": "gpp"}, "did you mean 'gp'"),
-        ({"n_initial": 0}, "1 or more"),
-        ({"candidates": 0}, "1 or more"),
-        ({"candidates": -5}, "1 or more"),
-        ({"delta": 1.5}, "between 0 and 1"),
-        ({"seed": -1}, "0 or more"),
-        ({"stop": {"max_evals": 3}}, "did you mean 'max_evaluations'"),
-        ({"stop": 3}, "give a mapping"),
-        ({"reference": {"error": 1.0}}, "must name"),
-        ({"reference": [1.0]}, "need one each"),
-        ({"initial_designs": [{"filters": 17}]}, "filters"),
-        ({"storage": 3}, "storage is of type int"),
-        ({"storage": "nonsense"}, "not a database URL"),
-        ({"callbacks": [3]}, "must be callable"),
-        ({"name": ""}, "not empty"),
-        ({"initial_designs": 5}, "list of mappings"),
-        ({"reference": [math.nan, 1.0]}, "must be a finite number"),
-        ({"budget": 10**400}, "above zero and finite"),
+        ({"budget": 0}, InvalidValueError, "budget is 0;.* zero"),
+        ({"budget": -3}, InvalidValueError, "budget is -3;.* zero"),
+        ({"budget": math.nan}, InvalidValueError, "budget is nan;.* zero"),
+        ({"budget": "many"}, InvalidTypeError, "budget is 'many';.* None"),
+        ({"method": "flexbo"}, UnknownNameError, "'flexbo'.*'flexibo'"),
+        ({"cost": "logg"}, UnknownNameError, "'logg'.*'log'"),
+        ({"surrogate": "gpp"}, UnknownNameError, "'gpp'.*'gp'"),
+        ({"n_initial": 0}, InvalidValueError, "n_initial is 0;.* 1 "),
+        ({"candidates": 0}, InvalidValueError, "candidates is 0;.* 1 "),
+        ({"candidates": -5}, InvalidValueError, "candidates is -5;.* 1 "),
+        ({"delta": 1.5}, InvalidValueError, r"delta is 1\.5;.* 0 .* 1\b"),
+        ({"seed": -1}, InvalidValueError, "seed is -1;.* 0 "),
+        ({"stop": {"max_evals": 3}}, UnknownNameError, "'max_evals'.*'max_evaluations'"),
+        ({"stop": 3}, InvalidTypeError, "stop is 3;.*{'max_evaluations': 100}"),
+        ({"reference": {"error": 1.0}}, InvalidValueError, "reference names error;.* error, joules"),
+        ({"reference": [1.0]}, InvalidValueError, "reference has 1 .* 2 objectives"),
+        ({"initial_designs": [{"filters": 17}]}, InvalidValueError, "filters"),
+        ({"storage": 3}, InvalidTypeError, r"storage.* int;.* sqlite:///study\.db"),
+        ({"storage": "nonsense"}, InvalidValueError, r"Storage 'nonsense'.* sqlite:///study\.db"),
+        ({"callbacks": [3]}, InvalidTypeError, "callback is 3;"),
+        ({"name": ""}, InvalidTypeError, "name is '';"),
+        ({"initial_designs": 5}, InvalidTypeError, "initial_designs is 5;"),
+        ({"reference": [math.nan, 1.0]}, InvalidValueError, "reference has nan for 'error'"),
+        ({"budget": 10**400}, InvalidValueError, "budget is 1000.* zero"),
     ],
 )
-def test_a_mistake_in_a_study_gets_one_sentence(make_study: Make, settings: dict[str, Any], sentence: str) -> None:
-    with pytest.raises((InvalidValueError, InvalidTypeError), match=sentence):
+def test_a_mistake_in_a_study_is_an_error_that_names_it(
+    make_study: Make, settings: dict[str, Any], error: type[Exception], facts: str
+) -> None:
+    with pytest.raises(error, match=facts):
         make_study(**settings)
 
 
@@ -524,21 +526,22 @@ def test_an_unknown_method_lists_the_known_ones(make_study: Make) -> None:
 
 
 def test_a_budget_below_the_initial_designs_is_refused_when_costs_are_known(space: Space) -> None:
-    with pytest.raises(InvalidValueError, match="10 initial designs are expected to cost 110"):
+    with pytest.raises(InvalidValueError, match=r"budget is 100,.* 10 initial designs .* 110;.* n_initial"):
         Study(space, [Objective("a", cost=10), Objective("b", cost=1)], budget=100)
 
 
 def test_a_budget_that_runs_out_during_the_initial_designs_says_so(make_study: Make, functions: Functions) -> None:
     study = make_study(budget=30)
     study.run(functions)
-    assert "cannot pay for the initial designs" in study.stopped
+    assert study.stop_kind is StopKind.BUDGET
+    assert all(fact in study.stopped for fact in (" 30 ", "initial designs", "n_initial"))
     assert study.spent <= 30
 
 
 def test_run_names_the_function_that_is_missing(make_study: Make, functions: Functions) -> None:
-    with pytest.raises(InvalidTypeError, match="'joules' has no function"):
+    with pytest.raises(InvalidTypeError, match=r"'joules'.* error, joules"):
         make_study().run({"error": functions["error"]})
-    with pytest.raises(UnknownNameError, match="did you mean 'error'"):
+    with pytest.raises(UnknownNameError, match=r"'eror'.*'error'"):
         make_study().run({**functions, "eror": functions["error"]})
 
 
@@ -590,9 +593,9 @@ def test_a_study_of_three_objectives_runs(space: Space) -> None:
 def test_other_settings_than_the_stored_ones_are_refused(make_study: Make, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'study.db'}"
     make_study(storage=url)
-    with pytest.raises(InvalidValueError, match="created with seed 0; 1 given"):
+    with pytest.raises(InvalidValueError, match="seed 0; 1 "):
         make_study(storage=url, seed=1)
-    with pytest.raises(InvalidValueError, match="created with method 'flexibo'; 'random' given"):
+    with pytest.raises(InvalidValueError, match="method 'flexibo'; 'random' "):
         make_study(storage=url, method="random")
 
 

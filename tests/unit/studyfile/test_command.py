@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import signal
+import re
 import threading
-import time
 from pathlib import Path
-from shutil import which
 from typing import Any
 
 import pytest
+from tests.unit.studyfile.processes import PATIENCE, Clock, is_gone, until
 
 from flexibo import Design, Evaluation, Objective, Space
 from flexibo.errors import DesignError, MachineError
@@ -23,7 +22,6 @@ from flexibo.studyfile.template import parsed
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a shell")
 SPACE = Space({"x": [1, 2], "kind": ["a b", "$(touch pwned)", "'; touch pwned; '"], "on": [True, False]})
-PATIENCE = 60.0
 
 
 def design(kind: str = "a b", x: int = 1) -> Design:
@@ -42,36 +40,6 @@ def evaluation(number: int = 7, **fields: Any) -> Evaluation:
 
 def outcome(measure: Any, objective: Objective | None = None) -> Outcome:
     return measured(evaluation(), objective or Objective("error"), measure)
-
-
-def is_gone(pid: int) -> bool:
-    """Whether a process has ended; one that nobody reaps has."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        return False
-
-
-def until(condition: Any) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
-class Clock:
-    """Runs as others do, until a file has something in it: then it is much later."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def monotonic(self) -> float:
-        is_there = self.path.exists() and self.path.read_text().strip()
-        return time.monotonic() + (1e6 if is_there else 0.0)
 
 
 class TestAnswers:
@@ -98,23 +66,23 @@ class TestAnswers:
         assert read_value('{"value": 4}', "value") == {"value": 4}
 
     @pytest.mark.parametrize(
-        ("printed", "words"),
+        ("printed", "facts"),
         [
-            ("", "printed nothing"),
-            ("done", "printed 'done' last"),
-            ("1 2 3", "printed '1 2 3' last"),
-            ("1_000", "printed '1_000' last"),
-            ('{"value": "fast"}', 'printed "fast" as the value'),
-            ('{"value": true}', "printed true as the value"),
-            ('{"value": ', "it is not JSON"),
-            ("{" * 100_000, "it is not JSON"),
-            ("9" * 100_000 + "x", "..."),
+            ("", "nothing"),
+            ("done", "'done'.*JSON object"),
+            ("1 2 3", "'1 2 3'.*JSON object"),
+            ("1_000", "'1_000'.*JSON object"),
+            ('{"value": "fast"}', r'"fast".*\'error\'.*number'),
+            ('{"value": true}', r"true\b.*'error'.*number"),
+            ('{"value": ', r"'\{.*not JSON: "),
+            ("{" * 100_000, r"'\.\.\.\{.*not JSON: "),
+            ("9" * 100_000 + "x", r"'\.\.\.9.*JSON object"),
         ],
     )
-    def test_what_is_no_value_fails_with_what_was_printed(self, printed: str, words: str) -> None:
+    def test_what_is_no_value_fails_with_what_was_printed(self, printed: str, facts: str) -> None:
         with pytest.raises(CommandError) as caught:
             read_value(printed, "error")
-        assert words in str(caught.value)
+        assert re.search(facts, str(caught.value))
         assert len(str(caught.value)) < 700
 
     @pytest.mark.parametrize("printed", ["nan", "inf", '{"value": NaN}', "1e300"])
@@ -170,7 +138,7 @@ class TestEnds:
         found = outcome(command("echo 1; seq 1 9 >&2; echo out of memory >&2; exit 3", tmp_path))
         assert found.values is None
         assert not found.impossible
-        assert found.reason == "The command of 'error' ended with exit status 3: 7 / 8 / 9 / out of memory"
+        assert re.search(r"'error'.*\b3: 7 / 8 / 9 / out of memory$", found.reason)
 
     def test_status_125_says_that_the_design_is_impossible(self, tmp_path: Path) -> None:
         with pytest.raises(DesignError):
@@ -180,26 +148,23 @@ class TestEnds:
     @pytest.mark.parametrize("text", ["no-such-program {x}", "./not-executable"])
     def test_a_program_that_is_not_there_is_the_machines_fault(self, tmp_path: Path, text: str) -> None:
         (tmp_path / "not-executable").write_text("echo 1")
-        with pytest.raises(MachineError, match="The shell could not run it"):
+        program, status = text.split()[0].removeprefix("./"), 126 if text.startswith("./") else 127
+        with pytest.raises(MachineError, match=rf"'error'.*status {status}.*{program}"):
             outcome(command(text, tmp_path))
 
     def test_a_folder_that_is_gone_is_the_machines_fault(self, tmp_path: Path) -> None:
-        with pytest.raises(MachineError, match="cannot be started"):
+        with pytest.raises(MachineError, match=re.escape(str(tmp_path / "gone"))):
             outcome(command("echo 1", tmp_path / "gone"))
 
     def test_a_program_that_is_killed_says_by_what(self, tmp_path: Path) -> None:
-        assert "was killed by SIGSEGV" in outcome(command("kill -SEGV $$", tmp_path)).reason
+        assert "SIGSEGV" in outcome(command("kill -SEGV $$", tmp_path)).reason
 
-    def test_a_timeout_kills_all_that_the_command_started(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("flexibo.studyfile._shell.time", Clock(tmp_path / "stubborn"))
-        text = "sleep 1000 & echo $! > child; (trap '' TERM; sleep 1000) & echo $! > stubborn; wait"
-        with pytest.raises(TimeoutError, match="longer than its timeout of 600 s"):
-            command(text, tmp_path, timeout=600.0)(design())
-        for name in ("child", "stubborn"):
-            pid = int((tmp_path / name).read_text())
-            until(lambda pid=pid: is_gone(pid))
+    def test_a_timeout_is_told_apart_from_a_failure(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("flexibo.studyfile._shell.time", Clock(tmp_path / "begun"))
+        measure = command("echo 5; echo 1 > begun; sleep 1000", tmp_path, timeout=600.0, logs=str(tmp_path))
+        with pytest.raises(TimeoutError, match=r"timeout.*\b600 s"):
+            measure(design())
+        assert "# timeout " in (tmp_path / "no-number-error.log").read_text()
 
     def test_a_timeout_holds_in_other_threads_too(self, tmp_path: Path) -> None:
         found: list[Outcome] = []
@@ -208,72 +173,13 @@ class TestEnds:
         thread.start()
         thread.join(PATIENCE)
         assert not thread.is_alive()
-        assert found[0].reason == "It took longer than its timeout of 0.3 s."
+        assert re.search(r"timeout.*\b0\.3 s", found[0].reason)
 
     def test_the_timeout_of_the_executor_ends_it_as_well(self, tmp_path: Path) -> None:
         found = outcome(command("echo $$ > pid; sleep 1000", tmp_path), Objective("error", timeout=2.0))
-        assert found.reason == "It took longer than its timeout of 2 s."
+        assert re.search(r"timeout.*\b2 s", found.reason)
         pid = (tmp_path / "pid").read_text() if (tmp_path / "pid").exists() else ""  # it may not have come so far
         until(lambda: not pid or is_gone(int(pid)))
-
-    def test_a_command_may_tidy_up_before_it_is_killed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("flexibo.studyfile._shell.time", Clock(tmp_path / "ready"))
-        monkeypatch.setattr("flexibo.studyfile._shell.GRACE_SECONDS", PATIENCE)
-        text = "trap 'echo tidy > tidied; exit 1' TERM; echo ready > ready; while :; do sleep 0.05; done"
-        with pytest.raises(TimeoutError):
-            command(text, tmp_path, timeout=600.0)(design())
-        assert (tmp_path / "tidied").read_text() == "tidy\n"
-
-    def test_ctrl_c_ends_it_and_is_passed_on(self, tmp_path: Path) -> None:
-        def interrupt() -> None:
-            until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-
-        threading.Thread(target=interrupt, daemon=True).start()
-        with pytest.raises(KeyboardInterrupt):
-            command("echo $$ > pid; sleep 1000", tmp_path)(design())
-        until(lambda: is_gone(int((tmp_path / "pid").read_text())))
-
-    def test_what_is_left_behind_neither_delays_the_value_nor_lives_on(self, tmp_path: Path) -> None:
-        assert command("sleep 1000 & echo $! > child; echo 4", tmp_path)(design()) == 4
-        until(lambda: is_gone(int((tmp_path / "child").read_text())))
-
-    def test_what_is_left_behind_may_even_go_on_printing(self, tmp_path: Path) -> None:
-        measure = command("yes >&2 & echo $! > child; echo 4", tmp_path)
-        assert measure(design()) == 4
-        until(lambda: is_gone(int((tmp_path / "child").read_text())))
-
-    def test_what_is_printed_after_the_command_has_ended_is_not_its_value(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("flexibo.studyfile._shell.LOOK_SECONDS", PATIENCE)
-        assert command("(sleep 10; while :; do echo 7; sleep 0.05; done) & echo 1", tmp_path)(design()) == 1
-
-    def test_all_that_was_printed_before_the_end_is_read(self, tmp_path: Path) -> None:
-        assert command("head -c 60000 /dev/zero | tr '\\0' x; echo; echo 3", tmp_path)(design()) == 3
-
-    @pytest.mark.skipif(not Path("/proc/self/environ").exists() or not which("setsid"), reason="needs Linux")
-    def test_a_timeout_reaches_even_what_left_the_session(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("flexibo.studyfile._shell.time", Clock(tmp_path / "away"))
-        text = "(setsid sh -c 'trap \"\" TERM; echo $$ > away; sleep 1000' >/dev/null 2>&1 &); sleep 1000"
-        with pytest.raises(TimeoutError):
-            command(text, tmp_path, timeout=600.0)(design())
-        until(lambda: is_gone(int((tmp_path / "away").read_text())))
-
-    def test_endless_output_fills_no_memory(self, tmp_path: Path) -> None:
-        import resource
-
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        found = outcome(command("head -c 100000000 /dev/zero | tr '\\0' x; echo; echo 3", tmp_path))
-        assert found.values == {"error": 3.0}
-        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60_000  # kilobytes
-
-    def test_a_command_that_closes_its_output_is_waited_for(self, tmp_path: Path) -> None:
-        text = "echo 6; exec >&- 2>&-; sleep 0.3; touch finished"
-        assert command(text, tmp_path)(design()) == 6
-        assert (tmp_path / "finished").exists()
 
 
 class TestLogs:
@@ -284,7 +190,7 @@ class TestLogs:
         assert "$ echo hello 'a b'; echo oops" in text
         assert "hello a b\n" in text
         assert "oops" in text
-        assert "# ended with exit status 0 after" in text
+        assert re.search(r"^# .*\b0 .*\b\d\.\d{3} s$", text, re.MULTILINE)
 
     def test_readings_follow_each_other_in_one_file(self, tmp_path: Path) -> None:
         measure = command("echo 1", tmp_path, logs=str(tmp_path / "logs"))
@@ -295,7 +201,7 @@ class TestLogs:
     def test_a_log_that_cannot_be_written_fails_nothing(self, tmp_path: Path, caplog: Any) -> None:
         (tmp_path / "logs").write_text("a file")
         assert outcome(command("echo 1", tmp_path, logs=str(tmp_path / "logs"))).values == {"error": 1.0}
-        assert "cannot be written" in caplog.text
+        assert str(tmp_path / "logs" / "00007-error.log") in caplog.text
 
     def test_all_readings_of_an_evaluation_share_the_largest_size(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -305,14 +211,14 @@ class TestLogs:
         outcome(measure, Objective("error", noisy=True, repeats=5))
         (log,) = (tmp_path / "logs").iterdir()
         assert log.stat().st_size < 1200
-        assert log.read_text().count("# the rest is omitted") == 1
+        assert log.read_text().count("omitted") == 1
 
     def test_a_log_has_a_largest_size(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("flexibo.studyfile.command.MOST_LOGGED", 1000)
         outcome(command("head -c 100000 /dev/zero | tr '\\0' x; echo; echo 1", tmp_path, logs=str(tmp_path / "logs")))
         (log,) = (tmp_path / "logs").iterdir()
         assert log.stat().st_size < 2000
-        assert "# the rest is omitted" in log.read_text()
+        assert "omitted" in log.read_text()
 
 
 def test_a_command_travels_to_other_processes(tmp_path: Path) -> None:

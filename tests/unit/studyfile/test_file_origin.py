@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,7 +63,7 @@ def test_what_others_may_write_on_the_path_or_beside_it_is_named_and_refused(
     os.chmod(path, mode)
     with pytest.raises(StudyFileError) as caught:
         opened(folder / "study.yaml")
-    assert str(caught.value).startswith(f"{path} belongs to another user or may be written by others")
+    assert str(caught.value).startswith(f"{path} ")
     assert f"--file {folder / 'study.yaml'}." in str(caught.value)
 
 
@@ -91,8 +92,9 @@ def test_what_belongs_to_another_user_is_refused(folder: Path) -> None:
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root gives files away")
 @pytest.mark.parametrize("name", ["study.yaml", ".", "..", "board/power.py", "measure.sh"])
 def test_what_was_given_to_another_user_is_refused(folder: Path, name: str) -> None:
-    os.chown((folder / name).resolve(), 12345, 12345)
-    with pytest.raises(StudyFileError, match="belongs to another user"):
+    path = (folder / name).resolve()
+    os.chown(path, 12345, 12345)
+    with pytest.raises(StudyFileError, match=rf"^{re.escape(str(path))} .*another user.*--file"):
         opened(folder / "study.yaml")
 
 
@@ -104,7 +106,7 @@ def test_a_link_is_followed_before_it_is_judged(folder: Path, tmp_path: Path) ->
     opened(public / "study.yaml")  # it runs in the folder of the file itself
     (public / "real.yaml").write_text(STUDY)
     (folder / "linked.yaml").symlink_to(public / "real.yaml")
-    with pytest.raises(StudyFileError, match="may be written by others"):
+    with pytest.raises(StudyFileError, match=rf"^{re.escape(str(public))}[/ ].*--file"):
         opened(folder / "linked.yaml")
 
 
@@ -117,7 +119,7 @@ def test_a_module_that_is_a_link_into_a_public_folder_is_refused_before_it_is_im
     os.chmod(public, 0o777)
     (folder / "linked_module.py").symlink_to(public / "evil.py")
     (folder / "study.yaml").write_text(STUDY.replace("board.power:joules", "linked_module:f"))
-    with pytest.raises(StudyFileError, match="are not run; check it"):
+    with pytest.raises(StudyFileError, match=rf"^{re.escape(str(public))}[/ ].*--file"):
         opened(folder / "study.yaml")
     assert not (tmp_path / "imported").exists()
 

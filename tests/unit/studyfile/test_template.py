@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 
@@ -9,7 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flexibo.studyfile.template import parsed, variable
+from flexibo.studyfile.template import (
+    ARITHMETIC,
+    BACK,
+    DOUBLE,
+    EXPANSION,
+    HERE,
+    MOST_WRONG,
+    SINGLE,
+    SUBSCRIPT,
+    WITHIN,
+    parsed,
+    variable,
+)
 
 HOSTILE = [
     "$(touch pwned)",
@@ -63,42 +76,65 @@ def test_a_value_is_one_word_of_the_command_shown_and_no_part_of_the_one_that_is
 
 
 @pytest.mark.parametrize(
-    ("template", "sentence"),
+    ("template", "context"),
     [
-        ('run "{x}"', "{x} stands inside double quotes"),
-        ("run '{x}'", "{x} stands inside single quotes"),
-        ("run `cat {x}`", "{x} stands inside backquotes"),
-        ("cat <<END\n{x}\nEND", "{x} stands inside a here-document"),
-        ("run \"a'b\" '{x}'", "{x} stands inside single quotes"),
-        ('run "a \\" {x}"', "{x} stands inside double quotes"),
-        ("echo $(( {x} + 1 ))", "{x} stands inside arithmetic, where a shell may run what is in its value"),
-        ('echo "$(( {x} ))"', "{x} stands inside arithmetic"),
-        ("echo $(( (1 + 2) * {x} ))", "{x} stands inside arithmetic"),
-        ("echo $(( $(cat {x}) + 1 ))", "{x} stands inside arithmetic"),
-        ("echo $[ {x} + 1 ]", "{x} stands inside arithmetic"),
-        ("(( y = {x} ))", "{x} stands inside arithmetic"),
-        ("y[{x}]=1", "{x} stands inside a subscript"),
-        ('run "$(cat "{x}")"', "{x} stands inside double quotes"),
-        ('run "$(cat {x})"', "{x} stands inside a substitution within double quotes"),
-        ('run "$(case y in y) echo "{x}";; esac)"', "{x} stands inside or after case"),
-        ('run "`cat "{x}"`"', "{x} stands inside backquotes"),
-        ("run ${y-{x}}", "{x} stands inside ${...}"),
-        ('run ${y-"a {x}"}', "{x} stands inside double quotes"),
-        ("a\\\n#'b {x}", "{x} stands inside single quotes"),
-        ("a\u00a0#' {x}", "{x} stands inside single quotes"),
-        ("echo $(a)#' {x}", "{x} stands inside single quotes"),
-        ("cat <<-'END' <<B\n\tEND\n{x}\nB", "{x} stands inside a here-document"),
-        ("cat <<END\n\\\nEND\n{x}\nEND", "{x} stands inside a here-document"),
-        ("echo $'a\\' {x}'", "{x} stands inside or after $'...' with a backslash"),
-        ("$((echo a); echo {x})", "{x} stands inside or after $((...)"),
-        ("run {kernle}", "{kernle} names no option; did you mean 'kernel'?"),
-        ("run {zzz}", "{zzz} names no option; known are x, kernel."),
+        ('run "{x}"', DOUBLE),
+        ("run '{x}'", SINGLE),
+        ("run `cat {x}`", BACK),
+        ("cat <<END\n{x}\nEND", HERE),
+        ("run \"a'b\" '{x}'", SINGLE),
+        ('run "a \\" {x}"', DOUBLE),
+        ("echo $(( {x} + 1 ))", ARITHMETIC),
+        ('echo "$(( {x} ))"', ARITHMETIC),
+        ("echo $(( (1 + 2) * {x} ))", ARITHMETIC),
+        ("echo $(( $(cat {x}) + 1 ))", ARITHMETIC),
+        ("echo $[ {x} + 1 ]", ARITHMETIC),
+        ("(( y = {x} ))", ARITHMETIC),
+        ("y[{x}]=1", SUBSCRIPT),
+        ('run "$(cat "{x}")"', DOUBLE),
+        ('run "$(cat {x})"', WITHIN),
+        ('run "$(case y in y) echo "{x}";; esac)"', "or after case"),
+        ('run "`cat "{x}"`"', BACK),
+        ("run ${y-{x}}", EXPANSION),
+        ('run ${y-"a {x}"}', DOUBLE),
+        ("a\\\n#'b {x}", SINGLE),
+        ("a\u00a0#' {x}", SINGLE),
+        ("echo $(a)#' {x}", SINGLE),
+        ("cat <<-'END' <<B\n\tEND\n{x}\nB", HERE),
+        ("cat <<END\n\\\nEND\n{x}\nEND", HERE),
+        ("echo $'a\\' {x}'", "or after $'...'"),
+        ("$((echo a); echo {x})", "or after $((...)"),
     ],
 )
-def test_a_placeholder_that_cannot_be_filled_is_refused(template: str, sentence: str) -> None:
+def test_a_placeholder_that_cannot_be_filled_is_refused(template: str, context: str) -> None:
     _, wrong = parsed(template, ["x", "kernel"])
     assert len(wrong) == 1
-    assert sentence in wrong[0]
+    assert re.search(rf"^\{{x\}} .*inside {re.escape(context)}[, ]", wrong[0])
+
+
+@pytest.mark.parametrize("template", ["echo $(( {x} + 1 ))", "y[{x}]=1"])
+def test_where_a_shell_would_run_the_value_another_way_to_compute_is_named(template: str) -> None:
+    _, (wrong,) = parsed(template, ["x"])
+    assert "$(expr " in wrong
+    assert "$FLEXIBO_OPTION_X" not in wrong  # in quotes the shell would run it all the same
+
+
+@pytest.mark.parametrize(
+    ("template", "facts"),
+    [
+        ("run {kernle}", r"^\{kernle\} .*'kernel'.*\{\{kernle\}\}"),
+        ("run {zzz}", r"^\{zzz\} .*\bx, kernel\b.*\{\{zzz\}\}"),
+    ],
+)
+def test_a_placeholder_that_names_no_option_is_refused_with_the_known_ones(template: str, facts: str) -> None:
+    _, wrong = parsed(template, ["x", "kernel"])
+    assert len(wrong) == 1
+    assert re.search(facts, wrong[0])
+
+
+def test_a_command_full_of_wrong_placeholders_is_told_some_of_them() -> None:
+    _, wrong = parsed("echo " + " ".join(f"{{z{n}}}" for n in range(500)), ["x"])
+    assert len(wrong) == MOST_WRONG == 20
 
 
 @pytest.mark.parametrize(

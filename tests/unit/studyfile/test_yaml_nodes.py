@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from flexibo.studyfile._yaml_nodes import YamlList, YamlMapping, YamlScalar, nodes_of
@@ -66,18 +68,20 @@ def test_words_that_two_yaml_readers_read_differently_need_quotes(text: str) -> 
 def test_an_ambiguous_key_is_a_mistake_too() -> None:
     _, mistakes = read("on: 1")
     assert [m[:2] for m in mistakes] == [(1, 1)]
-    assert 'write "on", or true' in mistakes[0][2]
+    assert re.search(r'^on .*"on".*true', mistakes[0][2])
 
 
 def test_a_key_that_is_no_text_is_named_with_its_place() -> None:
     _, mistakes = read("a: 1\n7: 2\n[x]: 3")
     assert [m[:2] for m in mistakes] == [(2, 1), (3, 1)]
-    assert 'write it in quotes: "7"' in mistakes[0][2]
+    assert re.search(r'key 7 .*"7"', mistakes[0][2])
 
 
 def test_a_key_that_comes_twice_says_where_it_was_first() -> None:
     node, mistakes = read("a: 1\nb: 2\na: 3")
-    assert mistakes == [(3, 1, "The key 'a' is here a second time; it stands in line 1.")]
+    ((line, column, sentence),) = mistakes
+    assert (line, column) == (3, 1)
+    assert re.search(r"key 'a'.*line 1\b", sentence)
     assert isinstance(node, YamlMapping)
     assert [entry.key for entry in node.entries] == ["a", "b"]
 
@@ -87,24 +91,24 @@ def test_all_ambiguous_words_are_listed_and_not_only_the_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "words"),
+    ("text", "place", "facts"),
     [
-        ("a: 1\n\tb: 2\n", (2, 1), "There is a tab"),
-        ("unit: %\n", (1, 7), "A text cannot begin with % in YAML; put it in quotes."),
-        ("a: 1\n---\nb: 2\n", (2, 1), "A second document begins here"),
-        ("a: b: c\n", (1, 5), "This is not YAML: mapping values are not allowed here"),
-        ("a: [1\nb: 2", (2, 2), "This is not YAML"),
-        ('a: "\x07"', (1, 5), "must not stand in a YAML file"),
-        ("a: !!python/object/apply:os.system [id]", (1, 4), "!!python/object/apply:os.system is a tag"),
-        ("a: !thing 5", (1, 4), "!thing is a tag"),
-        ('a: !!int "5"', (1, 4), "!!int is a tag"),
-        ("a: &x [1]\nb: *x", (1, 4), "&x is an alias or an anchor"),
+        ("a: 1\n\tb: 2\n", (2, 1), "tab.*spaces"),
+        ("unit: %\n", (1, 7), "begin with %.*quotes"),
+        ("a: 1\n---\nb: 2\n", (2, 1), "second document.*---"),
+        ("a: b: c\n", (1, 5), "YAML: mapping values"),
+        ("a: [1\nb: 2", (2, 2), "not YAML: "),
+        ('a: "\x07"', (1, 5), r"'\\x07'"),
+        ("a: !!python/object/apply:os.system [id]", (1, 4), r"^!!python/object/apply:os\.system .*tag"),
+        ("a: !thing 5", (1, 4), "^!thing .*tag"),
+        ('a: !!int "5"', (1, 4), "^!!int .*tag"),
+        ("a: &x [1]\nb: *x", (1, 4), "^&x .*anchor"),
     ],
 )
-def test_what_is_no_plain_yaml_is_said_with_its_place(text: str, place: tuple[int, int], words: str) -> None:
+def test_what_is_no_plain_yaml_is_said_with_its_place(text: str, place: tuple[int, int], facts: str) -> None:
     _, mistakes = read(text)
     assert mistakes[0][:2] == place
-    assert words in mistakes[0][2]
+    assert re.search(facts, mistakes[0][2])
 
 
 def test_a_bomb_of_aliases_is_refused_before_it_goes_off() -> None:
@@ -118,7 +122,33 @@ def test_a_bomb_of_aliases_is_refused_before_it_goes_off() -> None:
 def test_deep_nesting_is_refused_rather_than_followed(text: str) -> None:
     node, mistakes = read(text)
     assert node is None
-    assert "nested more than 12 deep" in mistakes[0][2] or "This is not YAML" in mistakes[0][2]
+    assert re.search(r"\b12 deep|not YAML", mistakes[0][2])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"k{n}: 1\n" for n in range(60_000)),
+        "options:\n" + "".join(f"  o{n}: [1, 2]\n" for n in range(20_000)),
+        "options:\n  x: [" + ",".join(map(str, range(11_000))) + "]\n",
+    ],
+    ids=["keys", "options", "values"],
+)
+def test_a_list_or_a_mapping_that_is_too_long_is_one_mistake(text: str) -> None:
+    node, mistakes = read(text)
+    assert node is None
+    ((_, _, sentence),) = mistakes
+    assert re.search(r"\b10000 values.*\b500 keys.*\{from: 1, to: 9\}.*designs", sentence)
+
+
+def test_a_file_of_many_lists_is_too_long_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flexibo.studyfile._yaml_nodes.MOST_NODES", 500)
+    lines = "".join(f"  o{n}: [{', '.join(map(str, range(100)))}]\n" for n in range(6))
+    node, mistakes = read(f"options:\n{lines}")
+    assert node is None
+    ((line, _, sentence),) = mistakes
+    assert line == 6
+    assert re.search(r"\b500 keys.*designs", sentence)
 
 
 @pytest.mark.parametrize(

@@ -249,15 +249,15 @@ def test_a_resumed_model_is_the_live_one_before_and_after_it_turns_local():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("wrong", "facts"),
     [
         ({"rows": 30}, "rows=30, anchors=30, nearest=8"),
         ({"anchors": 0}, "anchors=0"),
         ({"nearest": 0}, "nearest=0"),
     ],
 )
-def test_unusable_numbers_of_rows_are_refused(wrong, message):
-    with pytest.raises(InvalidValueError, match=message):
+def test_unusable_numbers_of_rows_are_refused(wrong, facts):
+    with pytest.raises(InvalidValueError, match=facts):
         replace(LOCAL.reach, **wrong)
 
 

@@ -68,7 +68,7 @@ def test_the_papers_forest_has_128_trees():
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("settings", "facts"),
     [
         ({"trees": 1}, "trees is 1.* 2 "),
         ({"min_samples_split": 1}, "min_samples_split is 1.* 2 "),
@@ -76,6 +76,6 @@ def test_the_papers_forest_has_128_trees():
         ({"min_impurity_decrease": float("nan")}, "min_impurity_decrease is nan.* 0 "),
     ],
 )
-def test_unusable_settings_are_refused(settings, message):
-    with pytest.raises(InvalidValueError, match=message):
+def test_unusable_settings_are_refused(settings, facts):
+    with pytest.raises(InvalidValueError, match=facts):
         RandomForest(**settings)

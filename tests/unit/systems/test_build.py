@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from tests.unit.systems.fake_runner import images  # noqa: E402
 
 def test_epochs_are_given_where_they_are_no_option() -> None:
     assert task_of(find_system("lenet"), images(), epochs=2).settings.epochs == 2
-    with pytest.raises(InvalidValueError, match="an option of deepspeech"):
+    with pytest.raises(InvalidValueError, match=r"epochs .*option of deepspeech"):
         task_of(find_system("deepspeech"), _speech(), epochs=2)
 
 
@@ -53,15 +54,15 @@ class TestBuilding:
 
     def test_a_gpu_is_missing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-        with pytest.raises(InvalidValueError, match="torch sees none here"):
+        with pytest.raises(InvalidValueError, match=r"'nvidia-gpu' .*torch.*--platform linux-cpu"):
             build_runner(SystemRequest("lenet", tmp_path, platform="nvidia-gpu"))
 
     def test_a_meter_is_missing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def nothing(self: object) -> None:
-            raise MeterError("There is no meter.")
+            raise MeterError("No meter.")
 
         monkeypatch.setattr(LinuxCpu, "meter", nothing)
-        with pytest.raises(MeterError, match=r"There is no meter\."):
+        with pytest.raises(MeterError, match=r"^No meter\.$"):
             build_runner(SystemRequest("lenet", tmp_path, platform="linux-cpu"))
 
     def test_data_is_missing(self, tmp_path: Path) -> None:
@@ -74,15 +75,15 @@ class TestBuilding:
 
     def test_a_knob_that_is_unknown_or_cannot_be_set(self, tmp_path: Path) -> None:
         platform = LinuxCpu(machine=LinuxMachine(Roots(sys=tmp_path, proc=tmp_path)))
-        with pytest.raises(UnknownNameError, match="did you mean 'swappiness'"):
+        with pytest.raises(UnknownNameError, match=r"'swapiness'.*'swappiness'"):
             build._knobs(platform, ["swapiness"])
-        with pytest.raises(InvalidValueError, match="'swappiness' cannot be set"):
+        with pytest.raises(InvalidValueError, match=f"'swappiness' .*{tmp_path}/sys/vm/swappiness"):
             build._knobs(platform, ["swappiness"])
         assert build._knobs(platform, ["all"]) == ()
 
     @pytest.mark.parametrize("longest", [0.0, -1.0, float("nan")])
     def test_a_limit_that_is_no_time(self, tmp_path: Path, longest: float) -> None:
-        with pytest.raises(InvalidValueError, match=r"The longest evaluation is .* s; it must be a positive number"):
+        with pytest.raises(InvalidValueError, match=rf"{longest!r} s;.*positive"):
             build._limit(longest)
 
     def test_a_limit_is_the_platforms_own_unless_one_is_named(self) -> None:
@@ -102,7 +103,7 @@ def test_a_run_with_knobs_is_refused_at_once_where_another_session_holds_the_mac
     other = Journal(tmp_path / "other.json", roots)
     with (
         settings(linux_knobs(machine), {"swappiness": 10}, machine=machine, journal=other),
-        pytest.raises(JournalError, match="has a session already"),
+        pytest.raises(JournalError, match=rf"This process .*\b{os.getpid()}\b.*session"),
     ):
         build_runner(request)
     assert build_runner(request).longest_seconds == 60.0

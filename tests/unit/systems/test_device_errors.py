@@ -25,13 +25,11 @@ def test_a_gpu_that_failed_fails_one_evaluation_and_then_stops_the_study(monkeyp
     from flexibo.systems import device_errors
 
     def broken() -> None:
-        raise RuntimeError("CUDA error: an illegal memory access was encountered\nSearch for it elsewhere.")
+        raise RuntimeError("CUDA error: illegal access\nSearch for it elsewhere.")
 
     monkeypatch.setattr(device_errors, "_failures", [])
     assert device_errors.within_memory(lambda: 1, "to do it") == 1
-    with pytest.raises(
-        device_errors.BrokenGpuError, match=r"to do it \(CUDA error: an illegal memory access was encountered\)\.$"
-    ):
+    with pytest.raises(device_errors.BrokenGpuError, match=r"to do it \(CUDA error: illegal access\)\.$"):
         device_errors.within_memory(broken, "to do it")
-    with pytest.raises(MachineError, match="run the same command again"):
+    with pytest.raises(MachineError, match=r"\(CUDA error: illegal access\).*same command"):
         device_errors.within_memory(lambda: 1, "to do it")

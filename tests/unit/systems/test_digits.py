@@ -220,7 +220,7 @@ def test_a_given_meter_yields_joules_per_thousand_images() -> None:
 
 
 def test_without_a_meter_joules_are_a_clear_error(digits: Digits) -> None:
-    with pytest.raises(InvalidValueError, match="There is no energy meter to read"):
+    with pytest.raises(InvalidValueError, match=r"no energy meter.*inference_ms"):
         digits.inference_joules(SMALL)
 
 
@@ -235,7 +235,7 @@ def test_a_system_with_a_meter_measures_energy_and_says_so() -> None:
 def test_a_system_without_a_meter_measures_time_and_says_why(tmp_path: Path) -> None:
     system = digits_system("auto", powercap=tmp_path, cores=2)
     assert [objective.name for objective in system.objectives] == ["error_percent", "inference_ms"]
-    assert any("There is no RAPL processor package" in note for note in system.notes)
+    assert any("RAPL" in note and str(tmp_path) in note for note in system.notes)
     assert system.functions["inference_ms"](SMALL) > 0
 
 
@@ -283,55 +283,57 @@ def test_fresh_weights_have_the_shapes_of_the_architecture() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "facts"),
     [
-        ({"width": 0}, "Option 'width' is 0; .*1 or more"),
-        ({"layers": 1.5}, "Option 'layers' is 1.5; .*1 or more"),
-        ({"activation": "gelu"}, "Option 'activation' is 'gelu'; .*relu, tanh, logistic"),
-        ({"learning_rate": 0.0}, "Option 'learning_rate' is 0.0; .*above zero"),
-        ({"l2": "small"}, "Option 'l2' is 'small'; .*above zero"),
-        ({"epochs": True}, "Option 'epochs' is True; .*1 or more"),
+        ({"width": 0}, "'width' is 0;"),
+        ({"layers": 1.5}, r"'layers' is 1\.5;"),
+        ({"activation": "gelu"}, "'activation' is 'gelu'; .*relu, tanh, logistic"),
+        ({"learning_rate": 0.0}, r"'learning_rate' is 0\.0;"),
+        ({"l2": "small"}, "'l2' is 'small';"),
+        ({"epochs": True}, "'epochs' is True;"),
     ],
 )
-def test_a_network_option_out_of_place_is_named(digits: Digits, change: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InvalidValueError, match=sentence):
+def test_a_network_option_out_of_place_is_named(digits: Digits, change: dict[str, Any], facts: str) -> None:
+    with pytest.raises(InvalidValueError, match=facts):
         digits.error_percent(SMALL | change)
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "facts"),
     [
-        ({"precision": "int4"}, "Option 'precision' is 'int4'; .*float64, float32, float16"),
-        ({"layout": "tiled"}, "Option 'layout' is 'tiled'; .*row, column"),
-        ({"batch": -8}, "Option 'batch' is -8; .*1 or more"),
-        ({"threads": 0}, "Option 'threads' is 0; .*1 or more"),
+        ({"precision": "int4"}, "'precision' is 'int4'; .*float64, float32, float16"),
+        ({"layout": "tiled"}, "'layout' is 'tiled'; .*row, column"),
+        ({"batch": -8}, "'batch' is -8;"),
+        ({"threads": 0}, "'threads' is 0;"),
     ],
 )
-def test_a_deployment_option_out_of_place_is_named(digits: Digits, change: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InvalidValueError, match=sentence):
+def test_a_deployment_option_out_of_place_is_named(digits: Digits, change: dict[str, Any], facts: str) -> None:
+    with pytest.raises(InvalidValueError, match=facts):
         digits.inference_ms(SMALL | change)
 
 
 def test_a_missing_option_is_named(digits: Digits) -> None:
     design = {name: value for name, value in SMALL.items() if name != "width"}
-    with pytest.raises(InvalidValueError, match="The design has no option 'width'; it needs layers, width, activation"):
+    with pytest.raises(InvalidValueError, match=r"no option 'width'; .*layers, width, activation"):
         digits.error_percent(design)
 
 
 @pytest.mark.parametrize(
-    ("build", "sentence"),
+    ("build", "facts"),
     [
-        (lambda: digits_system("rapl"), "The meter is 'rapl'; it must be 'auto', None or an object"),  # type: ignore[arg-type]
-        (lambda: digits_space(cores=0), "The number of cores is 0; .*1 or more"),
+        (lambda: digits_system("rapl"), "meter is 'rapl'; .*'auto', None"),  # type: ignore[arg-type]
+        (lambda: digits_space(cores=0), "cores is 0;"),
     ],
     ids=["meter", "cores"],
 )
-def test_a_wrong_argument_is_a_clear_error(build: Callable[[], object], sentence: str) -> None:
-    with pytest.raises(InvalidValueError, match=sentence):
+def test_a_wrong_argument_is_a_clear_error(build: Callable[[], object], facts: str) -> None:
+    with pytest.raises(InvalidValueError, match=facts):
         build()
 
 
 def test_a_system_needs_one_function_per_objective() -> None:
     system = digits_system(None)
-    with pytest.raises(InvalidValueError, match="give one function per objective"):
+    with pytest.raises(
+        InvalidValueError, match=r"'digits' .*error_percent, inference_ms .*functions for error_percent;"
+    ):
         System("digits", system.space, system.objectives, {"error_percent": len})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +84,7 @@ def test_a_reading_gives_millijoules_and_what_lies_beside_them(tmp_path: Path) -
 
 
 def test_an_objective_that_no_reading_gives_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnknownNameError, match="did you mean 'latency_ms'"):
+    with pytest.raises(UnknownNameError, match=r"'latency'.*'latency_ms'"):
         dnn_system(runner_of(tmp_path), beside=["latency"])
 
 
@@ -95,18 +96,16 @@ def test_an_estimate_is_called_one(tmp_path: Path) -> None:
 
 def test_a_report_says_what_the_data_is(tmp_path: Path) -> None:
     notes = dnn_system(runner_of(tmp_path)).notes
-    assert "40 held-out examples of shades" in notes[0]
+    assert re.search("40 held-out .*shades", notes[0])
     assert notes[1] == "Made up."
-    assert "read from a fake" in notes[2]
+    assert "a fake" in notes[2]
 
 
 def test_a_report_says_what_is_not_offered_and_what_is_not_measured(tmp_path: Path) -> None:
     machine = LinuxMachine(Roots(sys=tmp_path, proc=tmp_path))
     notes = dnn_system(runner_of(tmp_path, platform=FakePlatform(2, machine), longest_seconds=60.0)).notes
-    assert "no instructions for bf16" in notes[3]
-    assert notes[4].startswith(
-        "An evaluation may take about 60 s here: designs that would take longer are not measured"
-    )
+    assert "bf16" in notes[3]
+    assert re.search(r"\b60 s .*not measured", notes[4])
     (tmp_path / "cpuinfo").write_text("flags : avx512_bf16\n")
     assert len(dnn_system(runner_of(tmp_path, platform=FakePlatform(2, machine))).notes) == 3
 

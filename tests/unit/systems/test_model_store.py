@@ -30,6 +30,7 @@ from flexibo.systems.tasks.images import ImageTask, ImageTraining  # noqa: E402
 from flexibo.systems.training import CHECKPOINT, Trained  # noqa: E402
 
 DESIGN = {name: 16 if name.startswith("filters") else 1 for name in NETWORKS["lenet"]}
+FAILURE = "The loss is nan."
 
 
 def make_task(fingerprint: str = "data", **settings: Any) -> ImageTask:
@@ -247,17 +248,17 @@ def test_an_entry_names_what_it_is_and_no_date(store: ModelStore, trainer: Train
 
 
 def fails() -> None:
-    raise TrainingFailedError("The loss is nan in step 3 of epoch 1.")
+    raise TrainingFailedError(FAILURE)
 
 
 def test_a_failed_training_is_remembered_with_its_sentence(store: ModelStore) -> None:
     trainer = Trainer(before=fails)
     for _ in range(2):
-        with pytest.raises(TrainingFailedError, match=r"^The loss is nan in step 3 of epoch 1\.$"):
+        with pytest.raises(TrainingFailedError, match=f"^{FAILURE}$"):
             store.trained(TASK, DESIGN, seed=1, train=trainer)
     assert len(trainer.asked) == 1
     assert store.get(TASK, DESIGN, seed=1) is None
-    assert store.failure(TASK, DESIGN, seed=1) == "The loss is nan in step 3 of epoch 1."
+    assert store.failure(TASK, DESIGN, seed=1) == FAILURE
     assert store.failure(TASK, DESIGN, seed=2) is None
 
 
@@ -316,7 +317,7 @@ def test_a_full_disk_is_a_sentence_and_the_entry_is_absent(tmp_path: Path, train
         write_atomically(path, content)
 
     store = ModelStore(tmp_path, write=write)
-    with pytest.raises(UnwritableStoreError, match=rf"cannot be written to {tmp_path}: No space left on device"):
+    with pytest.raises(UnwritableStoreError, match=f"{tmp_path}: {os.strerror(errno.ENOSPC)}"):
         store.trained(TASK, DESIGN, seed=1, train=trainer)
     assert store.get(TASK, DESIGN, seed=1) is None
     assert not list(tmp_path.glob("*.lock"))
@@ -349,7 +350,7 @@ def test_a_full_disk_while_an_entry_is_replaced_keeps_the_old_one(store: ModelSt
 
 def test_a_folder_that_is_a_file_is_a_sentence(tmp_path: Path, trainer: Trainer) -> None:
     (tmp_path / "models").touch()
-    with pytest.raises(UnwritableStoreError, match="cannot be written to"):
+    with pytest.raises(UnwritableStoreError, match=f"{tmp_path}/models: "):
         ModelStore(tmp_path / "models").trained(TASK, DESIGN, seed=1, train=trainer)
     assert not trainer.asked
 
@@ -423,8 +424,8 @@ def test_the_sentence_of_another_hosts_failure_is_one_printable_line(store: Mode
     with pytest.raises(TrainingFailedError):
         store.trained(TASK, DESIGN, seed=1, train=Trainer(before=fails))
     path = only(store, "*.json")
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"failed": "nan\nflexibo: all is well\x1b[2J"}))
-    with pytest.raises(TrainingFailedError, match=r"^nan\\nflexibo: all is well\\x1b\[2J$"):
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"failed": "nan\nflexibo: fine\x1b[2J"}))
+    with pytest.raises(TrainingFailedError, match=r"^nan\\nflexibo: fine\\x1b\[2J$"):
         store.trained(TASK, DESIGN, seed=1, train=Trainer())
 
 
@@ -446,7 +447,7 @@ def test_one_that_waits_gets_the_failure_of_the_one_that_trains(store: ModelStor
     with pytest.raises(TrainingFailedError):
         store.trained(TASK, DESIGN, seed=1, train=Trainer(before=fails_while_another_waits))
     waiter.join(timeout=20)
-    assert results == ["The loss is nan in step 3 of epoch 1."]
+    assert results == [FAILURE]
     assert not trainer.asked
 
 

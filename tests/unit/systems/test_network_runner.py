@@ -30,7 +30,7 @@ def test_a_network_that_would_take_too_long_to_train_is_not_begun(tmp_path: Path
     parts: dict[str, Any] = {"task": task, "longest_seconds": 1e-6}
     for store in (None, FakeStore(is_empty=True)):
         runner = runner_of(tmp_path, store=store, **parts)
-        with pytest.raises(DesignError, match=r"^Training this lenet would take about .* s on this processor, and an"):
+        with pytest.raises(DesignError, match=r"^Training .*lenet .* s .*\b1e-06 s;.*--longest"):
             runner.error_percent(lenet())
         assert float(runner.error(lenet())["error_percent"]) >= 0  # a recording measures what it is asked to
     # What is in the store need not be trained.
@@ -43,7 +43,7 @@ def test_a_batch_that_would_take_too_long_is_not_begun_and_a_reading_is_bounded(
 ) -> None:
 
     task = task_of(find_system("lenet"), images(), epochs=1)
-    with pytest.raises(DesignError, match=r"^A batch of 16 of this lenet would take about .*smaller batch\.$"):
+    with pytest.raises(DesignError, match=r"^A batch of 16 .*lenet .*\b1e-09 s;"):
         runner_of(tmp_path, task=task, longest_seconds=1e-9).inference(lenet(batch=16))
     limits: list[float | None] = []
     monkeypatch.setattr(
@@ -56,7 +56,7 @@ def test_a_batch_that_would_take_too_long_is_not_begun_and_a_reading_is_bounded(
 
 def test_a_design_that_needs_too_much_memory_fails_and_the_study_goes_on(tmp_path: Path) -> None:
     system = dnn_system(runner_of(tmp_path))
-    with pytest.raises(MemoryError, match=r"not enough memory to run lenet .*'batch': 256"):
+    with pytest.raises(MemoryError, match=r"memory .*run lenet .*'batch': 256"):
         system.functions["energy_millijoules"](lenet(batch=256))
     large, small = lenet(batch=256), lenet(batch=16)
     study = Study(system.space, system.objectives, initial_designs=[large, small], n_initial=2, seed=0)

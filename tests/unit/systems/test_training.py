@@ -8,6 +8,8 @@ import hashlib
 import io
 import logging
 import math
+import os
+import re
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -154,7 +156,7 @@ def test_each_epoch_has_its_own_randomness() -> None:
 
 
 def test_a_negative_seed_is_refused() -> None:
-    with pytest.raises(InvalidValueError, match="The seed is -1; it must not be negative"):
+    with pytest.raises(InvalidValueError, match="seed is -1;"):
         train(Parity(), DESIGN, seed=-1)
 
 
@@ -288,9 +290,7 @@ def test_the_checkpoint_of_another_training_is_not_used(
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_loss_that_is_not_finite_fails_with_epoch_and_step(tmp_path: Path, value: float) -> None:
     task = Parity(spoil=lambda step, loss: loss * value if step == 5 else loss)
-    with pytest.raises(
-        TrainingFailedError, match=rf"Training lenet failed: the loss is {value} in step 2 of epoch 2\."
-    ):
+    with pytest.raises(TrainingFailedError, match=rf"lenet .*loss is {value} .*step 2 .*epoch 2\."):
         train(task, DESIGN, seed=3, folder=tmp_path)
 
 
@@ -304,12 +304,12 @@ def test_the_checkpoint_of_a_failed_epoch_is_not_written(tmp_path: Path) -> None
 def test_a_gradient_that_is_not_finite_fails_though_the_loss_is() -> None:
     # The square root of nothing: its value is fine, its slope is not.
     task = Parity(spoil=lambda step, loss: loss + torch.sqrt(loss - loss) if step == 12 else loss)
-    with pytest.raises(TrainingFailedError, match=r"the gradient is nan in step 3 of epoch 4"):
+    with pytest.raises(TrainingFailedError, match=r"lenet .*gradient is nan .*step 3 .*epoch 4"):
         train(task, DESIGN, seed=3)
 
 
 def test_an_error_that_is_not_finite_is_not_reported() -> None:
-    with pytest.raises(TrainingFailedError, match="The error of the trained lenet is nan"):
+    with pytest.raises(TrainingFailedError, match=r"error .*lenet is nan"):
         train(Parity(error=math.nan), DESIGN, seed=3)
 
 
@@ -342,7 +342,7 @@ def test_out_of_memory_is_our_error_and_nothing_is_kept_in_memory(error: Excepti
 
     gc.disable()
     try:
-        with pytest.raises(OutOfMemoryError, match=r"not enough memory to train lenet with ") as raising:
+        with pytest.raises(OutOfMemoryError, match=r"memory .*train lenet with ") as raising:
             train(Watched(spoil=raised(error)), DESIGN, seed=3)
     finally:
         gc.enable()
@@ -353,8 +353,8 @@ def test_out_of_memory_is_our_error_and_nothing_is_kept_in_memory(error: Excepti
 
 
 def test_other_errors_are_passed_on() -> None:
-    with pytest.raises(RuntimeError, match="shapes do not agree"):
-        train(Parity(spoil=raised(RuntimeError("shapes do not agree"))), DESIGN, seed=3)
+    with pytest.raises(RuntimeError, match="other shapes"):
+        train(Parity(spoil=raised(RuntimeError("other shapes"))), DESIGN, seed=3)
 
 
 def full_disk(path: Path, content: bytes) -> None:
@@ -369,7 +369,7 @@ def test_a_full_disk_keeps_the_old_checkpoint_and_the_training_goes_on(
     before = (tmp_path / CHECKPOINT).read_bytes()
     with caplog.at_level(logging.WARNING):
         trained = train(Parity(), DESIGN, seed=3, folder=tmp_path, write=full_disk)
-    assert f"No checkpoint in {tmp_path} after epoch 3: No space left on device." in caplog.text
+    assert re.search(f"{tmp_path} .*epoch 3: {os.strerror(errno.ENOSPC)}", caplog.text)
     assert (tmp_path / CHECKPOINT).read_bytes() == before
     assert_same(weights(trained), weights(train(Parity(), DESIGN, seed=3)))
 
@@ -409,5 +409,5 @@ def test_only_the_networks_options_identify_a_training() -> None:
 
 def test_a_design_without_an_option_is_refused() -> None:
     design = {name: value for name, value in DESIGN.items() if name != "filter_size_2"}
-    with pytest.raises(InvalidValueError, match="The design has no value for filter_size_2; lenet has the options"):
+    with pytest.raises(InvalidValueError, match=r"no value for filter_size_2; lenet .*filters_1"):
         train(Parity(), design, seed=0, folder=Path("unused"))

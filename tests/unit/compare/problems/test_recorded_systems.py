@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -105,8 +106,8 @@ def test_a_machine_is_named_in_full(tmp_path: Path, machine: Any) -> None:
     rows = (row(6, 0.1, "bf16", True), row(12, 0.1, "bf16", True))
     write_table(tmp_path / "x-y.csv.gz", RecordedTable({**HEADING, "machine": machine}, rows))
     found = system_problem("x-y", folder=tmp_path)
-    assert found.summary == "bert-imdb on movie-reviews, a GPU"
-    assert found.source == "Recorded by flexibo on 2026-01-02: bert-imdb on movie-reviews, read by NVML, a GPU."
+    assert re.search(r"bert-imdb.*movie-reviews.* a GPU$", found.summary)
+    assert re.search(r"2026-01-02.*bert-imdb.*movie-reviews.*NVML, a GPU\b", found.source)
 
 
 def test_the_true_front_has_no_error(tmp_path: Path) -> None:
@@ -119,13 +120,13 @@ def test_tables_are_found_by_system(tmp_path: Path) -> None:
     assert recordings("bert-imdb", tmp_path) == ["bert-imdb-h200"]
     assert recordings("lenet", tmp_path) == []
     assert recorded_system("bert-imdb-h200", folder=tmp_path).name == "bert-imdb-h200"
-    with pytest.raises(UnknownNameError, match="did you mean 'bert-imdb-h200'"):
+    with pytest.raises(UnknownNameError, match=r"'bert-imdb-h100'.*'bert-imdb-h200'"):
         recorded_table("bert-imdb-h100", tmp_path)
 
 
 def test_a_table_of_one_design_is_refused(tmp_path: Path) -> None:
     write_table(tmp_path / "x-y.csv.gz", RecordedTable(HEADING, (row(6, 0.1, "bf16", True),)))
-    with pytest.raises(InvalidValueError, match="fewer than two designs"):
+    with pytest.raises(InvalidValueError, match=r"x-y.*two designs"):
         system_problem("x-y", folder=tmp_path)
 
 
@@ -140,5 +141,5 @@ def test_a_recorded_system_answers_at_the_recorded_cost(tmp_path: Path) -> None:
 
 def test_a_system_that_was_not_recorded_is_a_sentence(tmp_path: Path) -> None:
     problem(tmp_path)
-    with pytest.raises(InvalidValueError, match=r"no recorded table of 'lenet'; there are: bert-imdb-h200\."):
+    with pytest.raises(InvalidValueError, match=r"'lenet'.*bert-imdb-h200"):
         recorded_system("lenet", folder=tmp_path)

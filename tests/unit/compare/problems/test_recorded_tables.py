@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -126,39 +127,39 @@ def test_tx2_readings_are_bought_together_for_the_price_of_one(problem: Make) ->
 def test_a_design_outside_the_table_is_refused(problem: Make) -> None:
     made = problem("nb201-tx2", NB201, CELLS)
     other = problem("nb201-tx2", NB201, [*CELLS, cell("zz", 6.0, 4000, 30.0)])
-    with pytest.raises(InvalidValueError, match=r"op0='zz'.*is not in the table"):
+    with pytest.raises(InvalidValueError, match=r"op0='zz'.*table"):
         made.values(other.space.designs([{"op0": "zz"}]))
 
 
 @pytest.mark.parametrize(
-    ("rows", "sentence"),
+    ("rows", "facts"),
     [
-        ([], "nb201_cifar10_hw.csv has no rows"),
-        ([*CELLS, cell("skip", "much", 1000, 3.0)], "Line 5 of .*hw.csv has 'much' in column 'test_error_cifar10_pct'"),
-        ([*CELLS, cell("skip", "nan", 1000, 3.0)], "Line 5 of .* has 'nan' in column 'test_error_cifar10_pct'"),
-        ([*CELLS, cell("skip", 1.0, 1000, "inf")], "Line 5 of .* has 'inf' in column 'tx2_energy_mJ'"),
-        ([*CELLS, cell("", 1.0, 1000, 3.0)], "Line 5 of .* has no value for option 'op0'"),
-        ([*CELLS, cell("7", 1.0, 1000, 3.0)], "Line 2 of .* has 'none' for option 'op0'; it must be a whole number"),
-        ([*CELLS, cell("skip", 1.0, 1000)], "Line 5 of .* has 8 cells; it must have 9"),
+        ([], ["no rows"]),
+        ([*CELLS, cell("skip", "much", 1000, 3.0)], ["Line 5 ", "'much'", "'test_error_cifar10_pct'"]),
+        ([*CELLS, cell("skip", "nan", 1000, 3.0)], ["Line 5 ", "'nan'", "'test_error_cifar10_pct'"]),
+        ([*CELLS, cell("skip", 1.0, 1000, "inf")], ["Line 5 ", "'inf'", "'tx2_energy_mJ'"]),
+        ([*CELLS, cell("", 1.0, 1000, 3.0)], ["Line 5 ", "option 'op0'"]),
+        ([*CELLS, cell("7", 1.0, 1000, 3.0)], ["Line 2 ", "'none'", "option 'op0'", "number"]),
+        ([*CELLS, cell("skip", 1.0, 1000)], ["Line 5 ", " 8 ", " 9."]),
         (
             [*CELLS, cell("skip", 1.0, "", 3.0)],
-            "Line 5 of .* has readings but nothing in column 'train_time_cifar10_s'",
+            ["Line 5 ", "readings", "'train_time_cifar10_s'"],
         ),
-        ([*CELLS, cell("skip", 1.0, -4000, 3.0)], "Line 5 of .* has '-4000' in column 'train_time_cifar10_s'.*or more"),
-        ([*CELLS, cell("skip", 1.0, "nan", 3.0)], "Line 5 of .* has 'nan' in column 'train_time_cifar10_s'.*or more"),
-        ([*CELLS, cell("skip", 1.0, "1e999", 3.0)], "Line 5 of .* has '1e999' in column 'train_time_cifar10_s'"),
-        ([*CELLS, cell("skip", 1.0, -4000, "")], "Line 5 of .* has '-4000' in column 'train_time_cifar10_s'.*or more"),
-        ([cell("9" * 5000, *row[6:]) for row in CELLS], "Line 2 of .* has '9+...9+' for .*'op0'.* at most 15 char"),
+        ([*CELLS, cell("skip", 1.0, -4000, 3.0)], ["Line 5 ", "'-4000'", "'train_time_cifar10_s'", "zero"]),
+        ([*CELLS, cell("skip", 1.0, "nan", 3.0)], ["Line 5 ", "'nan'", "'train_time_cifar10_s'", "zero"]),
+        ([*CELLS, cell("skip", 1.0, "1e999", 3.0)], ["Line 5 ", "'1e999'", "'train_time_cifar10_s'"]),
+        ([*CELLS, cell("skip", 1.0, -4000, "")], ["Line 5 ", "'-4000'", "'train_time_cifar10_s'", "zero"]),
+        ([cell("9" * 5000, *row[6:]) for row in CELLS], ["Line 2 ", "9...9", "'op0'", " 15 "]),
         (
             [*CELLS, cell("skip", "9" * 5000, 1000, 3.0)],
-            "Line 5 of .* has '9+...9+' in column 'test_error_cifar10_pct'",
+            ["Line 5 ", "9...9", "'test_error_cifar10_pct'"],
         ),
-        (CELLS[:1], "fewer than two designs"),
-        ([cell("none", 1.0, 1000, "")], "fewer than two designs"),
+        (CELLS[:1], ["two designs"]),
+        ([cell("none", 1.0, 1000, "")], ["two designs"]),
     ],
 )
-def test_a_broken_table_is_refused_in_one_sentence(problem: Make, rows: list[list[object]], sentence: str) -> None:
-    with pytest.raises(InvalidValueError, match=sentence) as raised:
+def test_a_broken_table_is_refused_in_one_sentence(problem: Make, rows: list[list[object]], facts: list[str]) -> None:
+    with pytest.raises(InvalidValueError, match=".*".join(map(re.escape, facts))) as raised:
         problem("nb201-tx2", NB201, rows)
     assert "nb201_cifar10_hw.csv" in str(raised.value)
     assert len(str(raised.value)) < 500
@@ -172,27 +173,28 @@ def test_readings_may_be_negative_and_costs_nothing(problem: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "word"), [(["op0", "op9", *NB201[2:]], "nowhere"), ([*NB201[:7], *NB201[6:8]], "twice")]
+    ("header", "column", "count"),
+    [(["op0", "op9", *NB201[2:]], "op1", "nowhere"), ([*NB201[:7], *NB201[6:8]], "test_error_cifar10_pct", "twice")],
 )
-def test_a_column_must_be_there_once(problem: Make, header: list[str], word: str) -> None:
-    with pytest.raises(InvalidValueError, match=rf"hw.csv has the column '.*' {word}"):
+def test_a_column_must_be_there_once(problem: Make, header: list[str], column: str, count: str) -> None:
+    with pytest.raises(InvalidValueError, match=rf"nb201_cifar10_hw\.csv.*'{column}' {count}"):
         problem("nb201-tx2", header, CELLS)
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "odd.csv").write_bytes(b"\xff\xfe\x00a,b\n")
-    with pytest.raises(InvalidValueError, match=r"odd.csv cannot be read as a table: it is not UTF-8 text\."):
+    with pytest.raises(InvalidValueError, match=r"odd\.csv.*UTF-8"):
         read_table(tmp_path / "odd.csv", ["a"], ["b"])
 
 
 def test_a_folder_or_an_empty_file_is_no_table(tmp_path: Path) -> None:
     path = tmp_path / "recorded" / "nb201_cifar10_hw.csv"
     path.mkdir(parents=True)
-    with pytest.raises(InvalidValueError, match=r"nb201_cifar10_hw.csv in .* is a folder; it must be a file"):
+    with pytest.raises(InvalidValueError, match=r"nb201_cifar10_hw\.csv.*folder"):
         recorded_problem(BY_NAME["nb201-tx2"], folder=tmp_path)
     path.rmdir()
     path.write_bytes(b"")
-    with pytest.raises(InvalidValueError, match=r"nb201_cifar10_hw.csv begins with an empty line or is empty"):
+    with pytest.raises(InvalidValueError, match=r"nb201_cifar10_hw\.csv.*empty"):
         recorded_problem(BY_NAME["nb201-tx2"], folder=tmp_path)
 
 
@@ -209,8 +211,11 @@ def test_empty_lines_are_skipped_and_lines_are_counted_as_an_editor_does(tmp_pat
 
 def test_a_missing_table_says_which_and_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("FLEXIBO_DATA", str(tmp_path))
-    with pytest.raises(InvalidValueError, match=r"recorded/accel_nasbench.csv is missing .*FLEXIBO_DATA.*flexibo data"):
-        next(family for family in FAMILIES if family.name == "accel-3").make()
+    family = next(family for family in FAMILIES if family.name == "accel-3")
+    with pytest.raises(InvalidValueError, match=r"recorded/accel_nasbench\.csv") as raised:
+        family.make()
+    for fact in (str(tmp_path), "FLEXIBO_DATA", "flexibo data"):
+        assert fact in str(raised.value)
 
 
 def test_every_family_needs_a_table_that_knows_it() -> None:

@@ -139,7 +139,7 @@ def test_a_method_missing_on_a_problem_is_left_out_there_and_listed(tmp_path: Pa
     problems = {"p": problem("p"), "q": problem("q")}
     text = page(tmp_path, [run("ours", 0, "p"), run("ours", 0, "q"), run("rival", 0, "p")], problems)
     assert [len(one["series"]) for one in data(text)["problems"]] == [2, 1]
-    assert "rival: 1 of 2 problems, 1 of 1 seeds" in text
+    assert re.search(r"rival\b\D+1 of 2\D+1 of 1\D", text)
 
 
 def test_a_problem_without_runs_and_a_page_without_any_are_written(tmp_path: Path) -> None:

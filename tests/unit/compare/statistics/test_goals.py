@@ -73,7 +73,8 @@ def test_a_slow_other_is_worse_where_overhead_counts() -> None:
 def test_misses_and_intervals_are_told() -> None:
     table = goals_table([judged(FREE, made("flexibo", [0.3, 0.3, 0.25]), made("ehvi", [0.5, 0.5, 0.5]))], "flexibo")
     measure, quarter, _, end, must, aim = table.rows[0]
-    assert measure == "error over the best other's"
+    assert "error" in measure
+    assert "best other" in measure
     assert quarter == "0.60 (0.60-0.60)"
     assert end == "0.50 (0.50-0.50)"
     assert (must, aim) == ("0.8: met", "0.5: missed by 0.1")
@@ -99,9 +100,10 @@ def test_a_single_seed_has_no_interval() -> None:
 
 
 def test_the_standard_goals_say_what_they_measure() -> None:
-    assert [(goal.measure, goal.must, goal.aim) for goal in STANDARD_GOALS] == [
-        ("error over the best other's", 0.8, 0.5),
-        ("problems lost to the best other", 1, 0),
-        ("error over the best other's, with overhead", 0.8, 0.5),
-        ("error over flexibo-gp-log's", 0.8, 0.6),
-    ]
+    assert [(goal.must, goal.aim) for goal in STANDARD_GOALS] == [(0.8, 0.5), (1, 0), (0.8, 0.5), (0.8, 0.6)]
+    texts = [goal.measure for goal in STANDARD_GOALS]
+    assert ["error" in text for text in texts] == [True, False, True, True]
+    assert ["lost" in text for text in texts] == [False, True, False, False]
+    assert ["overhead" in text for text in texts] == [False, False, True, False]
+    assert ["best other" in text for text in texts] == [True, True, True, False]
+    assert "flexibo-gp-log" in texts[3]

@@ -84,7 +84,7 @@ def test_the_number_of_cores_offered_can_be_limited(kernel: FakeKernel) -> None:
     knob = ActiveCores(kernel, highest=3)
     assert knob.values() == (1, 2, 3)
     assert ActiveCores(kernel, highest=9).values() == (1, 2, 3, 4)
-    with pytest.raises(InvalidValueError, match=r"Option 'active_cores' is 4; .* between 1 and 3\."):
+    with pytest.raises(InvalidValueError, match=r"'active_cores'.*\b4\b.*\b1\b.*\b3\b"):
         knob.writes(4)
 
 
@@ -96,9 +96,9 @@ def test_no_other_number_of_cores_is_taken(kernel: FakeKernel, value: object) ->
 
 def test_a_machine_whose_cores_stay_online_says_so(tmp_path: Path) -> None:
     one = LinuxMachine(linux(tmp_path / "one", cores=1, groups=()))
-    with pytest.raises(KnobUnavailableError, match=r"No core under .* can go offline\."):
+    with pytest.raises(KnobUnavailableError, match=rf"{one.roots.sys}/devices/system/cpu\b.*offline"):
         ActiveCores(one).values()
-    with pytest.raises(KnobUnavailableError, match="There are no processor cores"):
+    with pytest.raises(KnobUnavailableError, match=rf"no .*cores.*{tmp_path / 'none'}/devices/system/cpu\b"):
         ActiveCores(LinuxMachine(Roots(tmp_path / "none", tmp_path))).read()
 
 
@@ -132,13 +132,13 @@ def test_bounds_outside_the_steps_mean_the_nearest_ones() -> None:
     assert spread([1.0, 2.0, 3.0], 2, (0.3, 9.0)) == (1.0, 3.0)
     assert spread([1.0, 2.0, 3.0], 2, (5.0, 9.0)) == (3.0,)
     assert spread([1.0, 2.0, 3.0], 2, (1.4, 1.6)) == (1.0, 2.0)
-    with pytest.raises(InvalidValueError, match="The number of steps is 0"):
+    with pytest.raises(InvalidValueError, match=r"steps.*\b0\b"):
         spread([1.0], 0)
 
 
 @pytest.mark.parametrize("value", [1.2, 3.0, "fast", True, float("nan")])
 def test_a_frequency_that_is_no_step_is_refused_with_the_steps(kernel: FakeKernel, value: object) -> None:
-    with pytest.raises(InvalidValueError, match=r"Option 'cpu_frequency' is .*; this machine has 0\.3456, 0\.4992,"):
+    with pytest.raises(InvalidValueError, match=rf"'cpu_frequency'.*{value!r}.*0\.3456, 0\.4992,"):
         CpuFrequency(kernel).writes(value)  # type: ignore[arg-type]
 
 
@@ -165,7 +165,7 @@ def test_a_driver_without_steps_takes_any_frequency_in_its_range(kernel: FakeKer
     for value in knob.values():
         knob.writes(value)
     for wrong in (0.7, 5.0, "2"):
-        with pytest.raises(InvalidValueError, match=r"must be between 0\.8 and 4\.8"):
+        with pytest.raises(InvalidValueError, match=rf"{wrong!r}.*0\.8 and 4\.8"):
             knob.writes(wrong)
 
 
@@ -189,5 +189,5 @@ def test_cores_that_are_offline_have_no_frequency(kernel: FakeKernel) -> None:
 
 def test_a_machine_that_does_not_control_frequencies_says_so(tmp_path: Path) -> None:
     machine = LinuxMachine(linux(tmp_path, groups=()))
-    with pytest.raises(KnobUnavailableError, match="The kernel does not control the cores' frequency"):
+    with pytest.raises(KnobUnavailableError, match=rf"frequency.*{machine.roots.sys}/devices/system/cpu/cpufreq"):
         CpuFrequency(machine).values()

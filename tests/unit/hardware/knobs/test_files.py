@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ def test_a_link_that_leads_out_of_the_kernels_files_is_no_place(tmp_path: Path) 
     (roots.sys / "block/sdz").symlink_to(tmp_path / "elsewhere")
     path = str(roots.sys / "block/sdz/queue/scheduler")
     assert not is_knob_place(path, roots)
-    with pytest.raises(PermissionError, match="not the file of a knob"):
+    with pytest.raises(PermissionError, match=r"knob.*sdz/queue/scheduler"):
         LinuxMachine(roots).write(path, "none")
     assert (tmp_path / "elsewhere/queue/scheduler").read_text() == "secret\n"
 
@@ -66,8 +67,9 @@ def test_a_file_that_is_not_there_is_never_made(tmp_path: Path) -> None:
     path.parent.mkdir()
     with pytest.raises(FileNotFoundError):
         machine.write(str(path), "1")
-    assert machine.refusal(str(path)) == f"{path} is not there."
-    assert machine.refusal(str(tmp_path / "x")) == f"{tmp_path / 'x'} is not the file of a knob."
+    assert str(path) in machine.refusal(str(path))
+    assert "knob" not in machine.refusal(str(path))  # it would be one's file if it were there
+    assert re.search(f"{tmp_path / 'x'} .*knob", machine.refusal(str(tmp_path / "x")))
     assert not path.exists()
 
 
@@ -76,7 +78,7 @@ def test_gpus_are_left_alone_by_a_machine_that_was_given_none(tmp_path: Path) ->
     for use in (lambda: machine.read("nvml:0/power_limit_mw"), lambda: machine.write("nvml:0/power_limit_mw", "1")):
         with pytest.raises(PermissionError, match="GPUs"):
             use()
-    assert "power limits of GPUs" in machine.refusal("nvml:0/power_limit_mw")
+    assert "GPUs" in machine.refusal("nvml:0/power_limit_mw")
 
 
 def test_a_knob_that_this_user_may_not_set_says_why(kernel: FakeKernel, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -76,7 +78,7 @@ def test_rates_that_the_firmware_lists_are_taken(kernel: FakeKernel) -> None:
     put(kernel.roots.sys / "kernel/debug/bpmp/debug/emc/possible_rates", "204000 665600 1866000 2133000 (kHz)")
     knob = EmcFrequency(kernel)
     assert knob.values() == (0.0408, 0.204, 0.6656, 1.866)
-    with pytest.raises(InvalidValueError, match=r"Option 'emc_frequency' is 0\.8; this machine has 0\.0408, 0\.204"):
+    with pytest.raises(InvalidValueError, match=r"'emc_frequency'.* 0\.8\b.*0\.0408, 0\.204, 0\.6656, 1\.866"):
         knob.writes(0.8)
 
 
@@ -102,9 +104,9 @@ def test_the_papers_nine_options_are_set_and_put_back(kernel: FakeKernel, tmp_pa
 
 def test_another_machine_has_neither(tmp_path: Path) -> None:
     machine = LinuxMachine(linux(tmp_path))
-    with pytest.raises(KnobUnavailableError, match="There is no GPU of a Jetson board"):
+    with pytest.raises(KnobUnavailableError, match=rf"no GPU.*Jetson.*{machine.roots.sys}"):
         GpuFrequency(machine).values()
-    with pytest.raises(KnobUnavailableError, match="min_rate cannot be read"):
+    with pytest.raises(KnobUnavailableError, match=f"emc/min_rate .*{os.strerror(errno.ENOENT)}"):
         EmcFrequency(machine).values()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -110,8 +111,7 @@ def test_a_second_users_session_is_refused_at_once_and_told_who_holds_the_machin
     users.refuses(
         users.bob,
         InUseError,
-        rf"^Process {other_process} is using settings of this machine, since '\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d UTC' "
-        rf"\(journal '{users.ada.path}'\); wait until it ends, or end it\.$",
+        rf"^Process {other_process} .*'\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d UTC' \(journal '{users.ada.path}'\)",
     )
     assert users.swappiness() == "10"
 
@@ -128,13 +128,10 @@ def test_what_was_there_before_is_read_only_when_the_machine_is_ours(users: User
 
 def test_settings_that_a_killed_session_left_are_not_taken_for_what_was_there_before(users: Users) -> None:
     pid = users.killed(users.ada)
-    sentence = (
-        rf"^Settings of process {pid}, which began at '.* UTC', were not restored; "
-        rf"run: flexibo knobs restore --journal '{users.ada.path}'$"
-    )
+    facts = rf"process {pid}, .*'.* UTC'.* flexibo knobs restore --journal '{users.ada.path}'$"
     for _ in range(2):
-        users.refuses(users.bob, JournalError, sentence)
-    with pytest.raises(JournalError, match=sentence):
+        users.refuses(users.bob, JournalError, facts)
+    with pytest.raises(JournalError, match=facts):
         check_free(users.bob, machine=users.kernel)
     assert len(restore(users.ada, machine=users.kernel)) == 1
     check_free(users.bob, machine=users.kernel)
@@ -163,7 +160,7 @@ def test_a_journal_in_a_folder_that_may_not_be_looked_into_counts_as_there(
         return lstat(path)
 
     monkeypatch.setattr(os, "lstat", hidden)
-    users.refuses(users.bob, JournalError, "run: flexibo knobs restore")
+    users.refuses(users.bob, JournalError, f"flexibo knobs restore --journal '{users.ada.path}'")
 
 
 def test_after_a_restart_nothing_is_left_to_put_back(users: Users) -> None:
@@ -177,7 +174,7 @@ def test_what_could_not_be_put_back_keeps_other_users_out_until_it_is(users: Use
     with pytest.raises(RestoreError), users.session(users.ada):
         users.kernel.refuse["swappiness"] = denied()
     users.kernel.refuse.clear()
-    users.refuses(users.bob, JournalError, f"process {os.getpid()}, .*run: flexibo knobs restore")
+    users.refuses(users.bob, JournalError, f"process {os.getpid()}, .*flexibo knobs restore")
     restore(users.ada, machine=users.kernel)
     with users.session(users.bob, 30):
         pass
@@ -226,9 +223,9 @@ def test_the_lock_says_who_holds_it_and_nothing_when_all_is_as_it_was(users: Use
 def test_an_entry_that_every_user_can_write_forges_no_line(users: Users, tmp_path: Path) -> None:
     with held(users.ada, roots=users.kernel.roots):
         entry = json.loads(users.lock.read_text())
-        bad = put(tmp_path / "a\nflexibo: all is well\x1b[2J", "")
+        bad = put(tmp_path / "a\nflexibo: fine\x1b[2J", "")
         users.lock.write_text(json.dumps(entry | {"pid": 1, "journal": str(bad), "since": "now\n"}))
-        with pytest.raises(InUseError, match=r"Process 1 .*'now\\n' .*a\\nflexibo: all is well\\x1b\[2J") as caught:
+        with pytest.raises(InUseError, match=r"\b1\b.*'now\\n'.*a\\nflexibo: fine\\x1b\[2J") as caught:
             check_free(users.bob, machine=users.kernel)
         assert str(caught.value).isprintable()
     users.lock.write_text(json.dumps(entry | {"journal": str(bad)}))
@@ -245,7 +242,7 @@ def test_an_entry_that_no_session_wrote_is_no_entry(users: Users, text: str) -> 
     assert users.is_as_it_was()
     with held(users.ada, roots=users.kernel.roots):
         users.lock.write_text(text)
-        with pytest.raises(InUseError, match="Another session has just begun"):
+        with pytest.raises(InUseError, match=f"Another session.*{users.lock}"):
             check_free(users.bob, machine=users.kernel)
 
 
@@ -264,16 +261,16 @@ def test_a_lock_that_is_a_link_or_a_folder_is_refused(users: Users, tmp_path: Pa
     secret = put(tmp_path / "secret", "kept")
     users.lock.parent.mkdir(parents=True)
     users.lock.symlink_to(secret)
-    with pytest.raises(JournalError, match=r"The lock of settings, .* cannot be opened: .* Nothing was changed\."):
+    with pytest.raises(JournalError, match=f"{users.lock}.*: {os.strerror(errno.ELOOP)}"):
         check_free(users.ada, machine=users.kernel)
     assert secret.read_text() == "kept\n"
     users.lock.unlink()
     os.mkfifo(users.lock)
-    with pytest.raises(JournalError, match="is no plain file; remove it"):
+    with pytest.raises(JournalError, match=f"{users.lock}.*no plain file"):
         check_free(users.ada, machine=users.kernel)
     users.lock.unlink()
     users.lock.mkdir()
-    with pytest.raises(JournalError, match="cannot be opened: Is a directory"):
+    with pytest.raises(JournalError, match=f"{users.lock}.*: {os.strerror(errno.EISDIR)}"):
         check_free(users.ada, machine=users.kernel)
 
 

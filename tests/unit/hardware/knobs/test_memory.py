@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import re
 from pathlib import Path
 
 import pytest
@@ -65,7 +68,7 @@ def test_a_limit_in_bytes_is_what_is_put_back(kernel: FakeKernel, name: str) -> 
     ],
 )
 def test_a_number_out_of_range_is_refused(kernel: FakeKernel, name: str, value: object) -> None:
-    with pytest.raises(InvalidValueError, match=rf"Option '{name}' is .*; it must be a whole number between"):
+    with pytest.raises(InvalidValueError, match=rf"'{name}'.*{value!r}.*\d and \d+"):
         knob_of(kernel, name).writes(value)  # type: ignore[arg-type]
 
 
@@ -77,7 +80,7 @@ def test_a_knob_that_is_not_there_or_says_no_number_says_why(kernel: FakeKernel)
     path.unlink()
     found = state(knob_of(kernel, "swappiness"), kernel)
     assert (found.present, found.offered) == (None, ())
-    assert found.refusal == f"{path} cannot be read: No such file or directory."
+    assert re.search(f"{path} .*: {os.strerror(errno.ENOENT)}", found.refusal)
 
 
 def test_a_file_that_may_not_be_read_says_so(kernel: FakeKernel, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,4 +88,5 @@ def test_a_file_that_may_not_be_read_says_so(kernel: FakeKernel, monkeypatch: py
         raise PermissionError(13, "Permission denied", path)
 
     monkeypatch.setattr(kernel, "read", deny)
-    assert state(knob_of(kernel, "swappiness"), kernel).refusal.endswith("may not be read by this user; run as root.")
+    refusal = state(knob_of(kernel, "swappiness"), kernel).refusal
+    assert re.search(f"{kernel.roots.proc}/sys/vm/swappiness .*root", refusal)

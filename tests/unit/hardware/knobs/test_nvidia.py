@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -105,9 +106,9 @@ def test_nothing_is_touched_unless_it_is_allowed(tmp_path: Path) -> None:
     for knob in nvidia_knobs(gpus):
         found = state(knob, machine)
         assert found.offered == ()
-        assert "give allow=True or --allow-gpu" in found.refusal
+        assert re.search("allow=True.*--allow-gpu", found.refusal)
     for text in ("unlocked", "345"):
-        with pytest.raises(PermissionError, match="allow=True or --allow-gpu"):
+        with pytest.raises(PermissionError, match=r"allow=True.*--allow-gpu"):
             gpus.write("nvml:0/locked_clock_mhz", text)
     assert "allow=True" in gpus.refusal("nvml:0/locked_clock_mhz")
     assert library.opened == 0
@@ -119,7 +120,7 @@ def test_a_driver_that_refuses_is_one_sentence_and_nothing_stays_changed(tmp_pat
     library.refuses = "Insufficient Permissions"
     journal = journal_in(tmp_path, machine.roots)
     with (
-        pytest.raises(KnobError, match=r"'power_limit' could not be set: .* \(Insufficient Permissions\); run as root"),
+        pytest.raises(KnobError, match=r"'power_limit'.*nvml:0/power_limit_mw.*Insufficient Permissions.*root"),
         settings(nvidia_knobs(gpus), {"power_limit": 300}, machine=machine, journal=journal),
     ):
         pytest.fail("the body must not run")
@@ -144,9 +145,9 @@ def test_clocks_that_could_not_be_unlocked_are_unlocked_by_restore(tmp_path: Pat
 def test_values_that_the_gpu_has_not_are_refused(tmp_path: Path) -> None:
     _, gpus = make(tmp_path, FakeNvml())
     limit, clock = nvidia_knobs(gpus)
-    with pytest.raises(InvalidValueError, match=r"Option 'power_limit' is 50; it must be between 100 and 700\."):
+    with pytest.raises(InvalidValueError, match=r"'power_limit'.*\b50\b.*\b100 and 700\b"):
         limit.writes(50)
-    with pytest.raises(InvalidValueError, match=r"Option 'gpu_clock' is 3\.0; this machine has"):
+    with pytest.raises(InvalidValueError, match=r"'gpu_clock'.* 3\.0\b.*\d, \d"):
         clock.writes(3.0)
     assert limit.writes(700) == ()
 
@@ -154,14 +155,14 @@ def test_values_that_the_gpu_has_not_are_refused(tmp_path: Path) -> None:
 def test_a_gpu_that_is_not_there_or_a_driver_that_is_missing_says_so(tmp_path: Path) -> None:
     library = FakeNvml()
     _, gpus = make(tmp_path, library)
-    with pytest.raises(KnobUnavailableError, match=r"GPU 3 does not support it: Invalid Argument\."):
+    with pytest.raises(KnobUnavailableError, match=r"GPU 3\b.*: Invalid Argument"):
         nvidia_knobs(gpus, index=3)[0].values()
 
     class NoDriver(FakeNvml):
         def nvmlInit(self) -> None:  # noqa: N802
             raise self.NVMLError("Driver Not Loaded")
 
-    with pytest.raises(KnobUnavailableError, match=r"no NVIDIA GPU: Driver Not Loaded\."):
+    with pytest.raises(KnobUnavailableError, match=r"NVIDIA.*: Driver Not Loaded"):
         nvidia_knobs(NvidiaGpus(allow=True, library=NoDriver()))[0].read()
 
 

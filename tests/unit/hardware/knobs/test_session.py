@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -227,12 +228,10 @@ def test_a_refused_write_in_the_middle_is_one_sentence_and_all_is_put_back(
     bench: Bench, ending: str, knob: str
 ) -> None:
     bench.kernel.refuse[ending] = denied()
-    bench.fails(
-        KnobError, rf"Knob '{knob}' could not be set: writing .* to .*{ending} was refused \(Permission denied\)"
-    )
+    bench.fails(KnobError, rf"Knob '{knob}' .*{ending} .*\({os.strerror(errno.EACCES)}\)")
     assert bench.is_as_it_was()
     bench.kernel.refuse[ending] = invalid("")
-    bench.fails(KnobError, r"\(Invalid argument\); choose a value .* restored")
+    bench.fails(KnobError, rf"Knob '{knob}' .*{ending} .*\({os.strerror(errno.EINVAL)}\).*value")
     assert bench.is_as_it_was()
 
 
@@ -242,7 +241,7 @@ def test_a_write_that_fails_after_it_took_effect_is_undone_too(bench: Bench) -> 
             raise denied()
 
     bench.kernel.watch = fail
-    bench.fails(KnobError, "writing '10' to .*swappiness was refused", {"swappiness": 10})
+    bench.fails(KnobError, "Knob 'swappiness' .*'10' to .*/swappiness ", {"swappiness": 10})
     assert bench.is_as_it_was()
 
 
@@ -261,7 +260,7 @@ def test_limits_in_bytes_and_a_speed_of_the_users_are_put_back(bench: Bench) -> 
 
 def test_a_kernel_that_ignores_a_write_is_found_out(bench: Bench) -> None:
     bench.kernel.ignore.add("swappiness")
-    bench.fails(KnobError, r"'swappiness' did not take its value: .*/swappiness shows 60 after 10 was written\.")
+    bench.fails(KnobError, r"'swappiness'.*/swappiness shows 60 .*10\b")
     assert bench.is_as_it_was()
 
 
@@ -271,17 +270,15 @@ def test_a_frequency_may_be_rounded_a_little_but_not_much(bench: Bench) -> None:
         pass
     assert bench.kernel.written
     bench.kernel.alter["scaling_max_freq"] = lambda text: "1113600" if text == "960000" else text
-    bench.fails(KnobError, "scaling_max_freq shows 1113600 after 960000 was written", {"cpu_frequency": 0.96})
+    bench.fails(KnobError, "scaling_max_freq shows 1113600 .*960000", {"cpu_frequency": 0.96})
     bench.kernel.alter.clear()
     bench.kernel.alter["swappiness"] = lambda text: "11" if text == "10" else text
-    bench.fails(KnobError, "swappiness shows 11 after 10 was written", {"swappiness": 10})
+    bench.fails(KnobError, "swappiness shows 11 .*10", {"swappiness": 10})
 
 
 def test_what_cannot_be_put_back_is_named_and_kept_and_the_rest_is_put_back(bench: Bench) -> None:
-    with (
-        pytest.raises(RestoreError, match=r"restored: .*/swappiness \(60\): Permission denied\. As root, run: "),
-        bench.session(),
-    ):
+    remedy = f"flexibo knobs restore --journal {bench.journal.path}"
+    with pytest.raises(RestoreError, match=rf"/swappiness \(60\): .*{remedy}"), bench.session():
         bench.kernel.refuse["swappiness"] = denied()
     after = contents(bench.kernel.roots)
     assert [path for path in after if after[path] != bench.before[path]] == [
@@ -290,7 +287,7 @@ def test_what_cannot_be_put_back_is_named_and_kept_and_the_rest_is_put_back(benc
     entry = bench.journal.load()
     assert entry is not None
     assert [write.before for write in entry.writes] == ["60"]
-    bench.fails(JournalError, "an earlier session .*run: flexibo knobs restore")
+    bench.fails(JournalError, remedy)
     bench.kernel.refuse.clear()
     assert restore(bench.journal, machine=bench.kernel) == entry.writes
     assert bench.is_as_it_was()
@@ -339,9 +336,7 @@ def test_without_permission_nothing_is_changed(tmp_path: Path) -> None:
         values: dict[str, Level] = {"dirty_ratio": 50, "swappiness": 10}
         with (
             as_an_ordinary_user(),
-            pytest.raises(
-                KnobError, match=rf"'swappiness' cannot be set to 10: {swappiness} may not be written .* run as"
-            ),
+            pytest.raises(KnobError, match=rf"'swappiness'.* 10: {swappiness} .*root"),
             settings(linux_knobs(machine), values, machine=machine, journal=journal_in(folder, machine.roots)),
         ):
             pytest.fail("the body must not run")
@@ -364,8 +359,8 @@ def as_an_ordinary_user() -> Iterator[None]:
 
 
 def test_a_wrong_name_or_value_is_refused_before_anything_else(bench: Bench) -> None:
-    bench.fails(UnknownNameError, "Unknown knob 'swapiness'; did you mean 'swappiness'", {"swapiness": 10})
-    bench.fails(InvalidValueError, "Option 'swappiness' is 'low'", {"dirty_ratio": 5, "swappiness": "low"})
+    bench.fails(UnknownNameError, "'swapiness'.*'swappiness'", {"swapiness": 10})
+    bench.fails(InvalidValueError, "'swappiness'.*'low'", {"dirty_ratio": 5, "swappiness": "low"})
     assert bench.kernel.written == []
     assert bench.is_as_it_was()
 
@@ -378,7 +373,7 @@ def test_no_settings_need_no_journal(bench: Bench) -> None:
 
 def test_sessions_do_not_nest_and_the_outer_one_is_untouched(bench: Bench) -> None:
     with bench.session({"swappiness": 10}):
-        bench.fails(JournalError, "has a session already", {"swappiness": 30})
+        bench.fails(JournalError, rf"This process .*\b{os.getpid()}\b.*session", {"swappiness": 30})
         assert bench.kernel.files.read(str(bench.kernel.roots.proc / "sys/vm/swappiness")) == "10"
     assert bench.is_as_it_was()
 
@@ -388,7 +383,7 @@ def test_a_session_with_another_journal_is_refused_as_well(bench: Bench, tmp_pat
     other = Journal(tmp_path / "other.json", bench.kernel.roots)
     with bench.session({"swappiness": 10}):
         with (
-            pytest.raises(InUseError, match="has a session already"),
+            pytest.raises(InUseError, match=rf"This process .*\b{os.getpid()}\b.*session"),
             settings(linux_knobs(bench.kernel), {"swappiness": 30}, machine=bench.kernel, journal=other),
         ):
             pytest.fail("the body must not run")
@@ -423,7 +418,8 @@ def test_a_forked_process_puts_nothing_back(bench: Bench) -> None:
     os.waitpid(pid, 0)
     assert bench.kernel.files.read(str(bench.kernel.roots.proc / "sys/vm/swappiness")) == "10"
     assert bench.journal.path.exists()
-    bench.fails(InUseError, "has a session already")  # the lock is not freed by the forked process either
+    # The lock is not freed by the forked process either.
+    bench.fails(InUseError, rf"This process .*\b{os.getpid()}\b.*session")
     session.__exit__(None, None, None)
     assert bench.is_as_it_was()
 
@@ -460,7 +456,7 @@ def test_restore_puts_all_back_wherever_a_session_was_killed(tmp_path: Path, mom
     _, status = os.waitpid(pid, 0)
     assert os.WTERMSIG(status) == signal.SIGKILL
     assert contents(bench.kernel.roots) != bench.before
-    bench.fails(JournalError, rf"process {pid} .*run: flexibo knobs restore")
+    bench.fails(JournalError, rf"process {pid}\b.*flexibo knobs restore")
     assert restore(bench.journal, machine=bench.kernel)
     assert bench.is_as_it_was()
     assert restore(bench.journal, machine=bench.kernel) == ()
@@ -469,7 +465,7 @@ def test_restore_puts_all_back_wherever_a_session_was_killed(tmp_path: Path, mom
 
 def test_restore_leaves_a_living_session_alone_unless_it_is_forced(bench: Bench) -> None:
     with bench.session({"swappiness": 10}):
-        with pytest.raises(JournalError, match=rf"Process {os.getpid()} is using these settings .* give --force"):
+        with pytest.raises(JournalError, match=rf"Process {os.getpid()}\b.*--force"):
             restore(bench.journal, machine=bench.kernel)
         assert bench.journal.path.exists()
         assert len(restore(bench.journal, machine=bench.kernel, force=True)) == 1
@@ -480,7 +476,7 @@ def test_restore_leaves_a_living_session_alone_unless_it_is_forced(bench: Bench)
 def test_restore_does_not_apply_a_journal_of_another_boot_unless_it_is_forced(bench: Bench) -> None:
     bench.journal.begin([Write(str(bench.kernel.roots.proc / "sys/vm/swappiness"), "10", "33")])
     put(bench.kernel.roots.proc / "sys/kernel/random/boot_id", "later")
-    with pytest.raises(JournalError, match="was written before this machine was restarted"):
+    with pytest.raises(JournalError, match=f"{bench.journal.path}.*restarted.*--force"):
         restore(bench.journal, machine=bench.kernel)
     assert bench.kernel.written == []
     restore(bench.journal, machine=bench.kernel, force=True)
@@ -494,7 +490,7 @@ def test_restore_writes_nothing_of_a_hostile_journal(bench: Bench, tmp_path: Pat
     bench.journal.begin([good, good])
     text = bench.journal.path.read_text()
     bench.journal.path.write_text(text[::-1].replace(good.path[::-1], str(secret)[::-1], 1)[::-1])
-    with pytest.raises(JournalError, match=r"secret', .*nothing was done"):
+    with pytest.raises(JournalError, match=rf"{bench.journal.path} .*{str(secret)!r}.*no knob"):
         restore(bench.journal, machine=bench.kernel, force=True)
     assert bench.kernel.written == []
     assert secret.read_text() == "kept\n"

@@ -41,12 +41,12 @@ def test_a_scheduler_that_the_paper_has_not_is_called_by_its_own_name(kernel: Fa
     (kernel.roots.sys / "block/sda/queue/scheduler").unlink()
     put(kernel.roots.sys / "block/nvme0n1/queue/scheduler", "none mq-deadline [kyber] bfq")
     assert Scheduler(kernel).read() == "kyber"
-    with pytest.raises(InvalidValueError, match=r"Option 'scheduler' is 'kyber'; it must be CFP or NOOP\."):
+    with pytest.raises(InvalidValueError, match=r"'scheduler'.*'kyber'.*CFP or NOOP"):
         Scheduler(kernel).writes("kyber")
 
 
 def test_a_machine_without_a_choice_of_schedulers_says_so(tmp_path: Path) -> None:
     put(tmp_path / "sys/block/loop0/queue/scheduler", "[none]")
     for folder in (tmp_path / "sys", tmp_path / "nowhere"):
-        with pytest.raises(KnobUnavailableError, match=r"No block device under .* offers a choice"):
+        with pytest.raises(KnobUnavailableError, match=rf"No block device.*{folder}/block\b.*schedulers"):
             Scheduler(LinuxMachine(Roots(folder, tmp_path))).values()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import zipfile
 from pathlib import Path
@@ -92,18 +93,18 @@ def test_each_of_several_absent_datasets_is_explained(tmp_path: Path) -> None:
     with pytest.raises(MissingDataError) as caught:
         find_dataset(["mnist", "fashion-mnist"], tmp_path)
     first, mnist, fashion = str(caught.value).splitlines()
-    assert first == f"None of mnist, fashion-mnist is in {tmp_path}; one is enough:"
-    assert mnist.startswith("- mnist: t10k-labels-idx1-ubyte is missing; put ")
+    assert re.search(f"None .*mnist, fashion-mnist .*{tmp_path}", first)
+    assert mnist.startswith("- mnist: t10k-labels-idx1-ubyte is missing")
     assert fashion.startswith("- fashion-mnist: train-images-idx3-ubyte, train-labels")
     assert "dataset-fashion-mnist" in fashion
     assert "/usr/share/datasets/fashion-mnist" in fashion
-    with pytest.raises(MissingDataError, match=r"^imdb is not in .*: the folder aclImdb"):
+    with pytest.raises(MissingDataError, match=rf"^imdb .*{tmp_path}: .*aclImdb"):
         find_dataset(["imdb"], tmp_path)
 
 
 def test_a_folder_that_does_not_exist_is_said_to_be_missing(tmp_path: Path) -> None:
     for name in DATASETS:
-        with pytest.raises(MissingDataError, match="there is no such folder; make it and put"):
+        with pytest.raises(MissingDataError, match=rf"{tmp_path}/nowhere: .*no such folder"):
             load_dataset(name, tmp_path / "nowhere")
 
 
@@ -111,12 +112,12 @@ def test_damaged_data_is_not_passed_over(tmp_path: Path) -> None:
     write_reviews(tmp_path)
     (tmp_path / "movie_reviews.zip").write_bytes(b"PK")
     assert find_dataset(["movie-reviews"], tmp_path) == "movie-reviews"
-    with pytest.raises(DamagedDataError, match="no whole zip archive"):
+    with pytest.raises(DamagedDataError, match=r"movie_reviews\.zip .*zip archive"):
         load_dataset("movie-reviews", tmp_path)
 
 
 def test_names_that_are_not_in_the_table_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnknownNameError, match="did you mean 'mnist'"):
+    with pytest.raises(UnknownNameError, match=r"'minst'.*'mnist'"):
         load_dataset("minst", tmp_path)
     with pytest.raises(UnknownNameError, match="Unknown dataset"):
         find_dataset(["cifar"], tmp_path)

@@ -88,49 +88,50 @@ FLAT = PHOTOS[:2].reshape(2, -1)
 
 
 @pytest.mark.parametrize(
-    ("batch", "sentence"),
+    ("batch", "facts"),
     [
-        (pickle.dumps({"data": Malice()}, protocol=2), "it wants __builtin__.exec"),
-        (pickle.dumps({"data": Malice()}, protocol=4), "it wants builtins.exec"),
-        (python2_batch(FLAT, [3, 9], maker="fromfile"), "it wants numpy.core.multiarray.fromfile"),
-        (python2_batch(FLAT, [3, 9], kind="O8"), "it has an array of kind"),
+        (pickle.dumps({"data": Malice()}, protocol=2), r"__builtin__\.exec"),
+        (pickle.dumps({"data": Malice()}, protocol=4), r" builtins\.exec"),
+        (python2_batch(FLAT, [3, 9], maker="fromfile"), r"numpy\.core\.multiarray\.fromfile"),
+        (python2_batch(FLAT, [3, 9], kind="O8"), "array of kind"),
         (python2_batch(FLAT[:1], [3, 9]), "with 3,072 bytes"),
         (python2_batch(FLAT, [3, 9])[:3000], "cut short"),
-        (python2_batch(FLAT, [3, 10]), "labels from 3 to 10; they are from 0 to 9"),
+        (python2_batch(FLAT, [3, 10]), "from 3 to 10; .*from 0 to 9"),
         (b"\x80\x02e.", "cut short"),
         (b"\x80\x02\x85", "cut short"),
         (b"", "cut short"),
-        (pickle.dumps({"labels": [1]}, protocol=2), "it has no data and labels"),
-        (pickle.dumps({"data": FLAT, "labels": [True, False]}, protocol=3), "list of whole numbers"),
-        (pickle.dumps({"data": FLAT, "labels": []}, protocol=3), "list of whole numbers"),
-        (pickle.dumps({"data": FLAT.astype(float), "labels": [1, 2]}, protocol=3), "3,072 bytes of pixels for each"),
+        (pickle.dumps({"labels": [1]}, protocol=2), "no data and labels"),
+        (pickle.dumps({"data": FLAT, "labels": [True, False]}, protocol=3), "whole numbers as labels"),
+        (pickle.dumps({"data": FLAT, "labels": []}, protocol=3), "whole numbers as labels"),
+        (pickle.dumps({"data": FLAT.astype(float), "labels": [1, 2]}, protocol=3), "3,072 bytes"),
         (pickle.dumps({"data": FLAT, "labels": [1]}, protocol=3), r"shape \(2, 3072\) and 1 labels"),
-        (pickle.dumps({(1, 2): 3}, protocol=2), "it has no data and labels"),
+        (pickle.dumps({(1, 2): 3}, protocol=2), "no data and labels"),
     ],
 )
-def test_pickles_that_are_no_batch_are_refused_and_never_run(tmp_path: Path, batch: bytes, sentence: str) -> None:
+def test_pickles_that_are_no_batch_are_refused_and_never_run(tmp_path: Path, batch: bytes, facts: str) -> None:
     write_batches(tmp_path, data_batch_3=batch)
-    with pytest.raises(DamagedDataError, match=f"data_batch_3 .*{sentence}"):
+    with pytest.raises(DamagedDataError, match=f"data_batch_3 .*{facts}"):
         cifar.load(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("batch", "sentence"),
+    ("batch", "facts"),
     [(bytes(3072), "3,072 bytes, .* cut short"), (b"", "0 bytes"), (b"\x0a" + bytes(3072), "has the label 10")],
 )
-def test_damaged_binary_batches_are_refused(tmp_path: Path, batch: bytes, sentence: str) -> None:
+def test_damaged_binary_batches_are_refused(tmp_path: Path, batch: bytes, facts: str) -> None:
     write_batches(tmp_path, binary=True, test_batch=batch)
-    with pytest.raises(DamagedDataError, match=sentence):
+    with pytest.raises(DamagedDataError, match=facts):
         cifar.load(tmp_path)
 
 
 def test_a_missing_batch_is_named(tmp_path: Path) -> None:
     write_batches(tmp_path)
     (tmp_path / "cifar-10-batches-py" / "data_batch_4").unlink()
-    with pytest.raises(MissingDataError, match="data_batch_4 is missing in cifar-10-batches-py"):
+    with pytest.raises(MissingDataError, match=r"data_batch_4 .*missing.* cifar-10-batches-py"):
         cifar.load(tmp_path)
-    with pytest.raises(MissingDataError, match="one of them is enough"):
+    with pytest.raises(MissingDataError, match=f"{tmp_path}/elsewhere: ") as caught:
         cifar.load(tmp_path / "elsewhere")
+    assert all(form in str(caught.value) for form in ("cifar-10-batches-py", "cifar-10-batches-bin", cifar.JPEG_FILE))
 
 
 def test_jpegs_are_decoded_and_the_note_says_that_they_are_lossy(tmp_path: Path) -> None:
@@ -169,34 +170,34 @@ def test_batches_are_preferred_to_jpegs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("replaced", "sentence"),
+    ("replaced", "facts"),
     [
-        ({"classes": np.array([{"a": 1}], dtype=object)}, "no npz file of plain arrays"),
+        ({"classes": np.array([{"a": 1}], dtype=object)}, "no npz file"),
         ({"label": None}, "lacks an array"),
-        ({"label": np.array([0, 10])}, "has the label 10; labels are from 0 to 9"),
+        ({"label": np.array([0, 10])}, "label 10; .*0 to 9"),
         ({"label": np.array([0, -1])}, "has the label -1"),
         ({"label": np.array([0.0, 1.0])}, "label as integers"),
-        ({"label": np.array([0])}, "1 labels, 2 marks and 3 offsets"),
+        ({"label": np.array([0])}, "1 labels, 2 marks .*3 offsets"),
         ({"offset": np.array([0, 900_000, 1])}, "do not ascend"),
         ({"offset": np.array([0, 1, 900_000])}, "do not ascend"),
         ({"offset": np.array([-1, 1, 2])}, "do not ascend"),
-        ({"is_test": np.array([True, True])}, "training and test images"),
-        ({"is_test": np.array([1, 0])}, "is_test as booleans"),
+        ({"is_test": np.array([True, True])}, "test images"),
+        ({"is_test": np.array([1, 0])}, "is_test .*booleans"),
         ({"classes": np.array(["cat", "dog"])}, "other classes"),
     ],
 )
 def test_npz_files_that_are_not_as_they_should_be_are_refused(
-    tmp_path: Path, replaced: dict[str, Any], sentence: str
+    tmp_path: Path, replaced: dict[str, Any], facts: str
 ) -> None:
     npz(tmp_path, [jpeg_bytes(RED), jpeg_bytes(GREEN)], **replaced)
-    with pytest.raises(DamagedDataError, match=sentence):
+    with pytest.raises(DamagedDataError, match=facts):
         cifar.load(tmp_path)
 
 
 def test_damaged_npz_files_are_refused(tmp_path: Path) -> None:
     path = npz(tmp_path, [jpeg_bytes(RED), jpeg_bytes(GREEN)]) / cifar.JPEG_FILE
     path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(DamagedDataError, match="cut short or damaged"):
+    with pytest.raises(DamagedDataError, match=f"{path} .*damaged"):
         cifar.load(tmp_path)
 
 
@@ -216,14 +217,14 @@ def claim_size(path: Path, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("photo", "sentence"),
+    ("photo", "facts"),
     [
-        (b"\xff\xd8\xff\xe0 no jpeg", "Image 1 .* cannot be decoded"),
-        (jpeg_bytes(RED)[:400], "Image 1 .* cannot be decoded"),
+        (b"\xff\xd8\xff\xe0 no jpeg", "Image 1 .*decoded as JPEG"),
+        (jpeg_bytes(RED)[:400], "Image 1 .*decoded as JPEG"),
         (jpeg_bytes(RED, (32, 31)), "Image 1 .* is 32 x 31 pixels"),
     ],
 )
-def test_corrupt_jpegs_are_named(tmp_path: Path, photo: bytes, sentence: str) -> None:
+def test_corrupt_jpegs_are_named(tmp_path: Path, photo: bytes, facts: str) -> None:
     npz(tmp_path, [jpeg_bytes(RED), photo])
-    with pytest.raises(DamagedDataError, match=sentence):
+    with pytest.raises(DamagedDataError, match=facts):
         cifar.load(tmp_path)

@@ -67,7 +67,7 @@ def test_fashion_has_its_own_classes(tmp_path: Path) -> None:
 def test_missing_idx_files_are_named(tmp_path: Path) -> None:
     write_idx(tmp_path)
     (tmp_path / "t10k-labels-idx1-ubyte").unlink()
-    with pytest.raises(MissingDataError, match="t10k-labels-idx1-ubyte is missing"):
+    with pytest.raises(MissingDataError, match=f"{tmp_path}: t10k-labels-idx1-ubyte is missing"):
         idx.load(tmp_path)
 
 
@@ -81,23 +81,23 @@ def test_the_files_of_one_dataset_are_not_taken_for_the_other(tmp_path: Path, as
 
 
 @pytest.mark.parametrize(
-    ("replaced", "sentence"),
+    ("replaced", "facts"),
     [
-        ({"train_images": idx_bytes(DIGITS[:N])[:-1]}, "20 x 5 x 4 bytes .* 399; it is cut short"),
+        ({"train_images": idx_bytes(DIGITS[:N])[:-1]}, "20 x 5 x 4 bytes .* 399;"),
         ({"train_images": b"\x00\x00\x08\x03\x00"}, "cut short"),
         ({"train_images": b""}, "begins with nothing"),
         ({"train_images": b"\x00\x00\x0d\x03" + idx_bytes(DIGITS[:N])[4:]}, "begins with 00000d03 .* with 00000803"),
-        ({"train_labels": idx_bytes([0] * (N - 1) + [10])}, "has the label 10; labels are from 0 to 9"),
-        ({"train_labels": idx_bytes(LABELS[: N - 1])}, "20 images and train-labels-idx1-ubyte 19 labels"),
-        ({"t10k_images": idx_bytes(DIGITS[N:, :4])}, "5 x 4 and the test images 4 x 4"),
+        ({"train_labels": idx_bytes([0] * (N - 1) + [10])}, "label 10; .*0 to 9"),
+        ({"train_labels": idx_bytes(LABELS[: N - 1])}, "20 images .*train-labels-idx1-ubyte 19 labels"),
+        ({"t10k_images": idx_bytes(DIGITS[N:, :4])}, "5 x 4 .*test images 4 x 4"),
         ({"train_images": idx_bytes(DIGITS[:0]), "train_labels": idx_bytes([])}, "has no images"),
-        ({"train_images": gzip.compress(idx_bytes(DIGITS[:N]))[:-9]}, "middle of its gzip stream"),
-        ({"train_images": gzip.compress(idx_bytes(DIGITS[:N]))[:-8] + bytes(8)}, "no whole gzip file"),
+        ({"train_images": gzip.compress(idx_bytes(DIGITS[:N]))[:-9]}, "middle .*gzip stream"),
+        ({"train_images": gzip.compress(idx_bytes(DIGITS[:N]))[:-8] + bytes(8)}, "no whole gzip"),
     ],
 )
-def test_damaged_idx_files_are_refused(tmp_path: Path, replaced: dict[str, bytes], sentence: str) -> None:
+def test_damaged_idx_files_are_refused(tmp_path: Path, replaced: dict[str, bytes], facts: str) -> None:
     write_idx(tmp_path, **replaced)
-    with pytest.raises(DamagedDataError, match=sentence):
+    with pytest.raises(DamagedDataError, match=facts):
         idx.load(tmp_path)
 
 

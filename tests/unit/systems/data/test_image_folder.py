@@ -90,7 +90,7 @@ def test_images_beyond_the_limit_are_not_read(tmp_path: Path) -> None:
     tree(tmp_path, {"train/a": 3, "train/b": 3, "val/a": 2, "val/b": 2})
     (tmp_path / "train/b/image_2.JPEG").write_bytes(b"none")
     assert image_folder.load(tmp_path, side=4, limit=1).train.labels.tolist() == [0]
-    with pytest.raises(DamagedDataError, match=r"image_2\.JPEG cannot be decoded"):
+    with pytest.raises(DamagedDataError, match=rf"{tmp_path}/train/b/image_2\.JPEG .*decoded"):
         image_folder.load(tmp_path, side=4)
 
 
@@ -99,23 +99,23 @@ def test_an_image_that_claims_to_be_enormous_is_refused(tmp_path: Path) -> None:
     at = data.index(b"\xff\xc0") + 5
     data[at : at + 4] = struct.pack(">HH", 12_000, 12_000)
     (tmp_path / "large.jpg").write_bytes(data)
-    with pytest.raises(DamagedDataError, match="larger than any photograph"):
+    with pytest.raises(DamagedDataError, match=r"large\.jpg .*larger than"):
         image_folder.read_image(tmp_path / "large.jpg", 8)
 
 
 @pytest.mark.parametrize(
-    ("counts", "error", "sentence"),
+    ("counts", "error", "facts"),
     [
-        ({"train/a": 1, "train/b": 0, "val/a": 1, "val/b": 1}, DamagedDataError, "train/b has no image"),
-        ({"train/a": 1, "train/b": 1, "val/a": 1}, DamagedDataError, "do not have the same classes: b"),
-        ({"train/a": 1}, MissingDataError, "the folder val is missing"),
-        ({"train/a": 1, "val": 2}, MissingDataError, "the folder val has no folder per class"),
+        ({"train/a": 1, "train/b": 0, "val/a": 1, "val/b": 1}, DamagedDataError, "train/b .*no image"),
+        ({"train/a": 1, "train/b": 1, "val/a": 1}, DamagedDataError, "train and val .* classes: b"),
+        ({"train/a": 1}, MissingDataError, "folder val is missing"),
+        ({"train/a": 1, "val": 2}, MissingDataError, "val has no folder"),
         ({"a": 1, "b": 0}, MissingDataError, "train/CLASS"),
         ({}, MissingDataError, "train/CLASS"),
     ],
 )
 def test_folders_that_are_not_as_they_should_be_are_refused(
-    tmp_path: Path, counts: dict[str, int], error: type, sentence: str
+    tmp_path: Path, counts: dict[str, int], error: type, facts: str
 ) -> None:
-    with pytest.raises(error, match=sentence):
+    with pytest.raises(error, match=facts):
         image_folder.load(tree(tmp_path, counts), side=4)

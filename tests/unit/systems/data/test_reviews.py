@@ -44,23 +44,23 @@ def test_only_the_reviews_that_a_limit_chooses_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
-    [(b"caf\xe9 bar", r"train.pos.2_7\.txt is not UTF-8 text: byte 3 is 0xe9"), (b" \n", "has no text")],
+    ("text", "facts"),
+    [(b"caf\xe9 bar", r"train.pos.2_7\.txt .*UTF-8.* 3 is 0xe9"), (b" \n", "has no text")],
 )
-def test_reviews_that_are_no_text_are_refused(tmp_path: Path, text: bytes, sentence: str) -> None:
-    with pytest.raises(DamagedDataError, match=sentence):
+def test_reviews_that_are_no_text_are_refused(tmp_path: Path, text: bytes, facts: str) -> None:
+    with pytest.raises(DamagedDataError, match=facts):
         reviews.load_imdb(write_imdb(tmp_path, train_pos_2=text))
 
 
 def test_missing_and_empty_imdb_folders_are_named(tmp_path: Path) -> None:
-    with pytest.raises(MissingDataError, match="the folder aclImdb with"):
+    with pytest.raises(MissingDataError, match=f"{tmp_path}: .*folder aclImdb"):
         reviews.load_imdb(tmp_path)
     write_imdb(tmp_path / "aclImdb", n=1)
     (tmp_path / "aclImdb/test/pos/0_7.txt").unlink()
-    with pytest.raises(DamagedDataError, match=r"test.pos has no reviews"):
+    with pytest.raises(DamagedDataError, match=r"aclImdb/test/pos has no reviews"):
         reviews.load_imdb(tmp_path)
     (tmp_path / "aclImdb/test/pos").rmdir()
-    with pytest.raises(MissingDataError, match="test/pos is missing in"):
+    with pytest.raises(MissingDataError, match=f"test/pos is missing .*{tmp_path}/aclImdb"):
         reviews.load_imdb(tmp_path)
 
 
@@ -83,7 +83,7 @@ def test_a_limit_on_the_archive_keeps_the_test_part_apart(tmp_path: Path) -> Non
 
 
 def test_an_archive_needs_both_kinds_of_reviews_as_utf_8(tmp_path: Path) -> None:
-    with pytest.raises(DamagedDataError, match="one kind or both are not there"):
+    with pytest.raises(DamagedDataError, match=rf"{reviews.ARCHIVE} .*pos/\*\.txt .*neg/\*\.txt"):
         reviews.load_movie_reviews(write_archive(tmp_path, {"pos/a.txt": b"a"}, n=0))
-    with pytest.raises(DamagedDataError, match=r"pos/latin\.txt in .* is not UTF-8"):
+    with pytest.raises(DamagedDataError, match=r"pos/latin\.txt in .*UTF-8.* 0 is 0xe9"):
         reviews.load_movie_reviews(write_archive(tmp_path, {"pos/latin.txt": b"\xe9t\xe9"}))

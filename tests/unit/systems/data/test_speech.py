@@ -63,22 +63,22 @@ FLOAT_WAVE = WHOLE[:20] + struct.pack("<H", 3) + WHOLE[22:]
 
 
 @pytest.mark.parametrize(
-    ("data", "sentence"),
+    ("data", "facts"),
     [
-        (WHOLE[:-7], "80 samples and has 76; it is cut short"),
+        (WHOLE[:-7], "80 samples .*76;"),
         (WHOLE[:30], "cut short"),
-        (WHOLE[:6], "it ends too early"),
-        (b"", "it ends too early"),
+        (WHOLE[:6], "ends too early"),
+        (b"", "ends too early"),
         (b"ID3" + WHOLE, "no wave file"),
-        (FLOAT_WAVE, "no wave file of whole-number samples"),
+        (FLOAT_WAVE, "no wave file"),
         (wave_bytes([]), "0 samples"),
         (WHOLE[:24] + bytes(4) + WHOLE[28:], "0 samples per second"),
-        (wave_bytes(rate=1), "has 1 samples per second; 1,000 to 400,000 are read"),
+        (wave_bytes(rate=1), " 1 samples .*1,000 to 400,000"),
         (wave_bytes(rate=2**30), "1,073,741,824 samples per second"),
     ],
 )
-def test_damaged_waves_are_refused(data: bytes, sentence: str) -> None:
-    with pytest.raises(DamagedDataError, match=f"x.wav .*{sentence}"):
+def test_damaged_waves_are_refused(data: bytes, facts: str) -> None:
+    with pytest.raises(DamagedDataError, match=f"x.wav .*{facts}"):
         speech.read_wave(data, "x.wav")
 
 
@@ -117,13 +117,13 @@ def test_a_limit_keeps_the_digits_in_proportion_and_a_rate_is_reached(
 
 
 def test_missing_or_wrong_archives_of_digits_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(MissingDataError, match=r"free-spoken-digits\.zip is missing"):
+    with pytest.raises(MissingDataError, match=rf"{tmp_path}: free-spoken-digits\.zip is missing"):
         speech.load_spoken_digits(tmp_path)
-    with pytest.raises(DamagedDataError, match="0 recordings to learn from and 50 to test"):
+    with pytest.raises(DamagedDataError, match=r"\b0 recordings .*\b50 to test"):
         speech.load_spoken_digits(write_digits(tmp_path, takes=5))
-    with pytest.raises(DamagedDataError, match=r"3_theo_9\.wav in .* cut short"):
+    with pytest.raises(DamagedDataError, match=r"3_theo_9\.wav in .*cut short"):
         speech.load_spoken_digits(write_digits(tmp_path, {"3_theo_9.wav": WHOLE[:-8]}))
-    with pytest.raises(DamagedDataError, match="points out of the archive"):
+    with pytest.raises(DamagedDataError, match=r"\.\./3_theo_9\.wav.*points out"):
         speech.load_spoken_digits(write_digits(tmp_path, {"../3_theo_9.wav": WHOLE}))
 
 
@@ -160,36 +160,36 @@ def test_only_the_clips_that_a_limit_chooses_are_read(tmp_path: Path) -> None:
 
 
 def test_missing_parts_of_common_voice_are_named(tmp_path: Path) -> None:
-    with pytest.raises(MissingDataError, match=r"train\.tsv, test\.tsv, clips/ are missing"):
+    with pytest.raises(MissingDataError, match=rf"{tmp_path}: train\.tsv, test\.tsv, clips/ are missing"):
         speech.load_common_voice(tmp_path)
     write_voice(tmp_path)
     (tmp_path / "clips" / "clip_2.wav").unlink()
-    with pytest.raises(MissingDataError, match=r"The clip clip_2\.wav is listed"):
+    with pytest.raises(MissingDataError, match=rf"clip_2\.wav .*{tmp_path}/clips"):
         speech.load_common_voice(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("train", "sentence"),
+    ("train", "facts"),
     [
-        ("client_id\tfile\ttext\n1\t2\t3\n", "columns client_id, file, text; path and sentence are missing"),
+        ("client_id\tfile\ttext\n1\t2\t3\n", "client_id, file, text; path and sentence "),
         ("path\ttext\n1\t2\n", "sentence is missing"),
         (f"{HEADER}\n", "lists no recordings"),
-        (f"{HEADER}\nid\tclip_1.wav\n", "Line 2 of .* has 2 cells and the header 4"),
-        (f"{HEADER}\nid\tclip_1.wav\t?!\t1\n", "Line 2 of .* has no words"),
-        (f"{HEADER}\nid\t../../secret.wav\tA\t1\n", "'../../secret.wav'; it must be the name of a file"),
-        (f"{HEADER}\nid\t\tA\t1\n", "it must be the name of a file"),
+        (f"{HEADER}\nid\tclip_1.wav\n", "Line 2 of .* 2 cells .*header 4"),
+        (f"{HEADER}\nid\tclip_1.wav\t?!\t1\n", r"Line 2 of .* no words .*\?!"),
+        (f"{HEADER}\nid\t../../secret.wav\tA\t1\n", r"'\.\./\.\./secret\.wav';"),
+        (f"{HEADER}\nid\t\tA\t1\n", "clip '';"),
         (" ", "has no text"),
     ],
 )
-def test_tables_that_are_not_as_they_should_be_are_refused(tmp_path: Path, train: str, sentence: str) -> None:
-    with pytest.raises(DamagedDataError, match=sentence):
+def test_tables_that_are_not_as_they_should_be_are_refused(tmp_path: Path, train: str, facts: str) -> None:
+    with pytest.raises(DamagedDataError, match=facts):
         speech.load_common_voice(write_voice(tmp_path, train))
 
 
 def test_a_table_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     write_voice(tmp_path)
     (tmp_path / "test.tsv").write_bytes(HEADER.encode() + b"\nid\ttest\t\xe9\t1\n")
-    with pytest.raises(DamagedDataError, match=r"test\.tsv is not UTF-8 text"):
+    with pytest.raises(DamagedDataError, match=rf"{tmp_path}/test\.tsv .*UTF-8.* 0xe9"):
         speech.load_common_voice(tmp_path)
 
 
@@ -226,13 +226,13 @@ def test_compressed_clips_are_decoded_to_one_channel_within_bounds(
 
 
 @pytest.mark.parametrize(
-    ("samples", "sentence"), [(RuntimeError("no frames"), "decoded as sound"), (np.empty((0, 1)), "has no sound")]
+    ("samples", "facts"), [(RuntimeError("no frames"), "decoded as sound"), (np.empty((0, 1)), "has no sound")]
 )
 def test_compressed_clips_that_cannot_be_decoded_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, samples: Any, sentence: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, samples: Any, facts: str
 ) -> None:
     monkeypatch.setitem(sys.modules, "soundfile", fake_soundfile(samples))
-    with pytest.raises(DamagedDataError, match=rf"first\.mp3 .*{sentence}"):
+    with pytest.raises(DamagedDataError, match=rf"first\.mp3 .*{facts}"):
         speech.load_common_voice(write_voice(tmp_path, MP3_TABLE, {"first.mp3": b"ID3"}))
 
 

@@ -62,7 +62,7 @@ def test_a_single_file_is_divided_by_article_and_says_that_it_is_no_squad_score(
     assert (len(data.train), len(data.test)) == (40, 10)
     assert not train & test
     assert "half.json" in data.note
-    assert "not a SQuAD score" in data.note
+    assert "SQuAD score" in data.note
     assert squad.load(tmp_path, seed=1).fingerprint == data.fingerprint
     assert squad.load(tmp_path, seed=2).fingerprint != data.fingerprint
 
@@ -83,41 +83,41 @@ def test_a_limit_keeps_questions_with_and_without_answer_in_proportion(tmp_path:
 def test_several_files_that_could_be_meant_are_named(tmp_path: Path) -> None:
     for name in ("a.json", "b.json"):
         (tmp_path / name).write_text(document(*many_articles()))
-    with pytest.raises(MissingDataError, match=r"not one other such file but 2 \(a.json, b.json\)"):
+    with pytest.raises(MissingDataError, match=r"\b2 \(a\.json, b\.json\)"):
         squad.load(tmp_path)
 
 
 def test_missing_squad_files_are_named(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(MissingDataError, match=r"train-v2\.0\.json and dev-v2\.0\.json are missing"):
+        with pytest.raises(MissingDataError, match=rf"{folder}: train-v2\.0\.json and dev-v2\.0\.json "):
             squad.load(folder)
 
 
 @pytest.mark.parametrize(
-    ("train", "sentence"),
+    ("train", "facts"),
     [
-        ("[1, 2]", "it has no list named data"),
-        ('{"data": {}}', "it has no list named data"),
+        ("[1, 2]", "no list named data"),
+        ('{"data": {}}', "no list named data"),
         ('{"data": []}', "has no questions"),
         ('{"data": [{"paragraphs": [{"context": "a"}]}]}', "none of SQuAD"),
         ('{"data": [1]}', "none of SQuAD"),
-        (document(article(asked("Where?", "France") | {"question": 5})), "int in place of text"),
-        (document(article(asked("Where?", "France")))[:-20], "no json file, or cut short"),
-        ("[" * 100_000, "nested more deeply|cut short"),
+        (document(article(asked("Where?", "France") | {"question": 5})), "int in place"),
+        (document(article(asked("Where?", "France")))[:-20], "no json file"),
+        ("[" * 100_000, "nested|no json file"),
         (b'{"data": "\xff\xfe"}', "no json file"),
         (
             document(article(asked("Q", answers=[{"text": "Spain", "answer_start": 3}]))),
-            "'Spain' at character 3 .* not",
+            "'Spain' at character 3 ",
         ),
         (document(article(asked("Q", answers=[{"text": "The", "answer_start": -60}]))), "not there"),
         (document(article(asked("Q", answers=[{"text": "", "answer_start": 1}]))), "not there"),
         (document(article(asked("Q", answers=[{"text": "The", "answer_start": "0"}]))), "answer_start is '0'"),
-        (document(article(asked("Q", is_impossible=False))), "'Q' has an answer and gives none"),
-        (document(article(asked("Q", "France", is_impossible=True))), "'Q' has no answer and gives one"),
+        (document(article(asked("Q", is_impossible=False))), "'Q' .*an answer .*none"),
+        (document(article(asked("Q", "France", is_impossible=True))), "'Q' .*no answer .*one"),
     ],
 )
-def test_files_that_are_not_squad_are_refused(tmp_path: Path, train: str | bytes, sentence: str) -> None:
-    with pytest.raises(DamagedDataError, match=sentence):
+def test_files_that_are_not_squad_are_refused(tmp_path: Path, train: str | bytes, facts: str) -> None:
+    with pytest.raises(DamagedDataError, match=facts):
         squad.load(write_squad(tmp_path, train))
 
 

@@ -74,10 +74,10 @@ def test_pieces_know_where_they_stand_in_the_text_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pieces", "sentence"), [(("[PAD]", "[CLS]", "a"), r"lacks \[UNK\], \[SEP\]"), ((*VOCABULARY, "un"), "'un' twice")]
+    ("pieces", "facts"), [(("[PAD]", "[CLS]", "a"), r"lacks \[UNK\], \[SEP\]"), ((*VOCABULARY, "un"), "'un' twice")]
 )
-def test_pieces_that_are_no_vocabulary_are_refused(pieces: tuple[str, ...], sentence: str) -> None:
-    with pytest.raises(InvalidValueError, match=sentence):
+def test_pieces_that_are_no_vocabulary_are_refused(pieces: tuple[str, ...], facts: str) -> None:
+    with pytest.raises(InvalidValueError, match=facts):
         WordPieces(pieces)
 
 
@@ -105,7 +105,7 @@ def test_nothing_in_the_texts_that_a_vocabulary_was_learned_from_is_unknown() ->
 
 
 def test_a_vocabulary_too_small_for_its_characters_is_refused() -> None:
-    with pytest.raises(InvalidValueError, match=r"size of the vocabulary is 9; the 3 characters .* at least 10"):
+    with pytest.raises(InvalidValueError, match=r"vocabulary .*\b9;.*\b3 characters .*\b10\b"):
         WordPieces.learned(["abc"], 9)
     assert len(WordPieces.learned(["abc"], 10)) == 10
 

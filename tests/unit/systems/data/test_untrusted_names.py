@@ -127,7 +127,7 @@ def test_a_note_about_data_shows_its_file_escaped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "facts"),
     [
         (lambda heading, lines: lines.insert(1, f"x\x1b[2J,{','.join(MEASURED)}"), "has the columns"),
         (lambda heading, lines: heading["values"].update(filters=["\x1b[2J\n"]), "one of"),
@@ -135,7 +135,7 @@ def test_a_note_about_data_shows_its_file_escaped(tmp_path: Path) -> None:
     ],
 )
 def test_a_message_about_a_table_is_one_printable_line(
-    tmp_path: Path, change: Callable[[dict[str, object], list[str]], None], sentence: str
+    tmp_path: Path, change: Callable[[dict[str, object], list[str]], None], facts: str
 ) -> None:
     heading: dict[str, object] = {
         "network_options": ["filters"],
@@ -147,6 +147,6 @@ def test_a_message_about_a_table_is_one_printable_line(
     lines[0] = f"# {json.dumps(heading)}"
     path = tmp_path / "table\n.csv.gz"
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
-    with pytest.raises(FlexiBOError, match=sentence) as caught:
+    with pytest.raises(FlexiBOError, match=facts) as caught:
         read_table(path)
     assert str(caught.value).isprintable()

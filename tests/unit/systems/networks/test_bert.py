@@ -269,12 +269,12 @@ def test_fresh_weights_have_the_original_s_spread_and_follow_the_seed() -> None:
 
 
 def test_a_text_longer_than_the_positions_is_refused() -> None:
-    with pytest.raises(InvalidValueError, match=r"^A text has 10 tokens; this encoder has positions for 9.$"):
+    with pytest.raises(InvalidValueError, match=r"\b10 tokens.*\b9\b"):
         mini()(torch.zeros(1, 10, dtype=torch.int64), torch.ones(1, 10, dtype=torch.bool))
 
 
 def test_impossible_networks_are_refused() -> None:
-    with pytest.raises(InvalidValueError, match=r"^The design has no option 'dropout'; give it a value.$"):
+    with pytest.raises(InvalidValueError, match="no option 'dropout'"):
         build({"batch_size": 6}, vocabulary=5, head="answer", size=TINY)
-    with pytest.raises(InvalidValueError, match=r"^Option 'dropout' is 1.0; it must be a number from 0 to below 1.$"):
+    with pytest.raises(InvalidValueError, match=r"^Option 'dropout' is 1\.0;"):
         build({"dropout": 1.0}, vocabulary=5, head="answer", size=TINY)

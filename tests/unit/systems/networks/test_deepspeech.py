@@ -207,11 +207,11 @@ def test_the_same_seed_gives_the_same_weights() -> None:
 
 
 def test_a_design_without_dropout_is_refused() -> None:
-    with pytest.raises(InvalidValueError, match=r"^The design has no option 'dropout'; give it a value.$"):
+    with pytest.raises(InvalidValueError, match="no option 'dropout'"):
         build({"epochs": 2}, features=FEATURES, letters=LETTERS, size=TINY)
 
 
 @pytest.mark.parametrize("value", [-0.1, 1, 1.5, "0.1", True, None, float("nan")])
 def test_a_dropout_that_is_no_share_is_refused(value: object) -> None:
-    with pytest.raises(InvalidValueError, match=r"^Option 'dropout' is .*; it must be a number from 0 to below 1.$"):
+    with pytest.raises(InvalidValueError, match=f"^Option 'dropout' is {value!r};"):
         build({"dropout": value}, features=FEATURES, letters=LETTERS, size=TINY)

@@ -379,7 +379,7 @@ def test_a_design_without_an_option_is_refused_by_that_option_s_name(network: st
     for name in NETWORKS[network]:
         design = smallest(network)
         del design[name]
-        with pytest.raises(InvalidValueError, match=f"^The design has no option '{name}'; give it a value.$"):
+        with pytest.raises(InvalidValueError, match=f"no option '{name}'"):
             BUILDERS[network](design, channels=CHANNELS, classes=CLASSES)
 
 
@@ -387,7 +387,7 @@ def test_a_design_without_an_option_is_refused_by_that_option_s_name(network: st
 @pytest.mark.parametrize("value", [0, -16, 16.0, "16", True, None, float("nan")])
 def test_an_option_that_is_no_positive_whole_number_is_refused(network: str, value: object) -> None:
     for name in NETWORKS[network]:
-        with pytest.raises(InvalidValueError, match=rf"^Option '{name}' is .*; it must be a whole number, 1 or more"):
+        with pytest.raises(InvalidValueError, match=rf"^Option '{name}' is {value!r}; .*\b1 or more"):
             BUILDERS[network](smallest(network) | {name: value}, channels=CHANNELS, classes=CLASSES)
 
 
@@ -395,5 +395,5 @@ def test_an_option_that_is_no_positive_whole_number_is_refused(network: str, val
 def test_an_even_filter_is_refused(network: str) -> None:
     for name in NETWORKS[network]:
         if "size" in name:
-            with pytest.raises(InvalidValueError, match=f"^Option '{name}' is 4; it must be odd"):
+            with pytest.raises(InvalidValueError, match=f"^Option '{name}' is 4; .*odd"):
                 BUILDERS[network](smallest(network, **{name: 4}), channels=CHANNELS, classes=CLASSES)

@@ -25,13 +25,13 @@ def test_a_line_that_a_kill_cut_short_is_measured_again(tmp_path: Path) -> None:
 
 def test_a_journal_of_another_plan_is_refused(tmp_path: Path) -> None:
     RecordingJournal(tmp_path / "j", plan_of(), HEADING)
-    with pytest.raises(InvalidValueError, match="other networks, deployments, data or settings"):
+    with pytest.raises(InvalidValueError, match=f"{tmp_path}/j .*other .*--out"):
         RecordingJournal(tmp_path / "j", plan_of(seed=1), HEADING)
 
 
 def test_a_file_that_is_no_journal_is_refused(tmp_path: Path) -> None:
     (tmp_path / "j").write_text("hello\n")
-    with pytest.raises(InvalidValueError, match="not an unfinished recording"):
+    with pytest.raises(InvalidValueError, match=f"{tmp_path}/j .*no.* recording.*--out"):
         RecordingJournal(tmp_path / "j", plan_of(), HEADING)
     assert (tmp_path / "j").read_text() == "hello\n"
 
@@ -42,7 +42,7 @@ def test_a_fault_of_the_machine_is_raised_and_tried_again(tmp_path: Path) -> Non
             raise FlexiBOError("The meter is gone.")
 
     plan = plan_of(networks=1, deployments=1, again=0)
-    with pytest.raises(FlexiBOError, match="The meter is gone"):
+    with pytest.raises(FlexiBOError, match="meter is gone"):
         record(plan, RecordingJournal(tmp_path / "j", plan, HEADING), Broken())
     again = RecordingJournal(tmp_path / "j", plan, HEADING)
     assert (len(again.errors), len(again.readings)) == (1, 0)
@@ -69,7 +69,7 @@ def test_entries_that_belong_to_nothing_do_not_count(tmp_path: Path) -> None:
 def test_one_process_records_at_a_time(tmp_path: Path) -> None:
     second = opened(tmp_path / "sub" / "j", plan_of(), HEADING)
     first = opened(tmp_path / "sub" / "j", plan_of(), HEADING)
-    with first, pytest.raises(InvalidValueError, match="Another process is recording"):
+    with first, pytest.raises(InvalidValueError, match=f"Another process .*{tmp_path}/sub/j"):
         second.__enter__()
     with opened(tmp_path / "sub" / "j", plan_of(), HEADING) as journal:
         assert journal.heading == HEADING

@@ -95,4 +95,4 @@ def test_progress_is_told(tmp_path: Path) -> None:
         progress=lambda *what: progress.append(what),
     )
     assert [(done, total) for done, total, _ in progress] == [(1, 2), (2, 2)]
-    assert progress[0][2] == "trained filters=16, filter_size=3: error_percent 6.25, training_seconds 2.5"
+    assert progress[0][2].endswith("filters=16, filter_size=3: error_percent 6.25, training_seconds 2.5")

@@ -33,7 +33,8 @@ def test_a_plan_is_decided_by_its_arguments() -> None:
 
 @pytest.mark.parametrize("wrong", [{"networks": 0}, {"deployments": 0}, {"again": -1}])
 def test_a_plan_of_nothing_is_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(InvalidValueError, match="it must be at least"):
+    [(name, number)] = wrong.items()
+    with pytest.raises(InvalidValueError, match=rf"{name} .*{number};.*\b{number + 1}\b"):
         plan_of(**wrong)
 
 
@@ -42,7 +43,7 @@ def test_values_above_the_largest_that_is_wanted_are_not_drawn() -> None:
     assert capped(NETWORK, {}) == NETWORK
     with pytest.raises(InvalidValueError, match=r"at most 8; .* 16"):
         capped(NETWORK, {"filters": 8})
-    with pytest.raises(InvalidValueError, match="Unknown option of the network 'filter'; did you mean 'filters'"):
+    with pytest.raises(InvalidValueError, match=r"option .*'filter'.*'filters'"):
         capped(NETWORK, {"filter": 8})
 
 
@@ -55,13 +56,13 @@ def test_a_largest_value_that_is_none_is_refused(wrong: str) -> None:
 def test_only_the_wanted_values_are_drawn() -> None:
     wanted = wanted_values(["batch=4", "cuda_graphs=true,False", "other=1"])
     assert narrowed(DEPLOYMENT, wanted) == {"batch": (4,), "precision": ("fp32", "bf16"), "cuda_graphs": (False, True)}
-    with pytest.raises(InvalidValueError, match="Unknown value of option 'precision' 'bf32'; did you mean 'fp32'"):
+    with pytest.raises(InvalidValueError, match=r"'precision' 'bf32'.*'fp32'"):
         narrowed(DEPLOYMENT, {"precision": ("bf32",)})
 
 
 @pytest.mark.parametrize("wrong", ["batch", "batch=", "=4", "batch=,"])
 def test_wanted_values_that_are_none_are_refused(wrong: str) -> None:
-    with pytest.raises(InvalidValueError, match="write OPTION=VALUE,VALUE"):
+    with pytest.raises(InvalidValueError, match=f"--only is {wrong!r}; .*OPTION=VALUE,VALUE"):
         wanted_values([wrong])
 
 

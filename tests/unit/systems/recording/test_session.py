@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -31,12 +33,12 @@ def test_what_is_complete_of_a_stopped_recording_becomes_a_table_on_any_machine(
 
 
 def test_a_recording_with_too_little_to_make_a_table_of_is_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(InvalidValueError, match="cannot be read: No such file"):
+    with pytest.raises(InvalidValueError, match=rf"t\.csv\.gz\.partial .*: {os.strerror(errno.ENOENT)}"):
         finished(tmp_path / "t.csv.gz")
     (tmp_path / "t.csv.gz.partial").write_text("hello\n")
-    with pytest.raises(InvalidValueError, match="has no plan"):
+    with pytest.raises(InvalidValueError, match=r"t\.csv\.gz\.partial has no plan"):
         finished(tmp_path / "t.csv.gz")
     (tmp_path / "t.csv.gz.partial").unlink()
     stopped(tmp_path, 5)
-    with pytest.raises(InvalidValueError, match=r"1 networks in .* are complete; a table needs at least two"):
+    with pytest.raises(InvalidValueError, match=r"^1 networks in .*t\.csv\.gz\.partial .*two"):
         finished(tmp_path / "t.csv.gz")

@@ -34,20 +34,23 @@ def test_equal_tables_are_equal_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "sentence"),
+    ("damage", "facts"),
     [
-        (lambda whole, text: whole[:-20], "no table that 'flexibo record' wrote"),
-        (lambda whole, text: whole[:40] + b"\xff" * 40 + whole[80:], "no table that 'flexibo record' wrote"),
-        (lambda whole, text: gzip.compress(text.replace('"values"', '"worth"').encode()), "no table that"),
-        (lambda whole, text: b"hello", "no table that 'flexibo record' wrote"),
-        (lambda whole, text: gzip.compress(b"a,b\n1,2\n"), "no table that 'flexibo record' wrote"),
+        (lambda whole, text: whole[:-20], "no table .*'flexibo record'"),
+        (lambda whole, text: whole[:40] + b"\xff" * 40 + whole[80:], "no table .*'flexibo record'"),
+        (
+            lambda whole, text: gzip.compress(text.replace('"values"', '"worth"').encode()),
+            "no table .*'flexibo record'",
+        ),
+        (lambda whole, text: b"hello", "no table .*'flexibo record'"),
+        (lambda whole, text: gzip.compress(b"a,b\n1,2\n"), "no table .*'flexibo record'"),
         (lambda whole, text: gzip.compress(text.replace("latency_ms", "latency_s").encode()), "has the columns"),
         (
             lambda whole, text: gzip.compress(text.replace("\n16,", "\n17,").encode()),
-            "has '17' in the column",
+            "'17' .*column",
         ),
-        (lambda whole, text: gzip.compress(text.rstrip("\n").rpartition(",")[0].encode()), "has a row of 11 cells"),
-        (lambda whole, text: gzip.compress(text.replace(",2.1,", ",fast,").encode()), "has 'fast' in the column"),
+        (lambda whole, text: gzip.compress(text.rstrip("\n").rpartition(",")[0].encode()), "row of 11 cells"),
+        (lambda whole, text: gzip.compress(text.replace(",2.1,", ",fast,").encode()), "'fast' .*column"),
     ],
     ids=[
         "cut short",
@@ -61,10 +64,10 @@ def test_equal_tables_are_equal_files(tmp_path: Path) -> None:
         "no number",
     ],
 )
-def test_a_damaged_table_is_a_sentence(tmp_path: Path, damage: Any, sentence: str) -> None:
+def test_a_damaged_table_is_a_sentence(tmp_path: Path, damage: Any, facts: str) -> None:
     path = tmp_path / "t.csv.gz"
     write_table(path, _table(tmp_path))
     whole = path.read_bytes()
     path.write_bytes(damage(whole, gzip.decompress(whole).decode()))
-    with pytest.raises(InvalidValueError, match=sentence):
+    with pytest.raises(InvalidValueError, match=facts):
         read_table(path)

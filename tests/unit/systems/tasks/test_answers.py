@@ -161,7 +161,7 @@ def test_an_answer_ends_after_it_starts_and_is_not_too_long() -> None:
 
 
 def test_a_sequence_without_room_for_a_text_is_refused() -> None:
-    with pytest.raises(InvalidValueError, match="Option 'sequence_length' is 4; a question and a text need at least 5"):
+    with pytest.raises(InvalidValueError, match=r"'sequence_length' is 4; .*\b5\b"):
         answer_task().inputs(BERT | {"sequence_length": 4}, 1, "cpu")
 
 

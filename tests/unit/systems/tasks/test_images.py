@@ -117,7 +117,7 @@ def test_the_error_is_the_share_of_wrong_labels_in_evaluation_mode() -> None:
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_outputs_that_are_not_finite_are_no_error_value(value: float) -> None:
     model = Constant(lambda pixels: torch.full((len(pixels), 3), value))
-    with pytest.raises(TrainingFailedError, match="outputs on the held-out examples are not finite"):
+    with pytest.raises(TrainingFailedError, match=r"held-out examples .*not finite"):
         image_task().error_percent(model, {}, "cpu")
 
 
@@ -155,12 +155,12 @@ def test_large_images_get_the_networks_for_large_images() -> None:
 
 
 def test_unknown_networks_and_empty_data_are_refused() -> None:
-    with pytest.raises(UnknownNameError, match="did you mean 'lenet'"):
+    with pytest.raises(UnknownNameError, match=r"image network 'lennet'.*'lenet'"):
         image_task("lennet")
     for task in (ReviewTask, AnswerTask):
-        with pytest.raises(UnknownNameError, match="Unknown text network 'lenet'"):
+        with pytest.raises(UnknownNameError, match="text network 'lenet'"):
             task("lenet", REVIEWS)
-    with pytest.raises(UnknownNameError, match="Unknown speech network"):
+    with pytest.raises(UnknownNameError, match="speech network 'bert'"):
         SpeechTask("bert", speech_data())
-    with pytest.raises(InvalidValueError, match="has 0 training and 9 held-out examples"):
+    with pytest.raises(InvalidValueError, match=r"'none' .*\b0 training .*\b9 held-out"):
         ImageTask("lenet", Dataset("none", images(0), images(9), "f"))

@@ -163,7 +163,7 @@ def test_edits_agree_with_the_textbooks_recursion() -> None:
 
 def test_rates_are_over_all_texts_together() -> None:
     assert error_rate_percent(["one", "x y z"], ["one", "a b c"]) == 75.0
-    with pytest.raises(InvalidValueError, match="The held-out transcripts have no words"):
+    with pytest.raises(InvalidValueError, match=r"held-out transcripts .*no words"):
         error_rate_percent([""], [" "])
 
 

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from flexibo._internal.checks import checked_delta, whole_number
+from flexibo.errors import InvalidValueError
+
+
+@pytest.mark.parametrize("given", [2, 7, np.int64(2), np.uint8(7)])
+def test_a_whole_number_comes_back_as_an_int(given: object) -> None:
+    found = whole_number("points", given, least=2)
+    assert found == given
+    assert type(found) is int
+
+
+@pytest.mark.parametrize("given", [1, -2, 2.0, np.float64(3.0), "3", None, True, np.bool_(True), [3], np.array([3])])
+def test_what_is_no_whole_number_or_too_small_is_refused(given: object) -> None:
+    shown = repr(given.item() if isinstance(given, np.generic) else given)
+    with pytest.raises(InvalidValueError, match=rf"points is {re.escape(shown)};.* 2 ") as error:
+        whole_number("points", given, least=2)
+    assert error.value.argument == "points"
+
+
+def test_zero_is_a_whole_number_where_zero_is_the_least() -> None:
+    assert whole_number("seed", 0, least=0) == 0
+    with pytest.raises(InvalidValueError, match="seed is False"):
+        whole_number("seed", False, least=0)
+
+
+@pytest.mark.parametrize("given", [0.05, 5e-324, 1 - 2**-53, np.float32(0.5)])
+def test_a_delta_between_zero_and_one_comes_back_as_a_float(given: object) -> None:
+    found = checked_delta(given)
+    assert found == given
+    assert type(found) is float
+
+
+@pytest.mark.parametrize("given", [0, 1, 0.0, 1.0, -0.1, 1.5, math.nan, math.inf, True, "0.1", None, [0.1]])
+def test_any_other_delta_is_refused(given: object) -> None:
+    with pytest.raises(InvalidValueError, match=rf"delta is {re.escape(repr(given))};") as error:
+        checked_delta(given)
+    assert error.value.argument == "delta"

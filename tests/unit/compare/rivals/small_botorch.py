@@ -1,0 +1,92 @@
+"""The two BoTorch rivals with little effort, on small spaces of every kind that BoTorch searches in its own way."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexibo.compare.rivals import botorch_hvkg, botorch_qlognehvi
+from flexibo.compare.rivals._botorch import Columns
+from flexibo.compare.rivals.base import Setting
+from flexibo.compare.rivals.botorch_hvkg import HypervolumeKnowledgeGradient
+from flexibo.compare.rivals.botorch_qlognehvi import QLogNEHVI
+from flexibo.space import Integer, Real, Space
+
+QUICK_NEHVI = botorch_qlognehvi.NehviEffort(
+    draws=16,
+    restarts=2,
+    raw_samples=16,
+    iterations=10,
+    mixed_restarts=2,
+    mixed_raw_samples=16,
+    local_raw_samples=64,
+    compiled=False,
+)
+QUICK_HVKG = botorch_hvkg.HvkgEffort(
+    n_pareto=2,
+    n_fantasies=2,
+    raw_samples=4,
+    value_restarts=1,
+    value_raw_samples=4,
+    iterations=2,
+    batch_limit=20,
+    start_batch=1_024,
+)
+CONTINUOUS = Space({"x": (0.0, 1.0), "y": Real(0.01, 10.0, log=True)})
+GRID = Space({"x": [i / 7 for i in range(8)], "kind": ["slow", "fast", "odd"], "y": (1, 5)})
+POOL = Space.from_designs([{"x": i / 30, "kind": "ab"[i % 2], "y": (7 * i) % 30} for i in range(30)])
+LATTICE = Space(
+    {"x": (0, 20), "kind": ["slow", "fast", "odd"], "y": (1, 30), "z": [1, 2, 4, 8, 16, 32], "constant": [3]}
+)
+MIXED = Space({"x": (0.0, 1.0), "kind": ["slow", "fast", "odd"], "y": (1, 5), "wide": Integer(1, 3_000, log=True)})
+RULED = Space({"x": (0.0, 1.0), "y": (1, 500)}, valid=lambda design: design["x"] * 500 > design["y"])
+SPACES = {
+    "continuous": CONTINUOUS,
+    "grid": GRID,
+    "pool": POOL,
+    "lattice": LATTICE,
+    "mixed": MIXED,
+    "ruled": RULED,
+    "conditional": Space(
+        {"x": (0.0, 1.0), "kind": ["slow", "fast"], "y": (1, 5)}, conditions={"y": {"kind": ["slow"]}}
+    ),
+}
+
+
+def setting_for(space, **changes):
+    given = {
+        "space": space,
+        "names": ("near", "far"),
+        "reference": np.array([2.0, 2.0]),
+        "costs": np.array([9.0, 3.0]),
+        "leads": ("near", "far"),
+        "noisy": False,
+        "n_initial": 6,
+        "seed": 5,
+    }
+    return Setting(**(given | changes))
+
+
+def losses(space, design):
+    """The distances to two corners of the cube: lower is better, and the front joins the corners."""
+    row = Columns(space).rows(space.designs([design]))[0]
+    return {
+        "near": float(np.sqrt((row**2).mean())),
+        "far": float(np.sqrt(((1 - row) ** 2).mean())),
+        "third": float(abs(row[0] - 0.5)),
+    }
+
+
+def told(rival, setting, n=6, seed=0):
+    for design in setting.space.sample(n, np.random.default_rng(seed)):
+        rival.tell(design, {name: losses(setting.space, design)[name] for name in setting.names})
+    return rival
+
+
+def nehvi(space, effort=QUICK_NEHVI, **changes):
+    setting = setting_for(space, **changes)
+    return told(QLogNEHVI(setting, effort=effort), setting)
+
+
+def hvkg(space, effort=QUICK_HVKG, **changes):
+    setting = setting_for(space, **changes)
+    return told(HypervolumeKnowledgeGradient(setting, effort=effort), setting)

@@ -1,0 +1,155 @@
+"""Every method and every rival is entered alike, and learns what was bought for it and nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.unit.compare.spied_problem import SPACE, THEIRS, FakeRival, Recorder, Spy
+
+from flexibo import Objective
+from flexibo.compare import contestants
+from flexibo.compare.metered_problem import MeteredProblem
+from flexibo.compare.problems.base import Problem
+from flexibo.compare.rivals.base import RivalEntry, Suggestion
+from flexibo.compare.runs import Allowance
+from flexibo.compare.single_run import run
+from flexibo.errors import InvalidValueError, MissingExtraError, UnknownNameError
+from flexibo.history.measurements import Measurement
+
+pytestmark = pytest.mark.usefixtures("fakes")
+
+
+@pytest.mark.parametrize("method", THEIRS)
+def test_a_rival_is_told_exactly_what_was_bought(
+    problem: Problem, spy: Spy, method: str, fakes: list[FakeRival]
+) -> None:
+    metered = Recorder(problem, seed=1)
+    run(problem, method, 1, Allowance(n_initial=3, budget=4.0), clock=spy.clock, metered=metered)
+    [rival] = fakes
+    told = [(design, name, loss) for design, losses in rival.told for name, loss in losses.items()]
+    bought = [(d, name, value) for d, _, m in metered.bought for name, value in m.values.items()]
+    assert told == bought[: len(told)]
+    assert len(bought) - len(told) <= 2  # what ends beyond the budget is not told
+    assert all(set(losses) == set(problem.names) for _, losses in rival.told[:3])
+
+
+def test_a_rival_sees_losses_of_what_is_maximised(problem: Problem, spy: Spy, fakes: list[FakeRival]) -> None:
+    objectives = (Objective("error"), Objective("speed", "max"))
+    front = np.array([[1.0, -1.0]])
+    other = Problem("max", "", SPACE, objectives, spy.values, spy.costs, np.array([99.0, 99.0]), front, 1.0)
+    run(other, "fake-coupled", 0, Allowance(n_initial=3, budget=1.0), clock=spy.clock)
+    assert all(losses["speed"] < 0 < losses["error"] for _, losses in fakes[0].told)
+
+
+def test_only_who_looks_at_costs_is_told_the_budget(problem: Problem) -> None:
+    bought = [
+        MeteredProblem(problem, seed=0).measure(d, name)
+        for d in problem.initial_designs(3, 0)
+        for name in problem.names
+    ]
+    opening = sum(measurement.cost or 0.0 for measurement in bought)
+    budgets = {
+        name: contestants.enter(problem, name, bought, seed=0, budget=50.0).study.budget  # type: ignore[attr-defined]
+        for name in ("flexibo", "flexibo-gp-log", "ca-mobo", "ehvi/cost", "ehvi", "random-coupled", "pesmo-dec")
+    }
+    aware = ("flexibo", "flexibo-gp-log", "ca-mobo", "ehvi/cost")
+    assert {name for name, budget in budgets.items() if budget is not None} == set(aware)
+    assert budgets["flexibo"] == pytest.approx(opening + 50.0)
+
+
+def test_a_rival_is_told_what_the_initial_designs_cost(problem: Problem, spy: Spy, fakes: list[FakeRival]) -> None:
+    run(problem, "fake-coupled", 5, Allowance(n_initial=4, budget=1.0), clock=spy.clock)
+    expected = spy.costs(problem.initial_designs(4, 5)).mean(axis=0)
+    assert fakes[0].setting.costs.tolist() == pytest.approx(expected.tolist())
+    assert fakes[0].setting.leads == problem.names
+
+
+def test_a_decoupled_rival_that_cannot_pay_gets_what_it_can_pay(problem: Problem, spy: Spy) -> None:
+    class Greedy(FakeRival):
+        def ask(self) -> Suggestion:
+            return Suggestion(super().ask().design, ("error",))
+
+    entry = RivalEntry("fake-decoupled", "", (), (), lambda setting: Greedy(setting, decoupled=True), "", True)
+    contestants.RIVALS["fake-decoupled"] = entry
+    allowance = Allowance(n_initial=4, budget=2.0)
+    made = run(problem, "fake-decoupled", 0, allowance, clock=spy.clock)
+    errors, joules = made.moments[-1].evaluations
+    assert errors >= 1
+    assert joules >= 5
+    assert made.moments[-1].spent == pytest.approx(allowance.amount(problem), abs=1.0)
+
+
+def entered(problem: Problem, name: str, n: int = 3) -> contestants.RivalContestant:
+    """A rival that has learnt n initial designs."""
+    bought = [
+        MeteredProblem(problem, seed=0).measure(design, objective)
+        for design in problem.initial_designs(n, 0)
+        for objective in problem.names
+    ]
+    made = contestants.enter(problem, name, bought, seed=0, budget=50.0)
+    assert isinstance(made, contestants.RivalContestant)
+    made.begin(bought)
+    return made
+
+
+def test_a_rival_never_gets_a_design_that_is_known_in_all_it_would_measure(
+    problem: Problem, fakes: list[FakeRival]
+) -> None:
+    entrant = entered(problem, "fake-coupled")
+    known = problem.initial_designs(3, 0)[0]
+    fakes[0].ask = lambda: Suggestion(dict(known))  # type: ignore[method-assign]
+    asked = entrant.ask(50.0)
+    assert asked is not None
+    assert asked.objectives == problem.names
+    assert asked.design in SPACE
+    assert asked.design not in list(problem.initial_designs(3, 0))
+
+
+def test_a_rival_has_nothing_to_ask_when_all_is_known_or_nothing_is_affordable(
+    problem: Problem, fakes: list[FakeRival]
+) -> None:
+    assert entered(problem, "fake-coupled", SPACE.size).ask(50.0) is None
+    assert entered(problem, "fake-decoupled").ask(0.5) is None
+
+
+def test_the_front_of_a_rival_is_the_best_of_what_was_measured_in_every_objective(
+    problem: Problem, fakes: list[FakeRival]
+) -> None:
+    entrant = entered(problem, "fake-decoupled", 4)
+    initial = list(problem.initial_designs(4, 0))
+    losses = problem.losses(SPACE.designs(initial))
+    best = [design for design, row in zip(initial, losses, strict=True) if not (losses < row).all(axis=1).any()]
+    assert entrant.front() == best
+    other = next(design for design in SPACE.enumerate() if design not in initial)
+    entrant.tell([Measurement(other, {"error": -9.0}, 1.0, None)])
+    assert entrant.front() == best
+    entrant.tell([Measurement(other, {"joules": -9.0}, 1.0, None)])
+    assert entrant.front() == [other]
+    fakes[0].front = lambda: initial[1:3]  # type: ignore[method-assign]
+    assert entrant.front() == initial[1:3]
+
+
+def test_a_rival_without_any_measurement_has_an_empty_front(problem: Problem) -> None:
+    assert entered(problem, "fake-coupled", 0).front() == []
+
+
+def test_names_are_those_of_methods_or_of_rivals() -> None:
+    assert contestants.checked_method("ehvi/cost") == "ehvi/cost"
+    assert contestants.checked_rival("fake-coupled") == "fake-coupled"
+    for name in ("ehvi", "fake-coupled"):
+        contestants.check_contestant(name)
+    with pytest.raises(UnknownNameError, match=r"'ehvy'.*'ehvi'"):
+        contestants.check_contestant("ehvy")
+    with pytest.raises(UnknownNameError, match=r"'fake-couple'.*'fake-coupled'"):
+        contestants.checked_rival("fake-couple")
+    with pytest.raises(InvalidValueError, match=r"'fake-coupled'.*--rivals"):
+        contestants.checked_method("fake-coupled")
+
+
+def test_a_rival_that_is_not_installed_is_refused_with_the_extra(problem: Problem) -> None:
+    entry = RivalEntry("gone", "", (), ("nosuchmodule",), lambda setting: FakeRival(setting, decoupled=False), "")
+    contestants.RIVALS["gone"] = entry
+    with pytest.raises(MissingExtraError, match=r"nosuchmodule.*bench"):
+        contestants.check_contestant("gone")
+    with pytest.raises(MissingExtraError, match=r"nosuchmodule.*bench"):
+        contestants.enter(problem, "gone", [], seed=0, budget=1.0)

@@ -1,0 +1,127 @@
+"""The objectives of a study file: all that an objective can, what measures them, and what is wrong with either."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.studyfile.texts import OBJECTIVES, SMALL
+
+from flexibo import Objective
+from flexibo.studyfile import Command, Function
+
+
+def test_objectives_can_be_all_that_an_objective_can(read: Any, tmp_path: Path) -> None:
+    (tmp_path / "board.py").write_text("def joules(design):\n    return {'joules': 2.0, 'ms': 3.0}\n")
+    file = read(
+        """
+options: {x: [1, 2], y: [1, 2]}
+objectives:
+  speed:
+    direction: max
+    unit: images/s
+    options: [x]
+    command: run --x {x}
+    timeout: 2m
+    cost: 30
+    resources: {GPU: 1}
+  joules:
+    unit: J
+    function: board:joules
+    noisy: true
+    repeats: 5
+    remeasure: true
+    tolerance: 0.1
+  ms: {unit: ms, measured_with: joules, at_most: 50, optimise: true}
+  level: {command: echo 1, at_least: 3}
+"""
+    )
+    assert file.objectives == (
+        Objective("speed", "max", unit="images/s", options=["x"], timeout=120, cost=30, resources={"GPU": 1}),
+        Objective("joules", unit="J", noisy=True, repeats=5, remeasure=True, tolerance=0.1),
+        Objective("ms", unit="ms", measured_with="joules", at_most=50, optimise=True),
+        Objective("level", at_least=3),
+    )
+    assert list(file.measures) == ["speed", "joules", "level"]
+    speed = file.measures["speed"]
+    assert isinstance(speed, Command)
+    assert (speed.folder, speed.timeout) == (str(tmp_path), 120.0)
+    assert file.measures["joules"] == Function("board:joules", str(tmp_path))
+    assert file.measures["joules"](file.space.design({"x": 1, "y": 2})) == {"joules": 2.0, "ms": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("objective", "facts"),
+    [
+        ("{}", r"'m'.*function.*command.*measured_by: hand"),
+        ("{command: a, function: b:c}", r"'m'.*both.*function.*command"),
+        ("{command: echo 1, measured_with: other}", r"'m'.*measured with.*command out"),
+        ("{measured_with: othr}", r"'othr'.*measured_with.*'m'.*'other'"),
+        ("", r"'m'.*nothing.*function.*command"),
+        ("echo 1", r"'m'.*mapping.*function.*command"),
+        ("{command: \"echo '{x}'\"}", r"'m'.*\{x\}.*single quotes"),
+        ('{command: "echo {y}"}', r"'m'.*\{y\}.*no option"),
+        ('{command: "echo \'"}', r"shell.*'m'"),
+        ("{command: {x} 1}", "not YAML"),
+        ("{command: {x: 1}}", r"command.*'m'.*brace.*quotes"),
+        ("{command: [a]}", r"command.*'m'.* list;.*text"),
+        ("{function: 3}", r"function.*'m'.* 3;.*text"),
+        ("{function: json}", r"'json'.*module:function"),
+        ("{function: json:dump_s}", r"'json'.*'dump_s'.*'dump"),
+        ("{measured_by: hands}", r"measured_by.*'m'.* 'hands';.*\bhand\b.*flexibo ask"),
+        ("{measured_by: hand, command: echo 1}", r"'m'.*both.*command.*measured_by"),
+        ("{measured_by: hand, measured_with: other}", r"'m'.*measured with.*measured_by out"),
+        ("{by: hand}", r"'m'.*function.*command.*measured_by: hand"),
+        ("{command: echo 1, at_most: 3, at_least: 1}", r"'m'.*at_most.*at_least"),
+        ("{command: echo 1, at_most: 3, direction: max}", r"'m'.*at_most.*direction 'min'"),
+        ("{command: echo 1, remeasure: true}", r"'m'.*remeasure.*exact"),
+        ("{command: echo 1, timeout: never}", r"timeout.*'m'.* 'never'"),
+        ("{command: echo 1, repeats: 0}", r"repeats.*'m'.* 0;.*\b1 or"),
+        ("{command: echo 1, resources: {GPU: many}}", r"GPU.*resources.*'m'.* 'many';.*number"),
+        ("{command: echo 1, options: x}", r"options.*'m'.* 'x';.*list.*\[x\]"),
+        ("{command: echo 1, options: [x, x]}", r"'x'.*twice.*options.*'m'"),
+        ("{command: echo 1, unit: 3}", r"unit.*'m'.* 3;"),
+    ],
+)
+def test_each_objective_says_what_it_wants(mistakes: Any, objective: str, facts: str) -> None:
+    found = mistakes(f"options: {{x: [1, 2]}}\nobjectives:\n  other: {{command: echo 1}}\n  m: {objective}\n")
+    assert found[0][0] == 4
+    assert re.search(facts, found[0][2])
+
+
+def test_there_must_be_objectives(mistakes: Any) -> None:
+    assert re.search("no objectives", mistakes("options: {x: [1, 2]}")[0][2])
+
+
+def test_repeats_have_a_limit(mistakes: Any) -> None:
+    ((line, _, sentence),) = mistakes(SMALL + f"    repeats: 1{'0' * 200}\n")
+    assert line == 9
+    assert re.search(r"^repeats of objective 'joules'.*\b1000000000\.$", sentence)
+
+
+def test_a_command_that_uses_an_option_which_its_objective_leaves_out_is_a_mistake(mistakes: Any) -> None:
+    text = "options: {x: [1, 2], y: [1, 2]}" + OBJECTIVES.replace("echo {x}", "echo {x} {y}\n    options: [y]")
+    ((line, _, sentence),) = mistakes(text)
+    assert line == 4
+    assert re.search(r"command of objective 'error'.*\{x\}.*options of objective 'error'.*'x'", sentence)
+
+
+def test_functions_of_the_study_are_mistakes_where_flexibo_ask_would_need_them(mistakes: Any, read: Any) -> None:
+    hands = SMALL.replace("command: echo 1", "measured_by: hand")
+    assert read(f"{hands}cost: log\n").by_hand == ("joules",)
+    for key in ("valid", "cost"):
+        ((line, _, sentence),) = mistakes(f"{hands}{key}: os:getcwd\n")
+        assert line == 9
+        assert re.search(rf"^{key} is a function.*flexibo ask.*'joules'", sentence)
+
+
+def test_options_that_no_environment_can_tell_apart_are_refused(mistakes: Any) -> None:
+    text = "options: {a-b: [1, 2], a_b: [1, 2], x: [1, 2]}" + OBJECTIVES
+    assert re.search("'a-b'.*'a_b'.*FLEXIBO_OPTION_A_B", mistakes(text)[0][2])
+
+
+def test_values_that_no_program_can_be_given_are_refused(mistakes: Any) -> None:
+    sentence = mistakes('options: {x: [a, "b\\0c"]}' + OBJECTIVES)[0][2]
+    assert re.search(r"option 'x'.*'b\\x00c'.*program", sentence)
