@@ -27,6 +27,7 @@ WIDEST = 20
 BEST = "bold green"
 WORSE = "red"
 NOTHING = "-"
+BEFORE_NAME: Mapping[Standing, str] = {"ahead": "ahead of", "behind": "behind", "undecided": "undecided:"}
 STANDINGS: tuple[Standing, ...] = ("ahead", "undecided", "behind")
 TOGETHER = "all problems"
 JUDGED_BY: Mapping[Measure, str] = {
@@ -269,19 +270,20 @@ def against_best_table(
             styles |= {(len(rows), j + 1): _style(one.ratio) for j, one in enumerate(at) if one is not None}
             known = [one for one in at if one is not None]
             cells = [NOTHING if one is None else _interval(one.ratio) for one in at]
-            rows.append((printable_line(name), *cells, known[-1].ratio.standing, printable_line(known[-1].chosen)))
+            best = f"{BEFORE_NAME[known[-1].ratio.standing]} {printable_line(known[-1].chosen)}"
+            rows.append((printable_line(name), *cells, best))
         means = [result.over(names) for result in results]
         styles |= {(len(rows), j): "bold" for j in range(len(results) + 2)}
         cells = [NOTHING if mean is None else _interval(mean) for mean in means]
         mean_of = "geometric mean" if len(grouped) == 1 else f"mean: {title}"
-        rows.append((mean_of, *cells, NOTHING if means[-1] is None else means[-1].standing, ""))
+        rows.append((mean_of, *cells, NOTHING if means[-1] is None else means[-1].standing))
     return TextTable(
         f"{printable_line(last.ours)} against the best {group} of each problem: its {measure} error over the {group}'s",
-        ("problem", *(f"at {result.share:.0%}" for result in results), "", f"best at {last.share:.0%}"),
+        ("problem", *(f"at {result.share:.0%}" for result in results), f"at {last.share:.0%}"),
         tuple(rows),
         _against_notes(results),
         styles,
-        (0, len(results) + 1, len(results) + 2),
+        (0, len(results) + 1),
     )
 
 
