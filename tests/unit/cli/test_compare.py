@@ -30,8 +30,10 @@ def test_a_comparison_prints_tables_and_leaves_a_table_and_a_page(tmp_path: Path
     names = ["--problems", "zdt1:finite,zdt1:ratio=1:finite", "--methods", "random-coupled", "--methods", "sobol"]
     result = invoke("compare", *names, "--seeds", "2", "--budget", "2", "--jobs", "1", "--out", str(out))
     assert result.exit_code == 0, result.output
-    for words in ("Hypervolume error in %", "Ranking at 100%", "random-coupled", "sobol", "report.html"):
+    for words in ("Confirmed error", "random-coupled", "sobol", "report.html"):
         assert words in result.output
+    again = invoke("compare", *names, "--seeds", "2", "--budget", "2", "--measure", "model", "--out", str(out))
+    assert "Model error in %" in again.output
     with open(out / "results.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * 2 * 21
