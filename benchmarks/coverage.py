@@ -119,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print a line for each kind of luck, number of problems and number of seeds."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage", description=__doc__)
     parser.add_argument("results", type=Path, nargs="*", help="tables of real runs to draw seeds from")
-    parser.add_argument("--repeats", type=int, default=2_000, help="simulated comparisons per line")
+    parser.add_argument("--repeats", type=int, default=1_000, help="simulated comparisons per line")
     parser.add_argument("--ours", default="flexibo", help="the method under test in the tables of runs")
     given = parser.parse_args(arguments)
     print(f"{'luck of a run':22} {'problems':>8} {'seeds':>5}   a fixed other          the best of the others")

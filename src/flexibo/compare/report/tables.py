@@ -275,7 +275,7 @@ def against_best_table(
         means = [result.over(names) for result in results]
         styles |= {(len(rows), j): "bold" for j in range(len(results) + 2)}
         cells = [NOTHING if mean is None else _interval(mean) for mean in means]
-        mean_of = "geometric mean" if len(grouped) == 1 else f"mean: {title}"
+        mean_of = "geometric mean" if len(grouped) == 1 else f"mean of {title}"
         rows.append((mean_of, *cells, NOTHING if means[-1] is None else means[-1].standing))
     return TextTable(
         f"{printable_line(last.ours)} against the best {group} of each problem: its {measure} error over the {group}'s",

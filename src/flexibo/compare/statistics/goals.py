@@ -41,7 +41,7 @@ class Goal:
         other = "the best other" if self.other is None else printable_line(self.other)
         what = f"problems behind {other}" if self.counts_behind else f"error over {other}'s"
         where = "all problems" if self.group is None else GROUPS.get(self.group, self.group)
-        return f"{where}: {what}{', with overhead' if self.counts_overhead else ''}"
+        return f"{what}{', with overhead' if self.counts_overhead else ''}, {where}"
 
 
 STANDARD_GOALS = (
