@@ -3,7 +3,7 @@
 Errors are compared seed by seed, because both methods have the same initial designs with the same seed: the ratio is
 the geometric mean over the common seeds of our error over the other's. Its logarithm is the mean of paired differences,
 of which Student's interval covers what it says with ten seeds, also where they are skewed, have heavy tails or pile up
-at the floor. (Bootstrap intervals of the ratio of mean errors cover 80 to 86 % where they say 90 %.)
+at the floor. Bootstrap intervals of the ratio of mean errors cover less than they say with so few seeds.
 
 Over several problems the logarithms are averaged. The same seed may be lucky on several problems (the same space, the
 same initial designs), so the deviations of a seed on all problems are added before they are squared. Such an interval
