@@ -53,7 +53,7 @@ class MeteredProblem:
         key = int(row.keys()[0])
         values = {name: float(truth[j]) + self._noise(j, key) for name, j in zip(names, purchase.members, strict=True)}
         self._bought.setdefault(_key(purchase, row), []).append(values)
-        self._touched[design] = None
+        self._touched[row[0]] = None
         return Measurement(design, values, cost, None)
 
     def confirmed(self) -> list[Design]:
