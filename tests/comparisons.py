@@ -39,8 +39,15 @@ def run(method: str, seed: int, name: str = "p", n: int = 2, error: float | None
     rng = np.random.default_rng((len(method), seed, n))
     errors = np.minimum.accumulate(0.5 * np.exp(-4 * np.array(SHARES) * rng.uniform(0.5, 1.5, len(SHARES))))
     moments = tuple(
-        Moment(share, 400 * share, float(e if error is None else error), 3 * share, (int(20 * share),) * n)
+        Moment(
+            share,
+            400 * share,
+            float(e if error is None else error),
+            3 * share,
+            (int(20 * share),) * n,
+            model=float(e / 2 if error is None else error / 2) if share in (0.0, 0.5, 1.0) else None,
+        )
         for share, e in zip(SHARES, errors, strict=True)
     )
     values = tuple(tuple(row) for row in rng.uniform(1.0, 9.0, (4, n)).tolist())
-    return Run(name, method, seed, moments, values if front else ())
+    return Run(name, method, seed, moments, {"confirmed": values, "model": values[:2]} if front else {})

@@ -8,6 +8,9 @@ from typing import Protocol
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
+from flexibo._internal.threads import single_thread
+from flexibo.belief.belief import predictions
+from flexibo.compare.candidates import common_candidates
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.rivals import RIVALS
 from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
@@ -15,12 +18,18 @@ from flexibo.compare.rivals.nearest_design import nearest_new
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.history.events import Evaluation
 from flexibo.history.measurements import Measurement
-from flexibo.methods.table import METHODS, find_method
+from flexibo.methods.base import Candidates, ScoringMethod
+from flexibo.methods.pal import PARETO, PalMemory
+from flexibo.methods.table import COST_SUFFIX, METHODS, find_method
 from flexibo.objectives import Objective, purchases
 from flexibo.pareto import non_dominated
 from flexibo.results.confidence import reported_designs
 from flexibo.space import Design, Designs
 from flexibo.study import Study
+from flexibo.surrogates.table import find_surrogate
+
+SURROGATE_MARK = "+"
+"""Separates the name of a method from that of a surrogate that replaces its own."""
 
 
 class Contestant(Protocol):
@@ -38,6 +47,9 @@ class Contestant(Protocol):
     def front(self) -> Sequence[Design]:
         """The reported designs."""
 
+    def predict(self, designs: Designs) -> FloatArray | None:
+        """The losses (m, n) that its model expects of any designs; None without a model."""
+
 
 def check_contestant(name: str) -> None:
     """Raise an error for a name that is neither a method of flexibo nor an installed rival."""
@@ -48,12 +60,34 @@ def check_contestant(name: str) -> None:
 
 
 def checked_method(name: str) -> str:
-    """The name, if it is a method of flexibo."""
+    """The name, if it is a method of flexibo, possibly with another surrogate."""
     if name in RIVALS:
         raise InvalidValueError(f"{name!r} is a third-party optimiser; name it with --rivals.")
-    if name.split("/")[0] not in METHODS:
-        raise unknown_name("method", name, METHODS)
-    return find_method(name).name
+    method, surrogate = method_and_surrogate(name)
+    if method.split("/")[0] not in METHODS:
+        raise unknown_name("method", method, METHODS)
+    if surrogate is not None:
+        find_surrogate(surrogate)
+    return find_method(method).name + ("" if surrogate is None else f"{SURROGATE_MARK}{surrogate}")
+
+
+def method_and_surrogate(name: str) -> tuple[str, str | None]:
+    """The method that a contestant's name starts with, and the surrogate that replaces its own.
+
+    >>> method_and_surrogate("ehvi/cost+gp"), method_and_surrogate("ehvi")
+    (('ehvi/cost', 'gp'), ('ehvi', None))
+    """
+    method, mark, surrogate = name.partition(SURROGATE_MARK)
+    return method, surrogate if mark else None
+
+
+def is_default(name: str) -> bool:
+    """Whether a contestant is the default method, with its own settings or with others.
+
+    >>> is_default("flexibo/cost+gp-plain"), is_default("flexibo-gp-log")
+    (True, False)
+    """
+    return method_and_surrogate(name)[0].removesuffix(COST_SUFFIX) == next(iter(METHODS))
 
 
 def checked_rival(name: str) -> str:
@@ -70,20 +104,34 @@ def enter(problem: Problem, name: str, initial: Sequence[Measurement], *, seed: 
         return RivalContestant(problem.objectives, RIVALS[name], _setting(problem, initial, seed))
     opening = sum(measurement.cost or 0.0 for measurement in initial)
     designs = list(dict.fromkeys(measurement.design for measurement in initial))
+    chosen, surrogate = method_and_surrogate(name)
+    method = find_method(chosen)
     # A method that ignores costs does not get the budget: it would measure cheap leftovers that a rival cannot ask for.
-    total = opening + budget if find_method(name).cost_aware else None
-    return OwnContestant(study_of(problem, name, designs, seed=seed, budget=total))
+    total = opening + budget if method.cost_aware else None
+    pool = None
+    if isinstance(method, ScoringMethod) and method.candidates is Candidates.FIXED:
+        pool = (problem.space.designs(designs) + common_candidates(problem)).unique()
+    return OwnContestant(study_of(problem, chosen, designs, seed=seed, budget=total, surrogate=surrogate, pool=pool))
 
 
 def study_of(
-    problem: Problem, method: str, initial: Sequence[Design] | Designs, *, seed: int, budget: float | None = None
+    problem: Problem,
+    method: str,
+    initial: Sequence[Design] | Designs,
+    *,
+    seed: int,
+    budget: float | None = None,
+    surrogate: str | None = None,
+    pool: Designs | None = None,
 ) -> Study:
-    """A study of a problem by a method of flexibo, as a user would run it."""
+    """A study of a problem by a method of flexibo, as a user would run it; a pool limits it to some designs."""
     pairs = zip(problem.objectives, problem.reference, strict=True)
     return Study(
-        problem.space,
+        problem.space if pool is None else problem.space.limited_to(pool),
         problem.objectives,
         method=method,
+        surrogate=surrogate,
+        candidates=None if pool is None else len(pool),
         initial_designs=initial,
         n_initial=len(initial),
         seed=seed,
@@ -121,8 +169,19 @@ class OwnContestant:
         self._asked = None
 
     def front(self) -> Sequence[Design]:
-        """The front that the study reports, with predicted members."""
-        return list(reported_designs(self.study.predictor, self.study.history))
+        """The designs that a method classifies as best, if it classifies; else those that the study reports."""
+        predictor, history = self.study.predictor, self.study.history
+        if isinstance(self.study.method, ScoringMethod) and self.study.method.step is not None:
+            belief = predictor.belief(history, predictor.generator(history, 0))
+            if isinstance(belief.memory, PalMemory) and (best := belief.memory.status == PARETO).any():
+                return list(belief.designs[best])
+        return list(reported_designs(predictor, history))
+
+    def predict(self, designs: Designs) -> FloatArray:
+        """The means of the study's models; what was measured exactly has its value."""
+        models = self.study.predictor.models(self.study.history)
+        with single_thread():
+            return predictions(self.study.history, designs, models, pin_pending=False).mu
 
 
 class RivalContestant:
@@ -176,6 +235,10 @@ class RivalContestant:
         if not len(losses):
             return []
         return [design for design, best in zip(complete, non_dominated(losses).tolist(), strict=True) if best]
+
+    def predict(self, designs: Designs) -> FloatArray | None:
+        """What its own model expects."""
+        return self.rival.predict(designs)
 
     def _learn(self, design: Design, losses: Mapping[str, float]) -> None:
         key = int(self._setting.space.designs([design]).keys()[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from flexibo.compare.rivals import RIVALS
 from flexibo.compare.runs import Allowance
 from flexibo.compare.statistics.goals import STANDARD_GOALS, Goal
 
@@ -89,16 +90,11 @@ SUITES: dict[str, Suite] = {
     "standard": Suite(
         "21 problems of 2 to 5 objectives, 10 seeds; all rivals, the paper's methods except PESMO, which is slow.",
         STANDARD_PROBLEMS,
-        ("flexibo", "flexibo-gp-log", "ehvi", "parego", "smsego", "pal", "ca-mobo", "random-coupled"),
         (
-            "botorch-qlognehvi",
-            "botorch-hvkg",
-            "optuna-tpe",
-            "optuna-gp",
-            "optuna-nsga2",
-            "smac-parego",
-            "pymoo-nsga2",
+            *("flexibo", "flexibo-gp-log", "ehvi", "ehvi+gp", "ehvi/cost", "ehvi/cost+gp"),
+            *("parego", "smsego", "pal", "ca-mobo", "random-coupled"),
         ),
+        tuple(RIVALS),
         10,
         limits={
             "flexibo-gp-log": Limit({"nb201-4": 0, "dnn-stack:surface=2:n=4": 0}, elsewhere=True),

@@ -13,11 +13,14 @@ from flexibo import Objective
 from flexibo.compare import contestants
 from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.base import Problem, constant_costs
+from flexibo.compare.problems.table import find_problem
 from flexibo.compare.rivals.base import RivalEntry, Suggestion
 from flexibo.compare.runs import Allowance
 from flexibo.compare.single_run import run
 from flexibo.errors import InvalidValueError, MissingExtraError, UnknownNameError
 from flexibo.history.measurements import Measurement
+from flexibo.methods.pal import PARETO, PalMemory
+from flexibo.surrogates.table import find_surrogate
 
 pytestmark = pytest.mark.usefixtures("fakes")
 
@@ -178,3 +181,69 @@ def test_what_a_rival_cannot_pay_is_replaced_by_the_most_expensive_that_it_can(
     asked = entrant.ask(left)
     assert asked is not None
     assert asked.objectives == (objective,)
+
+
+def opening(problem: Problem, n: int = 4) -> list[Measurement]:
+    metered = MeteredProblem(problem, seed=0)
+    return [metered.measure(design, name) for design in problem.initial_designs(n, 0) for name in problem.names]
+
+
+def test_a_method_may_have_another_surrogate() -> None:
+    names = ["ehvi/cost+gp", "ehvi+rf", "flexibo"]
+    assert [contestants.checked_method(name) for name in names] == names
+    with pytest.raises(UnknownNameError):
+        contestants.checked_method("ehvi+gpp")
+    with pytest.raises(UnknownNameError):
+        contestants.checked_method("ehvy+gp")
+
+
+def test_a_surrogate_in_the_name_replaces_the_methods_own(problem: Problem) -> None:
+    plain, other = (
+        contestants.enter(problem, name, opening(problem), seed=0, budget=9.0) for name in ("ehvi", "ehvi/cost+rf")
+    )
+    assert isinstance(other, contestants.OwnContestant)
+    assert isinstance(plain, contestants.OwnContestant)
+    assert other.study.method.name == "ehvi/cost"
+    assert other.study.predictor.surrogate == find_surrogate("rf")
+    assert plain.study.predictor.surrogate == find_surrogate("gp-plain")
+
+
+def test_own_methods_predict_any_designs_and_know_what_was_measured(problem: Problem) -> None:
+    bought = opening(problem, 8)
+    one = contestants.enter(problem, "flexibo", bought, seed=0, budget=9.0)
+    one.begin(bought)
+    designs = SPACE.enumerate()
+    means = one.predict(designs)
+    assert means is not None
+    assert means.shape == (len(designs), 2)
+    measured = {m.design for m in bought}
+    rows = [i for i, design in enumerate(designs) if design in measured]
+    assert len(rows) == 8
+    np.testing.assert_allclose(means[rows], problem.losses(designs[rows]))
+
+
+def test_a_method_with_a_fixed_pool_gets_the_candidates_of_the_judge() -> None:
+    large = find_problem("branin-currin")
+    one = contestants.enter(large, "pal", opening(large), seed=0, budget=9.0)
+    assert isinstance(one, contestants.OwnContestant)
+    pool = one.study.space.pool
+    assert pool is not None
+    assert large.error(pool) < 0.002
+
+
+def test_a_method_that_classifies_reports_what_it_classified(problem: Problem) -> None:
+    bought = opening(problem, 40)
+    one = contestants.enter(problem, "pal", bought, seed=0, budget=1e9)
+    one.begin(bought)
+    metered = MeteredProblem(problem, seed=0)
+    for _ in range(60):
+        suggestion = one.ask(1e9)
+        if suggestion is None:
+            break
+        one.tell([metered.measure(problem.space.design(suggestion.design), suggestion.objectives[0])])
+    assert isinstance(one, contestants.OwnContestant)
+    predictor, history = one.study.predictor, one.study.history
+    belief = predictor.belief(history, predictor.generator(history, 0))
+    assert isinstance(belief.memory, PalMemory)
+    assert list(one.front()) == list(belief.designs[belief.memory.status == PARETO])
+    assert len(one.front()) > 0

@@ -18,6 +18,14 @@ from flexibo.space import Design, Designs, Space
 Table: TypeAlias = Callable[[Designs], FloatArray]
 """Designs (m) to numbers (m, n), a column per objective."""
 
+GROUPS = {
+    "recorded": "recorded tables",
+    "stack": "DNN stacks",
+    "synthetic": "synthetic, price on a hard objective",
+    "equal": "equal prices",
+}
+"""Groups of problems, which are reported apart, with their titles; the first one is the headline."""
+
 N_TYPICAL = 4_096
 """The number of random designs that represent a space that is not a pool, for means and quartiles."""
 
@@ -43,6 +51,7 @@ class Problem:
         noise: The standard deviation (n,) of a reading.
         unit: The unit of the costs.
         source: Where the values come from.
+        group: One of `GROUPS`.
     """
 
     name: str
@@ -58,6 +67,7 @@ class Problem:
     noise: FloatArray | None = field(default=None, repr=False)
     unit: str = "s"
     source: str = ""
+    group: str = "synthetic"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "objectives", check_objectives(self.objectives, self.space.names))

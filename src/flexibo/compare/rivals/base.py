@@ -10,7 +10,7 @@ from typing import Protocol
 
 from flexibo._internal.arrays import FloatArray
 from flexibo.errors import missing_extra
-from flexibo.space import Design, Space
+from flexibo.space import Design, Designs, Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,9 @@ class Rival(Protocol):
 
     def front(self) -> Sequence[Design] | None:
         """The recommended designs; None for the best of those that were measured in every objective."""
+
+    def predict(self, designs: Designs) -> FloatArray | None:
+        """The posterior mean losses (m, n) of any designs by the library's own model; None if it has none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from flexibo.compare.rivals._botorch import (
     unit_bounds,
 )
 from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
-from flexibo.space import Design
+from flexibo.space import Design, Designs
 
 LEAST_COST = 1e-6
 """The smallest cost, as a share of the largest: BoTorch divides by it."""
@@ -100,6 +100,10 @@ class HypervolumeKnowledgeGradient:
     def front(self) -> Sequence[Design] | None:
         """The measured designs whose posterior means no others dominate."""
         return self._memory.front()
+
+    def predict(self, designs: Designs) -> FloatArray | None:
+        """None: not asked for yet."""
+        return None
 
     def _chosen(self) -> tuple[FloatArray, int]:
         setting, fit = self._setting, self._memory.fit()

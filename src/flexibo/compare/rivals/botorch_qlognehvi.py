@@ -95,6 +95,10 @@ class QLogNEHVI:
         """With noise, the measured designs whose posterior means no others dominate; else the best measured ones."""
         return self._memory.front() if self._setting.noisy else None
 
+    def predict(self, designs: Designs) -> FloatArray | None:
+        """None: not asked for yet."""
+        return None
+
     def _chosen(self, measured: Designs) -> Design:
         from botorch.acquisition.multi_objective.logei import qLogNoisyExpectedHypervolumeImprovement
         from botorch.sampling.normal import SobolQMCNormalSampler

@@ -10,11 +10,12 @@ from typing import Protocol
 
 import numpy as np
 
+from flexibo._internal.arrays import FloatArray
 from flexibo._internal.threads import single_thread
 from flexibo.compare.rivals.base import Setting, Suggestion
 from flexibo.errors import InvalidValueError
 from flexibo.methods.legal_designs import fresh
-from flexibo.space import Design
+from flexibo.space import Design, Designs
 
 STREAM = 17
 """Separates the random designs from the library's own draws, which have the same seed."""
@@ -62,6 +63,10 @@ class LibraryRival:
 
     def front(self) -> None:
         """None: the best of the measured designs."""
+
+    def predict(self, designs: Designs) -> FloatArray | None:
+        """None: no model."""
+        return None
 
 
 @contextmanager
