@@ -48,6 +48,9 @@ def problems(json: JSONFlag = False) -> None:
     for missing in dict.fromkeys(facts["missing"] for facts in described if "missing" in facts):
         console.print(Text(f"\nNot here: {missing}"))
     console.print(Text("\nParameters follow the name, as in dtlz2:n=3:ratio=100 or zdt1:ratio=10:finite."))
+    console.print(
+        Text("With ratio=1, the default, the price of a synthetic problem is equal: group equal, not synthetic.")
+    )
     for line in _parameters(FAMILIES.values()):
         console.print(Text(f"  {line}"))
 
