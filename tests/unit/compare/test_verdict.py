@@ -128,7 +128,7 @@ def test_the_standard_suite_has_problems_of_two_to_five_objectives() -> None:
         said = re.search(r"-(\d)$|:n=(\d)", name)
         return 2 if said is None else int(said[1] or said[2])
 
-    assert Counter(map(objectives, SUITES["standard"].problems)) == {2: 15, 3: 3, 4: 2, 5: 1}
+    assert Counter(map(objectives, SUITES["standard"].problems)) == {2: 24, 3: 4, 4: 2, 5: 1}
     assert len(find_problem("dtlz2:n=3:ratio=100").objectives) == 3
 
 
