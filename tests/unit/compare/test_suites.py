@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 
+from flexibo.compare.comparison import compare
 from flexibo.compare.problems.recorded_tables import RECIPES
 from flexibo.compare.problems.table import FAMILIES, find_problem
+from flexibo.compare.runs import Allowance
 from flexibo.compare.suites import SUITES, Limit, Suite
 
 JUDGE, DEVELOPMENT = SUITES["standard"], SUITES["development"]
@@ -79,3 +82,9 @@ def test_a_limit_counts_seeds_from_the_first() -> None:
     limited = replace(suite, limits={"flexibo": Limit({"zdt2:finite": 2})})
     assert [seed for *_, seed in suite.tasks()] == [1000, 1001, 1002]
     assert [seed for *_, seed in limited.tasks()] == [1000, 1001]
+
+
+def test_the_first_seed_of_a_suite_keeps_its_front(tmp_path: Path) -> None:
+    suite = replace(DEVELOPMENT, problems=("dtlz7:finite",), methods=("random-coupled",), seeds=2)
+    runs = compare(replace(suite, allowance=Allowance(n_initial=2, budget=1)), tmp_path, jobs=1)
+    assert [(run.seed, bool(run.front)) for run in runs] == [(1000, True), (1001, False)]

@@ -326,11 +326,13 @@ def rebuild(name: str, originals: Path, out: Path, *, replace: bool = False) -> 
 def _joined(rows: Rows, path: Path) -> Rows:
     """Rows of cells with the device readings of the same cells in another table."""
     header, numbered = read_csv(path)
+    lacking = [name for name in (*OPERATIONS, *HARDWARE_COLUMNS) if name not in header]
+    if lacking:
+        raise InvalidValueError(f"{path} lacks the columns {', '.join(map(repr, lacking))}; rebuild that table first.")
     readings = {}
     for _, cells in numbered:
         other = dict(zip(header, cells, strict=True))
-        key = tuple(other.get(name, "") for name in OPERATIONS)
-        readings[key] = {name: other.get(name, "") for name in HARDWARE_COLUMNS}
+        readings[tuple(other[name] for name in OPERATIONS)] = {name: other[name] for name in HARDWARE_COLUMNS}
     none = dict.fromkeys(HARDWARE_COLUMNS, "")
     return [row | readings.get(tuple(row[name] for name in OPERATIONS), none) for row in rows]
 

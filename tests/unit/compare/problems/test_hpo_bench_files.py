@@ -87,6 +87,15 @@ def test_cells_without_the_table_of_device_readings_are_not_rebuilt(tmp_path: Pa
         rebuild("nb201-cifar100", tmp_path / "originals", tmp_path)
 
 
+def test_a_table_of_device_readings_without_their_columns_is_refused(tmp_path: Path) -> None:
+    packed(tmp_path / "originals", "nasbench201/cifar100.pkl", CELLS)
+    path = tmp_path / "recorded" / DATASETS["nb201"].file
+    path.parent.mkdir()
+    path.write_text("op0,raspi4_latency_ms\nnone,1\n", encoding="utf-8")
+    with pytest.raises(InvalidValueError):
+        rebuild("nb201-cifar100", tmp_path / "originals", tmp_path)
+
+
 def test_cells_of_imagenet_need_no_other_table(tmp_path: Path) -> None:
     packed(tmp_path / "originals", "nasbench201/imagenet.pkl", CELLS)
     rebuild("nb201-imagenet", tmp_path / "originals", tmp_path)
