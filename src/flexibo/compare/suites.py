@@ -117,6 +117,7 @@ DEVELOPMENT_PROBLEMS = (
     "dnn-stack:surface=6",
     "dnn-stack:surface=7",
     "dnn-stack:surface=8",
+    "dnn-stack:surface=9:n=3",
     # Synthetic, with the price on a hard objective.
     "zdt2:ratio=10:expensive=2:finite",
     "zdt2:ratio=100:expensive=2",
@@ -158,7 +159,7 @@ SUITES: dict[str, Suite] = {
         goals=STANDARD_GOALS,
     ),
     "development": Suite(
-        "24 problems that the standard suite does not have, for tuning; 20 seeds from 1000.",
+        "25 problems that the standard suite does not have, for tuning; 20 seeds from 1000.",
         DEVELOPMENT_PROBLEMS,
         ("flexibo", "ehvi/cost", "random-coupled"),
         (),
