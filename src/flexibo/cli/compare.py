@@ -54,7 +54,8 @@ def compare(
         ),
     ] = None,
     suite: Annotated[
-        str | None, typer.Option(help="A predefined comparison: standard or quick.", autocompletion=suite_names)
+        str | None,
+        typer.Option(help="A predefined comparison: standard, development or quick.", autocompletion=suite_names),
     ] = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, help="The number of seeds; 10 unless the suite has its own.")

@@ -70,7 +70,7 @@ def compare(
         for method in dict.fromkeys(task[1] for task in missing):
             check_contestant(method)
         finished(len(tasks) - len(missing), len(tasks), None)
-        for _, made in finished_tasks(partial(_run, allowance=suite.allowance), missing, jobs):
+        for _, made in finished_tasks(partial(_run, suite=suite), missing, jobs):
             results.add(made)
             known[made.key] = made
             finished(sum(task in known for task in tasks), len(tasks), made)
@@ -103,15 +103,15 @@ def _code_digest() -> str:
     return digest.hexdigest()[:12]
 
 
-def _run(task: tuple[str, str, int], allowance: Allowance) -> Run:
+def _run(task: tuple[str, str, int], suite: Suite) -> Run:
     """Make the run of a (problem, method, seed); only the first seed keeps its fronts."""
     problem, method, seed = task
     try:
         _warm_up(method)
-        made = run(find_problem(problem), method, seed, allowance)
+        made = run(find_problem(problem), method, seed, suite.allowance)
     except FlexiBOError as error:
         raise FlexiBOError(f"{method} on {problem} with seed {seed}: {error}") from None
-    return replace(made, fronts=made.fronts if seed == 0 else {})
+    return replace(made, fronts=made.fronts if seed == suite.first_seed else {})
 
 
 @cache

@@ -51,7 +51,7 @@ def test_tables_that_are_there_take_one_line_each(
         ("tx2-objectives", ["799", "16"]),
     ]
     everything, _, _ = told(capsys, monkeypatch, "--all")
-    assert everything.count("Original: ") == 4
+    assert everything.count("Original: ") == 7
     assert len(json.loads(told(capsys, monkeypatch, "--json")[0])) == len(DATASETS)
 
 
@@ -74,7 +74,7 @@ def test_what_is_missing_is_told_with_its_origin_and_fits_the_screen(
     out, _, code = told(capsys, monkeypatch)
     assert code == 0
     assert out.startswith("FLEXIBO_DATA ")
-    assert out.count("Original: ") == out.count(": missing\n") == 4
+    assert out.count("Original: ") == out.count(": missing\n") == 7
     assert max(map(len, out.splitlines())) <= width
     assert len(out.splitlines()) < 45
     assert all(dataset.url.split()[0] in out for dataset in DATASETS.values())
