@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
-from flexibo._internal.arrays import FloatArray
+from flexibo._internal.arrays import BoolArray, FloatArray
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.rivals import RIVALS
 from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
-from flexibo.compare.rivals.nearest_design import nearest_new
+from flexibo.compare.rivals.nearest_design import key_filter, nearest_new
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.history.events import Evaluation
 from flexibo.history.measurements import Measurement
@@ -134,6 +135,11 @@ class RivalContestant:
         self._setting = setting
         self._rng = np.random.default_rng((setting.seed, 13))
         self._taken: dict[str, set[int]] = {lead: set() for lead in setting.leads}
+        # An exact value is known for all designs that share it; a noisy one may be read again for each of them.
+        self._decisive = {
+            bought.objective: None if any(objectives[j].noisy for j in bought.members) else bought.options
+            for bought in purchases(objectives)
+        }
         self._known: dict[Design, dict[str, float]] = {}
 
     def begin(self, initial: Sequence[Measurement]) -> None:
@@ -147,19 +153,21 @@ class RivalContestant:
     def ask(self, left: float) -> Suggestion | None:
         """Its suggestion, moved to the nearest design that is not completely known.
 
-        A single objective that is not affordable is replaced by the most expensive one that is.
+        A single objective that is not affordable, or known for every design, is replaced by the most expensive one that
+        can be measured.
         """
         suggestion = self.rival.ask()
-        leads = suggestion.objectives or self._setting.leads
+        choices = [suggestion.objectives or self._setting.leads]
         prices = dict(zip(self._setting.names, self._setting.costs, strict=True))
-        if suggestion.objectives and sum(prices[lead] for lead in leads) > left:
-            affordable = [lead for lead in self._setting.leads if prices[lead] <= left]
-            if not affordable:
-                return None
-            leads = (max(affordable, key=prices.__getitem__),)
-        taken = set.intersection(*(self._taken[lead] for lead in leads))
-        design = nearest_new(self._setting.space, suggestion.design, taken, self._rng)
-        return None if design is None else Suggestion(design, leads)
+        if suggestion.objectives:
+            others = [(lead,) for lead in self._setting.leads if (lead,) != suggestion.objectives]
+            choices += sorted(others, key=lambda leads: -prices[leads[0]])
+            choices = [leads for leads in choices if sum(prices[lead] for lead in leads) <= left]
+        for leads in choices:
+            design = nearest_new(self._setting.space, suggestion.design, partial(self._is_known, leads), self._rng)
+            if design is not None:
+                return Suggestion(design, leads)
+        return None
 
     def tell(self, measured: Sequence[Measurement]) -> None:
         """Tell it what was measured."""
@@ -177,11 +185,16 @@ class RivalContestant:
             return []
         return [design for design, best in zip(complete, non_dominated(losses).tolist(), strict=True) if best]
 
+    def _is_known(self, leads: Sequence[str], designs: Designs) -> BoolArray:
+        """Whether all of these objectives are known for each design (m,)."""
+        known = [key_filter(self._taken[lead], self._decisive[lead])(designs) for lead in leads]
+        return np.asarray(np.logical_and.reduce(known))
+
     def _learn(self, design: Design, losses: Mapping[str, float]) -> None:
-        key = int(self._setting.space.designs([design]).keys()[0])
+        row = self._setting.space.designs([design])
         for lead in self._setting.leads:
             if lead in losses:
-                self._taken[lead].add(key)
+                self._taken[lead].update(row.keys(self._decisive[lead]).tolist())
         self._known.setdefault(design, {}).update(losses)
         self.rival.tell(design, losses)
 
@@ -205,4 +218,5 @@ def _setting(problem: Problem, initial: Sequence[Measurement], seed: int) -> Set
         noisy=any(objective.noisy for objective in problem.objectives),
         n_initial=len({measurement.design for measurement in initial}),
         seed=seed,
+        options={o.name: o.depends_on for o in problem.objectives if o.depends_on is not None},
     )

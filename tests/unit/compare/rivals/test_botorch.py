@@ -6,12 +6,12 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from tests.comparisons import QUICK_SEARCH
 from tests.unit.compare.rivals.small_botorch import (
     CONTINUOUS,
     GRID,
     LATTICE,
     MIXED,
-    QUICK_NEHVI,
     hvkg,
     losses,
     nehvi,
@@ -21,7 +21,7 @@ from tests.unit.compare.rivals.small_botorch import (
 from flexibo.compare.rivals import botorch_hvkg, botorch_qlognehvi
 from flexibo.compare.rivals._botorch import Columns, Fit, Standardisation
 from flexibo.compare.rivals.botorch_hvkg import HypervolumeKnowledgeGradient
-from flexibo.compare.rivals.botorch_qlognehvi import QLogNEHVI
+from flexibo.compare.rivals.botorch_qlognehvi import qlognehvi
 
 pytestmark = [
     pytest.mark.botorch,
@@ -102,13 +102,13 @@ def test_a_second_try_with_more_jitter_is_enough(monkeypatch):
 
 
 def test_without_anything_told_the_question_is_a_legal_design():
-    assert QLogNEHVI(setting_for(GRID), effort=QUICK_NEHVI).ask().design in GRID
+    assert qlognehvi(setting_for(GRID), effort=QUICK_SEARCH).ask().design in GRID
     assert HypervolumeKnowledgeGradient(setting_for(GRID)).ask().design in GRID
 
 
 def test_equal_and_infinite_losses_break_nothing():
     setting = setting_for(GRID)
-    rival = QLogNEHVI(setting, effort=QUICK_NEHVI)
+    rival = qlognehvi(setting, effort=QUICK_SEARCH)
     for design in GRID.sample(5, np.random.default_rng(0)):
         rival.tell(design, {"near": 1.0, "far": 1.0})
     rival.tell(GRID.sample(9, np.random.default_rng(1))[8], {"near": float("inf"), "far": float("nan")})

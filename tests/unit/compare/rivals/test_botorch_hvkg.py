@@ -7,10 +7,10 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from tests.comparisons import QUICK_HVKG
 from tests.unit.compare.rivals.small_botorch import (
     GRID,
     POOL,
-    QUICK_HVKG,
     SPACES,
     hvkg,
     losses,
