@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.unit.compare.spied_problem import SPACE, THEIRS, FakeRival, Recorder, Spy
 
 from flexibo import Objective
+from flexibo._internal.arrays import FloatArray
 from flexibo.compare import contestants
 from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.base import Problem
@@ -15,6 +18,7 @@ from flexibo.compare.runs import Allowance
 from flexibo.compare.single_run import run
 from flexibo.errors import InvalidValueError, MissingExtraError, UnknownNameError
 from flexibo.history.measurements import Measurement
+from flexibo.space import Designs
 
 pytestmark = pytest.mark.usefixtures("fakes")
 
@@ -153,3 +157,50 @@ def test_a_rival_that_is_not_installed_is_refused_with_the_extra(problem: Proble
         contestants.check_contestant("gone")
     with pytest.raises(MissingExtraError, match=r"nosuchmodule.*bench"):
         contestants.enter(problem, "gone", [], seed=0, budget=1.0)
+
+
+def shared(problem: Problem, *, noisy: bool = False) -> Problem:
+    """The problem with an error that depends on the width alone."""
+
+    def values(designs: Designs) -> FloatArray:
+        return np.stack([designs.codes[:, 0], problem.values(designs)[:, 1]], axis=1)
+
+    error = Objective("error", options=["width"], noisy=noisy)
+    return replace(problem, objectives=(error, problem.objectives[1]), values=values)
+
+
+def test_a_rival_is_told_which_options_an_objective_depends_on(problem: Problem, fakes: list[FakeRival]) -> None:
+    entered(shared(problem), "fake-coupled")
+    assert fakes[0].setting.options == {"error": ("width",), "joules": ("width", "cores")}
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_an_exact_loss_is_known_for_all_designs_that_share_it(
+    problem: Problem, fakes: list[FakeRival], noisy: bool
+) -> None:
+    entrant = entered(shared(problem, noisy=noisy), "fake-decoupled")
+    initial = list(problem.initial_designs(3, 0))
+    known = {design["width"] for design in initial}
+    same = next(d for d in SPACE.enumerate() if d["width"] in known and d not in initial)
+    fakes[0].ask = lambda: Suggestion(dict(same), ("error",))  # type: ignore[method-assign]
+    asked = entrant.ask(100.0)
+    assert asked is not None
+    assert asked.objectives == ("error",)
+    assert (asked.design["width"] in known) == noisy
+    fakes[0].ask = lambda: Suggestion(dict(same), ())  # type: ignore[method-assign]
+    both = entrant.ask(100.0)
+    assert both is not None
+    assert both.design == same
+
+
+def test_a_rival_whose_objective_is_known_for_every_design_measures_another(
+    problem: Problem, fakes: list[FakeRival]
+) -> None:
+    entrant = entered(shared(problem), "fake-decoupled")
+    every = {design["width"]: design for design in SPACE.enumerate()}
+    for design in every.values():
+        entrant.tell([Measurement(design, {"error": 1.0}, 1.0, None)])
+    fakes[0].ask = lambda: Suggestion(dict(every[1]), ("error",))  # type: ignore[method-assign]
+    asked = entrant.ask(100.0)
+    assert asked is not None
+    assert asked.objectives == ("joules",)
