@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Protocol
 
 import numpy as np
 
-from flexibo._internal.arrays import BoolArray, FloatArray
+from flexibo._internal.arrays import FloatArray
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.rivals import RIVALS
 from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
-from flexibo.compare.rivals.nearest_design import key_filter, nearest_new
+from flexibo.compare.rivals.nearest_design import Taken, key_filter, nearest_new
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.history.events import Evaluation
 from flexibo.history.measurements import Measurement
@@ -135,6 +134,7 @@ class RivalContestant:
         self._setting = setting
         self._rng = np.random.default_rng((setting.seed, 13))
         self._taken: dict[str, set[int]] = {lead: set() for lead in setting.leads}
+        self._shared: dict[str, set[int]] = {lead: set() for lead in setting.leads}
         # An exact value is known for all designs that share it; a noisy one may be read again for each of them.
         self._decisive = {
             bought.objective: None if any(objectives[j].noisy for j in bought.members) else bought.options
@@ -164,7 +164,7 @@ class RivalContestant:
             choices += sorted(others, key=lambda leads: -prices[leads[0]])
             choices = [leads for leads in choices if sum(prices[lead] for lead in leads) <= left]
         for leads in choices:
-            design = nearest_new(self._setting.space, suggestion.design, partial(self._is_known, leads), self._rng)
+            design = nearest_new(self._setting.space, suggestion.design, self._known_in(leads), self._rng)
             if design is not None:
                 return Suggestion(design, leads)
         return None
@@ -185,16 +185,21 @@ class RivalContestant:
             return []
         return [design for design, best in zip(complete, non_dominated(losses).tolist(), strict=True) if best]
 
-    def _is_known(self, leads: Sequence[str], designs: Designs) -> BoolArray:
-        """Whether all of these objectives are known for each design (m,)."""
-        known = [key_filter(self._taken[lead], self._decisive[lead])(designs) for lead in leads]
-        return np.asarray(np.logical_and.reduce(known))
+    def _known_in(self, leads: Sequence[str]) -> Taken:
+        """Which designs need not be asked for: known in this objective, or told in all of several.
+
+        A design whose losses are all shared with others may be asked for: it is free, and told like any other.
+        """
+        if len(leads) == 1:
+            return key_filter(self._shared[leads[0]], self._decisive[leads[0]])
+        return key_filter(set.intersection(*(self._taken[lead] for lead in leads)))
 
     def _learn(self, design: Design, losses: Mapping[str, float]) -> None:
         row = self._setting.space.designs([design])
         for lead in self._setting.leads:
             if lead in losses:
-                self._taken[lead].update(row.keys(self._decisive[lead]).tolist())
+                self._taken[lead].update(row.keys().tolist())
+                self._shared[lead].update(row.keys(self._decisive[lead]).tolist())
         self._known.setdefault(design, {}).update(losses)
         self.rival.tell(design, losses)
 

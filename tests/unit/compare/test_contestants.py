@@ -187,10 +187,19 @@ def test_an_exact_loss_is_known_for_all_designs_that_share_it(
     assert asked is not None
     assert asked.objectives == ("error",)
     assert (asked.design["width"] in known) == noisy
-    fakes[0].ask = lambda: Suggestion(dict(same), ())  # type: ignore[method-assign]
-    both = entrant.ask(100.0)
-    assert both is not None
-    assert both.design == same
+
+
+def test_a_design_whose_losses_are_all_shared_is_measured_for_nothing_and_told(
+    problem: Problem, fakes: list[FakeRival]
+) -> None:
+    both = replace(shared(problem), objectives=(Objective("error", options=["width"]), Objective("joules", options=[])))
+    entrant = entered(both, "fake-coupled")
+    initial = list(problem.initial_designs(3, 0))
+    same = next(d for d in SPACE.enumerate() if d["width"] == initial[0]["width"] and d not in initial)
+    fakes[0].ask = lambda: Suggestion(dict(same))  # type: ignore[method-assign]
+    asked = entrant.ask(100.0)
+    assert asked is not None
+    assert asked.design == same
 
 
 def test_a_rival_whose_objective_is_known_for_every_design_measures_another(
