@@ -1,14 +1,38 @@
-"""Small made-up problems and runs for the tests of comparison reports."""
+"""Small made-up problems and runs for the tests of comparisons, and the least effort of BoTorch's rivals."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from flexibo.compare.problems.base import Problem, constant_costs
+from flexibo.compare.rivals._botorch_coupled import SearchEffort
+from flexibo.compare.rivals.botorch_hvkg import HvkgEffort
 from flexibo.compare.runs import SHARES, Moment, Run
 from flexibo.objectives import Objective
 from flexibo.space import Space
 
+QUICK_SEARCH = SearchEffort(
+    draws=16,
+    restarts=2,
+    raw_samples=16,
+    iterations=10,
+    mixed_restarts=2,
+    mixed_raw_samples=16,
+    local_raw_samples=64,
+    compiled=False,
+)
+QUICK_HVKG = HvkgEffort(
+    n_pareto=2,
+    n_fantasies=2,
+    raw_samples=4,
+    value_restarts=1,
+    value_raw_samples=4,
+    iterations=2,
+    batch_limit=20,
+    start_batch=1_024,
+    population=20,
+    generations=3,
+)
 NAMES = ("error", "energy", "latency", "memory")
 
 

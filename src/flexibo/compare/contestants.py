@@ -14,7 +14,7 @@ from flexibo.compare.candidates import common_candidates
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.rivals import RIVALS
 from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
-from flexibo.compare.rivals.nearest_design import nearest_new
+from flexibo.compare.rivals.nearest_design import Taken, key_filter, nearest_new
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.history.events import Evaluation
 from flexibo.history.measurements import Measurement
@@ -193,6 +193,12 @@ class RivalContestant:
         self._setting = setting
         self._rng = np.random.default_rng((setting.seed, 13))
         self._taken: dict[str, set[int]] = {lead: set() for lead in setting.leads}
+        self._shared: dict[str, set[int]] = {lead: set() for lead in setting.leads}
+        # An exact value is known for all designs that share it; a noisy one may be read again for each of them.
+        self._decisive = {
+            bought.objective: None if any(objectives[j].noisy for j in bought.members) else bought.options
+            for bought in purchases(objectives)
+        }
         self._known: dict[Design, dict[str, float]] = {}
 
     def begin(self, initial: Sequence[Measurement]) -> None:
@@ -206,19 +212,21 @@ class RivalContestant:
     def ask(self, left: float) -> Suggestion | None:
         """Its suggestion, moved to the nearest design that is not completely known.
 
-        A single objective that is not affordable is replaced by the most expensive one that is.
+        A single objective that is not affordable, or known for every design, is replaced by the most expensive one that
+        can be measured.
         """
         suggestion = self.rival.ask()
-        leads = suggestion.objectives or self._setting.leads
+        choices = [suggestion.objectives or self._setting.leads]
         prices = dict(zip(self._setting.names, self._setting.costs, strict=True))
-        if suggestion.objectives and sum(prices[lead] for lead in leads) > left:
-            affordable = [lead for lead in self._setting.leads if prices[lead] <= left]
-            if not affordable:
-                return None
-            leads = (max(affordable, key=prices.__getitem__),)
-        taken = set.intersection(*(self._taken[lead] for lead in leads))
-        design = nearest_new(self._setting.space, suggestion.design, taken, self._rng)
-        return None if design is None else Suggestion(design, leads)
+        if suggestion.objectives:
+            others = [(lead,) for lead in self._setting.leads if (lead,) != suggestion.objectives]
+            choices += sorted(others, key=lambda leads: -prices[leads[0]])
+            choices = [leads for leads in choices if sum(prices[lead] for lead in leads) <= left]
+        for leads in choices:
+            design = nearest_new(self._setting.space, suggestion.design, self._known_in(leads), self._rng)
+            if design is not None:
+                return Suggestion(design, leads)
+        return None
 
     def tell(self, measured: Sequence[Measurement]) -> None:
         """Tell it what was measured."""
@@ -240,11 +248,21 @@ class RivalContestant:
         """What its own model expects."""
         return self.rival.predict(designs)
 
+    def _known_in(self, leads: Sequence[str]) -> Taken:
+        """Which designs need not be asked for: known in this objective, or told in all of several.
+
+        A design whose losses are all shared with others may be asked for: it is free, and told like any other.
+        """
+        if len(leads) == 1:
+            return key_filter(self._shared[leads[0]], self._decisive[leads[0]])
+        return key_filter(set.intersection(*(self._taken[lead] for lead in leads)))
+
     def _learn(self, design: Design, losses: Mapping[str, float]) -> None:
-        key = int(self._setting.space.designs([design]).keys()[0])
+        row = self._setting.space.designs([design])
         for lead in self._setting.leads:
             if lead in losses:
-                self._taken[lead].add(key)
+                self._taken[lead].update(row.keys().tolist())
+                self._shared[lead].update(row.keys(self._decisive[lead]).tolist())
         self._known.setdefault(design, {}).update(losses)
         self.rival.tell(design, losses)
 
@@ -268,4 +286,5 @@ def _setting(problem: Problem, initial: Sequence[Measurement], seed: int) -> Set
         noisy=any(objective.noisy for objective in problem.objectives),
         n_initial=len({measurement.design for measurement in initial}),
         seed=seed,
+        options={o.name: o.depends_on for o in problem.objectives if o.depends_on is not None},
     )

@@ -10,6 +10,7 @@ from tests import comparisons
 from tests.unit.compare.spied_problem import SPACE, THEIRS, FakeRival, Recorder, Spy
 
 from flexibo import Objective
+from flexibo._internal.arrays import FloatArray
 from flexibo.compare import contestants
 from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.base import Problem, constant_costs
@@ -20,6 +21,7 @@ from flexibo.compare.single_run import run
 from flexibo.errors import InvalidValueError, MissingExtraError, UnknownNameError
 from flexibo.history.measurements import Measurement
 from flexibo.methods.pal import PARETO, PalMemory
+from flexibo.space import Designs
 from flexibo.surrogates.table import find_surrogate
 
 pytestmark = pytest.mark.usefixtures("fakes")
@@ -247,3 +249,59 @@ def test_a_method_that_classifies_reports_what_it_classified(problem: Problem) -
     assert isinstance(belief.memory, PalMemory)
     assert list(one.front()) == list(belief.designs[belief.memory.status == PARETO])
     assert len(one.front()) > 0
+
+
+def shared(problem: Problem, *, noisy: bool = False) -> Problem:
+    """The problem with an error that depends on the width alone."""
+
+    def values(designs: Designs) -> FloatArray:
+        return np.stack([designs.codes[:, 0], problem.values(designs)[:, 1]], axis=1)
+
+    error = Objective("error", options=["width"], noisy=noisy)
+    return replace(problem, objectives=(error, problem.objectives[1]), values=values)
+
+
+def test_a_rival_is_told_which_options_an_objective_depends_on(problem: Problem, fakes: list[FakeRival]) -> None:
+    entered(shared(problem), "fake-coupled")
+    assert fakes[0].setting.options == {"error": ("width",), "joules": ("width", "cores")}
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_an_exact_loss_is_known_for_all_designs_that_share_it(
+    problem: Problem, fakes: list[FakeRival], noisy: bool
+) -> None:
+    entrant = entered(shared(problem, noisy=noisy), "fake-decoupled")
+    initial = list(problem.initial_designs(3, 0))
+    known = {design["width"] for design in initial}
+    same = next(d for d in SPACE.enumerate() if d["width"] in known and d not in initial)
+    fakes[0].ask = lambda: Suggestion(dict(same), ("error",))  # type: ignore[method-assign]
+    asked = entrant.ask(100.0)
+    assert asked is not None
+    assert asked.objectives == ("error",)
+    assert (asked.design["width"] in known) == noisy
+
+
+def test_a_design_whose_losses_are_all_shared_is_measured_for_nothing_and_told(
+    problem: Problem, fakes: list[FakeRival]
+) -> None:
+    both = replace(shared(problem), objectives=(Objective("error", options=["width"]), Objective("joules", options=[])))
+    entrant = entered(both, "fake-coupled")
+    initial = list(problem.initial_designs(3, 0))
+    same = next(d for d in SPACE.enumerate() if d["width"] == initial[0]["width"] and d not in initial)
+    fakes[0].ask = lambda: Suggestion(dict(same))  # type: ignore[method-assign]
+    asked = entrant.ask(100.0)
+    assert asked is not None
+    assert asked.design == same
+
+
+def test_a_rival_whose_objective_is_known_for_every_design_measures_another(
+    problem: Problem, fakes: list[FakeRival]
+) -> None:
+    entrant = entered(shared(problem), "fake-decoupled")
+    every = {design["width"]: design for design in SPACE.enumerate()}
+    for design in every.values():
+        entrant.tell([Measurement(design, {"error": 1.0}, 1.0, None)])
+    fakes[0].ask = lambda: Suggestion(dict(every[1]), ("error",))  # type: ignore[method-assign]
+    asked = entrant.ask(100.0)
+    assert asked is not None
+    assert asked.objectives == ("joules",)

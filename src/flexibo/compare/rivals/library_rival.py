@@ -30,6 +30,9 @@ class Library(Protocol):
     def suggest(self) -> Mapping[str, object]:
         """The design to measure next, legal or not."""
 
+    def predict(self, designs: Designs) -> FloatArray | None:
+        """The losses (m, n) of designs (m) by the means of its model; None if it has none of the objectives."""
+
 
 class LibraryRival:
     """Measures all objectives of the designs that a library suggests; `fallbacks` counts how often it failed."""
@@ -65,8 +68,12 @@ class LibraryRival:
         """None: the best of the measured designs."""
 
     def predict(self, designs: Designs) -> FloatArray | None:
-        """None: no model."""
-        return None
+        """What the library predicts; None if it has no model of the objectives, or fails to fit it."""
+        try:
+            with _quiet_single_thread():
+                return self.library.predict(designs)
+        except Exception:
+            return None
 
 
 @contextmanager

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.comparisons import QUICK_SEARCH
 from tests.unit.compare.rivals.small_botorch import (
     CONTINUOUS,
     GRID,
-    QUICK_NEHVI,
     SPACES,
     losses,
     nehvi,
@@ -21,7 +21,8 @@ from tests.unit.compare.rivals.small_botorch import (
 )
 
 from flexibo.compare.rivals import botorch_qlognehvi
-from flexibo.compare.rivals.botorch_qlognehvi import QLogNEHVI, way_to_search
+from flexibo.compare.rivals._botorch_coupled import way_to_search
+from flexibo.compare.rivals.botorch_qlognehvi import qlognehvi
 from flexibo.space import Space
 
 pytestmark = [
@@ -55,7 +56,7 @@ def test_every_space_is_searched_by_the_optimiser_that_botorch_has_for_it():
 
 def test_the_last_design_of_a_pool_is_asked_for_though_it_is_bad():
     space = Space.from_designs([{"x": i} for i in range(6)])
-    rival = QLogNEHVI(setting_for(space), effort=QUICK_NEHVI)
+    rival = qlognehvi(setting_for(space), effort=QUICK_SEARCH)
     for x in range(5):
         rival.tell(space.design({"x": x}), {"near": x / 5, "far": x / 5})
     assert dict(rival.ask().design) == {"x": 5}
@@ -67,7 +68,7 @@ def test_qlognehvi_finds_more_than_random_designs_because_losses_are_turned_roun
     import torch
 
     setting = setting_for(CONTINUOUS, reference=np.array([1.1, 1.1]))
-    rival = told(QLogNEHVI(setting, effort=replace(QUICK_NEHVI, raw_samples=64)), setting)
+    rival = told(qlognehvi(setting, effort=replace(QUICK_SEARCH, raw_samples=64)), setting)
     for _ in range(5):
         design = CONTINUOUS.design(rival.ask().design)
         rival.tell(design, {name: losses(CONTINUOUS, design)[name] for name in setting.names})
