@@ -150,10 +150,6 @@ class HypervolumeKnowledgeGradient:
         designs = rounded(X)
         return designs[setting.space.legal(designs)]
 
-    def predict(self, designs: Designs) -> FloatArray | None:
-        """None: not asked for yet."""
-        return None
-
     def _chosen(self) -> tuple[FloatArray, int]:
         setting, fit = self._setting, self._memory.fit()
         members = [[setting.names.index(name) for name in self._groups[lead]] for lead in setting.leads]
