@@ -64,7 +64,9 @@ def parsed_resources(given: Iterable[str]) -> Mapping[str, float]:
         try:
             found[name] = float(amount) if sign else 1.0
         except ValueError:
-            raise InvalidValueError(f"--resources has {text!r}; give NAME=AMOUNT, such as jetson=1.") from None
+            name = ""
+        if not name:
+            raise InvalidValueError(f"--resources has {text!r}; give NAME=AMOUNT, such as jetson=1.")
     return checked_resources(found, "--resources")
 
 

@@ -121,7 +121,8 @@ class Gateway:
                     return
             self._tell(AttemptLost(attempt, "Its worker gave no answer.", has_begun))
         except self._ray.exceptions.RayTaskError as error:  # nothing of the function's gets here: it is an answer
-            reason = str(error.cause if hasattr(error, "cause") else error).strip().splitlines()[-1]
+            cause = getattr(error, "cause", error)
+            reason = (str(cause).strip() or type(cause).__name__).splitlines()[-1]
             self._tell(AttemptEnded(attempt, Fault(f"A worker of the Ray cluster cannot run flexibo ({reason}).")))
         except Exception as error:
             self._tell(AttemptLost(attempt, _reason_of_loss(error), has_begun))

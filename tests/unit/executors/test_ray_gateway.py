@@ -156,15 +156,22 @@ def test_a_worker_that_dies_is_a_lost_attempt_which_may_have_begun(
     assert fact in lost.reason
 
 
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ModuleNotFoundError("Traceback\nNo module named 'flexibo'"), "(No module named 'flexibo')"),
+        (AssertionError(), "(AssertionError)"),
+    ],
+)
 def test_a_worker_that_cannot_run_flexibo_is_a_fault_of_the_machine(
-    gateway: Gateway, ray: FakeRay, reports: Reports
+    gateway: Gateway, ray: FakeRay, reports: Reports, error: Exception, reason: str
 ) -> None:
-    ray.says = [RayTaskError(ModuleNotFoundError("Traceback\nNo module named 'flexibo'"))]
+    ray.says = [RayTaskError(error)]
     gateway.start(start("0-a"))
     ended = reports.next()
     assert isinstance(ended, AttemptEnded)
     assert isinstance(ended.reply, Fault)
-    assert "(No module named 'flexibo')" in ended.reply.reason
+    assert reason in ended.reply.reason
 
 
 @pytest.mark.parametrize("error", [ValueError("num_gpus is 1.5"), TypeError("num_gpus is 1.5")])
