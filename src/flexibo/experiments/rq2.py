@@ -9,7 +9,17 @@ from flexibo.compare.problems.base import Problem
 from flexibo.experiments import drawing
 from flexibo.experiments.claims import Claim, ExperimentResult, Judgement, ResultTable, claim_best, doubt, lower
 from flexibo.experiments.experiment import Experiment, Figures
-from flexibo.experiments.measures import REAL_COST, compared_methods, limits, mean, percent, shown, values_of
+from flexibo.experiments.measures import (
+    FREE_COST,
+    LOG_COST,
+    REAL_COST,
+    compared_methods,
+    limits,
+    mean,
+    percent,
+    shown,
+    values_of,
+)
 from flexibo.experiments.repeats import Repeat, methods_of, of_problem, problems_of
 from flexibo.experiments.standard_tables import (
     DEFINITIONS,
@@ -29,7 +39,8 @@ NOTES = (
     "flexibo, the default method, has its own models and candidates and is not one of the paper's methods; it is shown "
     "for comparison, is not part of the claims and does not affect the equal cost.",
     "The paper reports an error 4.8 % to 12.4 % lower than the best other method's, and an exception: PAL's error is "
-    "3.6 % lower on LeNet, its smallest network. No problem here represents a network that small.",
+    "3.6 % lower on LeNet, its smallest network. Of the problems, lenet-h200 is that network; the default ones have "
+    "none that small.",
 )
 
 
@@ -55,7 +66,12 @@ def evaluate(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Expe
     """FlexiBO against the methods of other authors."""
     others = compared_methods(repeats, ours=OURS, extra=EXTRA)
     claims = (
-        *error_claims(repeats, "FlexiBO has the lowest hypervolume error of all seven methods", extra=EXTRA),
+        *error_claims(
+            repeats,
+            "FlexiBO has the lowest hypervolume error of all seven methods",
+            extra=EXTRA,
+            axes=(LOG_COST, REAL_COST, FREE_COST),
+        ),
         *error_claims(repeats, "FlexiBO's hypervolume error is lower than CA-MOBO's", others=("ca-mobo",), extra=EXTRA),
         target_claim(
             repeats,
@@ -70,7 +86,7 @@ def evaluate(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Expe
             others=others,
             measure=lambda _: cost_per_iteration,
         ),
-        _cheap_first(repeats),
+        cheap_first(repeats),
     )
     title = "RQ2: FlexiBO against the methods of other authors"
     resources = (_resources(of_problem(repeats, problem)) for problem in problems_of(repeats))
@@ -78,7 +94,8 @@ def evaluate(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Expe
     return ExperimentResult("rq2", title, tables, claims, (DEFINITIONS, *NOTES))
 
 
-def _cheap_first(repeats: Sequence[Repeat]) -> Claim:
+def cheap_first(repeats: Sequence[Repeat]) -> Claim:
+    """The claim that FlexiBO measures the expensive objective more often in the second half of its iterations."""
     judgements = []
     for problem in problems_of(repeats):
         early, late = zip(*(expensive_shares(repeat) for repeat in of_problem(repeats, problem, OURS)), strict=True)
