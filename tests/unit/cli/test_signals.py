@@ -83,6 +83,7 @@ def test_a_repeated_experiment_says_what_is_kept(monkeypatch: pytest.MonkeyPatch
     from flexibo import experiments as reproduce
 
     class Experiment:
+        problems = ("zdt1",)
         run = staticmethod(interrupted)
 
     monkeypatch.chdir(tmp_path)
