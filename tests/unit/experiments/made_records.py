@@ -9,7 +9,7 @@ from pathlib import Path
 from flexibo.experiments.authors_records import FILE, METHODS, REPETITIONS, SYSTEMS
 
 POINTS = ((0.4, 0.3), (0.2, 0.5), (0.5, 0.6))
-MADE = {method: (0.58, 0.48, 0.48) for method in METHODS}
+MADE = dict.fromkeys(METHODS, (0.58, 0.48, 0.48))
 """The hypervolume errors of each method after its iterations."""
 SHARED = ("FlexiBO+GP-Log", "FlexiBO+GP-No Cost", "FlexiBO+RF-Log", "FlexiBO+RF-No Cost")
 

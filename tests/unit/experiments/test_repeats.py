@@ -64,10 +64,10 @@ def test_a_written_repeat_is_plain_and_rounded() -> None:
 
 def test_other_prices_change_what_was_spent_and_nothing_else() -> None:
     made = made_up("pal", [1, 0.5, 0.4, 0.3, 0.2], bought=BOUGHT)
-    dearer = recharged(made, lambda name, cost: cost * (3.0 if name == "cheap" else 1.0))
-    assert [iteration.spent for iteration in dearer.iterations] == [0.0, 30.0, 160.0, 260.0, 360.0]
-    assert dearer.lead_costs == (100.0, 30.0)
-    assert [iteration.error for iteration in dearer.iterations] == [1, 0.5, 0.4, 0.3, 0.2]
+    other = recharged(made, lambda name, cost: cost * (3.0 if name == "cheap" else 1.0))
+    assert [iteration.spent for iteration in other.iterations] == [0.0, 30.0, 160.0, 260.0, 360.0]
+    assert other.lead_costs == (100.0, 30.0)
+    assert [iteration.error for iteration in other.iterations] == [1, 0.5, 0.4, 0.3, 0.2]
     assert recharged(made, lambda name, cost: cost) == made
 
 
