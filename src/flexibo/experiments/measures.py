@@ -33,7 +33,7 @@ ITERATIONS = CostAxis("iterations", "iterations", lambda i: float(i.number))
 LOG_COST = CostAxis("log cost", "cumulative cost (log {unit})", lambda i: i.log_spent)
 REAL_COST = CostAxis("real cost", "cumulative cost ({unit})", lambda i: i.spent)
 FREE_COST = CostAxis(
-    "real cost with readings free", "cumulative cost of trainings ({unit})", lambda i: i.spent, with_free_readings
+    "cost with readings free", "cumulative cost, readings free ({unit})", lambda i: i.spent, with_free_readings
 )
 AXES = (ITERATIONS, LOG_COST, REAL_COST)
 """The axes of the figures."""

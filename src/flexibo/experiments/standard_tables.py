@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from flexibo.experiments.claims import Claim, ResultTable, claim_best
 from flexibo.experiments.measures import (
     AXES,
-    FREE_COST,
     ITERATIONS,
     LOG_COST,
     REAL_COST,
@@ -29,12 +28,11 @@ OURS = "flexibo-gp-log"
 DEFINITIONS = (
     "Hypervolume error: the share of the true front's hypervolume that the reported designs miss, judged by their true "
     "values. Equal cost: the final cost of the cheapest repeat on a problem; log cost is the paper's sum of "
-    "log(max(cost, e)), real cost is the plain sum; with readings free, only evaluations of the most expensive "
-    "objective are charged, as in the authors' records, although the methods were told the real costs. Target region: "
-    "below the first quartile of each objective; on dnn-stack, as in the paper, below an error of 25 % and the first "
-    "quartile of energy. Numbers are means over the repeats ± their standard error; 'within the spread' means that the "
-    "paired difference is below two of its standard errors. Undecided: a tie, a difference within the spread, a single "
-    "repeat, or a cost that is too small for an iteration of a method in the comparison."
+    "log(max(cost, e)), real cost is the plain sum. Target region: below the first quartile of each objective; on "
+    "dnn-stack, as in the paper, below an error of 25 % and the first quartile of energy. Numbers are means over the "
+    "repeats ± their standard error; 'within the spread' means that the paired difference is below two of its standard "
+    "errors. Undecided: a tie, a difference within the spread, a single repeat, or a cost that is too small for an "
+    "iteration of a method in the comparison."
 )
 IDLE = " †"
 IDLE_NOTE = (
@@ -46,12 +44,11 @@ EXTRA_NOTE = "* Not one of the paper's methods."
 
 def standings_tables(repeats: Sequence[Repeat], *, extra: Sequence[str] = ()) -> tuple[ResultTable, ...]:
     """Two tables per problem: errors at equal cost and designs in the target region; `extra` methods have a mark."""
-    axes = (*AXES, FREE_COST)
-    ends = {axis.name: limits(repeats, axis, extra=extra) for axis in axes}
+    ends = {axis.name: limits(repeats, axis, extra=extra) for axis in AXES}
     tables = []
     for problem in problems_of(repeats):
         own = of_problem(repeats, problem)
-        places = {axis: ends[axis.name][problem] for axis in axes}
+        places = {axis: ends[axis.name][problem] for axis in AXES}
         tables += [_errors(own, places, extra), _targets(own, places, extra)]
     return tuple(tables)
 
@@ -66,7 +63,7 @@ def _errors(repeats: Sequence[Repeat], places: Mapping[CostAxis, float], extra: 
             mark = IDLE if axis is not ITERATIONS and min(counts) == 0 else ""
             cells.append(shown(values_of(repeats, problem, method, error_at(axis, limit))) + mark)
         rows.append((marked(method, extra), *cells))
-    headings = ("method", "after all iterations", "at equal log cost", "at equal real cost", "the same, readings free")
+    headings = ("method", "after all iterations", "at equal log cost", "at equal real cost")
     title = f"{problem}: hypervolume error (the share of the true front's that is missed)"
     note = IDLE_NOTE if any(IDLE in cell for row in rows for cell in row) else ""
     return ResultTable(title, headings, tuple(rows), note=" ".join(filter(None, (extra_note(repeats, extra), note))))
