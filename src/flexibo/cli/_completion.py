@@ -39,7 +39,7 @@ PICTURES = (
     *("front", "pairs", "front3d", "hypervolume", "region", "evaluations"),
     *("gains", "importance", "parallel", "slices"),
 )
-EXPERIMENTS = ("rq1", "rq2", "rq3", "times", "motivation")
+EXPERIMENTS = ("rq1", "rq2", "rq3", "times", "motivation", "authors")
 PATIENCE_SECONDS = 0.2  # how long to wait for a busy database
 
 
