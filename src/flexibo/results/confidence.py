@@ -9,7 +9,7 @@ its tails. The statement holds at all times at once, so a study may use it to de
 
 If all boxes hold, then among the candidates
 
-- a **certain** design is on the front: no other candidate's best corner dominates its worst corner, and its worst
+- a **confident** design is on the front: no other candidate's best corner dominates its worst corner, and its worst
   corner keeps every constraint;
 - a design that is **ruled out** is not: another candidate's worst corner dominates its best corner, or its best corner
   breaks a constraint.
@@ -38,8 +38,8 @@ from flexibo.pareto.region import alive_and_fronts
 from flexibo.results.front import Front, Standing, front_rows
 from flexibo.space import Designs
 
-Least: TypeAlias = Literal["certain", "probable", "possible"]
-LEAST: tuple[Least, ...] = ("certain", "probable", "possible")
+Least: TypeAlias = Literal["confident", "probable", "possible"]
+LEAST: tuple[Least, ...] = ("confident", "probable", "possible")
 """The standings that a front can be asked to include, from the strictest."""
 
 
@@ -63,7 +63,7 @@ def confidence(predictor: Predictor, history: History, *, delta: float, m: int |
     the designs of the history.
     """
     if not all(history.count(j) for j in range(len(history.objectives))):
-        raise InvalidValueError("Nothing is certain yet; every objective needs at least one measurement.")
+        raise InvalidValueError("Nothing is known yet; every objective needs at least one measurement.")
     with single_thread():
         designs = predictor.pool(history, m)
         beta = simultaneous_beta(history, len(designs), delta)
@@ -94,14 +94,14 @@ def standings(sure: Confidence, likely: IntArray, count: int) -> list[Standing]:
     alive, _, _ = alive_and_fronts(sure.best, sure.worst)
     found: list[Standing] = ["possible" if may else "ruled out" for may in alive[:count]]
     for i in likely.tolist():
-        if _is_certain(sure, i):
-            found[i] = "certain"
+        if _is_confident(sure, i):
+            found[i] = "confident"
         elif alive[i]:
             found[i] = "probable"
     return found
 
 
-def _is_certain(sure: Confidence, i: int) -> bool:
+def _is_confident(sure: Confidence, i: int) -> bool:
     """Whether candidate i is on the front for all values within the boxes; what must equal it does not dominate it."""
     worst = sure.worst[i]
     if not worst[0] < np.inf:
@@ -129,7 +129,7 @@ def front_of(predictor: Predictor, history: History, *, complete: bool = False, 
     """The front of a history, each design with its standing and the cost of confirming it.
 
     It is empty while an objective has no value. If `complete`, only designs that were measured in every objective
-    count. `include` is one of `LEAST`: only certain designs, those reported by default, or also possible ones.
+    count. `include` is one of `LEAST`: only confident designs, those reported by default, or also possible ones.
     """
     if include not in LEAST:
         raise unknown_name("standing", include, LEAST)
@@ -137,8 +137,8 @@ def front_of(predictor: Predictor, history: History, *, complete: bool = False, 
         return Front()
     estimates = predictor.estimates(history)
     places, found = reported(history, estimates, complete=complete), standings_of(predictor, history, estimates)
-    if include == "certain":
-        places = places[[found[i] == "certain" for i in places.tolist()]]
+    if include == "confident":
+        places = places[[found[i] == "confident" for i in places.tolist()]]
     elif include == "possible":
         may = [i for i in touched_designs(estimates, complete=complete).tolist() if found[i] != "ruled out"]
         places = in_order(history, estimates, np.union1d(places, np.array(may, dtype=np.int64)))
