@@ -116,6 +116,11 @@ class KnownProcess:
         assert self.posterior is not None
         return self.posterior.predict(X)
 
+    def held_out(self) -> FloatArray:
+        """The residuals (s,) of the losses."""
+        assert self.posterior is not None
+        return self.posterior.held_out()
+
 
 @dataclass(frozen=True, slots=True)
 class Drawing:

@@ -4,7 +4,8 @@ With beta_t = 2 log(n m pi^2 t^2 / (6 delta)), all n m intervals hold at once, a
 if the models are right: a normal loss is further than sqrt(beta) standard deviations from its mean with a probability
 of at most exp(-beta / 2), and the sum of these over intervals and over t is at most delta. Where models are averaged, a
 box contains the boxes of all of them, since any may be right and the standard deviation of a mixture says little about
-its tails. The statement holds at all times at once, so a study may use it to decide when to stop.
+its tails. Whether the models are right is checked: each reading is predicted by the others, and if these predictions
+are further off than the models say, the boxes are wider by that factor (`flexibo.belief.trust`). The statement holds at all times at once, so a study may use it to decide when to stop.
 (The paper's factor 2/9 in place of 2 is a setting for exploration: such boxes do not all hold.)
 
 If all boxes hold, then among the candidates
@@ -30,6 +31,7 @@ from flexibo._internal.threads import single_thread
 from flexibo.belief.belief import Predictions, predictions
 from flexibo.belief.failures import chance_of_success, possible
 from flexibo.belief.reported import CONFIDENCE, in_order, likely_front, reported, touched_designs
+from flexibo.belief.trust import chance_of_stranger, readings_missing, widening
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.history import History
 from flexibo.optimizer.predictor import Predictor, simultaneous_beta
@@ -54,6 +56,9 @@ class Confidence:
     beta: float  # the square of the boxes' half width in standard deviations
     t: int  # the number of answers that the models have learned from
     whole: bool  # the candidates are all designs of the space
+    widened: float = 1.0  # the factor that held-out readings ask for; beta has its square
+    unread: int = 0  # the readings that are missing before the models are checked
+    stranger: float = 0.0  # the probability that a single design that does not follow the models was not measured
 
 
 def confidence(predictor: Predictor, history: History, *, delta: float, m: int | None = None) -> Confidence:
@@ -66,8 +71,9 @@ def confidence(predictor: Predictor, history: History, *, delta: float, m: int |
         raise InvalidValueError("Nothing is known yet; every objective needs at least one measurement.")
     with single_thread():
         designs = predictor.pool(history, m)
-        beta = simultaneous_beta(history, len(designs), delta)
         models = predictor.models(history)
+        widened = widening(history, models)
+        beta = widened**2 * simultaneous_beta(history, len(designs), delta)
         boxes = predictions(history, designs, models, beta=beta, pin_pending=False, simultaneous=True)
     goals = goals_of_boxes(
         boxes.lower, boxes.upper, predictor.reference(history), list(history.optimised), history.limits
@@ -83,6 +89,9 @@ def confidence(predictor: Predictor, history: History, *, delta: float, m: int |
         beta,
         len(history.measurements),
         whole,
+        widened,
+        int(readings_missing(history, designs).sum()),
+        chance_of_stranger(history, designs),
     )
 
 

@@ -415,8 +415,8 @@ class Study:
         """The designs that no other dominates, among those measured in at least one objective.
 
         What was not measured is predicted. Of each row, `measured` and `deviations` say which values are predicted and
-        with which standard deviation, `standing` how confident the models are that the design is on the front, `confirm_cost` what
-        it costs to measure the rest.
+        with which standard deviation, `standing` how confident the models are that the design is on the front,
+        `confirm_cost` what it costs to measure the rest.
 
         Args:
             measured: Consider only designs that were measured in every objective.
