@@ -72,7 +72,9 @@ def five() -> View:
             point("measured", {"error": 8.0, "energy": 45.0}, {"cores": 5, "kernel": "1x1"}),
             point("front-measured", {"error": 5.0, "energy": 10.0}, {"cores": 3, "kernel": "3x3"}),
             half,
-            point("front-measured", {"error": 1.0, "energy": 50.0}, {"cores": 1, "kernel": "3x3"}, standing="confident"),
+            point(
+                "front-measured", {"error": 1.0, "energy": 50.0}, {"cores": 1, "kernel": "3x3"}, standing="confident"
+            ),
             point("measured", {"error": 6.0, "energy": 30.0}, {"cores": 6, "kernel": "1x1"}),
         ],
         region={

@@ -61,7 +61,7 @@ def confirming_question(request: Request, predictor: Predictor) -> Evaluation | 
 
 
 def checking_question(request: Request, predictor: Predictor, salt: int) -> Evaluation | None:
-    """An affordable evaluation drawn at random, of an objective with too few readings to check its model if there is one.
+    """An affordable evaluation drawn at random, first of an objective with too few readings to check its model.
 
     A study that ends when its front is certified asks it when the models leave nothing to learn: they may be wrong.
     """

@@ -31,7 +31,13 @@ from flexibo.history import History
 from flexibo.history.events import Evaluation
 from flexibo.methods.base import Constraints, ProposingMethod, ScoringMethod
 from flexibo.optimizer._choice import choose, explained
-from flexibo.optimizer._last_questions import checking_question, confirming_question, drawn, feasibility_question, proposed
+from flexibo.optimizer._last_questions import (
+    checking_question,
+    confirming_question,
+    drawn,
+    feasibility_question,
+    proposed,
+)
 from flexibo.optimizer._request import Request
 from flexibo.optimizer._unscored import unscored
 from flexibo.optimizer.predictor import CERTIFIED, DRAWS, Predictor

@@ -5,7 +5,8 @@ if the models are right: a normal loss is further than sqrt(beta) standard devia
 of at most exp(-beta / 2), and the sum of these over intervals and over t is at most delta. Where models are averaged, a
 box contains the boxes of all of them, since any may be right and the standard deviation of a mixture says little about
 its tails. Whether the models are right is checked: each reading is predicted by the others, and if these predictions
-are further off than the models say, the boxes are wider by that factor (`flexibo.belief.trust`). The statement holds at all times at once, so a study may use it to decide when to stop.
+are further off than the models say, the boxes are wider by that factor (`flexibo.belief.trust`). The statement holds at
+all times at once, so a study may use it to decide when to stop.
 (The paper's factor 2/9 in place of 2 is a setting for exploration: such boxes do not all hold.)
 
 If all boxes hold, then among the candidates
