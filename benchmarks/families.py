@@ -65,7 +65,7 @@ def _smooth(U: FloatArray, rng: np.random.Generator) -> FloatArray:
 
 def _aligned(U: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Widths that are no multiple of a hardware size are padded: the second loss is worse by a penalty."""
-    Y, size = _smooth(U, rng), int(rng.choice([4, 8]))
+    Y, size = _smooth(U, rng), 8
     width = np.rint(U[:, 0] * (COLUMNS - 1)).astype(int) + 1
     Y[:, 1] += rng.uniform(0.5, 1.5) * (width % size != 0)
     return Y
