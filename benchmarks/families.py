@@ -92,14 +92,14 @@ def _step(U: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Beyond a line across the options, a loss is lower by a constant."""
     Y, angle = _smooth(U, rng), rng.uniform(0.0, 2.0 * np.pi)
     across = U @ [np.cos(angle), np.sin(angle)]
-    Y[:, int(rng.integers(2))] -= rng.uniform(1.0, 2.0) * (across > np.quantile(across, rng.uniform(0.5, 15 / 16)))
+    Y[:, int(rng.integers(2))] -= rng.uniform(1.0, 2.0) * (across > np.quantile(across, rng.uniform(3 / 4, 15 / 16)))
     return Y
 
 
 def _plateau(U: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Most designs have the same first loss, the worst one: only some work at all."""
     Y = _smooth(U, rng)
-    Y[:, 0] = np.minimum(Y[:, 0], np.quantile(Y[:, 0], rng.uniform(1 / 16, 0.4)))
+    Y[:, 0] = np.minimum(Y[:, 0], np.quantile(Y[:, 0], rng.uniform(1 / 16, 1 / 4)))
     return Y
 
 

@@ -133,7 +133,7 @@ class Averaged:
         So many standard deviations make `hull` contain it.
         """
         residuals = np.array([held_out(model) for model in self._fitted()])
-        return np.clip(0.0, residuals.min(axis=0), residuals.max(axis=0))
+        return np.asarray(np.clip(0.0, residuals.min(axis=0), residuals.max(axis=0)))
 
     def draws(self, X: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
         """Joint draws (count, m) of the loss at the designs X (m, d): each from one model, drawn by weight."""
