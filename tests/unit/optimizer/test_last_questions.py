@@ -191,6 +191,7 @@ def test_models_are_checked_first_in_the_objective_that_lacks_readings() -> None
     for design in designs[1:]:
         tell(history, design, 1.0, "b")
     last = checking_question(request_of(history, predictor), predictor, 0)
-    assert last is None or (last.design, last.objective) == (designs[-1], "a")
+    assert last is not None
+    assert (last.design, last.objective) == (designs[-1], "a")
     tell(history, designs[-1], 1.0, "a")
     assert checking_question(request_of(history, predictor), predictor, 0) is None
