@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.unit.compare.rivals.small_botorch import QUICK_NEHVI
 from tests.unit.compare.rivals.small_settings import (
     MIXED,
     N_INITIAL,
@@ -61,17 +62,7 @@ def little_effort(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
         monkeypatch.setattr(Facade, "get_model", staticmethod(small_forest))
         monkeypatch.setattr(Facade, "get_acquisition_maximizer", staticmethod(short_search))
-    little = botorch_qlognehvi.NehviEffort(
-        draws=16,
-        restarts=2,
-        raw_samples=16,
-        iterations=10,
-        mixed_restarts=2,
-        mixed_raw_samples=16,
-        local_raw_samples=64,
-        compiled=False,
-    )
-    monkeypatch.setattr(botorch_qlognehvi, "NehviEffort", lambda: little)
+    monkeypatch.setattr(botorch_qlognehvi, "NehviEffort", lambda: QUICK_NEHVI)
 
 
 def with_each(names: list[str], quick: list[Any], slow: Any) -> list[Any]:

@@ -181,7 +181,7 @@ def test_odd_requests_get_what_they_deserve(lasting: Running, request_bytes: byt
 
 @contextmanager
 def few_files(most: int) -> Iterator[None]:
-    """Programs that are started meanwhile may open so many files."""
+    """Programs that are started meanwhile may open at most this many files."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, before[1]))
     try:

@@ -55,7 +55,7 @@ def measured() -> int:
 
 
 def kill_in_the_middle(least: int) -> None:
-    """Run the study, and kill it as soon as so many evaluations are measured."""
+    """Run the study, and kill it as soon as this many evaluations are measured."""
     with subprocess.Popen(
         command("run", "study.yaml", "--budget", "14s"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as run:

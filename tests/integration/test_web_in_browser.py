@@ -133,7 +133,7 @@ def tip(chrome: Browser, picture: int = 0) -> str:
 
 
 def painted(chrome: Browser, index: int, *, below: float = 0.0) -> list[int]:
-    """The colour of the canvas where an item is, or so many pixels below: red, green, blue, opacity."""
+    """The colour of the canvas where an item is, or this many pixels below: red, green, blue, opacity."""
     colour: list[int] = chrome.run(
         "const at = document.flexiboPictures[0].pixel(arguments[0]), canvas = document.querySelector('canvas');"
         "const corner = canvas.getBoundingClientRect(), scale = canvas.width / corner.width;"

@@ -109,7 +109,7 @@ async def nothing(scope: Any, receive: Any, send: Any) -> None:
 
 @pytest.fixture
 def connected(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[LimitedProtocol, Wire, Timers]]:
-    """Opens a connection beside so many others, where 10 are allowed."""
+    """Opens a connection beside this many others, where 10 are allowed."""
     monkeypatch.setattr("flexibo.dashboard.connections.most_connections", lambda: 10)
 
     def make(others: int = 0) -> tuple[LimitedProtocol, Wire, Timers]:

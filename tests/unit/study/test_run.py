@@ -95,7 +95,7 @@ def test_a_fault_of_the_machine_gives_back_all_that_was_submitted() -> None:
 
 
 class Refusing(MemoryStorage):
-    """Refuses answers so many times, as a full disk does."""
+    """Refuses this many answers, as a full disk does."""
 
     def __init__(self, times: int) -> None:
         super().__init__()

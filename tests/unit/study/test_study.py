@@ -24,7 +24,7 @@ Make = Callable[..., Study]
 
 
 def answer(study: Study, functions: Functions, count: int) -> list[tuple[str, Design]]:
-    """Ask and tell so many times; the questions."""
+    """Ask and tell this many times; the questions."""
     asked = []
     for _ in range(count):
         evaluation = study.ask()

@@ -84,7 +84,7 @@ def test_settings_say_what_the_study_was_created_with(copy: StudyCopy) -> None:
 
 
 def in_flight(sign: Sign | None, waited: float = 30.0) -> dict[str, Any]:
-    """The only evaluation in flight, as it is shown so many seconds after it was asked; `sign` is its worker's."""
+    """The only evaluation in flight, as it is shown this many seconds after it was asked; `sign` is its worker's."""
     storage = MemoryStorage()
     study = opened(storage)
     study.ask()

@@ -72,3 +72,11 @@ def check_counts(network: str, by_hand: Callable[[dict[str, Any]], int]) -> None
 def original(network: str, *values: int) -> dict[str, Any]:
     """The design of the published network, by the values of its options in their order."""
     return dict(zip(NETWORKS[network], values, strict=True))
+
+
+def check_separable(block: Any) -> None:
+    """The first part of a separable convolution of four channels filters each of them on its own."""
+    x = torch.zeros(1, 4, 5, 5)
+    x[0, 2] = torch.randn(5, 5)
+    touched = block[0].eval()(x).abs().sum((0, 2, 3)) > 0
+    assert not touched[[0, 1, 3]].any()
