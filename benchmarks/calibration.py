@@ -49,8 +49,8 @@ class Look:
         error: The true one, over the candidates.
         holds: Whether the hypervolume that was missed is within the gap.
         boxes_hold: Whether every loss of every candidate is within its box.
-        certain: How many designs of the front were called certain.
-        wrongly_certain: How many of these are not on the front of the candidates.
+        confident: How many designs of the front were called confident.
+        wrongly_confident: How many of these are not on the front of the candidates.
     """
 
     share: float
@@ -58,8 +58,8 @@ class Look:
     error: float
     holds: bool
     boxes_hold: bool
-    certain: int
-    wrongly_certain: int
+    confident: int
+    wrongly_confident: int
 
 
 def look(study: Study, losses: Callable[[Designs], FloatArray], share: float, delta: float) -> Look:
@@ -73,7 +73,7 @@ def look(study: Study, losses: Callable[[Designs], FloatArray], share: float, de
     sure = confidence(study.predictor, history, delta=delta)
     slack = ROUNDING * np.ptp(truth, axis=0)
     within = (sure.best <= truth + slack) & (truth <= sure.worst + slack)
-    certain = [place for place, row in zip(places, front, strict=True) if row.standing == "certain"]
+    confident = [place for place, row in zip(places, front, strict=True) if row.standing == "confident"]
     on_front: BoolArray = non_dominated(truth)
     return Look(
         share=share,
@@ -81,8 +81,8 @@ def look(study: Study, losses: Callable[[Designs], FloatArray], share: float, de
         error=1.0 - found / best if best > 0 else 0.0,
         holds=bool(best - found <= certificate.gap + ROUNDING * best),
         boxes_hold=bool(within.all()),
-        certain=len(certain),
-        wrongly_certain=int((~on_front[certain]).sum()) if certain else 0,
+        confident=len(confident),
+        wrongly_confident=int((~on_front[confident]).sum()) if confident else 0,
     )
 
 
@@ -115,6 +115,11 @@ class KnownProcess:
         """Mean and deviation (m,) of the noise-free loss."""
         assert self.posterior is not None
         return self.posterior.predict(X)
+
+    def held_out(self) -> FloatArray:
+        """The residuals (s,) of the losses."""
+        assert self.posterior is not None
+        return self.posterior.held_out()
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ def _table(title: str, first: str) -> Table:
         "all boxes hold",
         "certified",
         "true error",
-        "certain, wrongly",
+        "confident, wrongly",
     ):
         table.add_column(heading, justify="right")
     return table
@@ -88,14 +88,14 @@ def _table(title: str, first: str) -> Table:
 def _cells(runs: Sequence[Sequence[Look]]) -> list[str]:
     """What became of the runs of one line."""
     moments = [[run[i] for run in runs] for i in range(len(SHARES))]
-    certain = sum(one.certain for run in runs for one in run)
+    confident = sum(one.confident for run in runs for one in run)
     return [
         " / ".join(f"{sum(one.holds for one in moment)}" for moment in moments) + f" of {len(runs)}",
         f"{sum(all(one.holds for one in run) for run in runs)}",
         f"{sum(all(one.boxes_hold for one in run) for run in runs)}",
         " / ".join(f"{statistics.median(one.bound for one in moment):.0%}" for moment in moments),
         " / ".join(f"{statistics.median(one.error for one in moment):.1%}" for moment in moments),
-        f"{certain}, {sum(one.wrongly_certain for run in runs for one in run)}",
+        f"{confident}, {sum(one.wrongly_confident for run in runs for one in run)}",
     ]
 
 

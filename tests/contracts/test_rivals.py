@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.compare.rivals.small_botorch import QUICK_NEHVI
+from tests.comparisons import QUICK_SEARCH
 from tests.unit.compare.rivals.small_settings import (
     MIXED,
     N_INITIAL,
@@ -26,7 +26,7 @@ from tests.unit.compare.rivals.small_settings import (
 
 from flexibo import Design, Space
 from flexibo._internal.arrays import plain
-from flexibo.compare.rivals import RIVALS, botorch_qlognehvi
+from flexibo.compare.rivals import RIVALS, _botorch_coupled
 from flexibo.compare.rivals.library_rival import LibraryRival
 from flexibo.errors import InvalidValueError
 from flexibo.pareto import hypervolume
@@ -62,7 +62,7 @@ def little_effort(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
         monkeypatch.setattr(Facade, "get_model", staticmethod(small_forest))
         monkeypatch.setattr(Facade, "get_acquisition_maximizer", staticmethod(short_search))
-    monkeypatch.setattr(botorch_qlognehvi, "NehviEffort", lambda: QUICK_NEHVI)
+    monkeypatch.setattr(_botorch_coupled, "SearchEffort", lambda: QUICK_SEARCH)
 
 
 def with_each(names: list[str], quick: list[Any], slow: Any) -> list[Any]:

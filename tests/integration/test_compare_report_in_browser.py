@@ -32,7 +32,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = [run(m, seed, name, n) for name, n in (("first", 2), ("second", 3)) for m in methods for seed in range(3)]
     table = TextTable("Ranking", ("method", "ratio"), (("ours", "0.5"), (HOSTILE, "1.0")), (), {})
     problems = {"first": problem("first"), "second": problem("second", 3)}
-    write_page(path, runs, problems, Allowance(), ours="ours", facts={"budget": HOSTILE}, tables=[table])
+    write_page(path, runs, problems, Allowance(), ours="ours", facts={"budget": HOSTILE}, tables={"confirmed": [table]})
     return path
 
 
@@ -135,3 +135,17 @@ def test_the_page_is_never_wider_than_its_window(chrome: Browser, report: Path, 
     wait_for(chrome, READY, "the charts")
     chrome.run("document.querySelectorAll('details').forEach((section) => (section.open = true))")
     assert chrome.run("return document.documentElement.scrollWidth") <= width
+
+
+def test_another_measure_has_its_own_curves_fronts_and_tables(chrome: Browser, report: Path) -> None:
+    chrome.open(report)
+    wait_for(chrome, READY, "the charts")
+    charts = ("#p0 [data-chart=error]", "#p0 [data-chart=front]")
+    before = [option(chrome, chart) for chart in charts]
+    chrome.run("document.querySelector('.measures input[value=model]').click()")
+    after = [option(chrome, chart) for chart in charts]
+    assert "model" in after[0]["y"]
+    assert after[0]["last"] != before[0]["last"]
+    assert len(after[1]["points"]) == len(before[1]["points"]) == 3
+    shown = "return [...document.querySelectorAll('[data-measure]:not([hidden])')].map((one) => one.dataset.measure)"
+    assert set(chrome.run(shown)) == {"model"}

@@ -330,7 +330,7 @@ def test_a_chosen_design_is_called_measured_only_where_it_is(chrome: Browser, sh
             "design": {},
             "confirm_cost": cost,
             "probability": 1.0,
-            "standing": "certain" if measured else None,
+            "standing": "confident" if measured else None,
         }
         view = {"axes": [{"name": name, "label": name} for name in ("a", "b")], "points": [point]}
         words = chrome.driver.execute_async_script(  # type: ignore[no-untyped-call]
@@ -341,5 +341,5 @@ def test_a_chosen_design_is_called_measured_only_where_it_is(chrome: Browser, sh
             view,
         )
         assert re.search(facts, words), words
-        assert bool(re.search(r"front .*certain", words)) == measured, words
+        assert bool(re.search(r"front .*confident", words)) == measured, words
     ended(chrome)

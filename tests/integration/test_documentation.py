@@ -33,7 +33,7 @@ LIMIT = 900
 NEEDS = {"howto/dask-and-ray.md": ("distributed",), "howto/postgresql.md": ("psycopg",)}
 """What must be installed for the code of a page, beside what the tests need anyway."""
 SAYS = {
-    "certificates.md": ["is certified", "among all 120 designs", "certain"],
+    "certificates.md": ["is certified", "among all 120 designs", "confident"],
     "guide.md": ["The budget is spent"],
     "howto/add-a-meter.md": ["read from smart plug", "36.0 J"],
     "howto/use-recorded-data.md": ["filters=256", "filters=16"],

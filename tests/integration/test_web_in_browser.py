@@ -72,7 +72,9 @@ def five() -> View:
             point("measured", {"error": 8.0, "energy": 45.0}, {"cores": 5, "kernel": "1x1"}),
             point("front-measured", {"error": 5.0, "energy": 10.0}, {"cores": 3, "kernel": "3x3"}),
             half,
-            point("front-measured", {"error": 1.0, "energy": 50.0}, {"cores": 1, "kernel": "3x3"}, standing="certain"),
+            point(
+                "front-measured", {"error": 1.0, "energy": 50.0}, {"cores": 1, "kernel": "3x3"}, standing="confident"
+            ),
             point("measured", {"error": 6.0, "energy": 30.0}, {"cores": 6, "kernel": "1x1"}),
         ],
         region={
@@ -207,8 +209,8 @@ def test_pointing_at_a_design_says_what_is_known_of_it(chrome: Browser, show: Op
     assert all(abs(one - other) < 30 for one, other in zip(edge, PREDICTED, strict=True)), edge
     sure = hovered(chrome, 3)
     assert "energy [J] | 50 | measured" in sure
-    assert "Certain: " in sure
-    assert "Certain" not in said
+    assert "Confident: " in sure
+    assert "Confident" not in said
 
 
 def test_values_that_hardly_differ_are_told_apart(chrome: Browser, show: Open) -> None:

@@ -32,19 +32,19 @@ cases = {
 
 @settings(deadline=None, max_examples=100)
 @given(**cases)
-def test_a_certain_design_is_on_the_front_and_one_that_is_ruled_out_is_not(
+def test_a_confident_design_is_on_the_front_and_one_that_is_ruled_out_is_not(
     seed: int, m: int, n: int, known: float
 ) -> None:
     sure, losses, _ = boxes(seed, m, n, known)
     on_front = non_dominated(losses)
     for i, standing in enumerate(standings(sure, np.arange(m), m)):
-        assert standing != "certain" or on_front[i]
+        assert standing != "confident" or on_front[i]
         assert standing != "ruled out" or not on_front[i]
 
 
 @settings(deadline=None, max_examples=100)
 @given(**cases)
-def test_what_is_not_certain_may_be_dominated_and_what_is_not_ruled_out_may_be_on_the_front(
+def test_what_is_not_confident_may_be_dominated_and_what_is_not_ruled_out_may_be_on_the_front(
     seed: int, m: int, n: int, known: float
 ) -> None:
     sure, _, _ = boxes(seed, m, n, known)
@@ -52,7 +52,7 @@ def test_what_is_not_certain_may_be_dominated_and_what_is_not_ruled_out_may_be_o
         lucky, unlucky = sure.worst.copy(), sure.best.copy()
         lucky[i], unlucky[i] = sure.best[i], sure.worst[i]
         assert (standing != "ruled out") == non_dominated(lucky)[i]
-        assert (standing == "certain") == non_dominated(unlucky)[i]
+        assert (standing == "confident") == non_dominated(unlucky)[i]
 
 
 @settings(deadline=None, max_examples=100)

@@ -12,7 +12,7 @@ from flexibo.compare.suites import SUITES
 
 N_DARTS = 20_000
 RECORDED = ("accel-3", "nb201-4", "accel-5")
-MADE = ("dnn-stack:surface=4:n=3", "dnn-stack:surface=2:n=4", "dtlz2:n=5:ratio=10:finite")
+MADE = ("dnn-stack:surface=4:n=3", "dnn-stack:surface=2:n=4", "dtlz2:n=5:ratio=10:finite", "dtlz2:n=3:finite")
 ELSEWHERE = ("dtlz2:n=3:ratio=100",)
 """A surface, whose volume has a closed form: `test_benchmarks_synthetic` brackets it."""
 

@@ -33,10 +33,10 @@ def test_a_certificate_holds_at_every_moment_in_at_least_1_minus_delta_of_the_ru
     runs = [drawn_looks(drawing, seed, delta=DELTA) for seed in range(draws)]
     assert sum(not all(look.holds for look in run) for run in runs) <= most_failures(draws)
     assert sum(not all(look.boxes_hold for look in run) for run in runs) <= most_failures(draws)
-    assert sum(any(look.wrongly_certain for look in run) for run in runs) <= most_failures(draws)
-    # It is no empty promise: some designs are certain, and some fronts are certified to miss little.
+    assert sum(any(look.wrongly_confident for look in run) for run in runs) <= most_failures(draws)
+    # It is no empty promise: some designs are confident, and some fronts are certified to miss little.
     if drawing is SMOOTH:
-        assert sum(look.certain for run in runs for look in run) > draws
+        assert sum(look.confident for run in runs for look in run) > draws
         assert sum(run[-1].bound < 0.2 for run in runs) >= draws // 10
 
 

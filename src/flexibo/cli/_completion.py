@@ -26,18 +26,20 @@ METHODS = (
 )
 SYSTEMS = ("xception", "mobilenet", "lenet", "resnet", "squeezenet", "bert-squad", "bert-imdb", "deepspeech")
 PROBLEMS = (
-    *("nb201-tx2", "nb201-pi4", "nb201-pixel3", "nb201-4"),
-    *("accel-a100", "accel-zcu102", "accel-3", "accel-5"),
+    *("nb201-tx2", "nb201-pi4", "nb201-pixel3", "nb201-4", "nb201-cifar100-pi4", "nb201-imagenet-gpu"),
+    *("accel-a100", "accel-zcu102", "accel-3", "accel-5", "accel-3090", "accel-tpuv3", "accel-vck190"),
+    *("mlp-australian", "mlp-blood-transfusion", "mlp-car", "mlp-credit-g"),
+    *("mlp-kc1", "mlp-phoneme", "mlp-segment", "mlp-vehicle"),
     *(f"tx2-{network}-{images}" for network in ("inceptionv3", "xception") for images in (200, 400, 600, 800)),
     *("tx2-objectives", "dnn-stack", "branin-currin", "zdt1", "zdt2", "zdt3", "dtlz1", "dtlz2", "dtlz7"),
     *(path.name.removesuffix(".csv.gz") for path in sorted(RECORDED.glob("*.csv.gz"))),
 )
-SUITES = ("standard", "quick")
+SUITES = ("standard", "development", "quick")
 PICTURES = (
     *("front", "pairs", "front3d", "hypervolume", "region", "evaluations"),
     *("gains", "importance", "parallel", "slices"),
 )
-EXPERIMENTS = ("rq1", "rq2", "rq3", "times", "motivation")
+EXPERIMENTS = ("rq1", "rq2", "rq3", "times", "motivation", "authors")
 PATIENCE_SECONDS = 0.2  # how long to wait for a busy database
 
 

@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from dataclasses import replace
+from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,12 +28,21 @@ THINKING = (
 )
 
 
+class MeasureChoice(str, Enum):
+    """The errors of `flexibo.compare.runs.Measure`, without importing it."""
+
+    confirmed = "confirmed"
+    model = "model"
+    reported = "reported"
+
+
 def compare(
     problems: Problems = None,
     methods: Annotated[
         list[str] | None,
         typer.Option(
-            help="Names from 'flexibo methods'; the first one is judged. Default without a suite: flexibo.",
+            help="Names from 'flexibo methods', also with another surrogate, as in ehvi/cost+gp; the first one is "
+            "judged. Default without a suite: flexibo.",
             autocompletion=method_names,
         ),
     ] = None,
@@ -44,7 +54,8 @@ def compare(
         ),
     ] = None,
     suite: Annotated[
-        str | None, typer.Option(help="A predefined comparison: standard or quick.", autocompletion=suite_names)
+        str | None,
+        typer.Option(help="A predefined comparison: standard, development or quick.", autocompletion=suite_names),
     ] = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, help="The number of seeds; 10 unless the suite has its own.")
@@ -55,6 +66,10 @@ def compare(
     initial: Annotated[int | None, typer.Option(help="Initial designs, the same for all; 10 by default.")] = None,
     out: Annotated[Path, typer.Option(help="The folder of results; a second call resumes.")] = Path("results"),
     jobs: Jobs = None,
+    measure: Annotated[
+        MeasureChoice,
+        typer.Option(help="The error that the printed tables show; results.csv and report.html have all of them."),
+    ] = MeasureChoice.confirmed,
     count_thinking: Annotated[bool, typer.Option("--count-thinking", help=THINKING)] = False,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Run other libraries even if their results are included in flexibo.")
@@ -67,7 +82,7 @@ def compare(
     console = Console()
     runs = _runs(chosen, out, jobs or os.cpu_count() or 1, not fresh, console)
     found = verdict(chosen, runs, count_overhead=count_thinking)
-    for table in found.tables():
+    for table in found.tables(measure.value):
         console.print(table)
         console.print()
     for note in found.notes():

@@ -74,8 +74,8 @@ def front(
     """Show the designs of a stored study that no other dominates.
 
     What was not measured is predicted (~) with its standard deviation (±); "to confirm" is what it is expected to cost
-    to measure the rest of a design. If the models are right, a design whose standing is certain is on the front of the
-    candidates, and one that is ruled out is not; others are probable by the best guess, or possible. Exit status 1
+    to measure the rest of a design. If the models are right, a design whose standing is confident is on the front of
+    the candidates, and one that is ruled out is not; others are probable by the best guess, or possible. Exit status 1
     means that there is no front yet. Nothing is changed.
     """
     from flexibo.transfer import study_copy

@@ -28,7 +28,15 @@ def problems(json: JSONFlag = False) -> None:
         print_json(described)
         return
     console = Console()
-    headings = ["problem", "options", "designs", "objectives, and what measuring them costs", "front", "summary"]
+    headings = [
+        "problem",
+        "group",
+        "options",
+        "designs",
+        "objectives, and what measuring them costs",
+        "front",
+        "summary",
+    ]
     shown = len(headings) if console.width >= WIDE else len(headings) - 1
     table = Table(box=None, pad_edge=False, show_edge=False)
     for heading in headings[:shown]:
@@ -40,6 +48,9 @@ def problems(json: JSONFlag = False) -> None:
     for missing in dict.fromkeys(facts["missing"] for facts in described if "missing" in facts):
         console.print(Text(f"\nNot here: {missing}"))
     console.print(Text("\nParameters follow the name, as in dtlz2:n=3:ratio=100 or zdt1:ratio=10:finite."))
+    console.print(
+        Text("With ratio=1, the default, the price of a synthetic problem is equal: group equal, not synthetic.")
+    )
     for line in _parameters(FAMILIES.values()):
         console.print(Text(f"  {line}"))
 
@@ -59,6 +70,7 @@ def _described(family: Family) -> dict[str, Any]:
         for name, parameter in family.parameters.items()
     }
     facts: dict[str, Any] = {"name": family.name, "summary": family.summary, "parameters": parameters}
+    facts["group"] = family.group
     try:
         problem = family.make()
     except FlexiBOError as error:
@@ -66,6 +78,7 @@ def _described(family: Family) -> dict[str, Any]:
     number = problem.space.size
     costs = problem.mean_costs()
     return facts | {
+        "group": problem.group,
         "options": len(problem.space.names),
         "designs": None if number == float("inf") else number,
         "objectives": list(problem.names),
@@ -77,10 +90,10 @@ def _described(family: Family) -> dict[str, Any]:
     }
 
 
-def _cells(facts: dict[str, Any]) -> tuple[str, str, str, str]:
+def _cells(facts: dict[str, Any]) -> tuple[str, str, str, str, str]:
     if "missing" in facts:
-        return "", "", "its table is not here", ""
+        return facts["group"], "", "", "its table is not here", ""
     designs = "infinite" if facts["designs"] is None else count_of_designs(facts["designs"])
     costs = facts["mean_costs"]
     priced = [f"{name} {costs[name]:g} {facts['unit']}" if costs[name] else name for name in facts["objectives"]]
-    return str(facts["options"]), designs, ", ".join(priced), facts["front"]
+    return facts["group"], str(facts["options"]), designs, ", ".join(priced), facts["front"]

@@ -13,9 +13,9 @@ from flexibo.compare.contestants import check_contestant
 from flexibo.compare.problems.table import find_problem
 from flexibo.compare.results_folder import FRONTS, RESULTS, ResultsFolder, locked
 from flexibo.compare.rivals import RIVALS
-from flexibo.compare.runs import Allowance, Run, read_runs
+from flexibo.compare.runs import MEASURES, Allowance, Run, read_runs
 from flexibo.compare.single_run import run
-from flexibo.compare.stored_results import stored_runs
+from flexibo.compare.stored_results import is_outdated, stored_runs
 from flexibo.compare.suites import Suite
 from flexibo.compare.workers import finished as finished_tasks
 from flexibo.errors import FlexiBOError
@@ -56,6 +56,11 @@ def compare(
         results = ResultsFolder(folder, suite.allowance, problems=problems, methods=methods)
         if results.forgotten:
             warned(f"{results.forgotten} runs in {folder} are not used: their problem or their method has changed.")
+        if outdated := [name for name in names if stored and name in RIVALS and is_outdated(name)]:
+            warned(
+                f"Stored runs of {', '.join(outdated)} are not used: an earlier version made them, without the errors "
+                f"{', '.join(MEASURES)}."
+            )
         ready = {run.key: run for run in stored_runs(tasks, suite.allowance, problems)}
         if stored:
             known = ready | results.runs
@@ -65,7 +70,7 @@ def compare(
         for method in dict.fromkeys(task[1] for task in missing):
             check_contestant(method)
         finished(len(tasks) - len(missing), len(tasks), None)
-        for _, made in finished_tasks(partial(_run, allowance=suite.allowance), missing, jobs):
+        for _, made in finished_tasks(partial(_run, suite=suite), missing, jobs):
             results.add(made)
             known[made.key] = made
             finished(sum(task in known for task in tasks), len(tasks), made)
@@ -98,15 +103,15 @@ def _code_digest() -> str:
     return digest.hexdigest()[:12]
 
 
-def _run(task: tuple[str, str, int], allowance: Allowance) -> Run:
-    """Make the run of a (problem, method, seed); only the first seed keeps its front."""
+def _run(task: tuple[str, str, int], suite: Suite) -> Run:
+    """Make the run of a (problem, method, seed); only the first seed keeps its fronts."""
     problem, method, seed = task
     try:
         _warm_up(method)
-        made = run(find_problem(problem), method, seed, allowance)
+        made = run(find_problem(problem), method, seed, suite.allowance)
     except FlexiBOError as error:
         raise FlexiBOError(f"{method} on {problem} with seed {seed}: {error}") from None
-    return replace(made, front=made.front if seed == 0 else ())
+    return replace(made, fronts=made.fronts if seed == suite.first_seed else {})
 
 
 @cache

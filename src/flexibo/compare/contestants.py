@@ -8,19 +8,28 @@ from typing import Protocol
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
+from flexibo._internal.threads import single_thread
+from flexibo.belief.belief import predictions
+from flexibo.compare.candidates import common_candidates
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.rivals import RIVALS
 from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
-from flexibo.compare.rivals.nearest_design import nearest_new
+from flexibo.compare.rivals.nearest_design import Taken, key_filter, nearest_new
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.history.events import Evaluation
 from flexibo.history.measurements import Measurement
-from flexibo.methods.table import METHODS, find_method
+from flexibo.methods.base import Candidates, ScoringMethod
+from flexibo.methods.pal import PARETO, PalMemory
+from flexibo.methods.table import COST_SUFFIX, METHODS, find_method
 from flexibo.objectives import Objective, purchases
 from flexibo.pareto import non_dominated
 from flexibo.results.confidence import reported_designs
 from flexibo.space import Design, Designs
 from flexibo.study import Study
+from flexibo.surrogates.table import find_surrogate
+
+SURROGATE_MARK = "+"
+"""Separates the name of a method from that of a surrogate that replaces its own."""
 
 
 class Contestant(Protocol):
@@ -38,6 +47,9 @@ class Contestant(Protocol):
     def front(self) -> Sequence[Design]:
         """The reported designs."""
 
+    def predict(self, designs: Designs) -> FloatArray | None:
+        """The losses (m, n) that its model expects of any designs; None without a model."""
+
 
 def check_contestant(name: str) -> None:
     """Raise an error for a name that is neither a method of flexibo nor an installed rival."""
@@ -48,12 +60,34 @@ def check_contestant(name: str) -> None:
 
 
 def checked_method(name: str) -> str:
-    """The name, if it is a method of flexibo."""
+    """The name, if it is a method of flexibo, possibly with another surrogate."""
     if name in RIVALS:
         raise InvalidValueError(f"{name!r} is a third-party optimiser; name it with --rivals.")
-    if name.split("/")[0] not in METHODS:
-        raise unknown_name("method", name, METHODS)
-    return find_method(name).name
+    method, surrogate = method_and_surrogate(name)
+    if method.split("/")[0] not in METHODS:
+        raise unknown_name("method", method, METHODS)
+    if surrogate is not None:
+        find_surrogate(surrogate)
+    return find_method(method).name + ("" if surrogate is None else f"{SURROGATE_MARK}{surrogate}")
+
+
+def method_and_surrogate(name: str) -> tuple[str, str | None]:
+    """The method that a contestant's name starts with, and the surrogate that replaces its own.
+
+    >>> method_and_surrogate("ehvi/cost+gp"), method_and_surrogate("ehvi")
+    (('ehvi/cost', 'gp'), ('ehvi', None))
+    """
+    method, mark, surrogate = name.partition(SURROGATE_MARK)
+    return method, surrogate if mark else None
+
+
+def is_default(name: str) -> bool:
+    """Whether a contestant is the default method, with its own settings or with others.
+
+    >>> is_default("flexibo/cost+gp-plain"), is_default("flexibo-gp-log")
+    (True, False)
+    """
+    return method_and_surrogate(name)[0].removesuffix(COST_SUFFIX) == next(iter(METHODS))
 
 
 def checked_rival(name: str) -> str:
@@ -70,20 +104,34 @@ def enter(problem: Problem, name: str, initial: Sequence[Measurement], *, seed: 
         return RivalContestant(problem.objectives, RIVALS[name], _setting(problem, initial, seed))
     opening = sum(measurement.cost or 0.0 for measurement in initial)
     designs = list(dict.fromkeys(measurement.design for measurement in initial))
+    chosen, surrogate = method_and_surrogate(name)
+    method = find_method(chosen)
     # A method that ignores costs does not get the budget: it would measure cheap leftovers that a rival cannot ask for.
-    total = opening + budget if find_method(name).cost_aware else None
-    return OwnContestant(study_of(problem, name, designs, seed=seed, budget=total))
+    total = opening + budget if method.cost_aware else None
+    pool = None
+    if isinstance(method, ScoringMethod) and method.candidates is Candidates.FIXED:
+        pool = (problem.space.designs(designs) + common_candidates(problem)).unique()
+    return OwnContestant(study_of(problem, chosen, designs, seed=seed, budget=total, surrogate=surrogate, pool=pool))
 
 
 def study_of(
-    problem: Problem, method: str, initial: Sequence[Design] | Designs, *, seed: int, budget: float | None = None
+    problem: Problem,
+    method: str,
+    initial: Sequence[Design] | Designs,
+    *,
+    seed: int,
+    budget: float | None = None,
+    surrogate: str | None = None,
+    pool: Designs | None = None,
 ) -> Study:
-    """A study of a problem by a method of flexibo, as a user would run it."""
+    """A study of a problem by a method of flexibo, as a user would run it; a pool limits it to some designs."""
     pairs = zip(problem.objectives, problem.reference, strict=True)
     return Study(
-        problem.space,
+        problem.space if pool is None else problem.space.limited_to(pool),
         problem.objectives,
         method=method,
+        surrogate=surrogate,
+        candidates=None if pool is None else len(pool),
         initial_designs=initial,
         n_initial=len(initial),
         seed=seed,
@@ -121,8 +169,19 @@ class OwnContestant:
         self._asked = None
 
     def front(self) -> Sequence[Design]:
-        """The front that the study reports, with predicted members."""
-        return list(reported_designs(self.study.predictor, self.study.history))
+        """The designs that a method classifies as best, if it classifies; else those that the study reports."""
+        predictor, history = self.study.predictor, self.study.history
+        if isinstance(self.study.method, ScoringMethod) and self.study.method.step is not None:
+            belief = predictor.belief(history, predictor.generator(history, 0))
+            if isinstance(belief.memory, PalMemory) and (best := belief.memory.status == PARETO).any():
+                return list(belief.designs[best])
+        return list(reported_designs(predictor, history))
+
+    def predict(self, designs: Designs) -> FloatArray:
+        """The means of the study's models; what was measured exactly has its value."""
+        models = self.study.predictor.models(self.study.history)
+        with single_thread():
+            return predictions(self.study.history, designs, models, pin_pending=False).mu
 
 
 class RivalContestant:
@@ -134,6 +193,12 @@ class RivalContestant:
         self._setting = setting
         self._rng = np.random.default_rng((setting.seed, 13))
         self._taken: dict[str, set[int]] = {lead: set() for lead in setting.leads}
+        self._shared: dict[str, set[int]] = {lead: set() for lead in setting.leads}
+        # An exact value is known for all designs that share it; a noisy one may be read again for each of them.
+        self._decisive = {
+            bought.objective: None if any(objectives[j].noisy for j in bought.members) else bought.options
+            for bought in purchases(objectives)
+        }
         self._known: dict[Design, dict[str, float]] = {}
 
     def begin(self, initial: Sequence[Measurement]) -> None:
@@ -147,19 +212,21 @@ class RivalContestant:
     def ask(self, left: float) -> Suggestion | None:
         """Its suggestion, moved to the nearest design that is not completely known.
 
-        A single objective that is not affordable is replaced by the most expensive one that is.
+        A single objective that is not affordable, or known for every design, is replaced by the most expensive one that
+        can be measured.
         """
         suggestion = self.rival.ask()
-        leads = suggestion.objectives or self._setting.leads
+        choices = [suggestion.objectives or self._setting.leads]
         prices = dict(zip(self._setting.names, self._setting.costs, strict=True))
-        if suggestion.objectives and sum(prices[lead] for lead in leads) > left:
-            affordable = [lead for lead in self._setting.leads if prices[lead] <= left]
-            if not affordable:
-                return None
-            leads = (max(affordable, key=prices.__getitem__),)
-        taken = set.intersection(*(self._taken[lead] for lead in leads))
-        design = nearest_new(self._setting.space, suggestion.design, taken, self._rng)
-        return None if design is None else Suggestion(design, leads)
+        if suggestion.objectives:
+            others = [(lead,) for lead in self._setting.leads if (lead,) != suggestion.objectives]
+            choices += sorted(others, key=lambda leads: -prices[leads[0]])
+            choices = [leads for leads in choices if sum(prices[lead] for lead in leads) <= left]
+        for leads in choices:
+            design = nearest_new(self._setting.space, suggestion.design, self._known_in(leads), self._rng)
+            if design is not None:
+                return Suggestion(design, leads)
+        return None
 
     def tell(self, measured: Sequence[Measurement]) -> None:
         """Tell it what was measured."""
@@ -177,11 +244,25 @@ class RivalContestant:
             return []
         return [design for design, best in zip(complete, non_dominated(losses).tolist(), strict=True) if best]
 
+    def predict(self, designs: Designs) -> FloatArray | None:
+        """What its own model expects."""
+        return self.rival.predict(designs)
+
+    def _known_in(self, leads: Sequence[str]) -> Taken:
+        """Which designs need not be asked for: known in this objective, or told in all of several.
+
+        A design whose losses are all shared with others may be asked for: it is free, and told like any other.
+        """
+        if len(leads) == 1:
+            return key_filter(self._shared[leads[0]], self._decisive[leads[0]])
+        return key_filter(set.intersection(*(self._taken[lead] for lead in leads)))
+
     def _learn(self, design: Design, losses: Mapping[str, float]) -> None:
-        key = int(self._setting.space.designs([design]).keys()[0])
+        row = self._setting.space.designs([design])
         for lead in self._setting.leads:
             if lead in losses:
-                self._taken[lead].add(key)
+                self._taken[lead].update(row.keys().tolist())
+                self._shared[lead].update(row.keys(self._decisive[lead]).tolist())
         self._known.setdefault(design, {}).update(losses)
         self.rival.tell(design, losses)
 
@@ -205,4 +286,5 @@ def _setting(problem: Problem, initial: Sequence[Measurement], seed: int) -> Set
         noisy=any(objective.noisy for objective in problem.objectives),
         n_initial=len({measurement.design for measurement in initial}),
         seed=seed,
+        options={o.name: o.depends_on for o in problem.objectives if o.depends_on is not None},
     )

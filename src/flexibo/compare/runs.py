@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal, TypeAlias, get_args
 
 from flexibo._internal.files import write_atomically
 from flexibo.compare.problems.base import Problem
@@ -15,6 +16,15 @@ from flexibo.errors import InvalidValueError
 SHARES = tuple(i / 20 for i in range(21))
 """The shares of the budget at which a run is judged."""
 
+Measure: TypeAlias = Literal["confirmed", "model", "reported"]
+"""Which designs a contestant is judged by, always by their true values.
+
+- confirmed: the best of the designs of which it has measured every objective.
+- model: those that are best by the means of its own model, measured or not, among the same candidates for all.
+- reported: those that it reports itself.
+"""
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+
 MOST_OBJECTIVES = 6
 COLUMNS = (
     "problem",
@@ -22,11 +32,11 @@ COLUMNS = (
     "seed",
     "share",
     "spent",
-    "error",
+    *MEASURES,
     "thinking_s",
     *(f"evaluations_{j + 1}" for j in range(MOST_OBJECTIVES)),
 )
-FRONT_COLUMNS = ("problem", "method", "seed", *(f"value_{j + 1}" for j in range(MOST_OBJECTIVES)))
+FRONT_COLUMNS = ("problem", "method", "seed", "measure", *(f"value_{j + 1}" for j in range(MOST_OBJECTIVES)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,30 +66,37 @@ class Allowance:
 class Moment:
     """The state of a run when a share of its budget may be spent; share 0 is after the initial designs.
 
-    `spent` and `evaluations` (of each objective) count from there on, the error is that of the reported front by true
-    values, and the overhead is the processor time of the optimiser so far.
+    `spent` and `evaluations` (of each objective) count from there on, and the overhead is the processor time of the
+    optimiser so far. The errors by each `Measure` are None where they are not known: the model's is not computed at
+    every share, and some contestants have no model.
     """
 
     share: float
     spent: float
-    error: float
+    confirmed: float
     overhead_s: float
     evaluations: tuple[int, ...]
+    model: float | None = None
+    reported: float | None = None
+
+    def error(self, measure: Measure) -> float | None:
+        """The error by a measure, if it is known."""
+        return {"confirmed": self.confirmed, "model": self.model, "reported": self.reported}[measure]
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """One method (or rival) on one problem with one seed, which decides the initial designs and every draw.
 
-    It has a moment for each of `SHARES`. The front holds the true values of the designs reported at the end, in the
-    users' directions; it is empty if they were not kept.
+    It has a moment for each of `SHARES`. The fronts hold, by measure, the true values of the designs that it is judged
+    by at the end, in the users' directions; they are missing if they were not kept.
     """
 
     problem: str
     method: str
     seed: int
     moments: tuple[Moment, ...]
-    front: tuple[tuple[float, ...], ...] = ()
+    fronts: Mapping[Measure, tuple[tuple[float, ...], ...]] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -94,7 +111,7 @@ def rows_of(run: Run) -> str:
             *run.key,
             f"{moment.share:g}",
             f"{moment.spent:.8g}",
-            f"{moment.error:.6g}",
+            *("" if (error := moment.error(measure)) is None else f"{error:.6g}" for measure in MEASURES),
             f"{moment.overhead_s:.4g}",
             *_padded(moment.evaluations),
         ]
@@ -103,8 +120,12 @@ def rows_of(run: Run) -> str:
 
 
 def front_rows_of(run: Run) -> str:
-    """The lines of the front of a run in a CSV file, one per design."""
-    return _lines([*run.key, *_padded([f"{value:.8g}" for value in values])] for values in run.front)
+    """The lines of the fronts of a run in a CSV file, one per design."""
+    return _lines(
+        [*run.key, measure, *_padded([f"{value:.8g}" for value in values])]
+        for measure, front in run.fronts.items()
+        for values in front
+    )
 
 
 def write_runs(path: Path, fronts: Path, runs: Iterable[Run]) -> None:
@@ -119,25 +140,46 @@ def read_runs(path: Path, fronts: Path | None = None) -> list[Run]:
     moments: dict[tuple[str, str, int], dict[float, Moment]] = {}
     for number, row in _read(path, COLUMNS):
         try:
-            key = (row[0], row[1], int(row[2]))
-            share, spent, error, overhead = map(float, row[3:7])
-            moment = Moment(share, spent, error, overhead, tuple(int(cell) for cell in row[7:] if cell))
-            if not (0.0 <= error <= 1.0 and 0.0 <= spent < float("inf") and 0.0 <= overhead < float("inf")):
-                raise ValueError
+            moment = _moment(row)
+            moments.setdefault((row[0], row[1], int(row[2])), {})[moment.share] = moment
         except ValueError:
             raise _broken(path, number, row) from None
-        moments.setdefault(key, {})[share] = moment
-    found: dict[tuple[str, str, int], list[tuple[float, ...]]] = {}
+    found: dict[tuple[str, str, int], dict[Measure, list[tuple[float, ...]]]] = {}
     for number, row in _read(fronts, FRONT_COLUMNS) if fronts is not None and fronts.exists() else ():
         try:
-            found.setdefault((row[0], row[1], int(row[2])), []).append(tuple(float(cell) for cell in row[3:] if cell))
+            measure = MEASURES[MEASURES.index(row[3])]
+            by_measure = found.setdefault((row[0], row[1], int(row[2])), {})
+            by_measure.setdefault(measure, []).append(tuple(float(cell) for cell in row[4:] if cell))
         except ValueError:
             raise _broken(fronts, number, row) from None
     return [
-        Run(*key, tuple(own[share] for share in SHARES), tuple(found.get(key, ())))
+        Run(
+            *key,
+            tuple(own[share] for share in SHARES),
+            {measure: tuple(front) for measure, front in found.get(key, {}).items()},
+        )
         for key, own in moments.items()
         if all(share in own for share in SHARES)
     ]
+
+
+def is_current_table(path: Path) -> bool:
+    """Whether a table of runs has all columns; earlier versions had one error alone."""
+    with open(path, encoding="utf-8", newline="") as file:
+        return tuple(next(csv.reader(file), ())) == COLUMNS
+
+
+def _moment(row: Sequence[str]) -> Moment:
+    """The moment in a row; a ValueError if it is none."""
+    share, spent, confirmed = map(float, row[3:6])
+    model, reported = (float(cell) if cell else None for cell in row[6:8])
+    overhead = float(row[8])
+    errors = [error for error in (confirmed, model, reported) if error is not None]
+    if not (all(0.0 <= error <= 1.0 for error in errors) and 0.0 <= spent < float("inf")):
+        raise ValueError
+    if not 0.0 <= overhead < float("inf"):
+        raise ValueError
+    return Moment(share, spent, confirmed, overhead, tuple(int(cell) for cell in row[9:] if cell), model, reported)
 
 
 def _broken(path: Path | None, number: int, row: Sequence[str]) -> InvalidValueError:
@@ -158,7 +200,8 @@ def _read(path: Path, columns: Sequence[str]) -> Iterable[tuple[int, list[str]]]
     first = next(lines, None)
     if first is not None and tuple(first) != tuple(columns):
         raise InvalidValueError(
-            f"{path} begins with {','.join(first)[:80]!r}; it is not a table of a comparison. Choose another folder."
+            f"{path} begins with {','.join(first)[:80]!r}; it is not a table of a comparison, or one of an earlier "
+            f"version without the errors {', '.join(MEASURES)}. Choose another folder."
         )
     for row in lines:
         if len(row) == len(columns):

@@ -8,15 +8,25 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
+import numpy as np
+
+from flexibo.compare.candidates import common_candidates
 from flexibo.compare.contestants import Contestant, RivalContestant, enter
 from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.base import Problem
-from flexibo.compare.runs import SHARES, Allowance, Moment, Run
+from flexibo.compare.runs import SHARES, Allowance, Measure, Moment, Run
 from flexibo.history.measurements import Measurement
 from flexibo.objectives import purchases
+from flexibo.pareto import non_dominated
 from flexibo.space import Design
 
 logger = logging.getLogger(__name__)
+
+MODEL_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""The shares of the budget at which a contestant's model is asked for its front, which takes a while."""
+
+MOST_KEPT = 100
+"""Of larger fronts, this many designs are kept for pictures."""
 
 MOST_FREE = 100
 """A method that asks for this many known values in a row has no more questions."""
@@ -62,11 +72,11 @@ def run(
         logger.warning(
             "%s failed %d times on %s, and asked for random designs instead.", method, failures, problem.name
         )
-    return Run(problem.name, method, seed, tuple(moments), progress.true_front())
+    return Run(problem.name, method, seed, tuple(moments), progress.true_fronts())
 
 
 class _RunProgress:
-    """The moments of a run, the overhead of its method, and the front that the method reports."""
+    """The moments of a run, the overhead of its method, and the designs that it is judged by."""
 
     def __init__(
         self, metered: MeteredProblem, contestant: Contestant, budget: float, clock: Callable[[], float]
@@ -98,33 +108,54 @@ class _RunProgress:
         """The measurements of a design, one purchase after the other, as far as the budget allows."""
         measured: list[Measurement] = []
         for objective in objectives:
-            spent, evaluations = self.spent(), self._evaluations()
-            measurement = self._metered.measure(design, objective)
-            if not self._record(spent, evaluations, until=spent + (measurement.cost or 0.0)):
+            if not self._record(until=self.spent() + self._metered.price(design, objective)):
                 break
-            measured.append(measurement)
+            measured.append(self._metered.measure(design, objective))
         return measured
 
     def finished(self) -> list[Moment]:
         """All moments, when there is nothing more to ask."""
         if len(self._moments) < len(SHARES):
-            self._record(self.spent(), self._evaluations(), until=float("inf"))
+            self._record(until=float("inf"))
         return self._moments
 
-    def true_front(self) -> tuple[tuple[float, ...], ...]:
-        """The true values of the designs reported at the end."""
-        designs = self._reported()
-        values = self._problem.values(self._problem.space.designs(designs)) if len(designs) else ()
-        return tuple(tuple(float(value) for value in row) for row in values)
+    def true_fronts(self) -> dict[Measure, tuple[tuple[float, ...], ...]]:
+        """The true values of the designs that the method is judged by at the end, of each front at most `MOST_KEPT`."""
+        fronts: dict[Measure, tuple[tuple[float, ...], ...]] = {}
+        ends: tuple[tuple[Measure, Sequence[Design] | None], ...] = (
+            ("confirmed", self._metered.confirmed()),
+            ("model", self._named_by_model()),
+            ("reported", self._reported()),
+        )
+        for measure, judged in ends:
+            designs = judged or ()
+            places = np.linspace(0, len(designs) - 1, min(MOST_KEPT, len(designs))).astype(int)
+            if kept := [designs[i] for i in places.tolist()]:
+                values = self._problem.values(self._problem.space.designs(kept))
+                fronts[measure] = tuple(tuple(map(float, row)) for row in values)
+        return fronts
 
-    def _record(self, spent: float, evaluations: tuple[int, ...], *, until: float) -> bool:
+    def _record(self, *, until: float) -> bool:
         """Record the moments at every share of the budget before `until` is spent; whether `until` is affordable."""
         until -= 1e-9 * self._budget  # sums of costs are rounded
+        spent, evaluations = self.spent(), self._evaluations()
         while len(self._moments) < len(SHARES) and SHARES[len(self._moments)] * self._budget < until:
             share = SHARES[len(self._moments)]
-            error = self._problem.error(self._reported())
-            self._moments.append(Moment(share, spent, error, self._overhead, evaluations))
+            confirmed = self._problem.error(self._metered.confirmed())
+            reported = self._problem.error(self._reported())
+            named = self._named_by_model() if share in MODEL_SHARES else None
+            model = None if named is None else self._problem.error(named)
+            self._moments.append(Moment(share, spent, confirmed, self._overhead, evaluations, model, reported))
         return len(self._moments) < len(SHARES)
+
+    def _named_by_model(self) -> Sequence[Design] | None:
+        """The designs that no other candidate dominates by the means of the method's model; None without a model."""
+        designs = (common_candidates(self._problem) + self._problem.space.designs(self._metered.touched())).unique()
+        means = self._contestant.predict(designs)
+        if means is None:
+            return None
+        usable = np.flatnonzero(np.isfinite(means).all(axis=1))
+        return list(designs[usable[non_dominated(means[usable])]])
 
     def _reported(self) -> Sequence[Design]:
         if self._front is None:

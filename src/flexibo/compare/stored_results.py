@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from flexibo.compare.rivals import RIVALS
-from flexibo.compare.runs import Allowance, Run, read_runs, write_runs
+from flexibo.compare.runs import Allowance, Run, is_current_table, read_runs, write_runs
 from flexibo.errors import InvalidValueError
 
 FOLDER = Path(__file__).parent / "results"
@@ -27,13 +27,19 @@ class StoredResults:
 
 
 def describe(rival: str, folder: Path = FOLDER) -> StoredResults | None:
-    """How the stored results of a rival were made; None if there are none."""
+    """How the stored results of a rival were made; None if there are none that can be used."""
     path = folder / f"{rival}.json"
-    if not path.exists():
+    if not path.exists() or is_outdated(rival, folder):
         return None
     content = json.loads(path.read_text(encoding="utf-8"))
     allowance = Allowance(**content.pop("terms"))
     return StoredResults(**content, allowance=allowance)
+
+
+def is_outdated(rival: str, folder: Path = FOLDER) -> bool:
+    """Whether the stored results of a rival are of an earlier version, without all errors; they are not used then."""
+    table = folder / f"{rival}.csv"
+    return table.exists() and not is_current_table(table)
 
 
 def stored_runs(
@@ -41,7 +47,7 @@ def stored_runs(
 ) -> list[Run]:
     """The runs of these tasks (problem, rival, seed) that come with the package.
 
-    Results with another allowance, or on a problem that has another fingerprint, are ignored.
+    Results with another allowance, on a problem that has another fingerprint, or of an earlier version are ignored.
     """
     found: list[Run] = []
     for rival in dict.fromkeys(task[1] for task in tasks):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from flexibo.compare.rivals import RIVALS
 from flexibo.compare.runs import Allowance
 from flexibo.compare.statistics.goals import STANDARD_GOALS, Goal
 
@@ -17,7 +18,7 @@ class Limit:
     elsewhere: bool = False
 
     def allows(self, problem: str, seed: int) -> bool:
-        """Whether the method runs on a problem with this seed."""
+        """Whether the method runs on a problem with the seed at this position."""
         return seed < self.seeds[problem] if problem in self.seeds else self.elsewhere
 
     def description(self, most: int) -> str:
@@ -32,7 +33,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A named comparison: methods of flexibo, the first one under test, and rivals on problems, with seeds 0, 1, ...
+    """A named comparison: methods of flexibo, the first one under test, and rivals on problems, with consecutive seeds.
 
     The limits name slow methods that do not make all runs, the goals are those of the first method.
     """
@@ -45,60 +46,104 @@ class Suite:
     allowance: Allowance = field(default_factory=Allowance)
     limits: Mapping[str, Limit] = field(default_factory=dict)
     goals: tuple[Goal, ...] = ()
+    first_seed: int = 0
 
     def tasks(self) -> list[tuple[str, str, int]]:
         """Every (problem, method, seed) of the suite."""
         return [
             (problem, method, seed)
             for problem in self.problems
-            for seed in range(self.seeds)
+            for seed in range(self.first_seed, self.first_seed + self.seeds)
             for method in (*self.methods, *self.rivals)
             if self._takes_part(method, problem, seed)
         ]
 
     def _takes_part(self, method: str, problem: str, seed: int) -> bool:
         limit = self.limits.get(method)
-        return limit is None or limit.allows(problem, seed)
+        return limit is None or limit.allows(problem, seed - self.first_seed)
 
 
 LATER = ("dnn-stack:surface=4:n=3", "nb201-4", "dnn-stack:surface=2:n=4", "dtlz2:n=5:ratio=10:finite")
 """Problems of three to five objectives on which botorch-qlognehvi, the slowest rival, has no stored runs."""
 
 STANDARD_PROBLEMS = (
+    # Recorded tables. The error of an h200 table does not depend on the options of the deployment.
     "nb201-tx2",
     "nb201-pi4",
+    "nb201-cifar100-pi4",
+    "nb201-imagenet-gpu",
     "accel-a100",
     "accel-zcu102",
     "accel-3",
-    "tx2-inceptionv3-400",
-    "tx2-xception-600",
+    "resnet-h200",
+    "squeezenet-h200",
+    "mlp-credit-g",
+    "mlp-kc1",
+    "mlp-phoneme",
+    "mlp-segment",
+    # DNN stacks.
     "dnn-stack",
     "dnn-stack:surface=1",
     "dnn-stack:surface=2",
-    "branin-currin",
+    # Synthetic, with the price on a hard objective.
     "branin-currin:ratio=10",
     "branin-currin:ratio=100",
-    "zdt1:ratio=10:finite",
-    "zdt3:ratio=10:finite",
-    "dtlz2:n=3:ratio=100",
     "branin-currin:ratio=10:noise=0.05",
+    "zdt1:ratio=10:expensive=2:finite",
+    "zdt3:ratio=10:expensive=2:finite",
+    "dtlz2:n=3:ratio=100",
+    # Equal prices.
+    "tx2-inceptionv3-400",
+    "tx2-xception-600",
+    "branin-currin",
+    "zdt1:finite",
+    "dtlz2:n=3:finite",
     *LATER,
 )
+"""The judge: nothing is tuned on these problems."""
+
+DEVELOPMENT_PROBLEMS = (
+    # Recorded tables.
+    "nb201-pixel3",
+    "accel-3090",
+    "accel-tpuv3",
+    "accel-vck190",
+    "lenet-h200",
+    "mlp-australian",
+    "mlp-blood-transfusion",
+    "mlp-car",
+    "mlp-vehicle",
+    # DNN stacks.
+    "dnn-stack:surface=5",
+    "dnn-stack:surface=6",
+    "dnn-stack:surface=7",
+    "dnn-stack:surface=8",
+    "dnn-stack:surface=9:n=3",
+    # Synthetic, with the price on a hard objective.
+    "zdt2:ratio=10:expensive=2:finite",
+    "zdt2:ratio=100:expensive=2",
+    "dtlz1:ratio=10",
+    "dtlz7:ratio=10:expensive=2:finite",
+    "dtlz7:ratio=10:expensive=2:noise=0.05",
+    "dtlz7:n=3:ratio=100:expensive=3:finite",
+    # Equal prices.
+    "tx2-inceptionv3-200",
+    "tx2-xception-800",
+    "tx2-objectives",
+    "zdt2:finite",
+    "dtlz7:finite",
+)
+"""Problems for tuning: other surfaces, other functions, and other tables or columns than those of the judge."""
 
 SUITES: dict[str, Suite] = {
     "standard": Suite(
-        "21 problems of 2 to 5 objectives, 10 seeds; all rivals, the paper's methods except PESMO, which is slow.",
+        "31 problems of 2 to 5 objectives, 10 seeds; all rivals, the paper's methods except PESMO, which is slow.",
         STANDARD_PROBLEMS,
-        ("flexibo", "flexibo-gp-log", "ehvi", "parego", "smsego", "pal", "ca-mobo", "random-coupled"),
         (
-            "botorch-qlognehvi",
-            "botorch-hvkg",
-            "optuna-tpe",
-            "optuna-gp",
-            "optuna-nsga2",
-            "smac-parego",
-            "pymoo-nsga2",
+            *("flexibo", "flexibo-gp-log", "ehvi", "ehvi+gp", "ehvi/cost", "ehvi/cost+gp"),
+            *("parego", "smsego", "pal", "ca-mobo", "random-coupled"),
         ),
+        tuple(RIVALS),
         10,
         limits={
             "flexibo-gp-log": Limit({"nb201-4": 0, "dnn-stack:surface=2:n=4": 0}, elsewhere=True),
@@ -108,6 +153,14 @@ SUITES: dict[str, Suite] = {
             ),
         },
         goals=STANDARD_GOALS,
+    ),
+    "development": Suite(
+        "25 problems that the standard suite does not have, for tuning; 20 seeds from 1000.",
+        DEVELOPMENT_PROBLEMS,
+        ("flexibo", "ehvi/cost", "random-coupled"),
+        (),
+        20,
+        first_seed=1000,
     ),
     "quick": Suite(
         "Two small problems, three methods, two rivals, three seeds: less than two minutes.",

@@ -7,13 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from flexibo.compare.contestants import is_default
+from flexibo.compare.problems.base import GROUPS
 from flexibo.compare.problems.table import find_problem
 from flexibo.compare.report.page import write_page
-from flexibo.compare.report.tables import TextTable, against_best_table, error_table, goals_table, ranking_table
+from flexibo.compare.report.tables import (
+    TextTable,
+    against_best_table,
+    error_table,
+    goals_table,
+    ranking_table,
+    summary_table,
+)
 from flexibo.compare.rivals import RIVALS
-from flexibo.compare.runs import Allowance, Run
+from flexibo.compare.runs import MEASURES, Allowance, Measure, Run
 from flexibo.compare.statistics.errors import OverheadPrices
 from flexibo.compare.statistics.goals import SHARES_SHOWN, GoalResult, goal_results
 from flexibo.compare.statistics.ranking import AgainstBest, Ranking, against_best, ranking
@@ -25,14 +32,27 @@ CHEAPEST_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a comparison shows by one measure.
+
+    Attributes:
+        ranking: All contestants at the end of the budget.
+        against: Our method against the best rival, and against the best other contestant, for each of `SHARES_SHOWN`.
+    """
+
+    ranking: Ranking
+    against: Mapping[str, tuple[AgainstBest, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What a comparison shows.
 
     Attributes:
         ours: The method under test.
         prices: The price of the overhead on each problem; None if the overhead costs nothing.
-        rankings: One for each of `SHARES_SHOWN`.
-        against: Our method against the best rival, and against the best other contestant, for each of `SHARES_SHOWN`.
+        judgements: By measure, confirmed errors first.
+        groups: The group of each problem.
         goals: How far the goals of the suite were reached.
     """
 
@@ -40,14 +60,14 @@ class Verdict:
     runs: tuple[Run, ...]
     ours: str
     prices: OverheadPrices | None
-    rankings: tuple[Ranking, ...]
-    against: Mapping[str, tuple[AgainstBest, ...]]
+    judgements: Mapping[Measure, Judgement]
+    groups: Mapping[str, str]
     goals: tuple[GoalResult, ...] = ()
 
-    def tables(self) -> list[Any]:
-        """The tables for a terminal, to be printed with rich."""
-        tables = [ranking_table(self.rankings[-1]), *self._verdict_tables()]
-        errors = error_table(self.runs, self.suite.methods, shares=SHARES_SHOWN, prices=self.prices)
+    def tables(self, measure: Measure = "confirmed") -> list[Any]:
+        """The tables for a terminal, to be printed with rich: a summary by all measures, the others by one."""
+        errors = error_table(self.runs, self.suite.methods, measure=measure, prices=self.prices)
+        tables = [*self._summary(), *self._of(measure), *self._goals()]
         return [errors, *(table.rich_table() for table in tables)]
 
     def notes(self) -> list[str]:
@@ -84,17 +104,34 @@ class Verdict:
                 "budget": f"{self.suite.allowance.budget:g} mean full evaluations",
                 "command": command,
             },
-            tables=[
-                *map(ranking_table, self.rankings[-1:]),
-                *self._verdict_tables(),
-                *map(ranking_table, self.rankings[-2::-1]),
-            ],
+            summary=[*self._summary(), *self._goals()],
+            tables={measure: self._of(measure) for measure in self.judgements},
             notes=self.notes(),
         )
 
-    def _verdict_tables(self) -> list[TextTable]:
-        goals = [goals_table(self.goals, self.ours)] if self.goals else []
-        return [*(against_best_table(results, group) for group, results in self.against.items()), *goals]
+    def _summary(self) -> list[TextTable]:
+        against = {m: one.against["contestant"] for m, one in self.judgements.items() if "contestant" in one.against}
+        return [summary_table(against, self.groups)] if against else []
+
+    def _of(self, measure: Measure) -> list[TextTable]:
+        """The tables of one measure: rankings, of the headline group first, and our method against the best others."""
+        if measure not in self.judgements:
+            return []
+        found = self.judgements[measure]
+        headline = [name for name, group in self.groups.items() if group == next(iter(GROUPS))]
+        rankings = [ranking_table(found.ranking, f"{measure} error")]
+        runs = [run for run in self.runs if run.problem in headline]
+        if len(headline) < len(self.groups) and any(run.method == self.ours for run in runs):
+            shown = ranking(runs, SHARES_SHOWN[-1], ours=self.ours, measure=measure, prices=self.prices)
+            rankings.insert(0, ranking_table(shown, f"{measure} error on {next(iter(GROUPS.values()))}"))
+        against = (
+            against_best_table(results, group, measure=measure, groups=self.groups)
+            for group, results in found.against.items()
+        )
+        return [*rankings, *against]
+
+    def _goals(self) -> list[TextTable]:
+        return [goals_table(self.goals, self.ours)] if self.goals else []
 
 
 def _origin(rival: str, runs: Sequence[Run], allowance: Allowance) -> str:
@@ -109,25 +146,57 @@ def _origin(rival: str, runs: Sequence[Run], allowance: Allowance) -> str:
 
 
 def verdict(suite: Suite, runs: Sequence[Run], *, count_overhead: bool = False) -> Verdict:
-    """What the runs of a suite show about its first method; the overhead of the optimiser may count as cost."""
+    """What the runs of a suite show about its first method; the overhead of the optimiser may count as cost.
+
+    The others are all contestants that are not the default method, if the first one is.
+    """
     ours = (*suite.methods, *suite.rivals)[0]
     prices = overhead_prices(suite) if count_overhead or suite.goals else {}
     counted = prices if count_overhead else None
-    rng = np.random.default_rng(0)
-    rankings = [ranking(runs, share, rng, ours=ours, prices=counted) for share in SHARES_SHOWN]
     present = {run.method for run in runs} - {ours}
-    rivals = [name for name in suite.rivals if name in present]
-    everybody = [name for name in (*suite.methods, *suite.rivals) if name in present]
-    groups = {"rival": rivals, "contestant": [] if rivals == everybody else everybody}
-    against = {
-        group: tuple(
-            against_best(runs, ours, names, share, np.random.default_rng(0), prices=counted) for share in SHARES_SHOWN
-        )
-        for group, names in groups.items()
-        if names
+    others = [
+        name
+        for name in (*suite.methods, *suite.rivals)
+        if name in present and not (is_default(name) and is_default(ours))
+    ]
+    groups = {name: find_problem(name).group for name in suite.problems}
+    judgements = {
+        measure: judgement
+        for measure in MEASURES
+        if (judgement := _judgement(runs, ours, others, suite.rivals, measure, counted)) is not None
     }
-    goals = goal_results(suite.goals, runs, ours, prices)
-    return Verdict(suite, tuple(runs), ours, counted, tuple(rankings), against, goals)
+    goals = goal_results(suite.goals, runs, ours, others, groups=groups, prices=prices)
+    return Verdict(suite, tuple(runs), ours, counted, judgements, groups, goals)
+
+
+def _judgement(
+    runs: Sequence[Run],
+    ours: str,
+    others: Sequence[str],
+    rivals: Sequence[str],
+    measure: Measure,
+    prices: OverheadPrices | None,
+) -> Judgement | None:
+    """The judgement by one measure; None if our method has no such error."""
+    judged = [run for run in runs if run.moments[0].error(measure) is not None]
+    mine = {(run.problem, run.seed) for run in judged if run.method == ours}
+    if not mine:
+        return None
+    matched = {run.method for run in judged if (run.problem, run.seed) in mine}
+    sets = {
+        "rival": [m for m in others if m in matched and m in rivals],
+        "contestant": [m for m in others if m in matched],
+    }
+    return Judgement(
+        ranking(judged, SHARES_SHOWN[-1], ours=ours, measure=measure, prices=prices),
+        {
+            name: tuple(
+                against_best(judged, ours, methods, share, measure=measure, prices=prices) for share in SHARES_SHOWN
+            )
+            for name, methods in sets.items()
+            if methods and (name == "contestant" or methods != sets["contestant"])
+        },
+    )
 
 
 def overhead_prices(suite: Suite) -> dict[str, tuple[float, float]]:

@@ -2,7 +2,8 @@
 
 Iqbal et al. 2023, "FlexiBO" (JAIR 77): its three research questions, its table of times and its motivation, on problems
 whose true values are known. Every experiment makes its repeats (finished ones are kept in the output folder and shared
-between experiments), writes CSVs, figures and a report, and judges the paper's claims by them.
+between experiments), writes CSVs, figures and a report, and judges the paper's claims by them. `authors` judges them by
+the records that the paper's authors published.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ from flexibo.experiments.rq3 import RQ3
 from flexibo.experiments.times import TIMES
 
 EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in (RQ1, RQ2, RQ3, TIMES, MOTIVATION)}
+AUTHORS = "authors"
+"""The name of what is judged by the authors' records instead of runs (`flexibo.experiments.authors`)."""
+
 __all__ = [
+    "AUTHORS",
     "EXPERIMENTS",
     "Claim",
     "Experiment",

@@ -139,7 +139,7 @@ def errors(repeats: Sequence[Repeat], *, extra: Sequence[str] = ()) -> Any:
         for problem, ax in zip(names, row, strict=True):
             own = of_problem(repeats, problem)
             for method in methods_of(own):
-                _error_line(ax, of_problem(own, problem, method), axis, dashed=method in extra, banded=banded)
+                error_line(ax, of_problem(own, problem, method), axis, dashed=method in extra, banded=banded)
             log_scale(ax, "y")
             if axis is REAL_COST and _cheapest(own) < _end(own, axis):
                 log_scale(ax, "x")
@@ -162,7 +162,8 @@ def _bands(repeats: Sequence[Repeat]) -> str:
     return "; bands: ± their standard error" if len({repeat.seed for repeat in repeats}) > 1 else ""
 
 
-def _error_line(ax: Axes, repeats: Sequence[Repeat], axis: CostAxis, *, dashed: bool, banded: bool) -> None:
+def error_line(ax: Axes, repeats: Sequence[Repeat], axis: CostAxis, *, dashed: bool, banded: bool) -> None:
+    """The mean error of one method's repeats on one problem; `dashed` if it is not in the paper."""
     method = repeats[0].method
     colour, marker = STYLES.get(method, (FAINT, "."))
     end = equal_limit(repeats, axis)  # beyond the end of the shortest repeat, the mean would be over fewer

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from flexibo.experiments.repeats import Iteration, Repeat, methods_of, of_problem, problems_of
+from flexibo.experiments.repeats import Iteration, Repeat, methods_of, of_problem, problems_of, with_free_readings
 
 LEAST = 1e-6
 """Smaller numbers are shown as below this."""
@@ -18,29 +18,37 @@ LEAST = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class CostAxis:
-    """A scale along a repeat, iterations or cost; ``{unit}`` in the label of a figure is the problem's unit of cost."""
+    """A scale along a repeat, iterations or cost; ``{unit}`` in the label of a figure is the problem's unit of cost.
+
+    `charged` changes the costs of a repeat before; by default they stay.
+    """
 
     name: str
     label: str
     of: Callable[[Iteration], float] = field(repr=False)
+    charged: Callable[[Repeat], Repeat] = field(default=lambda repeat: repeat, repr=False)
 
 
 ITERATIONS = CostAxis("iterations", "iterations", lambda i: float(i.number))
 LOG_COST = CostAxis("log cost", "cumulative cost (log {unit})", lambda i: i.log_spent)
 REAL_COST = CostAxis("real cost", "cumulative cost ({unit})", lambda i: i.spent)
+FREE_COST = CostAxis(
+    "cost with readings free", "cumulative cost, readings free ({unit})", lambda i: i.spent, with_free_readings
+)
 AXES = (ITERATIONS, LOG_COST, REAL_COST)
+"""The axes of the figures."""
 
 
 def state_at(repeat: Repeat, axis: CostAxis, limit: float) -> Iteration:
     """The last iteration of a repeat within a limit."""
-    places = [axis.of(iteration) for iteration in repeat.iterations]
+    places = [axis.of(iteration) for iteration in axis.charged(repeat).iterations]
     return repeat.iterations[max(0, bisect_right(places, limit * (1 + 1e-9)) - 1)]
 
 
 def equal_limit(repeats: Sequence[Repeat], axis: CostAxis) -> float:
     """The limit that every repeat reached, except those that stopped by themselves with nothing more to ask."""
-    ends = [axis.of(repeat.iterations[-1]) for repeat in repeats if not repeat.stopped]
-    return min(ends) if ends else max(axis.of(repeat.iterations[-1]) for repeat in repeats)
+    ends = [axis.of(axis.charged(repeat).iterations[-1]) for repeat in repeats if not repeat.stopped]
+    return min(ends) if ends else max(axis.of(axis.charged(repeat).iterations[-1]) for repeat in repeats)
 
 
 Measure: TypeAlias = Callable[[Repeat], float]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeAlias
 
 from flexibo.errors import InvalidValueError
@@ -126,6 +127,23 @@ class Repeat:
         rows = zip(*(columns[field.name] for field in fields(Iteration)), strict=True)
         iterations = tuple(Iteration(*map(_frozen, row)) for row in rows)
         return cls(**{name: _frozen(value) for name, value in content.items()} | {"iterations": iterations})
+
+
+def recharged(repeat: Repeat, price: Callable[[str, float], float]) -> Repeat:
+    """The same run with other costs: the price of an evaluation, given the objective and its cost."""
+    iterations, spent, log_spent = [], 0.0, 0.0
+    for iteration in repeat.iterations:
+        costs = tuple(map(price, iteration.objectives, iteration.costs))
+        spent += sum(costs)
+        log_spent += sum(math.log(max(cost, math.e)) for cost in costs)
+        iterations.append(replace(iteration, costs=costs, spent=spent, log_spent=log_spent))
+    means = tuple(map(price, repeat.leads, repeat.lead_costs))
+    return replace(repeat, iterations=tuple(iterations), lead_costs=means)
+
+
+def with_free_readings(repeat: Repeat) -> Repeat:
+    """The same run, if only the most expensive objective cost anything, as the paper's authors charged theirs."""
+    return recharged(repeat, lambda name, cost: cost if name == repeat.expensive else 0.0)
 
 
 def of_problem(repeats: Sequence[Repeat], problem: str, method: str | None = None) -> list[Repeat]:

@@ -9,10 +9,24 @@ from flexibo.compare.problems.base import Problem
 from flexibo.experiments import drawing
 from flexibo.experiments.claims import Claim, ExperimentResult, Judgement, ResultTable, claim_best, doubt, lower
 from flexibo.experiments.experiment import Experiment, Figures
-from flexibo.experiments.measures import REAL_COST, compared_methods, limits, mean, percent, shown, values_of
+from flexibo.experiments.measures import (
+    FREE_COST,
+    LOG_COST,
+    REAL_COST,
+    compared_methods,
+    error_at,
+    iterations_at,
+    limits,
+    mean,
+    percent,
+    shown,
+    values_of,
+)
 from flexibo.experiments.repeats import Repeat, methods_of, of_problem, problems_of
 from flexibo.experiments.standard_tables import (
     DEFINITIONS,
+    IDLE,
+    IDLE_NOTE,
     OURS,
     error_claims,
     extra_note,
@@ -26,10 +40,13 @@ EXTRA = ("flexibo",)
 """The default method of flexibo: shown for comparison, not part of the paper's claims."""
 
 NOTES = (
+    "With readings free, only evaluations of the most expensive objective are charged, as in the authors' records, "
+    "although the methods were told the real costs and asked accordingly.",
     "flexibo, the default method, has its own models and candidates and is not one of the paper's methods; it is shown "
     "for comparison, is not part of the claims and does not affect the equal cost.",
     "The paper reports an error 4.8 % to 12.4 % lower than the best other method's, and an exception: PAL's error is "
-    "3.6 % lower on LeNet, its smallest network. No problem here represents a network that small.",
+    "3.6 % lower on LeNet, its smallest network. By their own records it is 7.8 % lower (reproduce authors). "
+    "lenet-h200 and dnn-stack:surface=3 are problems with that network; the default ones have none that small.",
 )
 
 
@@ -55,7 +72,12 @@ def evaluate(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Expe
     """FlexiBO against the methods of other authors."""
     others = compared_methods(repeats, ours=OURS, extra=EXTRA)
     claims = (
-        *error_claims(repeats, "FlexiBO has the lowest hypervolume error of all seven methods", extra=EXTRA),
+        *error_claims(
+            repeats,
+            "FlexiBO has the lowest hypervolume error of all seven methods",
+            extra=EXTRA,
+            axes=(LOG_COST, REAL_COST, FREE_COST),
+        ),
         *error_claims(repeats, "FlexiBO's hypervolume error is lower than CA-MOBO's", others=("ca-mobo",), extra=EXTRA),
         target_claim(
             repeats,
@@ -70,15 +92,16 @@ def evaluate(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Expe
             others=others,
             measure=lambda _: cost_per_iteration,
         ),
-        _cheap_first(repeats),
+        cheap_first(repeats),
     )
     title = "RQ2: FlexiBO against the methods of other authors"
     resources = (_resources(of_problem(repeats, problem)) for problem in problems_of(repeats))
-    tables = (*standings_tables(repeats, extra=EXTRA), *resources)
+    tables = (*standings_tables(repeats, extra=EXTRA), *resources, *_free_readings(repeats))
     return ExperimentResult("rq2", title, tables, claims, (DEFINITIONS, *NOTES))
 
 
-def _cheap_first(repeats: Sequence[Repeat]) -> Claim:
+def cheap_first(repeats: Sequence[Repeat]) -> Claim:
+    """The claim that FlexiBO measures the expensive objective more often in the second half of its iterations."""
     judgements = []
     for problem in problems_of(repeats):
         early, late = zip(*(expensive_shares(repeat) for repeat in of_problem(repeats, problem, OURS)), strict=True)
@@ -102,6 +125,26 @@ def _resources(repeats: Sequence[Repeat]) -> ResultTable:
     headings = ("method", f"cost per iteration ({unit})", "expensive, first half (%)", "expensive, second half (%)")
     title = f"{problem}: cost, and share of the most expensive objective, {repeats[0].expensive}"
     return ResultTable(title, headings, tuple(rows), note=extra_note(repeats, EXTRA))
+
+
+def _free_readings(repeats: Sequence[Repeat]) -> list[ResultTable]:
+    """The errors of each problem at equal cost, with readings charged and free."""
+    ends = {axis: limits(repeats, axis, extra=EXTRA) for axis in (REAL_COST, FREE_COST)}
+    tables = []
+    for problem in problems_of(repeats):
+        rows, idle = [], ""
+        for method in methods_of(repeats):
+            cells = []
+            for axis, places in ends.items():
+                counts = values_of(repeats, problem, method, iterations_at(axis, places[problem]))
+                mark = IDLE if min(counts) == 0 else ""
+                idle = IDLE_NOTE if mark else idle
+                cells.append(shown(values_of(repeats, problem, method, error_at(axis, places[problem]))) + mark)
+            rows.append((marked(method, EXTRA), *cells))
+        note = " ".join(filter(None, (extra_note(repeats, EXTRA), idle)))
+        headings = ("method", "readings charged", "readings free")
+        tables.append(ResultTable(f"{problem}: hypervolume error at equal cost", headings, tuple(rows), note=note))
+    return tables
 
 
 def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figures:

@@ -98,11 +98,16 @@ def extra_note(repeats: Sequence[Repeat], extra: Sequence[str]) -> str:
 
 
 def error_claims(
-    repeats: Sequence[Repeat], paper: str, *, others: Sequence[str] = (), extra: Sequence[str] = ()
+    repeats: Sequence[Repeat],
+    paper: str,
+    *,
+    others: Sequence[str] = (),
+    extra: Sequence[str] = (),
+    axes: Sequence[CostAxis] = (LOG_COST, REAL_COST),
 ) -> list[Claim]:
-    """A claim about the error of the paper's method, judged at equal log cost (the paper's axis) and real cost."""
+    """A claim about the error of the paper's method, by default at equal log cost (the paper's axis) and real cost."""
     claims = []
-    for axis in (LOG_COST, REAL_COST):
+    for axis in axes:
         ends = limits(repeats, axis, extra=extra)
         claims.append(
             claim_best(

@@ -12,6 +12,7 @@ from flexibo._internal.arrays import BoolArray
 from flexibo.belief.belief import Belief
 from flexibo.belief.failures import success_weights
 from flexibo.belief.reported import CONFIDENCE, reported
+from flexibo.belief.trust import readings_missing
 from flexibo.history.events import Evaluation
 from flexibo.methods.base import Proposal
 from flexibo.methods.feasibility import doubtful_front, feasibility_scores
@@ -57,6 +58,24 @@ def confirming_question(request: Request, predictor: Predictor) -> Evaluation | 
     i, p = divmod(int(np.argmin(np.where(asks, offered.prices, np.inf))), asks.shape[1])
     objective = history.purchases[p].objective
     return request.question(history.designs[places][i], (objective,), why="confirms a design of the front")
+
+
+def checking_question(request: Request, predictor: Predictor, salt: int) -> Evaluation | None:
+    """An affordable evaluation drawn at random, first of an objective with too few readings to check its model.
+
+    A study that ends when its front is certified asks it when the models leave nothing to learn: they may be wrong.
+    """
+    history, rng = request.history, predictor.generator(request.history, 0, salt)
+    designs = predictor.candidates(history, rng)
+    offered = request.price_list(designs)
+    allowed = request.allowed(offered)
+    if isinstance(allowed, Stop):
+        return None
+    missing = readings_missing(history, designs)
+    lacking = np.array([missing[list(purchase.members)].any() for purchase in history.purchases])
+    first = allowed & lacking if (allowed & lacking).any() else allowed
+    i, p = best_cell(np.where(first, rng.random(first.shape), -np.inf), offered.prices, rng)
+    return request.question(designs[i], request.wanted_first(offered.missing(i, p)), why="checks the models")
 
 
 def proposed(request: Request, proposal: Proposal, predictor: Predictor) -> Evaluation | Stop:

@@ -31,10 +31,16 @@ from flexibo.history import History
 from flexibo.history.events import Evaluation
 from flexibo.methods.base import Constraints, ProposingMethod, ScoringMethod
 from flexibo.optimizer._choice import choose, explained
-from flexibo.optimizer._last_questions import confirming_question, drawn, feasibility_question, proposed
+from flexibo.optimizer._last_questions import (
+    checking_question,
+    confirming_question,
+    drawn,
+    feasibility_question,
+    proposed,
+)
 from flexibo.optimizer._request import Request
 from flexibo.optimizer._unscored import unscored
-from flexibo.optimizer.predictor import DRAWS, Predictor
+from flexibo.optimizer.predictor import CERTIFIED, DRAWS, Predictor
 from flexibo.optimizer.stop import NOTHING_LEFT, ONLY_UNLIKELY, Stop, StopKind, no_region, nothing_scores
 from flexibo.surrogates import joint
 
@@ -92,7 +98,9 @@ class Optimizer:
                 best = ONLY_UNLIKELY
         at_end = isinstance(best, Stop) and best.kind in (StopKind.NO_REGION, StopKind.UNLIKELY)
         if at_end and method.ending.confirms:
-            return confirming_question(request, self.predictor) or best
+            best = confirming_question(request, self.predictor) or best
+        if isinstance(best, Stop) and best.kind is StopKind.NO_REGION and CERTIFIED in (request.history.stop or {}):
+            return checking_question(request, self.predictor, salt) or best
         return best
 
     def _best(self, request: Request, method: ScoringMethod, salt: int, *, likely: bool = False) -> Evaluation | Stop:

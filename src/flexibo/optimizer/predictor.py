@@ -15,6 +15,7 @@ from flexibo.belief.candidates import candidates
 from flexibo.belief.costs import CostCallable, Costs
 from flexibo.belief.failures import PROBABLE, chance_of_success, possible
 from flexibo.belief.price_list import PriceList
+from flexibo.belief.trust import widening
 from flexibo.history import History
 from flexibo.methods.base import Candidates, Method, ScoringMethod
 from flexibo.optimizer._memory import MethodMemory
@@ -95,7 +96,8 @@ class Predictor:
             region = _region(belief)
         if region.is_gone and CERTIFIED in (history.stop or {}):
             # Nothing is left to learn by the boxes that guide the search. A certificate needs wider ones.
-            beta = simultaneous_beta(history, len(belief.designs), self.delta)
+            beta = widening(history, self.models(history)) ** 2
+            beta *= simultaneous_beta(history, len(belief.designs), self.delta)
             belief = replace(self._believe(history, belief.designs, beta=beta), reference=belief.reference)
             region = _region(belief)
         return replace(belief, region=region)

@@ -47,6 +47,10 @@ class Certificate:
         designs: The number of reported designs.
         constrained: Whether there are constraints.
         pending: The number of evaluations without an answer; they count as unknown.
+        trusted: Whether the study's own readings support the models: nothing was widened, and nothing is unread.
+        widened: The factor by which the boxes are wider because held-out readings are too far from their predictions.
+        unread: The number of readings that are missing before the models are checked (`flexibo.belief.trust`).
+        stranger: The probability that a single design that does not follow the models was not measured.
     """
 
     gap: float
@@ -61,6 +65,10 @@ class Certificate:
     designs: int
     constrained: bool
     pending: int
+    trusted: bool
+    widened: float
+    unread: int
+    stranger: float
 
     def __str__(self) -> str:
         return " ".join(self.sentences())
@@ -82,6 +90,23 @@ class Certificate:
             said.append("A design of the front that may break a constraint counts for nothing.")
         if not self.whole_space:
             said.append("The candidates are a draw: better designs may lie outside.")
+        return said + self._checks()
+
+    def _checks(self) -> list[str]:
+        """What the study's own readings say about the models."""
+        said = []
+        if self.widened > 1.0:
+            said.append(
+                "The models cannot be trusted here: readings are further from what the others predict than the models "
+                f"say, so the boxes are {format_number(self.widened)} times as wide."
+            )
+        if self.unread:
+            said.append(f"The models are not checked yet: {self.unread:,} more readings are needed.")
+        if self.stranger > 0.0:
+            said.append(
+                "A single design that does not follow the models is not measured yet with a probability of "
+                f"{percent(self.stranger)}."
+            )
         return said
 
     def to_dict(self) -> dict[str, Any]:
@@ -135,6 +160,10 @@ def certificate(
         designs=len(front),
         constrained=bool(np.isfinite(history.limits).any()),
         pending=len(history.pending),
+        trusted=sure.widened == 1.0 and not sure.unread,
+        widened=sure.widened,
+        unread=sure.unread,
+        stranger=sure.stranger,
     )
 
 

@@ -4,12 +4,14 @@ With beta_t = 2 log(n m pi^2 t^2 / (6 delta)), all n m intervals hold at once, a
 if the models are right: a normal loss is further than sqrt(beta) standard deviations from its mean with a probability
 of at most exp(-beta / 2), and the sum of these over intervals and over t is at most delta. Where models are averaged, a
 box contains the boxes of all of them, since any may be right and the standard deviation of a mixture says little about
-its tails. The statement holds at all times at once, so a study may use it to decide when to stop.
+its tails. Whether the models are right is checked: each reading is predicted by the others, and if these predictions
+are further off than the models say, the boxes are wider by that factor (`flexibo.belief.trust`). The statement holds at
+all times at once, so a study may use it to decide when to stop.
 (The paper's factor 2/9 in place of 2 is a setting for exploration: such boxes do not all hold.)
 
 If all boxes hold, then among the candidates
 
-- a **certain** design is on the front: no other candidate's best corner dominates its worst corner, and its worst
+- a **confident** design is on the front: no other candidate's best corner dominates its worst corner, and its worst
   corner keeps every constraint;
 - a design that is **ruled out** is not: another candidate's worst corner dominates its best corner, or its best corner
   breaks a constraint.
@@ -30,6 +32,7 @@ from flexibo._internal.threads import single_thread
 from flexibo.belief.belief import Predictions, predictions
 from flexibo.belief.failures import chance_of_success, possible
 from flexibo.belief.reported import CONFIDENCE, in_order, likely_front, reported, touched_designs
+from flexibo.belief.trust import chance_of_stranger, readings_missing, widening
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.history import History
 from flexibo.optimizer.predictor import Predictor, simultaneous_beta
@@ -38,8 +41,8 @@ from flexibo.pareto.region import alive_and_fronts
 from flexibo.results.front import Front, Standing, front_rows
 from flexibo.space import Designs
 
-Least: TypeAlias = Literal["certain", "probable", "possible"]
-LEAST: tuple[Least, ...] = ("certain", "probable", "possible")
+Least: TypeAlias = Literal["confident", "probable", "possible"]
+LEAST: tuple[Least, ...] = ("confident", "probable", "possible")
 """The standings that a front can be asked to include, from the strictest."""
 
 
@@ -54,6 +57,9 @@ class Confidence:
     beta: float  # the square of the boxes' half width in standard deviations
     t: int  # the number of answers that the models have learned from
     whole: bool  # the candidates are all designs of the space
+    widened: float = 1.0  # the factor that held-out readings ask for; beta has its square
+    unread: int = 0  # the readings that are missing before the models are checked
+    stranger: float = 0.0  # the probability that a single design that does not follow the models was not measured
 
 
 def confidence(predictor: Predictor, history: History, *, delta: float, m: int | None = None) -> Confidence:
@@ -63,11 +69,12 @@ def confidence(predictor: Predictor, history: History, *, delta: float, m: int |
     the designs of the history.
     """
     if not all(history.count(j) for j in range(len(history.objectives))):
-        raise InvalidValueError("Nothing is certain yet; every objective needs at least one measurement.")
+        raise InvalidValueError("Nothing is known yet; every objective needs at least one measurement.")
     with single_thread():
         designs = predictor.pool(history, m)
-        beta = simultaneous_beta(history, len(designs), delta)
         models = predictor.models(history)
+        widened = widening(history, models)
+        beta = widened**2 * simultaneous_beta(history, len(designs), delta)
         boxes = predictions(history, designs, models, beta=beta, pin_pending=False, simultaneous=True)
     goals = goals_of_boxes(
         boxes.lower, boxes.upper, predictor.reference(history), list(history.optimised), history.limits
@@ -83,6 +90,9 @@ def confidence(predictor: Predictor, history: History, *, delta: float, m: int |
         beta,
         len(history.measurements),
         whole,
+        widened,
+        int(readings_missing(history, designs).sum()),
+        chance_of_stranger(history, designs),
     )
 
 
@@ -94,14 +104,14 @@ def standings(sure: Confidence, likely: IntArray, count: int) -> list[Standing]:
     alive, _, _ = alive_and_fronts(sure.best, sure.worst)
     found: list[Standing] = ["possible" if may else "ruled out" for may in alive[:count]]
     for i in likely.tolist():
-        if _is_certain(sure, i):
-            found[i] = "certain"
+        if _is_confident(sure, i):
+            found[i] = "confident"
         elif alive[i]:
             found[i] = "probable"
     return found
 
 
-def _is_certain(sure: Confidence, i: int) -> bool:
+def _is_confident(sure: Confidence, i: int) -> bool:
     """Whether candidate i is on the front for all values within the boxes; what must equal it does not dominate it."""
     worst = sure.worst[i]
     if not worst[0] < np.inf:
@@ -129,7 +139,7 @@ def front_of(predictor: Predictor, history: History, *, complete: bool = False, 
     """The front of a history, each design with its standing and the cost of confirming it.
 
     It is empty while an objective has no value. If `complete`, only designs that were measured in every objective
-    count. `include` is one of `LEAST`: only certain designs, those reported by default, or also possible ones.
+    count. `include` is one of `LEAST`: only confident designs, those reported by default, or also possible ones.
     """
     if include not in LEAST:
         raise unknown_name("standing", include, LEAST)
@@ -137,8 +147,8 @@ def front_of(predictor: Predictor, history: History, *, complete: bool = False, 
         return Front()
     estimates = predictor.estimates(history)
     places, found = reported(history, estimates, complete=complete), standings_of(predictor, history, estimates)
-    if include == "certain":
-        places = places[[found[i] == "certain" for i in places.tolist()]]
+    if include == "confident":
+        places = places[[found[i] == "confident" for i in places.tolist()]]
     elif include == "possible":
         may = [i for i in touched_designs(estimates, complete=complete).tolist() if found[i] != "ruled out"]
         places = in_order(history, estimates, np.union1d(places, np.array(may, dtype=np.int64)))

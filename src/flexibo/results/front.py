@@ -29,8 +29,8 @@ from flexibo.space import Design, Designs
 
 Feasibility: TypeAlias = Literal["feasible", "violating", "unsure"]
 FEASIBILITIES: tuple[Feasibility, ...] = ("feasible", "unsure", "violating")
-Standing: TypeAlias = Literal["certain", "probable", "possible", "ruled out"]
-STANDINGS: tuple[Standing, ...] = ("certain", "probable", "possible", "ruled out")
+Standing: TypeAlias = Literal["confident", "probable", "possible", "ruled out"]
+STANDINGS: tuple[Standing, ...] = ("confident", "probable", "possible", "ruled out")
 """Whether a design is on the front of the candidates; `flexibo.results.confidence` defines the words."""
 
 
@@ -44,7 +44,7 @@ class FrontRow:
         measured: Whether each value was measured.
         deviations: The standard deviation of each value; 0 where it is known exactly.
         probability: The probability that it keeps every constraint; 1 where there is none.
-        standing: "certain" if it is on the front for all values within the boxes, "probable" if it is by the best
+        standing: "confident" if it is on the front for all values within the boxes, "probable" if it is by the best
             estimate, "possible" if it may be, "ruled out" if a candidate dominates it for all values within the boxes.
         confirm_cost: The expected cost of measuring what is missing; None if that cannot be measured, or no cost is
             known.

@@ -47,7 +47,7 @@ class Summary:
         reference: The reference point by objective, or None before it is fixed.
         stopped: Why the study stopped, or an empty string.
         stop_kind: The same for programs; None if it has not stopped.
-        standings: The numbers of designs of the front that are "certain", "probable", "possible" and "ruled out".
+        standings: The numbers of designs of the front that are "confident", "probable", "possible" and "ruled out".
     """
 
     method: str

@@ -77,6 +77,10 @@ class Space:
         options, codes = read_pool(rows)
         return cls(options)._limited_to(codes)
 
+    def limited_to(self, designs: Designs) -> Space:
+        """A finite pool: a space with the same options, whose only legal designs are these."""
+        return Space(self.options, conditions=self.conditions)._limited_to(designs.codes)
+
     @property
     def options(self) -> Mapping[str, Option]:
         """The options by name, in order."""

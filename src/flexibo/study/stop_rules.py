@@ -80,7 +80,8 @@ class CertifiedError:
 
     The certificate is that of `Study.certificate` with the study's own delta. It takes about as long as a question. It
     holds at all times at once, so checking it after every answer does not weaken it. A study with this rule does not
-    end because no Pareto region is left: it then uses the wider boxes of the certificate.
+    end because no Pareto region is left: it then uses the wider boxes of the certificate, and in the end measures
+    designs at random, until there are enough readings to check the models (`flexibo.belief.trust`).
     """
 
     limit: float
@@ -96,7 +97,7 @@ class CertifiedError:
         if evaluation.initial:
             return ""
         certificate = study.certificate()
-        if not certificate.relative <= self.limit:
+        if not certificate.relative <= self.limit or certificate.unread:
             return ""
         return f"The front is certified to miss at most {100.0 * self.limit:.3g} %. {certificate}"
 

@@ -415,12 +415,12 @@ class Study:
         """The designs that no other dominates, among those measured in at least one objective.
 
         What was not measured is predicted. Of each row, `measured` and `deviations` say which values are predicted and
-        with which standard deviation, `standing` how certain it is that the design is on the front, `confirm_cost` what
-        it costs to measure the rest.
+        with which standard deviation, `standing` how confident the models are that the design is on the front,
+        `confirm_cost` what it costs to measure the rest.
 
         Args:
             measured: Consider only designs that were measured in every objective.
-            include: "certain" lists only what is on the front whatever the values within the boxes, "possible" also
+            include: "confident" lists only what is on the front whatever the values within the boxes, "possible" also
                 what may be on the front but is not by the best guess. See `flexibo.results.confidence`.
         """
         self.refresh()

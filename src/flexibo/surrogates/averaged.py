@@ -19,7 +19,17 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.errors import InvalidValueError
-from flexibo.surrogates.base import Surrogate, around, below, interval, joint, log_evidence, training_data, unfitted
+from flexibo.surrogates.base import (
+    Surrogate,
+    around,
+    below,
+    held_out,
+    interval,
+    joint,
+    log_evidence,
+    training_data,
+    unfitted,
+)
 
 TEMPERATURE = 4.0  # differences of log evidence are divided by this
 COMPARE_ROWS = 64  # the most losses that models are compared on; only those with weight learn from more
@@ -116,6 +126,14 @@ class Averaged:
         """The probability (m,) that the loss at each of the designs X (m, d) is at most a limit."""
         chances = [below(model, X, limit) for model in self._fitted()]
         return np.asarray(np.array(self.weights) @ np.array(chances))
+
+    def held_out(self) -> FloatArray:
+        """How far each loss is from its prediction by all others (s,): the least of all models, 0 between two of them.
+
+        So many standard deviations make `hull` contain it.
+        """
+        residuals = np.array([held_out(model) for model in self._fitted()])
+        return np.asarray(np.clip(0.0, residuals.min(axis=0), residuals.max(axis=0)))
 
     def draws(self, X: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
         """Joint draws (count, m) of the loss at the designs X (m, d): each from one model, drawn by weight."""

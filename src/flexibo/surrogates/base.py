@@ -55,6 +55,24 @@ class Mixed(Protocol):
 
 
 @runtime_checkable
+class SelfChecking(Protocol):
+    """A surrogate with a formula for the prediction of each of its losses by all others."""
+
+    def held_out(self) -> FloatArray:
+        """How far each loss is from its prediction by all others, in standard deviations (s,)."""
+
+
+def held_out(model: Surrogate) -> FloatArray:
+    """The residuals (s,) of a surrogate that is `SelfChecking`; an error if it is not."""
+    if not isinstance(model, SelfChecking):
+        raise InvalidTypeError(
+            f"The surrogate {type(model).__name__} has no held_out(), which certificates need where surrogates are "
+            "averaged or warped; use Gaussian processes."
+        )
+    return model.held_out()
+
+
+@runtime_checkable
 class Joint(Protocol):
     """A surrogate that knows how the losses of different designs are correlated."""
 

@@ -153,6 +153,10 @@ class GaussianProcess:
         """The mean (m,) and the standard deviation (m,) of the noise-free loss at the designs X (m, d)."""
         return self._cache.predicted(self._designs(X), self._fitted().predict)
 
+    def held_out(self) -> FloatArray:
+        """How far each loss is from its prediction by all others, in standard deviations (s,); anchors if local."""
+        return self._anchored().held_out()
+
     def around(self, X: FloatArray) -> GaussianProcess:
         """This process with the rows that predict the designs X (m, d)."""
         posterior = self._fitted()

@@ -108,6 +108,15 @@ class Posterior:
         np.sqrt(np.maximum(deviation, 0.0, out=deviation), out=deviation)
         return self.location + self.scale * mean, self.scale * deviation
 
+    def held_out(self) -> FloatArray:
+        """How far each loss is from its prediction by all others, in standard deviations (s,).
+
+        With alpha = K^-1 z, the residual of a row is alpha_i / (K^-1)_ii and its variance, with the noise, 1 /
+        (K^-1)_ii (Rasmussen and Williams, eq. 5.12). The hyperparameters have seen the row.
+        """
+        inverse = _solved(self.factor, np.asfortranarray(np.eye(len(self.z))))
+        return np.asarray(inverse.T @ self.whitened / np.sqrt(np.einsum("ij,ij->j", inverse, inverse)))
+
     def covariance(self, X: FloatArray, others: FloatArray) -> FloatArray:
         """The covariance (m, o) of the noise-free losses at X (m, d) with those at others (o, d)."""
         here, there = self._scaled(X), self._scaled(others)

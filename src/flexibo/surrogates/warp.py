@@ -21,6 +21,7 @@ from flexibo.surrogates.base import (
     Surrogate,
     around,
     below,
+    held_out,
     interval,
     is_constant,
     joint,
@@ -147,6 +148,10 @@ class Warped:
     def below(self, X: FloatArray, limit: float) -> FloatArray:
         """The probability (m,) that the loss at each of the designs X (m, d) is at most a limit."""
         return below(self.model, X, float(self._fitted()(np.array([limit]))[0]))
+
+    def held_out(self) -> FloatArray:
+        """How far each warped loss is from its prediction by all others, in standard deviations (s,)."""
+        return held_out(self.model)
 
     def draws(self, X: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
         """Joint draws (count, m) of the loss at the designs X (m, d)."""

@@ -42,7 +42,7 @@ class FrontPoint:
         feasibility: The same as a category.
         confirm_cost: The expected cost of measuring its missing values; None if they cannot be measured or no cost is
             known yet.
-        standing: How certain its place on the front is, see `flexibo.results.confidence`; None if that is unknown.
+        standing: The standing of its place on the front, see `flexibo.results.confidence`; None if that is unknown.
     """
 
     kind: str

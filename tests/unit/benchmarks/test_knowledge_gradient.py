@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from tests.unit.compare.rivals.small_botorch import QUICK_HVKG
+from tests.comparisons import QUICK_HVKG
 
 pytestmark = [
     pytest.mark.botorch,

@@ -31,7 +31,9 @@ def test_a_comparison_prints_tables_and_leaves_a_table_and_a_page(tmp_path: Path
     names = ["--problems", "zdt1:finite,zdt1:ratio=1:finite", "--methods", "random-coupled", "--methods", "sobol"]
     result = invoke("compare", *names, "--seeds", "2", "--budget", "2", "--jobs", "1", "--out", str(out))
     assert result.exit_code == 0, result.output
-    assert mentions(result.output, "Hypervolume error", "random-coupled", "sobol", "100%", "report.html")
+    assert mentions(result.output, "Confirmed error", "random-coupled", "sobol", "100%", "report.html")
+    again = invoke("compare", *names, "--seeds", "2", "--budget", "2", "--measure", "model", "--out", str(out))
+    assert mentions(again.output, "Model error")
     with open(out / "results.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * 2 * 21

@@ -28,7 +28,7 @@ class TestCompletion:
         plots = pytest.importorskip("flexibo.plots")
         from flexibo.compare.problems.table import FAMILIES
         from flexibo.compare.suites import SUITES
-        from flexibo.experiments import EXPERIMENTS
+        from flexibo.experiments import AUTHORS, EXPERIMENTS
         from flexibo.methods.table import METHODS
         from flexibo.systems.catalogue import SYSTEMS
 
@@ -37,7 +37,7 @@ class TestCompletion:
         assert set(_completion.SYSTEMS) == set(SYSTEMS)
         assert set(_completion.SUITES) == set(SUITES)
         assert set(_completion.PICTURES) == set(plots.PICTURES)
-        assert set(_completion.EXPERIMENTS) == set(EXPERIMENTS)
+        assert set(_completion.EXPERIMENTS) == {*EXPERIMENTS, AUTHORS}
 
     def test_a_shell_completes_commands_and_names(self) -> None:
         assert completions("flexibo doc") == ["doctor"]

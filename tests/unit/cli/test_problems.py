@@ -24,3 +24,5 @@ def test_problems_are_listed_for_people_and_scripts(monkeypatch: pytest.MonkeyPa
     assert listed["dnn-stack"]["front"] == "true"
     assert listed["zdt1"]["designs"] is None
     assert "missing" in listed["nb201-tx2"]
+    groups = ("nb201-tx2", "tx2-objectives", "dnn-stack", "lenet-h200", "zdt1")
+    assert [listed[name]["group"] for name in groups] == ["recorded", "equal", "stack", "recorded", "equal"]

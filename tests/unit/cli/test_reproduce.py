@@ -20,6 +20,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Arguments]:
     found: list[Arguments] = []
 
     class Experiment:
+        problems = ("zdt1",)
+
         @staticmethod
         def run(size: ExperimentSize, problems: list[str], out: Path, jobs: int, *, progress: Any) -> str:
             found.append({"size": size, "problems": problems, "out": out, "jobs": jobs})
@@ -63,6 +65,8 @@ def test_a_size_of_nothing_is_refused(flag: str, calls: list[Arguments]) -> None
 
 def test_an_interruption_says_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     class Experiment:
+        problems = ("zdt1",)
+
         @staticmethod
         def run(*_: object, **__: object) -> str:
             raise KeyboardInterrupt

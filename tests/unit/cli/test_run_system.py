@@ -45,7 +45,7 @@ class TestRunAndResume:
     def test_a_share_that_may_be_missed_is_taken_by_run_and_by_resume(self, toy: System) -> None:
         good("run", "toy", "--recorded", "--budget", "80s", "--certified-error", "1%")
         assert Study.load("sqlite:///toy-table.db").stop == {"certified_error": 0.01}
-        assert mentions(good("resume", "--budget", "100s", "--certified-error", "99%"), "certified", "99 %")
+        assert mentions(good("resume", "--budget", "2000s", "--certified-error", "99%"), "certified", "99 %")
         assert Study.load("sqlite:///toy-table.db").stop == {"certified_error": 0.99}
 
     def test_an_objective_that_always_fails_is_status_1_and_says_what_to_do(

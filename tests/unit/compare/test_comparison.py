@@ -31,7 +31,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, str, int]]]
     def run(problem: Problem, method: str, seed: int, allowance: Allowance) -> Run:
         if problem.name != "branin-currin":  # on which methods warm up
             tasks.append((problem.name, method, seed))
-        return replace(made(problem.name, method, seed), front=((1.0, 2.0),))
+        return replace(made(problem.name, method, seed), fronts={"confirmed": ((1.0, 2.0),)})
 
     comparing._warm_up.cache_clear()
     monkeypatch.setattr(comparing, "run", run)
@@ -47,8 +47,8 @@ def test_every_task_is_run_once_and_comes_back_in_order(tmp_path: Path, ran: lis
 
 
 def test_only_the_first_seed_keeps_its_front(tmp_path: Path) -> None:
-    fronts = {run.seed: run.front for run in compare(SUITE, tmp_path, jobs=1)}
-    assert fronts == {0: ((1.0, 2.0),), 1: ()}
+    fronts = {run.seed: run.fronts for run in compare(SUITE, tmp_path, jobs=1)}
+    assert fronts == {0: {"confirmed": ((1.0, 2.0),)}, 1: {}}
 
 
 def test_what_is_finished_is_not_run_again(tmp_path: Path, ran: list[tuple[str, str, int]]) -> None:

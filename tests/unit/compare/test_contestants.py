@@ -10,14 +10,19 @@ from tests import comparisons
 from tests.unit.compare.spied_problem import SPACE, THEIRS, FakeRival, Recorder, Spy
 
 from flexibo import Objective
+from flexibo._internal.arrays import FloatArray
 from flexibo.compare import contestants
 from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.base import Problem, constant_costs
+from flexibo.compare.problems.table import find_problem
 from flexibo.compare.rivals.base import RivalEntry, Suggestion
 from flexibo.compare.runs import Allowance
 from flexibo.compare.single_run import run
 from flexibo.errors import InvalidValueError, MissingExtraError, UnknownNameError
 from flexibo.history.measurements import Measurement
+from flexibo.methods.pal import PARETO, PalMemory
+from flexibo.space import Designs
+from flexibo.surrogates.table import find_surrogate
 
 pytestmark = pytest.mark.usefixtures("fakes")
 
@@ -178,3 +183,125 @@ def test_what_a_rival_cannot_pay_is_replaced_by_the_most_expensive_that_it_can(
     asked = entrant.ask(left)
     assert asked is not None
     assert asked.objectives == (objective,)
+
+
+def opening(problem: Problem, n: int = 4) -> list[Measurement]:
+    metered = MeteredProblem(problem, seed=0)
+    return [metered.measure(design, name) for design in problem.initial_designs(n, 0) for name in problem.names]
+
+
+def test_a_method_may_have_another_surrogate() -> None:
+    names = ["ehvi/cost+gp", "ehvi+rf", "flexibo"]
+    assert [contestants.checked_method(name) for name in names] == names
+    with pytest.raises(UnknownNameError):
+        contestants.checked_method("ehvi+gpp")
+    with pytest.raises(UnknownNameError):
+        contestants.checked_method("ehvy+gp")
+
+
+def test_a_surrogate_in_the_name_replaces_the_methods_own(problem: Problem) -> None:
+    plain, other = (
+        contestants.enter(problem, name, opening(problem), seed=0, budget=9.0) for name in ("ehvi", "ehvi/cost+rf")
+    )
+    assert isinstance(other, contestants.OwnContestant)
+    assert isinstance(plain, contestants.OwnContestant)
+    assert other.study.method.name == "ehvi/cost"
+    assert other.study.predictor.surrogate == find_surrogate("rf")
+    assert plain.study.predictor.surrogate == find_surrogate("gp-plain")
+
+
+def test_own_methods_predict_any_designs_and_know_what_was_measured(problem: Problem) -> None:
+    bought = opening(problem, 8)
+    one = contestants.enter(problem, "flexibo", bought, seed=0, budget=9.0)
+    one.begin(bought)
+    designs = SPACE.enumerate()
+    means = one.predict(designs)
+    assert means is not None
+    assert means.shape == (len(designs), 2)
+    measured = {m.design for m in bought}
+    rows = [i for i, design in enumerate(designs) if design in measured]
+    assert len(rows) == 8
+    np.testing.assert_allclose(means[rows], problem.losses(designs[rows]))
+
+
+def test_a_method_with_a_fixed_pool_gets_the_candidates_of_the_judge() -> None:
+    large = find_problem("branin-currin")
+    one = contestants.enter(large, "pal", opening(large), seed=0, budget=9.0)
+    assert isinstance(one, contestants.OwnContestant)
+    pool = one.study.space.pool
+    assert pool is not None
+    assert large.error(pool) < 0.002
+
+
+def test_a_method_that_classifies_reports_what_it_classified(problem: Problem) -> None:
+    bought = opening(problem, 40)
+    one = contestants.enter(problem, "pal", bought, seed=0, budget=1e9)
+    one.begin(bought)
+    metered = MeteredProblem(problem, seed=0)
+    for _ in range(60):
+        suggestion = one.ask(1e9)
+        if suggestion is None:
+            break
+        one.tell([metered.measure(problem.space.design(suggestion.design), suggestion.objectives[0])])
+    assert isinstance(one, contestants.OwnContestant)
+    predictor, history = one.study.predictor, one.study.history
+    belief = predictor.belief(history, predictor.generator(history, 0))
+    assert isinstance(belief.memory, PalMemory)
+    assert list(one.front()) == list(belief.designs[belief.memory.status == PARETO])
+    assert len(one.front()) > 0
+
+
+def shared(problem: Problem, *, noisy: bool = False) -> Problem:
+    """The problem with an error that depends on the width alone."""
+
+    def values(designs: Designs) -> FloatArray:
+        return np.stack([designs.codes[:, 0], problem.values(designs)[:, 1]], axis=1)
+
+    error = Objective("error", options=["width"], noisy=noisy)
+    return replace(problem, objectives=(error, problem.objectives[1]), values=values)
+
+
+def test_a_rival_is_told_which_options_an_objective_depends_on(problem: Problem, fakes: list[FakeRival]) -> None:
+    entered(shared(problem), "fake-coupled")
+    assert fakes[0].setting.options == {"error": ("width",), "joules": ("width", "cores")}
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_an_exact_loss_is_known_for_all_designs_that_share_it(
+    problem: Problem, fakes: list[FakeRival], noisy: bool
+) -> None:
+    entrant = entered(shared(problem, noisy=noisy), "fake-decoupled")
+    initial = list(problem.initial_designs(3, 0))
+    known = {design["width"] for design in initial}
+    same = next(d for d in SPACE.enumerate() if d["width"] in known and d not in initial)
+    fakes[0].ask = lambda: Suggestion(dict(same), ("error",))  # type: ignore[method-assign]
+    asked = entrant.ask(100.0)
+    assert asked is not None
+    assert asked.objectives == ("error",)
+    assert (asked.design["width"] in known) == noisy
+
+
+def test_a_design_whose_losses_are_all_shared_is_measured_for_nothing_and_told(
+    problem: Problem, fakes: list[FakeRival]
+) -> None:
+    both = replace(shared(problem), objectives=(Objective("error", options=["width"]), Objective("joules", options=[])))
+    entrant = entered(both, "fake-coupled")
+    initial = list(problem.initial_designs(3, 0))
+    same = next(d for d in SPACE.enumerate() if d["width"] == initial[0]["width"] and d not in initial)
+    fakes[0].ask = lambda: Suggestion(dict(same))  # type: ignore[method-assign]
+    asked = entrant.ask(100.0)
+    assert asked is not None
+    assert asked.design == same
+
+
+def test_a_rival_whose_objective_is_known_for_every_design_measures_another(
+    problem: Problem, fakes: list[FakeRival]
+) -> None:
+    entrant = entered(shared(problem), "fake-decoupled")
+    every = {design["width"]: design for design in SPACE.enumerate()}
+    for design in every.values():
+        entrant.tell([Measurement(design, {"error": 1.0}, 1.0, None)])
+    fakes[0].ask = lambda: Suggestion(dict(every[1]), ("error",))  # type: ignore[method-assign]
+    asked = entrant.ask(100.0)
+    assert asked is not None
+    assert asked.objectives == ("joules",)

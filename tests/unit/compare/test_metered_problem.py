@@ -7,6 +7,7 @@ from flexibo import Objective, Space
 from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.base import Problem, constant_costs
 from flexibo.errors import InvalidValueError
+from flexibo.pareto import non_dominated
 from flexibo.space import Designs
 
 SPACE = Space({"width": [1, 2, 3, 4], "cores": (1, 4)})
@@ -85,3 +86,40 @@ def test_noise_is_as_wide_as_the_problem_says() -> None:
 def test_an_unknown_objective_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(InvalidValueError, match=r"'joule'.*'joules'"):
         MeteredProblem(problem(), seed=0).measure(SPACE.design({"width": 2, "cores": 3}), "joule")
+
+
+def test_a_design_is_confirmed_when_every_objective_is_known() -> None:
+    metered = MeteredProblem(problem(), seed=0)
+    a, b = SPACE.design({"width": 2, "cores": 3}), SPACE.design({"width": 2, "cores": 4})
+    assert metered.confirmed() == []
+    for name in ("error", "joules"):
+        metered.measure(a, name)
+    assert metered.confirmed() == []
+    metered.measure(a, "ms")
+    assert metered.confirmed() == [a]
+    for name in ("joules", "ms"):  # its error is that of `a`: the same width
+        metered.measure(b, name)
+    assert set(metered.touched()) == {a, b}
+    assert metered.price(b, "error") == 0.0
+    losses = metered.problem.losses(SPACE.designs([a, b]))
+    assert set(metered.confirmed()) == {d for d, kept in zip([a, b], non_dominated(losses), strict=True) if kept}
+
+
+def test_a_noisy_design_is_confirmed_by_the_mean_of_its_readings() -> None:
+    metered = MeteredProblem(problem(noise=True), seed=0)
+    good, bad = SPACE.design({"width": 2, "cores": 3}), SPACE.design({"width": 2, "cores": 4})
+    for design in (good, bad):
+        for name in metered.problem.names:
+            for _ in range(200):
+                metered.measure(design, name)
+    true = metered.problem.losses(SPACE.designs([good, bad]))
+    kept = [d for d, best in zip([good, bad], non_dominated(true).tolist(), strict=True) if best]
+    assert set(metered.confirmed()) == set(kept)
+
+
+def test_the_price_is_what_a_measurement_then_costs() -> None:
+    metered = MeteredProblem(problem(together=True), seed=0)
+    design = SPACE.design({"width": 2, "cores": 3})
+    for name in ("ms", "joules", "error"):
+        price = metered.price(design, name)
+        assert metered.measure(design, name).cost == price

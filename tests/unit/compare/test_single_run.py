@@ -13,8 +13,9 @@ from flexibo.compare import contestants
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.rivals.base import RivalEntry, Suggestion
 from flexibo.compare.runs import SHARES, Allowance
-from flexibo.compare.single_run import run
+from flexibo.compare.single_run import MODEL_SHARES, run
 from flexibo.pareto import hypervolume
+from flexibo.space import Designs
 
 pytestmark = pytest.mark.usefixtures("fakes")
 
@@ -23,7 +24,7 @@ OWN = ("flexibo", "flexibo-gp-log", "ehvi", "random", "random-coupled", "sobol")
 
 @pytest.mark.parametrize("method", [*OWN, *THEIRS])
 def test_what_is_counted_is_what_was_bought_and_nobody_buys_twice(problem: Problem, spy: Spy, method: str) -> None:
-    metered, allowance = Recorder(problem, seed=2), Allowance(n_initial=4, budget=1.0)
+    metered, allowance = Recorder(problem, seed=2), Allowance(n_initial=4, budget=3.0)
     made = run(problem, method, 2, allowance, clock=spy.clock, metered=metered)
     initial, later = metered.bought[:8], metered.bought[8:]
     assert {(design, objective) for design, objective, _ in initial} == {
@@ -71,7 +72,7 @@ def test_the_same_seed_gives_everybody_the_same_initial_designs_and_the_same_fir
     problem: Problem, spy: Spy
 ) -> None:
     errors = {
-        run(problem, method, 7, Allowance(n_initial=6, budget=1.0), clock=spy.clock).moments[0].error
+        run(problem, method, 7, Allowance(n_initial=6, budget=1.0), clock=spy.clock).moments[0].confirmed
         for method in ("ehvi", "random-coupled", "fake-coupled", "fake-decoupled")
     }
     assert len(errors) == 1
@@ -84,20 +85,22 @@ def test_a_run_has_a_moment_for_each_share_and_never_spends_more_than_it(problem
     assert tuple(moment.share for moment in made.moments) == SHARES
     amount = allowance.amount(problem)
     assert all(moment.spent <= moment.share * amount * (1 + 1e-9) for moment in made.moments)
-    assert all(0.0 <= moment.error <= 1.0 for moment in made.moments)
+    assert all(0.0 <= moment.confirmed <= 1.0 for moment in made.moments)
     thinking = [moment.overhead_s for moment in made.moments]
     assert thinking == sorted(thinking)
 
 
 def test_the_front_is_judged_by_true_values_of_the_designs_it_names(problem: Problem, spy: Spy) -> None:
     made = run(problem, "ehvi", 0, Allowance(n_initial=4, budget=2.0), clock=spy.clock)
-    losses = np.array(made.front)
-    assert made.moments[-1].error == pytest.approx(1.0 - hypervolume(losses, problem.reference) / problem.best)
+    for measure, front in made.fronts.items():
+        error = 1.0 - hypervolume(np.array(front), problem.reference) / problem.best
+        assert made.moments[-1].error(measure) == pytest.approx(error)
+    assert set(made.fronts) == {"confirmed", "model", "reported"}
 
 
 def test_a_contestant_with_nothing_more_to_ask_keeps_its_last_moment(problem: Problem, spy: Spy) -> None:
     made = run(problem, "random-coupled", 0, Allowance(n_initial=72, budget=1000.0), clock=spy.clock)
-    assert made.moments[-1].error == pytest.approx(0.0, abs=1e-12)
+    assert made.moments[-1].confirmed == pytest.approx(0.0, abs=1e-12)
     assert made.moments[-1].evaluations == (len(SPACE.enumerate()) - 72,) * 2
 
 
@@ -126,3 +129,43 @@ def test_all_that_a_contestant_does_is_timed(problem: Problem, spy: Spy) -> None
     assert {"tell", "ask", "front"} <= set(seen)
     told, asked, fronts = (seen.count(what) for what in ("tell", "ask", "front"))
     assert made.moments[-1].overhead_s == 1 + (told - 3) + asked + fronts  # the initial designs are one step
+
+
+def test_the_model_is_asked_at_few_shares_about_all_candidates_alike(problem: Problem, spy: Spy) -> None:
+    asked: list[set[int]] = []
+
+    class Modelled(FakeRival):
+        def predict(self, designs: Designs) -> np.ndarray:
+            asked.append(set(designs.keys().tolist()))
+            return problem.losses(designs)
+
+    entry = RivalEntry("fake-coupled", "", (), (), lambda setting: Modelled(setting, decoupled=False), "")
+    contestants.RIVALS["fake-coupled"] = entry
+    made = run(problem, "fake-coupled", 0, Allowance(n_initial=3, budget=4.0), clock=spy.clock)
+    judged = [moment.share for moment in made.moments if moment.model is not None]
+    assert tuple(judged) == MODEL_SHARES
+    assert all(moment.model == pytest.approx(0.0, abs=1e-12) for moment in made.moments if moment.model is not None)
+    assert asked[0] == set(SPACE.enumerate().keys().tolist())
+    assert made.moments[-1].confirmed > 0.0
+
+
+def test_a_contestant_without_a_model_has_no_model_error(problem: Problem, spy: Spy) -> None:
+    made = run(problem, "fake-coupled", 0, Allowance(n_initial=3, budget=4.0), clock=spy.clock)
+    assert {moment.model for moment in made.moments} == {None}
+    assert set(made.fronts) == {"confirmed", "reported"}
+
+
+def test_what_a_decoupled_contestant_did_not_measure_whole_confirms_nothing(problem: Problem, spy: Spy) -> None:
+    class Cheapskate(FakeRival):
+        def ask(self) -> Suggestion:
+            return Suggestion(super().ask().design, ("joules",))
+
+        def front(self) -> Sequence[Design]:
+            return list(SPACE.enumerate())
+
+    entry = RivalEntry("fake-decoupled", "", (), (), lambda setting: Cheapskate(setting, decoupled=True), "", True)
+    contestants.RIVALS["fake-decoupled"] = entry
+    made = run(problem, "fake-decoupled", 0, Allowance(n_initial=3, budget=2.0), clock=spy.clock)
+    assert made.moments[-1].evaluations[1] > 5
+    assert made.moments[-1].confirmed == made.moments[0].confirmed > 0.0
+    assert made.moments[-1].reported == pytest.approx(0.0, abs=1e-12)

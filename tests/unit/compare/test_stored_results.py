@@ -10,7 +10,7 @@ from flexibo.compare import stored_results as stored
 from flexibo.compare.problems.table import find_problem
 from flexibo.compare.rivals.base import RivalEntry
 from flexibo.compare.runs import Allowance, read_runs
-from flexibo.compare.stored_results import FOLDER, StoredResults, add, describe, store, stored_runs
+from flexibo.compare.stored_results import FOLDER, StoredResults, add, describe, is_outdated, store, stored_runs
 from flexibo.compare.suites import SUITES
 from flexibo.errors import InvalidValueError
 
@@ -65,3 +65,14 @@ def test_every_run_of_a_rival_in_the_standard_suite_comes_with_the_package() -> 
             mark = find_problem(name).fingerprint()
             stored = {rival: describe(rival) for rival in standard.rivals}
             assert {made.problems.get(name, mark) for made in stored.values() if made is not None} == {mark}, name
+
+
+def test_results_of_an_earlier_version_are_not_used(tmp_path: Path) -> None:
+    store([made()], StoredResults("m", "m 1.0", "", "", Allowance(), {"p": "a"}), tmp_path)
+    assert not is_outdated("m", tmp_path)
+    table = tmp_path / "m.csv"
+    table.write_text(table.read_text().replace("confirmed,model,reported,", "error,", 1))
+    assert is_outdated("m", tmp_path)
+    assert describe("m", tmp_path) is None
+    assert stored_runs([("p", "m", 0)], Allowance(), {"p": "a"}, tmp_path) == []
+    assert not is_outdated("absent", tmp_path)

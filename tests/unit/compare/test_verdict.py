@@ -40,9 +40,9 @@ def test_a_slow_method_falls_behind_when_its_overhead_counts() -> None:
     runs = [made("flexibo", seed, 0.2, overhead_s=1.0) for seed in range(6)]
     runs += [made("ehvi", seed, 0.1, overhead_s=2_000.0) for seed in range(6)]
     usual, counted = (verdict(suite(("flexibo", "ehvi")), runs, count_overhead=count) for count in (False, True))
-    assert usual.rankings[-1].complete[0].method == "ehvi"
-    assert usual.against["contestant"][-1].ratio.value == pytest.approx(2.0)
-    assert counted.against["contestant"][-1].ratio.value < 2.0
+    assert usual.judgements["confirmed"].ranking.complete[0].method == "ehvi"
+    assert usual.judgements["confirmed"].against["contestant"][-1].ratio.value == pytest.approx(2.0)
+    assert counted.judgements["confirmed"].against["contestant"][-1].ratio.value < 2.0
     assert any("overhead" in note for note in counted.notes())
 
 
@@ -50,9 +50,32 @@ def test_rivals_and_all_contestants_are_judged_apart() -> None:
     runs = [made("flexibo", seed, 0.2) for seed in range(6)] + [made("ehvi", seed, 0.1) for seed in range(6)]
     runs += [made("optuna-tpe", seed, 0.8) for seed in range(6)]
     found = verdict(suite(("flexibo", "ehvi"), ("optuna-tpe",)), runs)
-    assert found.against["rival"][-1].ratio.value == pytest.approx(0.25)
-    assert found.against["contestant"][-1].ratio.value == pytest.approx(2.0)
-    assert set(verdict(suite(("flexibo",)), runs[:6]).against) == set()
+    against = found.judgements["confirmed"].against
+    assert against["rival"][-1].ratio.value == pytest.approx(0.25)
+    assert against["contestant"][-1].ratio.value == pytest.approx(2.0)
+    assert set(verdict(suite(("flexibo",)), runs[:6]).judgements["confirmed"].against) == set()
+
+
+def test_a_measure_that_nobody_has_is_left_out_and_each_has_its_own_judgement() -> None:
+    runs = [replace(run, moments=tuple(replace(m, model=m.confirmed**2) for m in run.moments)) for run in both()]
+    found = verdict(suite(("flexibo", "ehvi")), runs)
+    assert list(found.judgements) == ["confirmed", "model"]
+    ratios = [one.against["contestant"][-1].ratio.value for one in found.judgements.values()]
+    assert ratios == pytest.approx([2.0, 4.0])
+    assert list(verdict(suite(("flexibo", "ehvi")), both()).judgements) == ["confirmed"]
+
+
+def test_the_default_method_with_other_settings_is_no_other() -> None:
+    runs = [*both(), *(made("flexibo+gp-plain", seed, 0.05) for seed in range(6))]
+    names = ("flexibo", "flexibo+gp-plain", "ehvi")
+    against = verdict(suite(names), runs).judgements["confirmed"].against["contestant"][-1]
+    assert against.others == ("ehvi",)
+    other = verdict(suite(names[::-1]), runs).judgements["confirmed"].against["contestant"][-1]
+    assert other.others == ("flexibo", "flexibo+gp-plain")
+
+
+def both() -> list[Run]:
+    return [made("flexibo", seed, 0.2) for seed in range(6)] + [made("ehvi", seed, 0.1) for seed in range(6)]
 
 
 def test_only_runs_that_are_stored_are_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,18 +104,18 @@ def test_the_page_is_written_with_its_tables(tmp_path: Path) -> None:
     runs = [made("flexibo", seed, 0.2) for seed in range(6)] + [made("ehvi", seed, 0.1) for seed in range(6)]
     verdict(suite(("flexibo", "ehvi")), runs).write(tmp_path / "deep" / "report.html", "flexibo compare --seeds 6")
     text = (tmp_path / "deep" / "report.html").read_text()
-    for words in ("flexibo compare --seeds 6", "best contestant", "Ranking at 25%", PROBLEM):
+    for words in ("flexibo compare --seeds 6", "best contestant", PROBLEM):
         assert words in text
 
 
 def test_a_suite_with_goals_has_a_verdict_on_them(tmp_path: Path) -> None:
     runs = [made("flexibo", seed, 0.2, overhead_s=1.0) for seed in range(6)]
     runs += [made("ehvi", seed, 0.3, overhead_s=2_000.0) for seed in range(6)]
-    asked = replace(suite(("flexibo", "ehvi")), goals=STANDARD_GOALS)
+    asked = replace(suite(("flexibo", "ehvi")), goals=tuple(replace(goal, group=None) for goal in STANDARD_GOALS[:4]))
     found = verdict(asked, runs)
     assert [one.must_met for one in found.goals] == [True, True, True, False]
     free, counted = (found.goals[i].results[-1] for i in (0, 2))
-    assert free == found.against["contestant"][-1]
+    assert free == found.judgements["confirmed"].against["contestant"][-1]
     assert counted.ratio.value < free.ratio.value == pytest.approx(2 / 3)
     assert any("goals" in note and "overhead" in note for note in found.notes())
     console = Console(width=120, record=True, file=StringIO())

@@ -12,8 +12,10 @@ from rich.console import Console
 from tests.unit.experiments.toy_problem import QUICK, SHORT, toy
 
 from flexibo.compare.problems.base import Problem
+from flexibo.compare.problems.table import find_problem
 from flexibo.experiments import EXPERIMENTS, Experiment, ExperimentResult, ExperimentSize, Repeat, making
 from flexibo.experiments.drawing import errors
+from flexibo.experiments.experiment import usual_size
 from flexibo.experiments.making import FILE, repeat
 from flexibo.methods.table import find_method
 
@@ -136,3 +138,15 @@ def test_the_defaults_are_the_papers() -> None:
         e.problems == ("dnn-stack", "nb201-tx2", "accel-a100") for e in EXPERIMENTS.values() if e.name[0] in "rt"
     )
     assert EXPERIMENTS["motivation"].problems == ("dnn-stack",)
+
+
+@pytest.mark.parametrize(
+    ("names", "size"),
+    [
+        (["dnn-stack"], ExperimentSize(5, 20, 200)),
+        (["resnet-h200"], ExperimentSize(5, 6, 56)),
+        (["dnn-stack", "squeezenet-h200"], ExperimentSize(5, 6, 64)),
+    ],
+)
+def test_a_small_table_has_few_initial_designs_and_iterations(names: list[str], size: ExperimentSize) -> None:
+    assert usual_size(map(find_problem, names)) == size

@@ -5,7 +5,7 @@ import pytest
 from tests.unit.experiments.made_repeats import made_up
 
 from flexibo.experiments import measures
-from flexibo.experiments.measures import LOG_COST, REAL_COST, equal_limit, shown, state_at
+from flexibo.experiments.measures import FREE_COST, LOG_COST, REAL_COST, equal_limit, shown, state_at
 
 
 def test_equal_cost_is_what_the_thriftiest_spent_unless_it_had_nothing_more_to_ask() -> None:
@@ -71,3 +71,11 @@ def test_sums_of_costs_that_are_rounded_still_reach_their_limit() -> None:
     made = made_up("a", [1, 0.5, 0.25])
     assert measures.iterations_at(REAL_COST, 200.0 * (1 - 1e-12))(made) == 2.0
     assert measures.targets_at(REAL_COST, 0.0)(made_up("a", [1, 1], in_target=3)) == 3.0
+
+
+def test_with_readings_free_equal_cost_is_that_of_the_expensive_evaluations() -> None:
+    expensive = made_up("a", [1, 0.5, 0.2])
+    cheap = made_up("b", [1, 0.6, 0.3, 0.1], bought=[["cheap"], ["expensive"], ["cheap"]])
+    assert equal_limit([expensive, cheap], FREE_COST) == 100.0
+    assert [state_at(repeat, FREE_COST, 100.0).error for repeat in (expensive, cheap)] == [0.5, 0.1]
+    assert state_at(cheap, REAL_COST, 100.0).error == 0.6

@@ -10,7 +10,7 @@ from tests.unit.experiments.toy_problem import TINY, toy
 from flexibo.errors import InvalidValueError
 from flexibo.experiments import ExperimentSize, Repeat
 from flexibo.experiments.making import repeat
-from flexibo.experiments.repeats import methods_of, of_problem, problems_of
+from flexibo.experiments.repeats import methods_of, of_problem, problems_of, recharged, with_free_readings
 
 
 def test_a_repeat_survives_being_written() -> None:
@@ -60,3 +60,19 @@ def test_a_written_repeat_is_plain_and_rounded() -> None:
     assert content["iterations"]["objectives"] == [[], ["cheap"]]
     read = Repeat.from_dict(content)
     assert (read.stopped, read.iterations[0].volume, read.iterations[1].objectives) == ("done", None, ("cheap",))
+
+
+def test_other_prices_change_what_was_spent_and_nothing_else() -> None:
+    made = made_up("pal", [1, 0.5, 0.4, 0.3, 0.2], bought=BOUGHT)
+    other = recharged(made, lambda name, cost: cost * (3.0 if name == "cheap" else 1.0))
+    assert [iteration.spent for iteration in other.iterations] == [0.0, 30.0, 160.0, 260.0, 360.0]
+    assert other.lead_costs == (100.0, 30.0)
+    assert [iteration.error for iteration in other.iterations] == [1, 0.5, 0.4, 0.3, 0.2]
+    assert recharged(made, lambda name, cost: cost) == made
+
+
+def test_with_free_readings_only_the_most_expensive_objective_is_charged() -> None:
+    free = with_free_readings(made_up("pal", [1] * 5, bought=BOUGHT))
+    assert [iteration.spent for iteration in free.iterations] == [0.0, 0.0, 100.0, 200.0, 300.0]
+    assert free.cost("cheap") == 0.0
+    assert free.iterations[1].log_spent == 1.0  # the paper's log cost is at least 1

@@ -80,3 +80,16 @@ def test_the_cost_of_an_iteration_is_its_mean_and_none_without_iterations() -> N
 def test_a_problem_with_one_purchase_has_no_expensive_share() -> None:
     made = made_up("pal", [1, 1, 1])
     assert np.isnan(rq2.expensive_shares(replace(made, leads=("expensive",), lead_costs=(100.0,)))).all()
+
+
+def test_with_readings_free_a_method_that_reads_much_has_more_iterations_at_equal_cost() -> None:
+    ours = twice(rq2.OURS, [1, 0.4, 0.3, 0.2], bought=[["expensive"], ["cheap"], ["cheap"]])
+    result = rq2.evaluate([*ours, *others()], {})
+    # 120 s are one iteration of the others; free of readings ours spent 100 s, as one iteration of the others costs.
+    assert line_about(result, "seven", "readings free").verdict == "Agrees"
+    [table] = [table for table in result.tables if table.headings[1:] == ("readings charged", "readings free")]
+    cells = {row[0]: row[1:] for row in table.rows}
+    assert cells[rq2.OURS] == ("0.2", "0.2")
+    assert cells["pesmo"] == ("0.5", "0.5")
+    few = twice(rq2.OURS, [1, 0.4, 0.3], bought=[["cheap"], ["cheap"]])
+    assert line_about(rq2.evaluate([*few, *others()], {}), "seven", "readings free").verdict == "Undecided"

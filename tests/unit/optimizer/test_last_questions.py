@@ -7,12 +7,18 @@ import numpy as np
 import pytest
 from tests.unit.optimizer.small_history import Flat, ask, at, history_of, tell
 
-from flexibo import Design, Objective
+from flexibo import Design, Objective, Space
 from flexibo.history import History
 from flexibo.history.events import Added, Evaluation
 from flexibo.methods import find_method
 from flexibo.optimizer import Stop, StopKind, _last_questions
-from flexibo.optimizer._last_questions import confirming_question, drawn, feasibility_question, proposed
+from flexibo.optimizer._last_questions import (
+    checking_question,
+    confirming_question,
+    drawn,
+    feasibility_question,
+    proposed,
+)
 from flexibo.optimizer._request import Request
 from flexibo.optimizer.predictor import Predictor
 
@@ -170,3 +176,22 @@ def test_of_equally_feasible_designs_the_one_that_can_probably_be_measured_is_as
     question = feasibility_asked(history)
     assert question is not None
     assert question.design == at(x)
+
+
+def test_models_are_checked_first_in_the_objective_that_lacks_readings() -> None:
+    line = Space({"x": list(range(40))})
+    history, predictor = history_of(space=line), predictor_of("flexibo")
+    designs = [line.design({"x": x}) for x in range(40)]
+    for design in designs[:-1]:
+        tell(history, design, 1.0, "a")
+    tell(history, designs[0], 1.0, "b")
+    questions = [checking_question(request_of(history, predictor), predictor, salt) for salt in range(8)]
+    assert {question.objective for question in questions if question is not None} == {"b"}
+    assert len({question.design for question in questions if question is not None}) > 1
+    for design in designs[1:]:
+        tell(history, design, 1.0, "b")
+    last = checking_question(request_of(history, predictor), predictor, 0)
+    assert last is not None
+    assert (last.design, last.objective) == (designs[-1], "a")
+    tell(history, designs[-1], 1.0, "a")
+    assert checking_question(request_of(history, predictor), predictor, 0) is None

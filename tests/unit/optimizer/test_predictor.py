@@ -6,6 +6,7 @@ from tests.unit.optimizer.small_history import SPACE, Flat, ask, at, fail, histo
 
 from flexibo import Objective, Space
 from flexibo.belief.belief import exploration
+from flexibo.belief.trust import widening
 from flexibo.history import History
 from flexibo.history.events import Added, ReferenceFixed, StopSet
 from flexibo.methods import find_method
@@ -94,7 +95,9 @@ def test_a_study_that_wants_a_certificate_looks_again_with_boxes_that_all_hold_a
     history.append(StopSet({CERTIFIED: 0.1}))
     certified = predictor.belief(history, rng())
     assert not certified.region.is_gone  # type: ignore[union-attr]
-    half = np.sqrt(simultaneous_beta(history, 4, 0.05))
+    wide = widening(history, predictor.models(history))
+    assert wide > 1.0, "the flat model is six deviations off"
+    half = wide * np.sqrt(simultaneous_beta(history, 4, 0.05))
     assert certified.upper[2] - certified.mu[2] == pytest.approx([half, half])
 
 

@@ -35,7 +35,7 @@ def test_boxes_decide_the_standing() -> None:
         worst=[[1, 6], [5, 1], [3, 4], [6, 7], [6, 7]],
     )
     # The fourth may dominate the third; the last one's best is behind the third's worst.
-    assert standings(boxes, np.array([0, 1, 2]), 5) == ["certain", "certain", "probable", "possible", "ruled out"]
+    assert standings(boxes, np.array([0, 1, 2]), 5) == ["confident", "confident", "probable", "possible", "ruled out"]
 
 
 def test_a_design_that_is_dominated_by_the_best_guess_is_not_called_probable() -> None:
@@ -45,21 +45,21 @@ def test_a_design_that_is_dominated_by_the_best_guess_is_not_called_probable() -
 
 def test_a_design_does_not_beat_itself_nor_one_that_must_have_the_same_values() -> None:
     alone = sure(best=[[0, 0]], worst=[[3, 3]])
-    assert standings(alone, np.array([0]), 1) == ["certain"]
+    assert standings(alone, np.array([0]), 1) == ["confident"]
     twins = sure(best=[[0, 0], [0, 0]], worst=[[3, 3], [3, 3]], keys=[[7, 8], [7, 8]])
-    assert standings(twins, np.array([0, 1]), 2) == ["certain", "certain"]
+    assert standings(twins, np.array([0, 1]), 2) == ["confident", "confident"]
     strangers = sure(best=[[0, 0], [0, 0]], worst=[[3, 3], [3, 3]])
     assert standings(strangers, np.array([0, 1]), 2) == ["probable", "probable"]
 
 
 def test_equal_values_do_not_dominate_each_other() -> None:
     known = sure(best=[[1, 1], [1, 1], [1, 2]], worst=[[1, 1], [1, 1], [1, 2]])
-    assert standings(known, np.array([0, 1]), 3) == ["certain", "certain", "ruled out"]
+    assert standings(known, np.array([0, 1]), 3) == ["confident", "confident", "ruled out"]
 
 
-def test_under_constraints_only_what_surely_keeps_them_is_certain() -> None:
+def test_under_constraints_only_what_surely_keeps_them_is_confident() -> None:
     boxes = sure(best=[[0, 5], [5, 0], [np.inf, np.inf]], worst=[[0, 5], [np.inf, np.inf], [np.inf, np.inf]])
-    assert standings(boxes, np.array([0, 1]), 3) == ["certain", "probable", "ruled out"]
+    assert standings(boxes, np.array([0, 1]), 3) == ["confident", "probable", "ruled out"]
     alone = sure(best=[[5, 0]], worst=[[np.inf, np.inf]])
     assert standings(alone, np.array([0]), 1) == ["probable"]
 
@@ -83,11 +83,11 @@ def test_boxes_that_are_called_sure_hold_those_of_every_model_that_is_averaged()
         assert (mixture[2] < boxes.worst[open_rows, j]).any()
 
 
-def test_a_front_that_is_measured_whole_is_certain() -> None:
+def test_a_front_that_is_measured_whole_is_confident() -> None:
     rows = {x: {"a": float(x), "b": float(abs(4 - x))} for x in range(6)}
     front = study_of(rows).front()
     assert [row.design["x"] for row in front] == [0, 1, 2, 3, 4]
-    assert {row.standing for row in front} == {"certain"}
+    assert {row.standing for row in front} == {"confident"}
     assert {row.confirm_cost for row in front} == {0.0}
 
 
@@ -101,17 +101,17 @@ def test_standings_are_those_among_all_candidates_whatever_is_listed() -> None:
     study = study_of(rows)
     everything = {row.design: row.standing for row in study.front(include="possible")}
     assert "possible" in everything.values() or "probable" in everything.values()
-    for listed in (study.front(), study.front(measured=True), study.front(include="certain")):
+    for listed in (study.front(), study.front(measured=True), study.front(include="confident")):
         assert {row.design: row.standing for row in listed}.items() <= everything.items()
 
 
 def test_more_is_listed_the_less_is_asked_for() -> None:
     objectives = [Objective("a"), Objective("b")]
     study = study_of({0: {"a": 1.0, "b": 5.0}, 1: {"a": 2.0}, 2: {"a": 3.0, "b": 3.0}, 3: {"b": 6.0}}, objectives)
-    certain, probable, possible = (
-        [row.design["x"] for row in study.front(include=least)] for least in ("certain", "probable", "possible")
+    confident, probable, possible = (
+        [row.design["x"] for row in study.front(include=least)] for least in ("confident", "probable", "possible")
     )
-    assert set(certain) <= set(probable) < set(possible)
+    assert set(confident) <= set(probable) < set(possible)
     assert probable == [row.design["x"] for row in study.front()]
     assert [row.values["a"] for row in study.front(include="possible")] == sorted(
         row.values["a"] for row in study.front(include="possible")
@@ -164,14 +164,14 @@ def test_a_table_shows_standing_and_price_where_they_say_something() -> None:
 
 def test_records_have_standing_and_price() -> None:
     (record, *_) = study_of({0: {"a": 1.0, "b": 3.0}}).front().records()
-    assert record["standing"] in ("certain", "probable")
+    assert record["standing"] in ("confident", "probable")
     assert record["confirm_cost"] == 0.0
 
 
 def test_a_summary_counts_the_standings() -> None:
     study = study_of({x: {"a": float(x), "b": float(abs(4 - x))} for x in range(6)})
     summary = study.summary()
-    assert summary.standings == {"certain": 5, "probable": 0, "possible": 0, "ruled out": 0}
-    assert "standing     5 certain" in str(summary)
+    assert summary.standings == {"confident": 5, "probable": 0, "possible": 0, "ruled out": 0}
+    assert "standing     5 confident" in str(summary)
     doubtful = study_of({0: {"a": 0.0, "b": 3.0}, 5: {"a": 3.0, "b": 0.0}}).summary()
     assert "standing" not in str(doubtful)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from tests.unit.space.small_designs import GOOD
 
@@ -40,3 +41,14 @@ def test_a_space_shows_its_options(space: Space) -> None:
 def test_the_options_of_a_space_cannot_be_changed(space: Space) -> None:
     with pytest.raises(TypeError):
         space.options["filters"] = Integer(1, 2)  # type: ignore[index]
+
+
+def test_a_space_limited_to_some_designs_has_only_these_and_the_same_options() -> None:
+    whole = Space({"x": (0.0, 1.0), "k": ["a", "b"]})
+    some = whole.sample(5, np.random.default_rng(0))
+    pool = whole.limited_to(some)
+    assert pool.options == whole.options
+    assert pool.size == 5
+    assert pool.enumerate().keys().tolist() == some.keys().tolist()
+    assert np.array_equal(pool.enumerate().encoded(), some.encoded())
+    assert whole.pool is None

@@ -47,7 +47,7 @@ INCOMPLETE = (LookupError, TypeError, AttributeError, ValueError, ArithmeticErro
 """Errors that an unexpected record can raise."""
 
 
-def _brief(error: Exception) -> str:
+def brief(error: Exception) -> str:
     """An error in a few words, whatever an untrusted file put into its message."""
     return shorten(f"{type(error).__name__}: {error}", 200, placeholder=" ...")
 
@@ -102,7 +102,7 @@ def accel_rows(folder: Path) -> Rows:
             rows.append({"id": number[1]} | _accel_row(json.loads(text)))
         except INCOMPLETE as e:
             raise InvalidValueError(
-                f"result_{number[1]}.json of {path} is not a record of Accel-NASBench: {_brief(e)}."
+                f"result_{number[1]}.json of {path} is not a record of Accel-NASBench: {brief(e)}."
             ) from None
     return sorted(rows, key=lambda row: int(row["id"]))
 
@@ -125,10 +125,10 @@ def _json_texts(path: Path) -> Iterator[tuple[str, bytes]]:
 
 def _accel_row(record: Mapping[str, Any]) -> dict[str, str]:
     row = {name: str(int(value)) for name, value in record["architecture"].items()}
-    row |= {name: _number(value) for name, value in record["metrics"].items()}
-    row |= {f"{name}_M": _number(value) for name, value in record["model_info"].items()}
+    row |= {name: number_text(value) for name, value in record["metrics"].items()}
+    row |= {f"{name}_M": number_text(value) for name, value in record["model_info"].items()}
     for name, reading in record["platform_perf"].items():
-        row[name] = _number(reading[f"{name.partition('_')[0]}_mean"])
+        row[name] = number_text(reading[f"{name.partition('_')[0]}_mean"])
     return row
 
 
@@ -141,14 +141,14 @@ def nb201_rows(folder: Path) -> Rows:
         readings = everything["nasbench201"]["cifar10"]
         columns = {ours: readings[theirs] for ours, theirs in HARDWARE_COLUMNS.items()}
     except INCOMPLETE as e:
-        raise InvalidValueError(f"{hardware} lacks readings of NAS-Bench-201 on CIFAR-10: {_brief(e)}.") from None
+        raise InvalidValueError(f"{hardware} lacks readings of NAS-Bench-201 on CIFAR-10: {brief(e)}.") from None
     rows = []
     for number, (cell, record) in enumerate(_cells(cells)):
         try:
             row = {"arch_idx": str(number)} | _operations(cell) | _training(record[FULL_TRAINING]["all_results"])
-            rows.append(row | {name: _number(column[number]) for name, column in columns.items()})
+            rows.append(row | {name: number_text(column[number]) for name, column in columns.items()})
         except INCOMPLETE as e:
-            raise InvalidValueError(f"Cell {number} of {cells} or {hardware} is not complete: {_brief(e)}.") from None
+            raise InvalidValueError(f"Cell {number} of {cells} or {hardware} is not complete: {brief(e)}.") from None
     return rows
 
 
@@ -159,7 +159,7 @@ def _cells(path: Path) -> Iterator[tuple[str, Any]]:
         texts = list(everything["meta_archs"])
         records = None if path.is_dir() else [everything["arch2infos"][number] for number in range(len(texts))]
     except INCOMPLETE as e:
-        raise InvalidValueError(f"{path} is not NATS-Bench's topology file: {_brief(e)}.") from None
+        raise InvalidValueError(f"{path} is not NATS-Bench's topology file: {brief(e)}.") from None
     for number, text in enumerate(texts):
         yield text, read_pickle(path / f"{number:06d}.pickle.pbz2") if records is None else records[number]
 
@@ -185,23 +185,23 @@ def _training(results: Mapping[tuple[str, int], Mapping[str, Any]]) -> dict[str,
             raise ValueError(f"there is no training on {dataset}")
 
     def error(dataset: str, split: str) -> str:
-        return _number(
+        return number_text(
             round(100 - float(np.mean([run["eval_acc1es"][f"{split}@{final}"] for run in runs[dataset]])), 4)
         )
 
     def seconds(dataset: str) -> str:
-        return _number(round(float(np.mean([sum(run["train_times"].values()) for run in runs[dataset]])), 2))
+        return number_text(round(float(np.mean([sum(run["train_times"].values()) for run in runs[dataset]])), 2))
 
     return {
         "val_error_cifar10valid_pct": error("cifar10-valid", "x-valid"),
         "test_error_cifar10_pct": error("cifar10", "ori-test"),
         "train_time_cifar10valid_s": seconds("cifar10-valid"),
         "train_time_cifar10_s": seconds("cifar10"),
-        "params_MB": _number(runs["cifar10"][0]["params"]),
+        "params_MB": number_text(runs["cifar10"][0]["params"]),
     }
 
 
-def _number(value: Any) -> str:
+def number_text(value: Any) -> str:
     """A number with six significant digits; empty for a missing reading."""
     return "" if value is None else f"{float(value):.6g}"
 

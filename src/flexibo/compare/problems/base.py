@@ -18,6 +18,17 @@ from flexibo.space import Design, Designs, Space
 Table: TypeAlias = Callable[[Designs], FloatArray]
 """Designs (m) to numbers (m, n), a column per objective."""
 
+GROUPS: dict[str, str] = {
+    "recorded": "recorded tables",
+    "stack": "DNN stacks",
+    "synthetic": "synthetic, price on a hard objective",
+    "equal": "equal prices",
+}
+"""The groups of problems, which are reported apart, and their titles; the first is the headline.
+
+With equal prices, every evaluation of every design costs the same.
+"""
+
 N_TYPICAL = 4_096
 """The number of random designs that represent a space that is not a pool, for means and quartiles."""
 
@@ -43,6 +54,7 @@ class Problem:
         noise: The standard deviation (n,) of a reading.
         unit: The unit of the costs.
         source: Where the values come from.
+        group: One of `GROUPS`.
     """
 
     name: str
@@ -58,10 +70,13 @@ class Problem:
     noise: FloatArray | None = field(default=None, repr=False)
     unit: str = "s"
     source: str = ""
+    group: str = "synthetic"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "objectives", check_objectives(self.objectives, self.space.names))
         n = len(self.objectives)
+        if self.group not in GROUPS:
+            raise unknown_name("group", self.group, GROUPS)
         if not all(objective.optimise for objective in self.objectives):
             raise InvalidValueError(
                 f"Problem {self.name!r} has a constraint; only problems without constraints can be compared."
@@ -169,12 +184,16 @@ class ProblemParameter:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A named problem with parameters. Users type its name before the first colon; `make` takes them by keyword."""
+    """A named problem with parameters. Users type its name before the first colon; `make` takes them by keyword.
+
+    The group is that of its problems; a synthetic problem whose objectives cost the same is in the group "equal".
+    """
 
     name: str
     summary: str
     make: Callable[..., Problem] = field(repr=False)
     parameters: Mapping[str, ProblemParameter] = field(default_factory=dict)
+    group: str = "synthetic"
 
     def parsed(self, text: str) -> dict[str, bool | int | float]:
         """The parameters in a text such as ``ratio=10:finite``."""

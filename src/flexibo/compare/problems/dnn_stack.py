@@ -182,6 +182,7 @@ def dnn_stack(*, surface: int = 0, n: int = 2, ratio: float = 100.0, noise: floa
         hypervolume(front, reference),
         noise=np.where(is_read, noise * np.ptp(front, axis=0), 0.0) if noise > 0 else None,
         source="options of Iqbal et al. 2023; responses of flexibo",
+        group="stack",
     )
 
 
@@ -206,5 +207,6 @@ FAMILIES: tuple[Family, ...] = (
             "ratio": ProblemParameter(100.0, "mean cost of training over that of a reading of energy", 1, 1e6),
             "noise": ProblemParameter(0.0, "standard deviation of a reading, as a share of the front's range", 0, 1),
         },
+        "stack",
     ),
 )

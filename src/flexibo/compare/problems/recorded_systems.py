@@ -52,6 +52,7 @@ def system_problem(name: str, *, folder: Path = FOLDER) -> Problem:
         front=front,
         best=hypervolume(front, reference),
         source=f"Recorded by flexibo on {table.heading['date']}: {_title(table)}, read by {table.heading['meter']}.",
+        group="recorded",
     )
 
 
@@ -116,5 +117,5 @@ def _summary(name: str) -> str:
 
 
 FAMILIES: tuple[Family, ...] = tuple(
-    Family(name, _summary(name), partial(system_problem, name)) for name in recordings()
+    Family(name, _summary(name), partial(system_problem, name), group="recorded") for name in recordings()
 )

@@ -19,9 +19,19 @@ from typing import TypeAlias
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray, KeyArray
+from flexibo.compare.problems._hpo_bench_files import MLP_OPTIONS
 from flexibo.compare.problems._original_files import read_csv
 from flexibo.compare.problems.base import Family, Problem, true_front, worst_of_interest
-from flexibo.compare.problems.datasets import BLOCKS, CORES, DATASETS, OPERATIONS, TX2_NETWORKS, data_folder, table_path
+from flexibo.compare.problems.datasets import (
+    BLOCKS,
+    CORES,
+    DATASETS,
+    MLP_DATASETS,
+    OPERATIONS,
+    TX2_NETWORKS,
+    data_folder,
+    table_path,
+)
 from flexibo.errors import InvalidValueError
 from flexibo.objectives import LARGEST, Objective
 from flexibo.pareto import hypervolume
@@ -30,6 +40,12 @@ from flexibo.space import Designs, Space
 READING_SECONDS = 20.0
 TRAINING_CAP_SECONDS = 6_000.0
 """Longer training times of Accel-NASBench (13 of them) are outliers."""
+
+MLP_LONGEST_SECONDS = 60.0
+"""Perceptrons that train longer are left out: some take a thousand times as long as the median."""
+
+MLP_START_SECONDS = 5.0
+"""What starting a training costs, so that one of a tenth of a second is not nearly free."""
 
 LONGEST_NUMBER = 15
 """The maximal number of characters of a whole number, so that floats are exact."""
@@ -46,6 +62,8 @@ class Recorded:
         complement: The number that the recorded one is subtracted from; None if it is the value itself.
         seconds: The cost of measuring it: a number, or the column of the cost.
         cap: The maximal cost of one measurement.
+        start: What a measurement costs in addition to its recorded seconds.
+        longest: Designs with more recorded seconds are left out.
     """
 
     objective: Objective
@@ -53,6 +71,8 @@ class Recorded:
     complement: float | None = None
     seconds: float | str = READING_SECONDS
     cap: float = math.inf
+    start: float = 0.0
+    longest: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +85,12 @@ class Recipe:
     options: tuple[str, ...]
     recorded: tuple[Recorded, ...]
     note: str = ""
+
+    @property
+    def group(self) -> str:
+        """The group of the problem: prices are equal if one reading of a constant price yields everything."""
+        together = all(one.objective.measured_with is not None for one in self.recorded[1:])
+        return "equal" if together and not isinstance(self.recorded[0].seconds, str) else "recorded"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,6 +206,8 @@ def recorded_problem(recipe: Recipe, *, folder: Path | None = None) -> Problem:
                 f"Line {table.lines[unpriced[0]]} of {path} has readings but nothing in column {name!r}; "
                 "the cost of each design must be known."
             )
+    longest = [one.longest for one in recipe.recorded if isinstance(one.seconds, str)]
+    complete = complete[(table.numbers[complete, len(measured) :] <= longest).all(axis=1)]
     space, medians = _pooled(table, complete)
     values = _values(recipe.recorded, medians)
     objectives = tuple(one.objective for one in recipe.recorded)
@@ -199,6 +227,7 @@ def recorded_problem(recipe: Recipe, *, folder: Path | None = None) -> Problem:
         front=front,
         best=hypervolume(front, reference),
         source=" ".join(filter(None, (f"{dataset.summary}. {dataset.url}, {dataset.licence}.", recipe.note))),
+        group=recipe.group,
     )
 
 
@@ -236,7 +265,7 @@ def _costs(recorded: Sequence[Recorded], priced: FloatArray) -> FloatArray:
     recorded_seconds = iter(priced.T)
     for j, one in enumerate(recorded):
         if isinstance(one.seconds, str):
-            costs[:, j] = np.minimum(next(recorded_seconds), one.cap)
+            costs[:, j] = one.start + np.minimum(next(recorded_seconds), one.cap)
         elif one.objective.measured_with is None:
             costs[:, j] = one.seconds
     return costs
@@ -260,6 +289,27 @@ def _accel(name: str, title: str, *recorded: Recorded) -> Recipe:
     return Recipe(f"accel-{name}", summary, "accel", BLOCKS, (error, *recorded))
 
 
+def _cells(dataset: str, title: str, name: str, reading: Recorded, note: str) -> Recipe:
+    error = Recorded(Objective("error_percent", unit="%"), "error_pct", seconds="train_time_s")
+    summary = f"NAS-Bench-201 cells on {title}"
+    return Recipe(f"nb201-{dataset}-{name}", summary, f"nb201-{dataset}", OPERATIONS, (error, reading), note)
+
+
+def _mlp(dataset: str) -> Recipe:
+    """Both objectives are known after a training, so they are bought together."""
+    error = Recorded(
+        Objective("error_percent", unit="%"),
+        "error_pct",
+        seconds="train_time_s",
+        start=MLP_START_SECONDS,
+        longest=MLP_LONGEST_SECONDS,
+    )
+    time = Recorded(Objective("training_seconds", unit="s", measured_with="error_percent"), "train_time_s")
+    name = f"mlp-{dataset.replace('_', '-')}"
+    summary = f"HPOBench's perceptrons on {dataset}: error and training time"
+    return Recipe(name, summary, name, tuple(MLP_OPTIONS), (error, time), _MLP_NOTE)
+
+
 def _tx2(name: str, title: str, note: str, *others: Recorded) -> Recipe:
     """Readings of a Jetson TX2 that are all taken together with the inference time."""
     time = Recorded(Objective("inference_time", unit="s"), "inference_time")
@@ -271,13 +321,21 @@ def _with_time(name: str, unit: str = "") -> Recorded:
     return Recorded(Objective(name, unit=unit, measured_with="inference_time"), name)
 
 
+def _throughput(device: str) -> Recorded:
+    return Recorded(Objective(f"throughput_{device}", "max", unit="images/s"), f"throughput_{device}")
+
+
 _POWER_NOTE = "Powers are as recorded, in some tables above the 15 W that the board is made for."
+_MLP_NOTE = (
+    f"Networks that train longer than {MLP_LONGEST_SECONDS:g} s are left out; starting a training is charged with "
+    f"{MLP_START_SECONDS:g} s, an assumption."
+)
 _UNITS_NOTE = "The unit of the energies is not recorded; temperatures are thousandths of a degree Celsius."
 _TX2 = Recorded(Objective("tx2_energy_mJ", unit="mJ"), "tx2_energy_mJ")
 _PI4 = Recorded(Objective("raspi4_latency_ms", unit="ms"), "raspi4_latency_ms")
-_A100 = Recorded(Objective("throughput_a100", "max", unit="images/s"), "throughput_a100")
+_A100 = _throughput("a100")
 _ZCU102 = Recorded(Objective("latency_zcu102", unit="ms"), "latency_zcu102")
-_TPUV3 = Recorded(Objective("throughput_tpuv3", "max", unit="images/s"), "throughput_tpuv3")
+_TPUV3 = _throughput("tpuv3")
 _CELL_SIZE = Recorded(Objective("params_MB", unit="MB", measured_with="tx2_energy_mJ"), "params_MB")
 _NETWORK_SIZE = Recorded(Objective("params_M", unit="M", measured_with="throughput_a100"), "params_M")
 
@@ -294,6 +352,25 @@ RECIPES: tuple[Recipe, ...] = (
         "throughput on an A100 and a TPUv3, latency on a ZCU102, size",
         *(_A100, _TPUV3, _ZCU102, _NETWORK_SIZE),
     ),
+    _accel("3090", "throughput on an RTX 3090", _throughput("3090")),
+    _accel("tpuv3", "throughput on a TPUv3", _TPUV3),
+    _accel("vck190", "latency on a VCK190", Recorded(Objective("latency_vck190", unit="ms"), "latency_vck190")),
+    _cells(
+        "cifar100",
+        "CIFAR-100: error and latency on a Raspberry Pi 4",
+        "pi4",
+        _PI4,
+        "The latency is that of the same cell in a network for CIFAR-10, which has 10 outputs instead of 100; the "
+        "published training time is that on CIFAR-10.",
+    ),
+    _cells(
+        "imagenet",
+        "ImageNet16-120: error and latency on a GPU",
+        "gpu",
+        Recorded(Objective("gpu_latency_ms", unit="ms"), "gpu_latency_ms"),
+        "The published training time is 3.034 times that on CIFAR-10, for every cell.",
+    ),
+    *map(_mlp, MLP_DATASETS),
     *(
         _tx2(f"tx2-{network}", f"{network}: time and power", _POWER_NOTE, _with_time("power_consumption", "mW"))
         for network in TX2_NETWORKS
@@ -308,6 +385,6 @@ RECIPES: tuple[Recipe, ...] = (
 )
 
 FAMILIES: tuple[Family, ...] = tuple(
-    Family(recipe.name, recipe.summary, partial(recorded_problem, recipe)) for recipe in RECIPES
+    Family(recipe.name, recipe.summary, partial(recorded_problem, recipe), group=recipe.group) for recipe in RECIPES
 )
 """The recorded problems."""

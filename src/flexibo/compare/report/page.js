@@ -5,6 +5,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const { number, short, drawable } = window.flexiboCharts.parts.text;
   const hidden = new Set();
+  let measure = data.measures[0]; // which error is shown
   const drawn = new Map();
   const LOG_FROM = 30; // values that span more than this factor get a logarithmic axis
 
@@ -23,6 +24,10 @@
   // The method under test is number 0; it is drawn last, above the others.
   const visible = (problem) =>
     problem.series.filter((series) => !hidden.has(series.method)).sort((a, b) => b.method - a.method);
+  const judged = (problem) =>
+    visible(problem)
+      .filter((series) => series.errors[measure])
+      .map((series) => ({ ...series, ...series.errors[measure] }));
 
   const quantile = (sorted, share) => sorted[Math.round(share * (sorted.length - 1))];
   const isWide = (values) => {
@@ -86,7 +91,7 @@
   /** The mean error with its band against cost, or against the share of the budget. */
   const errorChart = (problem, look, isSmall) => {
     const scale = isSmall ? 1 : problem.budget;
-    const shown = visible(problem);
+    const shown = judged(problem);
     const floored = (value) => Math.max(data.floor, value);
     const values = shown.flatMap((series) => [...series.low, ...series.high]).map(floored);
     const high = Math.min(1, Math.max(...values, data.floor * 3) * 1.1);
@@ -118,7 +123,7 @@
         lineStyle: { type: dash, width: isOurs ? 2.6 : 1.5 },
         symbol,
         showAllSymbol: true,
-        symbolSize: (_, { dataIndex }) => (!isSmall && dataIndex % 5 === one.method % 5 ? 7 : 0),
+        symbolSize: (_, { dataIndex }) => (!isSmall && (x.length < 10 || dataIndex % 5 === one.method % 5) ? 7 : 0),
         emphasis: { focus: "series", lineStyle: { width: 3.2 } },
         z: isOurs ? 4 : 3,
       };
@@ -143,14 +148,16 @@
       ...option,
       tooltip: { ...option.tooltip, trigger: "axis", formatter: tip, axisPointer: { lineStyle: { color: look.soft } } },
       xAxis: axis(look, { name, values: [0, scale], min: 0, max: scale, gap: 28, percent: isSmall }),
-      yAxis: axis(look, { name: "hypervolume error", values, log: true, min: low, max: high, gap: 46 }),
+      yAxis: axis(look, { name: `${measure} error`, values, log: true, min: low, max: high, gap: 46 }),
       series,
     };
   };
 
-  /** The reported designs and the true front, for two of the objectives. */
+  /** The designs that count and the true front, for two of the objectives. */
   const frontChart = (problem, look, a, b) => {
-    const shown = visible(problem).filter((series) => series.front.length);
+    const shown = visible(problem)
+      .map((series) => ({ ...series, front: series.fronts[measure] ?? [] }))
+      .filter((series) => series.front.length);
     const every = [...problem.front, ...shown.flatMap((series) => series.front)];
     const [x, y] = [a, b].map((j) => every.map((row) => row[j]));
     const name = (j) => `${problem.objectives[j].name}, ${problem.objectives[j].max ? "higher" : "lower"} is better`;
@@ -276,6 +283,12 @@
     box.parentElement.addEventListener("pointerenter", mark("highlight"));
     box.parentElement.addEventListener("pointerleave", mark("downplay"));
   }
+  for (const choice of document.querySelectorAll(".measures input"))
+    choice.addEventListener("change", () => {
+      measure = choice.value;
+      for (const part of document.querySelectorAll("[data-measure]")) part.hidden = part.dataset.measure !== measure;
+      redraw();
+    });
   const showAll = (isShown) => () => {
     boxes.forEach((box) => show(box, isShown));
     redraw();

@@ -15,16 +15,15 @@ import numpy as np
 from flexibo._internal.arrays import FloatArray
 from flexibo._internal.numbers import format_number
 from flexibo._internal.text import printable_line
-from flexibo.compare.problems.base import Problem
-from flexibo.compare.report._method_results import MethodResult, results_by_problem
-from flexibo.compare.report.tables import TextTable
-from flexibo.compare.runs import Allowance, Run
+from flexibo.compare.problems.base import GROUPS, Problem
+from flexibo.compare.report._method_results import MethodResult, ordered, results_by_problem
+from flexibo.compare.report.tables import JUDGED_BY, TextTable
+from flexibo.compare.runs import MEASURES, Allowance, Measure, Run
+from flexibo.compare.statistics.errors import FLOOR
 from flexibo.objectives import Objective
 from flexibo.web import asset
 from flexibo.web.document import document, embedded_json, write_document
 
-FLOOR = 1e-3
-"""Errors below this are drawn here: a logarithmic axis has no 0, and smaller errors do not matter."""
 MOST_DRAWN = 250
 """The largest number of designs of the true front that is drawn."""
 
@@ -52,7 +51,8 @@ def write_page(
     *,
     ours: str,
     facts: Mapping[str, str],
-    tables: Sequence[TextTable] = (),
+    summary: Sequence[TextTable] = (),
+    tables: Mapping[Measure, Sequence[TextTable]] | None = None,
     notes: Sequence[str] = (),
 ) -> None:
     """Write the report to a file, in a folder that is created if necessary. The same runs give the same file.
@@ -64,21 +64,23 @@ def write_page(
         allowance: What every method got.
         ours: The method that stands out.
         facts: What was compared: methods, budget, command, ...
-        tables: Tables; the first one is shown above the charts.
+        summary: Tables about all measures, shown first.
+        tables: Tables by measure.
         notes: Sentences below the facts.
     """
     found = results_by_problem(runs, problems)
     names = {result.method for results in found.values() for result in results}
     methods = [*([ours] if ours in names else []), *sorted(names - {ours}, key=lambda name: (name.casefold(), name))]
     numbers = {method: k + (ours not in names) for k, method in enumerate(methods)}
+    measures = [m for m in MEASURES if any(m in result.curves for results in found.values() for result in results)]
     body = [
         _facts(facts, notes, found),
-        *(_table(table, ours) for table in tables[:1]),
-        _legend(numbers),
-        _overview(found),
-        *(_table(table, ours) for table in tables[1:]),
+        *(_table(table, ours) for table in summary),
+        _legend(numbers, measures),
+        *(_by_measure(m, "".join(_table(table, ours) for table in (tables or {}).get(m, ()))) for m in measures),
+        _overview(found, problems),
         *(
-            _problem(k, problem, found[name], allowance.amount(problem), ours)
+            _problem(k, problem, found[name], allowance.amount(problem), ours, measures)
             for k, (name, problem) in enumerate(problems.items())
         ),
     ]
@@ -89,6 +91,7 @@ def write_page(
             for name, problem in problems.items()
         ],
         "floor": FLOOR,
+        "measures": measures,
     }
     own_css, own_js = ((files(__package__) / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     text = document(
@@ -161,8 +164,19 @@ def _row(cells: Sequence[str], words: Sequence[int] = (0,), *, ours: bool) -> st
     return f"<tr{' class=ours' if ours else ''}>{first}{''.join(rest)}</tr>"
 
 
-def _legend(numbers: Mapping[str, int]) -> str:
-    """The methods, each with a check box that shows or hides it in every chart."""
+def _by_measure(measure: Measure, content: str, tag: str = "div") -> str:
+    """Content that is shown while its measure is chosen; at first confirmed errors are."""
+    return f'<{tag} data-measure="{measure}"{"" if measure == MEASURES[0] else " hidden"}>{content}</{tag}>'
+
+
+def _legend(numbers: Mapping[str, int], measures: Sequence[Measure]) -> str:
+    """The choice of the measure, and the methods, each with a check box that shows or hides it in every chart."""
+    choices = "".join(
+        f'<label title="{_escaped(JUDGED_BY[measure])}"><input type="radio" name="measure" value="{measure}"'
+        f"{' checked' if measure == MEASURES[0] else ''}> {measure} error</label>"
+        for measure in measures
+    )
+    hints = "".join(_by_measure(measure, f'<p class="hint">{_escaped(JUDGED_BY[measure])}</p>') for measure in measures)
     labels = "".join(
         f'<label class="m{number}{" ours" if number == 0 else ""}"><input type="checkbox" value="{number}" checked>'
         f'<svg viewBox="0 0 30 10" aria-hidden="true"><path d="M1,5H29" stroke-dasharray="{_dashes(number)}"/></svg>'
@@ -170,42 +184,60 @@ def _legend(numbers: Mapping[str, int]) -> str:
         for method, number in numbers.items()
     )
     buttons = '<button type="button" id="all">All</button> <button type="button" id="none">None</button>'
-    return f'<fieldset class="card legend"><legend>Methods</legend>{labels}{buttons}</fieldset>'
-
-
-def _overview(found: Mapping[str, Sequence[MethodResult]]) -> str:
-    charts = "".join(
-        f'<figure><figcaption><a href="#p{k}">{_escaped(name)}</a></figcaption>'
-        f'<div class="chart" data-chart="overview" data-problem="{k}"></div></figure>'
-        for k, (name, results) in enumerate(found.items())
-        if results
-    )
     return (
-        '<section><h2>Hypervolume error against cost</h2><p class="hint">Mean over the seeds with its 90 % bootstrap '
-        "band, which is too narrow for few seeds. Lower is better. Every chart has its own scale, and errors below "
-        f'{FLOOR:g} are drawn at {FLOOR:g}.</p><div class="overview">{charts}</div></section>'
+        f'<fieldset class="card measures"><legend>Judged by</legend>{choices}{hints}</fieldset>'
+        f'<fieldset class="card legend"><legend>Methods</legend>{labels}{buttons}</fieldset>'
     )
 
 
-def _problem(k: int, problem: Problem, results: Sequence[MethodResult], budget: float, ours: str) -> str:
+def _overview(found: Mapping[str, Sequence[MethodResult]], problems: Mapping[str, Problem]) -> str:
+    """A small chart for each problem, by groups of problems."""
+    parts = []
+    for group in dict.fromkeys([*GROUPS, *(problem.group for problem in problems.values())]):
+        charts = "".join(
+            f'<figure><figcaption><a href="#p{k}">{_escaped(name)}</a></figcaption>'
+            f'<div class="chart" data-chart="overview" data-problem="{k}"></div></figure>'
+            for k, (name, results) in enumerate(found.items())
+            if results and problems[name].group == group
+        )
+        if charts:
+            parts.append(f'<h3>{_escaped(GROUPS.get(group, group))}</h3><div class="overview">{charts}</div>')
+    return (
+        '<section><h2>Error against cost</h2><p class="hint">Geometric mean over the seeds with its 90 % band at each '
+        "share of the budget. Lower is better. Every chart has its own scale, and errors below "
+        f"{FLOOR:g} count as {FLOOR:g}.</p>{''.join(parts)}</section>"
+    )
+
+
+def _problem(
+    k: int,
+    problem: Problem,
+    results: Sequence[MethodResult],
+    budget: float,
+    ours: str,
+    measures: Sequence[Measure],
+) -> str:
     """The section of one problem, closed except for the first."""
-    body = _charts(k, problem, results) + _numbers(problem, results, ours) if results else "<p>No runs.</p>"
+    tables = "".join(_by_measure(m, _numbers(problem, ordered(results, m), m, ours)) for m in measures)
+    standings = "".join(_by_measure(m, _standing(ordered(results, m), m, ours), "span") for m in measures)
+    body = _charts(k, problem, results) + tables if results else "<p>No runs.</p>"
     return (
         f'<details class="card problem" id="p{k}"{" open" if k == 0 else ""}><summary><h2>{_escaped(problem.name)}</h2>'
-        f"<span>{_standing(results, ours)}</span></summary><p>{_escaped(problem.summary)}</p>"
+        f"{standings}</summary><p>{_escaped(problem.summary)}</p>"
         f'<p class="hint">{_description(problem, budget)}</p>{body}</details>'
     )
 
 
-def _standing(results: Sequence[MethodResult], ours: str) -> str:
+def _standing(results: Sequence[MethodResult], measure: Measure, ours: str) -> str:
     """Our final error and the best other's, in one line."""
     rank = next((k for k, result in enumerate(results, start=1) if result.method == ours), None)
     other = next((result for result in results if result.method != ours), None)
     parts = []
     if rank is not None:
-        parts.append(f"{ours} {_error(results[rank - 1].error_at(1.0))}, rank {rank} of {len(results)}")
+        error = _error(results[rank - 1].curves[measure].at(1.0))
+        parts.append(f"{ours} {error}, rank {rank} of {len(results)}")
     if other is not None:
-        parts.append(f"best {'other ' if parts else ''}{other.method} {_error(other.error_at(1.0))}")
+        parts.append(f"best {'other ' if parts else ''}{other.method} {_error(other.curves[measure].at(1.0))}")
     return _escaped("; ".join(parts) or "no runs")
 
 
@@ -227,16 +259,16 @@ def _description(problem: Problem, budget: float) -> str:
 
 def _charts(k: int, problem: Problem, results: Sequence[MethodResult]) -> str:
     first = min(seed for result in results for seed in result.seeds)
-    absent = sorted(result.method for result in results if result.front is None or not len(result.front))
+    absent = sorted(result.method for result in results if not result.fronts)
     known = "true front" if problem.exact else "best known front"
-    front = f"True values of the designs reported with seed {first}; black: the {known}"
+    front = f"True values of the designs that count with seed {first}; black: the {known}"
     front += f", {MOST_DRAWN} of its designs." if len(problem.front) > MOST_DRAWN else "."
     front += f" No front: {', '.join(absent)}." if absent else ""
     pairs = combinations(range(len(problem.objectives)), 2)
-    fronts = (_figure(k, "front", "Reported front", front, f' data-a="{a}" data-b="{b}"') for a, b in pairs)
+    fronts = (_figure(k, "front", "Front", front, f' data-a="{a}" data-b="{b}"') for a, b in pairs)
     return (
         '<div class="charts">'
-        + _figure(k, "error", "Error against cost", "Mean over the seeds with its 90 % bootstrap band.")
+        + _figure(k, "error", "Error against cost", "Geometric mean over the seeds with its 90 % band.")
         + "".join(fronts)
         + _figure(k, "evaluations", "Evaluations of each objective", "Mean number after the initial designs.")
         + "</div>"
@@ -250,14 +282,16 @@ def _figure(k: int, kind: str, title: str, caption: str, more: str = "") -> str:
     )
 
 
-def _numbers(problem: Problem, results: Sequence[MethodResult], ours: str) -> str:
+def _numbers(problem: Problem, results: Sequence[MethodResult], measure: Measure, ours: str) -> str:
     """The charts in numbers."""
-    headings = ["method", "seeds", "error at 25 %", "at 50 %", "at 100 %", "90 % band", f"spent ({problem.unit})"]
-    headings += [f"evaluations of {name}" for name in problem.names] + ["overhead (s)", "per evaluation (s)"]
+    headings = ["method", "seeds", f"{measure} error at 25 %", "at 50 %", "at 100 %", "90 % band"]
+    headings += [f"spent ({problem.unit})", *(f"evaluations of {name}" for name in problem.names)]
+    headings += ["overhead (s)", "per evaluation (s)"]
     rows = []
     for result in results:
-        band = f"{_error(result.low[-1])} to {_error(result.high[-1])}" if len(result.seeds) > 1 else "-"
-        errors = [_error(result.error_at(share)) for share in (0.25, 0.5, 1.0)]
+        curve = result.curves[measure]
+        band = f"{_error(curve.low[-1])} to {_error(curve.high[-1])}" if len(result.seeds) > 1 else "-"
+        errors = [_error(curve.at(share)) for share in (0.25, 0.5, 1.0)]
         counts = [format_number(count, 3) for count in result.evaluations.tolist()]
         times = [format_number(seconds, 3) for seconds in (result.overhead_s, result.overhead_per_evaluation_s)]
         cells = [result.method, f"{len(result.seeds)}", *errors, band, format_number(result.spent, 4), *counts, *times]
@@ -316,11 +350,16 @@ def _problem_data(
             {
                 "method": numbers[result.method],
                 "seeds": len(result.seeds),
-                "shares": result.shares.tolist(),
-                "mean": _rounded(result.mean),
-                "low": _rounded(result.low),
-                "high": _rounded(result.high),
-                "front": [] if result.front is None else [_rounded(row) for row in result.front],
+                "errors": {
+                    measure: {
+                        "shares": curve.shares.tolist(),
+                        "mean": _rounded(curve.mean),
+                        "low": _rounded(curve.low),
+                        "high": _rounded(curve.high),
+                    }
+                    for measure, curve in result.curves.items()
+                },
+                "fronts": {measure: [_rounded(row) for row in front] for measure, front in result.fronts.items()},
                 "evaluations": _rounded(result.evaluations),
             }
             for result in results

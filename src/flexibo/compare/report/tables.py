@@ -14,11 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from flexibo._internal.text import printable_line
-from flexibo.compare.runs import Run
+from flexibo.compare.problems.base import GROUPS
+from flexibo.compare.runs import Measure, Run
 from flexibo.compare.statistics.errors import FLOOR, MeanError, OverheadPrices, errors, mean_errors
 from flexibo.compare.statistics.goals import SHARES_JUDGED, SHARES_SHOWN, GoalResult
 from flexibo.compare.statistics.ranking import AgainstBest, RankedMethod, Ranking
-from flexibo.compare.statistics.ratios import MARGIN, Ratio
+from flexibo.compare.statistics.ratios import Ratio, Standing
 from flexibo.errors import InvalidValueError
 
 WIDEST = 20
@@ -26,8 +27,14 @@ WIDEST = 20
 BEST = "bold green"
 WORSE = "red"
 NOTHING = "-"
-TRUSTED_SEEDS = 10
-"""From this number of seeds on, the intervals nearly have their nominal coverage."""
+BEFORE_NAME: Mapping[Standing, str] = {"ahead": "ahead of", "behind": "behind", "undecided": "undecided:"}
+STANDINGS: tuple[Standing, ...] = ("ahead", "undecided", "behind")
+TOGETHER = "all problems"
+JUDGED_BY: Mapping[Measure, str] = {
+    "confirmed": "Confirmed error: by the designs of which a contestant measured every objective.",
+    "model": "Model error: by the designs that its own model names among the same candidates for all, measured or not.",
+    "reported": "Reported error: by the designs that it reports itself, which may be predicted.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +130,13 @@ def error_table(
     runs: Iterable[Run],
     ours: Sequence[str] = (),
     *,
+    measure: Measure = "confirmed",
     shares: Sequence[float] = SHARES_SHOWN,
     prices: OverheadPrices | None = None,
 ) -> MethodsByProblem:
     """Mean floored errors in percent at shares of the budget, a method per row and a problem per column, ours first."""
     runs = list(runs)
-    found = [mean_errors(errors(runs, share, prices=prices)) for share in shares]
+    found = [mean_errors(errors(runs, share, measure=measure, prices=prices)) for share in shares]
     present = {run.method for run in runs}
     first = [method for method in dict.fromkeys(ours) if method in present]
     methods = [*first, *sorted(present.difference(first))]
@@ -138,14 +146,15 @@ def error_table(
         for problem in found[-1]
     )
     labels = tuple(_with_seeds(method, found[-1], usual) for method in methods)
-    notes = ["* the lowest error on this problem at this share of the budget"]
+    notes = [JUDGED_BY[measure], "* the lowest error on this problem at this share of the budget"]
     if labels != tuple(map(printable_line, methods)):
         notes.append("(in parentheses) the number of seeds, if it differs")
     shown = " / ".join(f"{share:.0%}".rstrip("%") for share in shares)
     counted = ", overhead counted as cost" if prices is not None else ""
     seeds = "1 seed" if usual == 1 else f"{usual} seeds"
     title = (
-        f"Hypervolume error in % at {shown} % of the budget{counted}: mean of {seeds}, errors floored at {FLOOR:.1%}"
+        f"{measure.capitalize()} error in % of the hypervolume at {shown} % of the budget{counted}: geometric mean of "
+        f"{seeds}, errors floored at {FLOOR:.1%}"
     )
     return MethodsByProblem(title, labels, columns, tuple(notes), len(first))
 
@@ -173,7 +182,43 @@ def _with_seeds(method: str, found: Mapping[str, Mapping[str, MeanError]], usual
     return f"{printable_line(method)} ({seeds[0]}{'' if len(seeds) == 1 else f' to {seeds[-1]}'})"
 
 
-def ranking_table(ranking: Ranking) -> TextTable:
+def summary_table(by_measure: Mapping[Measure, Sequence[AgainstBest]], groups: Mapping[str, str]) -> TextTable:
+    """Our error over that of the best other, by group of problems and by measure, the headline first."""
+    first = next(iter(by_measure.values()))
+    rows: list[tuple[str, ...]] = []
+    styles: dict[tuple[int, int], str] = {}
+    for title, names in _grouped(groups):
+        for measure, results in by_measure.items():
+            ratios = [result.over(names) for result in results]
+            if ratios[-1] is None:
+                continue
+            counted = sum(one.problem in names for one in results[-1].problems)
+            cells = (NOTHING if ratio is None else _interval(ratio) for ratio in ratios)
+            styles |= {(len(rows), j): _style(ratio) for j, ratio in enumerate(ratios, start=3) if ratio is not None}
+            rows.append((title, f"{counted}", measure, *cells, ratios[-1].standing))
+    ours = printable_line(first[-1].ours)
+    return TextTable(
+        f"{ours} against the best other, by group of problems: its error over the other's",
+        ("problems", "number", "error", *(f"at {result.share:.0%}" for result in first), f"at {first[-1].share:.0%}"),
+        tuple(rows),
+        (
+            *(JUDGED_BY[measure] for measure in by_measure),
+            *_interval_notes([r for rs in by_measure.values() for r in rs]),
+        ),
+        styles,
+        (0, 2, 3 + len(first)),
+    )
+
+
+def _grouped(groups: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+    """Titles of groups with their problems, in the order of `GROUPS`; all problems at the end if there are several."""
+    names = [*GROUPS, *sorted({*groups.values()} - GROUPS.keys())]
+    found = [(GROUPS.get(name, name), [p for p, own in groups.items() if own == name]) for name in names]
+    found = [(title, problems) for title, problems in found if problems]
+    return [*found, (TOGETHER, list(groups))] if len(found) > 1 else found
+
+
+def ranking_table(ranking: Ranking, title: str = "") -> TextTable:
     """All methods, best first; the last ones ran on some problems only."""
     ours, total = printable_line(ranking.ours), len(ranking.problems)
     ranked = (*ranking.complete, *ranking.partial)
@@ -181,18 +226,17 @@ def ranking_table(ranking: Ranking) -> TextTable:
     styles = {(i, 0): "bold" for i, one in enumerate(ranked) if one.method == ranking.ours}
     styles |= {(i, 5): _style(one.ratio) for i, one in enumerate(ranked)}
     notes = [
-        f"Error: geometric mean over the problems. Ratio: the error of {ours} over the method's; below 1, {ours} is "
-        f"better. Better, worse: problems on which {ours} is significantly better or worse (the whole "
-        f"{ranking.level:.0%} interval is below or above 1). Behind: problems with a ratio above {MARGIN:g}, "
-        "significant or not."
+        f"Error: geometric mean over problems and seeds. Ratio: the error of {ours} over the method's; below 1, {ours} "
+        f"is better. Problems on which {ours} is ahead (the whole {ranking.level:.0%} interval is below 1), undecided "
+        "or behind (above 1)."
     ]
     if ranking.partial:
         notes.append("Methods that ran on fewer problems come last; their numbers are over these problems only.")
     if ranking.unmatched:
         notes.append(f"No problem and seed in common with {ours}: {', '.join(map(printable_line, ranking.unmatched))}.")
     headings = ("method", "problems", "seeds", "error %", "rank", f"ratio ({ranking.level:.0%})")
-    title = f"Ranking at {ranking.share:.0%} of the budget"
-    return TextTable(title, (*headings, "better", "worse", "behind"), rows, tuple(notes), styles)
+    title = f"Ranking{title and f' by {title}'} at {ranking.share:.0%} of the budget"
+    return TextTable(title, (*headings, *STANDINGS), rows, tuple(notes), styles)
 
 
 def _ranking_row(one: RankedMethod, ours: str, total: int) -> tuple[str, ...]:
@@ -201,34 +245,41 @@ def _ranking_row(one: RankedMethod, ours: str, total: int) -> tuple[str, ...]:
     row = (printable_line(one.method), problems, f"{one.seeds}", _percent(one.geometric_mean), f"{one.mean_rank:.1f}")
     if one.method == ours:
         return (*row, *[NOTHING] * 4)
-    counts = (
-        sum(ratio.significantly_better for ratio in ratios),
-        sum(ratio.significantly_worse for ratio in ratios),
-        sum(ratio.worse_by_margin for ratio in ratios),
-    )
+    counts = [sum(ratio.standing == standing for ratio in ratios) for standing in STANDINGS]
     return (*row, _interval(one.ratio), *map(str, counts))
 
 
-def against_best_table(results: AgainstBest | Sequence[AgainstBest], group: str = "other") -> TextTable:
-    """Our error over that of the best other method, a problem per row and a share of the budget per column."""
-    results = [results] if isinstance(results, AgainstBest) else results
+def against_best_table(
+    results: Sequence[AgainstBest], group: str = "other", *, measure: Measure, groups: Mapping[str, str]
+) -> TextTable:
+    """Our error over that of the best other method, a problem per row and a share of the budget per column.
+
+    The problems are ordered by their groups, each with its geometric mean.
+    """
     if not results:
         raise InvalidValueError("There is no result to show; give one for each share of the budget.")
     last = results[-1]
     found = [{one.problem: one for one in result.problems} for result in results]
     rows: list[tuple[str, ...]] = []
     styles: dict[tuple[int, int], str] = {}
-    for name in sorted(set().union(*found)):
-        at = [by_problem.get(name) for by_problem in found]
-        styles |= {(len(rows), j + 1): _style(one.ratio) for j, one in enumerate(at) if one is not None}
-        cells = [NOTHING if one is None else _interval(one.ratio) + _mark(one.ratio) for one in at]
-        best = ", ".join(map(printable_line, [one for one in at if one is not None][-1].chosen))
-        rows.append((printable_line(name), *cells, best))
-    styles |= {(len(rows), j): "bold" for j in range(len(results) + 1)}
-    rows.append(("geometric mean", *(_interval(result.ratio) for result in results), ""))
+    present = {name: groups.get(name, "") for name in sorted(set().union(*found))}
+    grouped = _grouped(present)
+    for title, names in grouped:
+        for name in names if title != TOGETHER else ():
+            at = [by_problem.get(name) for by_problem in found]
+            styles |= {(len(rows), j + 1): _style(one.ratio) for j, one in enumerate(at) if one is not None}
+            known = [one for one in at if one is not None]
+            cells = [NOTHING if one is None else _interval(one.ratio) for one in at]
+            best = f"{BEFORE_NAME[known[-1].ratio.standing]} {printable_line(known[-1].chosen)}"
+            rows.append((printable_line(name), *cells, best))
+        means = [result.over(names) for result in results]
+        styles |= {(len(rows), j): "bold" for j in range(len(results) + 2)}
+        cells = [NOTHING if mean is None else _interval(mean) for mean in means]
+        mean_of = "geometric mean" if len(grouped) == 1 else f"mean of {title}"
+        rows.append((mean_of, *cells, NOTHING if means[-1] is None else means[-1].standing))
     return TextTable(
-        f"{printable_line(last.ours)} against the best {group} of each problem: its error over the {group}'s",
-        ("problem", *(f"at {result.share:.0%}" for result in results), f"best at {last.share:.0%}"),
+        f"{printable_line(last.ours)} against the best {group} of each problem: its {measure} error over the {group}'s",
+        ("problem", *(f"at {result.share:.0%}" for result in results), f"at {last.share:.0%}"),
         tuple(rows),
         _against_notes(results),
         styles,
@@ -236,26 +287,28 @@ def against_best_table(results: AgainstBest | Sequence[AgainstBest], group: str 
     )
 
 
-def _against_notes(results: Sequence[AgainstBest]) -> tuple[str, ...]:
-    """How the best was chosen, and which methods were left out."""
+def _interval_notes(results: Sequence[AgainstBest]) -> list[str]:
+    """What the intervals are, and how the best was chosen."""
     ones = [one for result in results for one in result.problems]
     seeds = sorted({one.ratio.seeds for one in ones})
     number = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
-    notes = []
-    if seeds[-1] > 1:
-        few = "; with this few seeds they are too narrow" if seeds[0] < TRUSTED_SEEDS else ""
-        notes.append(f"In parentheses {results[-1].level:.0%} bootstrap intervals, {number} seeds per problem{few}.")
-    if any(one.separate for one in ones):
-        notes.append(
-            "The best method is chosen on one half of the seeds and judged on the other half; two are named if the "
-            "halves disagree."
-        )
-    if any(one.ratio.significantly_worse_by_margin for one in ones):
-        notes.append(f"! lost: the whole interval is above {MARGIN:g}.")
+    if seeds[-1] < 2:
+        return []
+    return [
+        f"In parentheses {results[-1].level:.0%} intervals, {number} seeds per problem. Ahead: the whole interval is "
+        "below 1; behind: above 1. The best other is the best with these seeds, which favours it; the lower end of an "
+        "interval is that of the best chosen on other seeds."
+    ]
+
+
+def _against_notes(results: Sequence[AgainstBest]) -> tuple[str, ...]:
+    """How the best was chosen, and which methods were left out."""
+    ones = [one for result in results for one in result.problems]
+    notes = _interval_notes(results)
     same = sorted({printable_line(one.problem) for one in ones if not one.separate})
     if same:
         where = "" if len(same) == len({one.problem for one in ones}) else f" on {', '.join(same)}"
-        notes.append(f"Too few seeds{where}: the best method is chosen on the seeds it is judged on, which favours it.")
+        notes.append(f"Too few seeds{where} to choose the best on other seeds: both ends favour it.")
     left_out: dict[str, set[str]] = {}
     for one in ones:
         for method in one.left_out:
@@ -273,8 +326,8 @@ def goals_table(results: Sequence[GoalResult], ours: str) -> TextTable:
         for j, met in ((4, one.must_met), (5, one.aim_met))
     }
     return TextTable(
-        f"Goals of {printable_line(ours)}",
-        ("measure", *(f"at {share:.0%}" for share in SHARES_SHOWN), "must", "aim"),
+        f"Goals of {printable_line(ours)}, by confirmed errors",
+        ("goal", *(f"at {share:.0%}" for share in SHARES_SHOWN), "must", "aim"),
         tuple(map(_goal_row, results)),
         _goal_notes(results),
         styles,
@@ -284,27 +337,27 @@ def goals_table(results: Sequence[GoalResult], ours: str) -> TextTable:
 def _goal_row(one: GoalResult) -> tuple[str, ...]:
     goal = one.goal
     if not one.results:
-        return goal.measure, *[NOTHING] * len(SHARES_SHOWN), f"{goal.must:g}: not compared", f"{goal.aim:g}"
+        return goal.description, *[NOTHING] * len(SHARES_SHOWN), f"{goal.must:g}: not compared", f"{goal.aim:g}"
     cells = [
-        f"{len(result.lost)} of {len(result.problems)}" if goal.counts_losses else _interval(result.ratio)
+        f"{len(result.behind)} of {len(result.problems)}" if goal.counts_behind else _interval(result.ratio)
         for result in one.results
     ]
     bounds = ((goal.must, one.must_met), (goal.aim, one.aim_met))
     met = (f"{most:g}: {'met' if is_met else f'missed by {one.value - most:.2g}'}" for most, is_met in bounds)
-    return goal.measure, *cells, *met
+    return goal.description, *cells, *met
 
 
 def _goal_notes(results: Sequence[GoalResult]) -> tuple[str, ...]:
     judged = " and ".join(f"{share:.0%}" for share in SHARES_JUDGED)
     notes = [
         f"Judged at {judged} of the budget; the worse result counts. Ratios are geometric means over problems with 90% "
-        f"intervals. Lost: the whole interval of a problem's ratio is above {MARGIN:g}. With overhead: the time that "
-        "the optimiser itself takes counts as cost."
+        "intervals. Behind: the whole interval of a problem's ratio is above 1. With overhead: the time that the "
+        "optimiser itself takes counts as cost."
     ]
     for one in results:
-        lost = [f"{', '.join(map(printable_line, r.lost))} at {r.share:.0%}" for r in one.results if r.lost]
-        if one.goal.counts_losses and lost:
-            notes.append(f"Lost: {'; '.join(lost)}.")
+        behind = [f"{', '.join(map(printable_line, r.behind))} at {r.share:.0%}" for r in one.results if r.behind]
+        if one.goal.counts_behind and behind:
+            notes.append(f"Behind on {'; '.join(behind)}.")
     return tuple(notes)
 
 
@@ -315,12 +368,8 @@ def _interval(ratio: Ratio) -> str:
     return f"{_decimal(ratio.value)} ({_decimal(ratio.low)}-{_decimal(ratio.high)})"
 
 
-def _mark(ratio: Ratio) -> str:
-    return "!" if ratio.significantly_worse_by_margin else ""
-
-
 def _style(ratio: Ratio) -> str:
-    return BEST if ratio.significantly_better else WORSE if ratio.significantly_worse else ""
+    return {"ahead": BEST, "behind": WORSE, "undecided": ""}[ratio.standing]
 
 
 def _decimal(ratio: float) -> str:

@@ -1,10 +1,13 @@
-"""What both BoTorch rivals share: readings, models, the device, and what happens when the numerics fail.
+"""What all BoTorch rivals share: readings, models, the device, and what happens when the numerics fail.
 
 BoTorch maximises, so models are of negated losses. They are standardised before the models and the acquisition see
 them (as Ax does for BoTorch), because acquisitions smooth their kinks by fixed widths that assume values of order one.
 Inputs lie in the unit cube, categories as one-hot columns of 0 and 1. All computations use double precision and one
 thread. Acquisitions are computed on the GPU if there is one; models are always fitted on the CPU, because a fit is
 hundreds of sequential steps with matrices that are small for a GPU.
+
+The model of an objective sees only the options on which it depends (BoTorch's `FilterFeatures`), and a loss that
+designs share is one reading, known for all of them.
 """
 
 from __future__ import annotations
@@ -15,12 +18,14 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.compare.rivals.base import Setting
+from flexibo.pareto import non_dominated
 from flexibo.space import Categorical, Design, Designs, Space
 from flexibo.space.encoding import ONE_HOT
 
@@ -29,8 +34,10 @@ NOISE_VARIANCE = 1e-7
 JITTERS = (1e-8, 1e-4)
 """Added to the diagonals of covariances: BoTorch's default first, more if that fails."""
 FEWEST_READINGS = 2
-FRONT = 3
-"""Separates the random numbers of a front from those of a question."""
+FRONT, PREDICTION = 3, 5
+"""Separate the random numbers of a front and of a prediction from those of a question."""
+BLOCK = 1_024
+"""The number of designs that are predicted together."""
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -42,10 +49,10 @@ class Readings:
     def __init__(self, setting: Setting) -> None:
         self.count = 0
         self.designs: list[Design] = []
-        self._space = setting.space
-        self._noisy = setting.noisy
+        self._setting = setting
         self._positions: dict[Design, int] = {}
         self._losses: dict[str, list[tuple[int, float]]] = {name: [] for name in setting.names}
+        self._keys: dict[str, list[int]] = {name: [] for name in setting.names}
         self._seen: dict[str, set[int]] = {name: set() for name in setting.names}
 
     def add(self, design: Design, losses: Mapping[str, float]) -> None:
@@ -54,10 +61,14 @@ class Readings:
         i = self._positions.setdefault(design, len(self.designs))
         if i == len(self.designs):
             self.designs.append(design)
+            row = self._setting.space.designs([design])
+            for name, options in self._setting.options.items():
+                self._keys[name].append(int(row.keys(options)[0]))
         for name, loss in losses.items():
-            if np.isfinite(loss) and (self._noisy or i not in self._seen[name]):
+            key = self._keys[name][i]
+            if np.isfinite(loss) and (self._setting.noisy or key not in self._seen[name]):
                 self._losses[name].append((i, float(loss)))
-                self._seen[name].add(i)
+                self._seen[name].add(key)
 
     def of(self, name: str) -> tuple[IntArray, FloatArray]:
         """The positions (s,) among the designs and the losses (s,) of one objective."""
@@ -65,8 +76,9 @@ class Readings:
         return np.array([i for i, _ in told], dtype=np.int64), np.array([loss for _, loss in told])
 
     def common(self) -> IntArray:
-        """The positions of the designs that were measured in every objective."""
-        return np.array(sorted(set.intersection(*self._seen.values())), dtype=np.int64)
+        """The positions of the designs whose losses are all known, measured or shared with measured designs."""
+        known = [[key in self._seen[name] for key in keys] for name, keys in self._keys.items()]
+        return np.flatnonzero(np.logical_and.reduce(known))
 
     def enough(self) -> bool:
         """Whether there is something to model."""
@@ -74,7 +86,7 @@ class Readings:
 
     def all_designs(self) -> Designs:
         """The designs that were measured in any objective."""
-        return self._space.designs(self.designs)
+        return self._setting.space.designs(self.designs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +123,13 @@ class Columns:
             row = np.concatenate(parts)
         return self.space.decode(row[None, :])[0]
 
+    def of(self, options: Sequence[str]) -> list[int]:
+        """The columns of some options; all columns if none of these options varies."""
+        names = [name for name, option in self.space.options.items() if option.size > 1] if self.coded else []
+        owners = names or [list(self.space.names)[place] for place in self.space.groups()]
+        own = [column for column, name in enumerate(owners) if name in options]
+        return own or list(range(len(owners)))
+
     def categories(self) -> dict[int, int]:
         """The number of values of each column of coded categories."""
         varying = [option for option in self.space.options.values() if option.size > 1]
@@ -135,6 +154,10 @@ class Standardisation:
         """The standardised negated losses, which BoTorch maximises."""
         return np.asarray((self.mean - losses) / self.deviation)
 
+    def losses(self, gains: FloatArray) -> FloatArray:
+        """The losses with these gains: the inverse of `gains`."""
+        return np.asarray(self.mean - gains * self.deviation)
+
 
 def import_quietly() -> None:
     """Import the libraries before the overhead is measured; they warn about each other."""
@@ -142,7 +165,9 @@ def import_quietly() -> None:
         warnings.simplefilter("ignore")
         import botorch.acquisition.multi_objective.hypervolume_knowledge_gradient
         import botorch.acquisition.multi_objective.logei
-        import botorch.optim.optimize_mixed  # noqa: F401
+        import botorch.acquisition.multi_objective.parego
+        import botorch.optim.optimize_mixed
+        import botorch.utils.multi_objective.optimize  # noqa: F401
 
 
 def device() -> Any:
@@ -183,36 +208,55 @@ def quietly(*seeds: int) -> Iterator[None]:
             random.setstate(state)
 
 
-def recommended_model(X: Any, y: Any, *, categories: Mapping[int, int] | None = None) -> Any:
-    """BoTorch's default model of X (s, d) and y (s,), which is maximised; it sees coded categories one-hot."""
-    from functools import partial
+def recommended_model(
+    X: Any, y: Any, *, columns: Sequence[int] | None = None, categories: Mapping[int, int] | None = None
+) -> Any:
+    """BoTorch's default model of X (s, d) and y (s,), which is maximised.
 
+    It sees the given columns only (all by default), and coded categories one-hot.
+    """
     from botorch.models.gp_regression import SingleTaskGP
-    from botorch.models.transforms.input import NumericToCategoricalEncoding
-    from torch.nn.functional import one_hot
 
-    transform = None
-    if categories:
-        encoders = {column: partial(one_hot, num_classes=size) for column, size in categories.items()}
-        transform = NumericToCategoricalEncoding(X.shape[-1], dict(categories), encoders)
-    return SingleTaskGP(X, y[:, None], outcome_transform=None, input_transform=transform)
+    own = list(range(X.shape[-1]) if columns is None else columns)
+    return SingleTaskGP(X, y[:, None], outcome_transform=None, input_transform=_seen(X, own, categories or {}))
 
 
-def tutorial_model(X: Any, y: Any, *, noisy: bool = False) -> Any:
-    """The model of BoTorch's tutorial on decoupled evaluations: Matern 5/2, its priors, little noise unless noisy."""
+def tutorial_model(X: Any, y: Any, *, columns: Sequence[int] | None = None, noisy: bool = False) -> Any:
+    """The model of BoTorch's tutorial on decoupled evaluations: Matern 5/2, its priors, little noise unless noisy.
+
+    It sees the given columns of X (s, d) only, by default all.
+    """
     import torch
     from botorch.models.gp_regression import SingleTaskGP
     from gpytorch.kernels import MaternKernel, ScaleKernel
     from gpytorch.priors import GammaPrior
 
-    matern = MaternKernel(nu=2.5, ard_num_dims=X.shape[-1], lengthscale_prior=GammaPrior(2.0, 2.0))
+    own = list(range(X.shape[-1]) if columns is None else columns)
+    matern = MaternKernel(nu=2.5, ard_num_dims=len(own), lengthscale_prior=GammaPrior(2.0, 2.0))
     return SingleTaskGP(
         X,
         y[:, None],
         train_Yvar=None if noisy else torch.full_like(y[:, None], NOISE_VARIANCE),
         covar_module=ScaleKernel(matern, outputscale_prior=GammaPrior(2.0, 0.15)),
         outcome_transform=None,
+        input_transform=_seen(X, own, {}),
     )
+
+
+def _seen(X: Any, columns: Sequence[int], categories: Mapping[int, int]) -> Any:
+    """What a model sees of inputs (s, d): these columns, categories one-hot; None if it sees the inputs as they are."""
+    import torch
+    from botorch.models.transforms.input import ChainedInputTransform, FilterFeatures, NumericToCategoricalEncoding
+    from torch.nn.functional import one_hot
+
+    steps = {}
+    if len(columns) < X.shape[-1]:
+        steps["columns"] = FilterFeatures(torch.tensor(columns))
+    sizes = {place: categories[column] for place, column in enumerate(columns) if column in categories}
+    if sizes:
+        encoders = {place: partial(one_hot, num_classes=size) for place, size in sizes.items()}
+        steps["categories"] = NumericToCategoricalEncoding(len(columns), sizes, encoders)
+    return ChainedInputTransform(**steps) if steps else None
 
 
 def fitted(models: Sequence[Any]) -> Any:
@@ -238,14 +282,18 @@ class Fit:
         """The reference point (n,) in the units of the models."""
         return tensor([float(scale.gains(setting.reference[j])) for j, scale in enumerate(self.scales)])
 
-    def best_by_mean(self, X: FloatArray) -> IntArray:
-        """The positions of the rows of X (m, d) whose posterior means no others dominate."""
+    def means(self, X: Any) -> Any:
+        """The posterior means (m, n) of rows (m, d), in the units of the models."""
         import torch
-        from botorch.utils.multi_objective.pareto import is_non_dominated
+        from gpytorch.settings import skip_posterior_variances
 
-        with torch.no_grad():
-            mean = self.model.posterior(tensor(X)).mean
-        return np.flatnonzero(is_non_dominated(mean).cpu().numpy())
+        with torch.no_grad(), skip_posterior_variances():
+            return torch.cat([self.model.posterior(rows).mean for rows in X.split(BLOCK)])
+
+    def losses(self, X: FloatArray) -> FloatArray:
+        """The posterior mean losses (m, n) of rows (m, d)."""
+        means = self.means(tensor(X)).cpu().numpy()
+        return np.stack([scale.losses(means[:, j]) for j, scale in enumerate(self.scales)], axis=1)
 
 
 def fresh_design(space: Space, measured: Designs, rng: np.random.Generator) -> Design:
@@ -275,7 +323,8 @@ class Memory:
         for name in self._setting.names:
             at, losses = self.readings.of(name)
             scales.append(Standardisation.of(losses))
-            models.append(self._build(tensor(X[at]).cpu(), tensor(scales[-1].gains(losses)).cpu()))
+            own = self._columns.of(self._setting.options[name])
+            models.append(self._build(tensor(X[at]).cpu(), tensor(scales[-1].gains(losses)).cpu(), columns=own))
         with quietly(self._setting.seed, 2, count):  # decides where a failed fit starts again
             model = fitted(models)
         # Moved in training mode, in which the inputs are not transformed.
@@ -303,10 +352,13 @@ class Memory:
                         torch.cuda.empty_cache()
         return None
 
-    def front(self) -> list[Design] | None:
-        """The measured designs whose posterior means no others dominate; None without a model."""
+    def predict(self, designs: Designs) -> FloatArray | None:
+        """The posterior mean losses (m, n) of designs (m); None without a model."""
         if not self.readings.enough():
             return None
-        designs = self.readings.all_designs()
-        best = self.attempted(FRONT, lambda: self.fit().best_by_mean(self._columns.rows(designs)))
-        return None if best is None else list(designs[best])
+        return self.attempted(PREDICTION, lambda: self.fit().losses(self._columns.rows(designs)))
+
+    def front(self, designs: Designs) -> list[Design] | None:
+        """Those of these designs whose posterior means no others dominate; None without a model."""
+        losses = self.predict(designs)
+        return None if losses is None else list(designs[non_dominated(losses)])

@@ -10,7 +10,12 @@ from typing import Protocol
 
 from flexibo._internal.arrays import FloatArray
 from flexibo.errors import missing_extra
-from flexibo.space import Design, Space
+from flexibo.space import Design, Designs, Space
+
+UNTOLD = (
+    "It cannot be told which options an objective depends on; like all, it pays once for a value that designs share."
+)
+"""A sentence for the caveat of a rival whose library learns complete designs only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,8 @@ class Setting:
         noisy: Whether some objective is noisy.
         n_initial: The number of initial designs.
         seed: Seeds every draw.
+        options: The options on which each objective depends; all of them where none are given. Designs that agree in
+            these have the same loss.
     """
 
     space: Space
@@ -36,6 +43,11 @@ class Setting:
     noisy: bool
     n_initial: int
     seed: int
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        full = {name: tuple(self.options.get(name, self.space.names)) for name in self.names}
+        object.__setattr__(self, "options", full)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +72,9 @@ class Rival(Protocol):
 
     def front(self) -> Sequence[Design] | None:
         """The recommended designs; None for the best of those that were measured in every objective."""
+
+    def predict(self, designs: Designs) -> FloatArray | None:
+        """The losses (m, n) of any designs (m) by the means of the library's model; None if it has none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,10 @@ does between two measurements: fit the models, find the current value, optimise 
 
 Differences from the tutorial: losses are standardised, the cheapest purchase costs 1 (there the costs are 3 and 1),
 objectives that are measured together are one purchase, and the noise is inferred where readings vary.
+
+It recommends, as the tutorial does, the front of the posterior means over the whole space: all designs of a pool or a
+small space; otherwise what NSGA-II finds (BoTorch's `optimize_with_nsgaii`, at the tutorial's settings), with values
+rounded to legal ones, and the measured designs.
 """
 
 from __future__ import annotations
@@ -19,7 +23,9 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray
 from flexibo.compare.rivals._botorch import (
+    FRONT,
     Columns,
+    Fit,
     Memory,
     fresh_design,
     import_quietly,
@@ -28,12 +34,16 @@ from flexibo.compare.rivals._botorch import (
     unit_bounds,
 )
 from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
-from flexibo.space import Design
+from flexibo.space import Design, Designs
 
 LEAST_COST = 1e-6
 """The smallest cost, as a share of the largest: BoTorch divides by it."""
 N_LEGAL = 4_096
 """A design that a rule forbids is replaced by the nearest of this many legal ones."""
+MOST_LISTED = 10_000
+"""The front of a product space of up to this many designs is that of all designs, as in a pool."""
+FORBIDDEN = 1e3
+"""Subtracted from the standardised means of designs that a rule forbids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +53,7 @@ class HvkgEffort:
     A search starts from the best `restarts` of `raw_samples` random designs, that for the current value likewise.
     `iterations`, the maximal number of steps, is BoTorch's default. `batch_limit` starting points are optimised
     together; `start_batch` random designs are scored together, which affects the time and not the choice (None for
-    `batch_limit`, which the tutorial's options imply).
+    `batch_limit`, which the tutorial's options imply). The front is bred from `population` designs for `generations`.
     """
 
     n_pareto: int = 10
@@ -55,6 +65,8 @@ class HvkgEffort:
     iterations: int = 2_000
     batch_limit: int = 5
     start_batch: int | None = 64
+    population: int = 250
+    generations: int = 50
 
     def options(self) -> dict[str, int]:
         """The options of BoTorch's optimiser."""
@@ -98,14 +110,52 @@ class HypervolumeKnowledgeGradient:
         return Suggestion(self._legal(chosen[0], rng), (setting.leads[chosen[1]],))
 
     def front(self) -> Sequence[Design] | None:
-        """The measured designs whose posterior means no others dominate."""
-        return self._memory.front()
+        """The designs of the whole space whose posterior means no others dominate."""
+        space = self._setting.space
+        if space.pool is not None or space.size <= MOST_LISTED:
+            return self._memory.front(space.enumerate())
+        if not self._readings.enough():
+            return None
+        measured = self._readings.all_designs()
+        bred = self._memory.attempted(FRONT, lambda: self._bred(self._memory.fit()))
+        return self._memory.front(measured if bred is None else (measured + bred).unique())
+
+    def predict(self, designs: Designs) -> FloatArray | None:
+        """The posterior mean losses (m, n) of designs (m)."""
+        return self._memory.predict(designs)
+
+    def _bred(self, fit: Fit) -> Designs:
+        """Legal designs on the front of the posterior means, by NSGA-II."""
+        from botorch.utils.multi_objective.optimize import optimize_with_nsgaii
+
+        setting, effort = self._setting, self._effort
+        rng = np.random.default_rng((setting.seed, FRONT, self._readings.count))
+
+        def rounded(X: Any) -> Designs:
+            return setting.space.decode(X.cpu().numpy()).settled(rng)
+
+        def means(X: Any) -> Any:
+            designs = rounded(X.squeeze(-2))
+            worth = fit.means(tensor(self._columns.rows(designs)))
+            return worth - FORBIDDEN * tensor(~setting.space.legal(designs))[:, None]
+
+        X, _ = optimize_with_nsgaii(
+            means,
+            bounds=unit_bounds(len(setting.space.groups())),
+            num_objectives=len(setting.names),
+            population_size=effort.population,
+            max_gen=effort.generations,
+            seed=setting.seed,
+        )
+        designs = rounded(X)
+        return designs[setting.space.legal(designs)]
 
     def _chosen(self) -> tuple[FloatArray, int]:
         setting, fit = self._setting, self._memory.fit()
         members = [[setting.names.index(name) for name in self._groups[lead]] for lead in setting.leads]
         costs = purchase_costs(setting.costs, members)
-        return best_purchase(fit.model, fit.reference(setting), members, costs, self._effort)
+        d = len(setting.space.groups())
+        return best_purchase(fit.model, d, fit.reference(setting), members, costs, self._effort)
 
     def _legal(self, row: FloatArray, rng: np.random.Generator) -> Design:
         """The design nearest to a row (d,); with a rule, the nearest that it allows."""
@@ -118,12 +168,12 @@ class HypervolumeKnowledgeGradient:
 
 
 def best_purchase(
-    model: Any, reference: Any, members: Sequence[Sequence[int]], costs: FloatArray, effort: HvkgEffort
+    model: Any, d: int, reference: Any, members: Sequence[Sequence[int]], costs: FloatArray, effort: HvkgEffort
 ) -> tuple[FloatArray, int]:
     """The row (d,) of the unit cube and the position of the purchase with the highest value per cost.
 
-    The model is of what is maximised, with the reference point (n,) in its units. A purchase measures its `members`,
-    positions of objectives; each objective adds to its cost (n,).
+    The model is of what is maximised, with the reference point (n,) in its units; its inputs have d columns. A purchase
+    measures its `members`, positions of objectives; each objective adds to its cost (n,).
     """
     import torch
     from botorch.acquisition.cost_aware import InverseCostWeightedUtility
@@ -131,7 +181,7 @@ def best_purchase(
     from botorch.models.cost import FixedCostModel
     from botorch.optim.optimize import optimize_acqf
 
-    bounds = unit_bounds(model.models[0].train_inputs[0].shape[-1]).to(reference)
+    bounds = unit_bounds(d).to(reference)
     acquisition = qHypervolumeKnowledgeGradient(
         model=model,
         ref_point=reference,
@@ -207,13 +257,14 @@ def _guessed_groups(setting: Setting) -> dict[str, tuple[str, ...]]:
 ENTRY = RivalEntry(
     name="botorch-hvkg",
     summary="BoTorch's hypervolume knowledge gradient (HVKG); measures single objectives, aware of their costs",
-    packages=("botorch", "gpytorch", "torch"),
-    modules=("torch", "botorch"),
+    packages=("botorch", "gpytorch", "torch", "pymoo"),
+    modules=("torch", "botorch", "pymoo"),
     make=HypervolumeKnowledgeGradient,
     documentation="https://botorch.org/docs/tutorials/decoupled_mobo",
     decoupled=True,
     caveat=(
-        "Its one-shot search works in a continuous cube only, as BoTorch offers no other for it; on a pool or a finite "
-        "space the result is rounded to the nearest design that can be measured."
+        "Each objective has a model over the options on which it depends. Its one-shot search works in a continuous "
+        "cube only, as BoTorch offers no other for it; on a pool or a finite space the result is rounded to the "
+        "nearest design that can be measured."
     ),
 )

@@ -10,11 +10,12 @@ from typing import Protocol
 
 import numpy as np
 
+from flexibo._internal.arrays import FloatArray
 from flexibo._internal.threads import single_thread
 from flexibo.compare.rivals.base import Setting, Suggestion
 from flexibo.errors import InvalidValueError
 from flexibo.methods.legal_designs import fresh
-from flexibo.space import Design
+from flexibo.space import Design, Designs
 
 STREAM = 17
 """Separates the random designs from the library's own draws, which have the same seed."""
@@ -28,6 +29,9 @@ class Library(Protocol):
 
     def suggest(self) -> Mapping[str, object]:
         """The design to measure next, legal or not."""
+
+    def predict(self, designs: Designs) -> FloatArray | None:
+        """The losses (m, n) of designs (m) by the means of its model; None if it has none of the objectives."""
 
 
 class LibraryRival:
@@ -62,6 +66,14 @@ class LibraryRival:
 
     def front(self) -> None:
         """None: the best of the measured designs."""
+
+    def predict(self, designs: Designs) -> FloatArray | None:
+        """What the library predicts; None if it has no model of the objectives, or fails to fit it."""
+        try:
+            with _quiet_single_thread():
+                return self.library.predict(designs)
+        except Exception:
+            return None
 
 
 @contextmanager

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 
-from flexibo._internal.arrays import FloatArray, KeyArray, plain
+from flexibo._internal.arrays import BoolArray, FloatArray, KeyArray, plain
 from flexibo.errors import InvalidValueError
 from flexibo.methods.legal_designs import distances, fresh
 from flexibo.space import Categorical, Design, Designs, Option, Ordinal, Real, Space
@@ -20,57 +21,69 @@ LISTED = 200_000
 STEPS = (1, 2, 4, 8)
 """The distances along an option at which neighbours are considered in a larger space."""
 DRAWS = 64
-"""The number of random designs if all neighbours are taken, and of perturbations of each real option."""
+"""The number of perturbations of each real option."""
+RANDOM = 1_024
+"""The number of random designs that are considered if all neighbours are taken."""
 
 TIE = 1e-12
 """Squared distances that differ by at most this are equal."""
 
+Taken: TypeAlias = Callable[[Designs], BoolArray]
+"""Whether each of some designs (m,) is taken."""
+
 
 def nearest_new(
-    space: Space, wanted: Mapping[str, object], taken: set[int] | KeyArray, rng: np.random.Generator
+    space: Space, wanted: Mapping[str, object], taken: set[int] | KeyArray | Taken, rng: np.random.Generator
 ) -> Design | None:
     """The wanted design if it is legal and not taken, else the nearest that is; None if every design is taken.
 
     Distances are those of `Designs.encoded()`; the first of several nearest designs is chosen. An illegal value is
     first moved to the nearest legal value of its option. In a space of more than `LISTED` designs, the search considers
-    designs that differ in one option, then random ones. Designs are taken by their keys (`Designs.keys()`).
+    designs that differ in one option, then random ones. Designs are taken by their keys (`Designs.keys()`), or as a
+    function says.
     """
     row = np.array([[_nearest_code(space, name, option, wanted) for name, option in space.options.items()]])
     target = space.from_codes(row).settled(rng)
-    keys = taken if isinstance(taken, np.ndarray) else np.fromiter(taken, dtype=np.uint64, count=len(taken))
-    if space.legal(target)[0] and target.keys()[0] not in keys:
+    is_taken = taken if callable(taken) else key_filter(taken)
+    if space.legal(target)[0] and not is_taken(target)[0]:
         return target[0]
     if space.pool is not None or math.prod(option.size for option in space.options.values()) <= LISTED:
-        return _nearest_listed(space, target, keys)
-    return _nearest_found(space, target, keys, rng)
+        return _nearest_listed(space, target, is_taken)
+    return _nearest_found(space, target, is_taken, rng)
+
+
+def key_filter(keys: set[int] | KeyArray, options: Sequence[str] | None = None) -> Taken:
+    """Whether designs have one of these keys, in these options (by default, in all)."""
+    known = keys if isinstance(keys, np.ndarray) else np.fromiter(keys, dtype=np.uint64, count=len(keys))
+    return lambda designs: np.isin(designs.keys(options), known)
 
 
 @lru_cache(maxsize=4)
-def _listing(space: Space) -> tuple[Designs, KeyArray, FloatArray]:
-    """Every design of a space, with its key (m,) and its encoding by columns (d, m)."""
+def _listing(space: Space) -> tuple[Designs, FloatArray]:
+    """Every design of a space, and its encoding by columns (d, m)."""
     designs = space.enumerate()
-    return designs, designs.keys(), np.ascontiguousarray(designs.encoded().T)
+    return designs, np.ascontiguousarray(designs.encoded().T)
 
 
-def _nearest_listed(space: Space, target: Designs, taken: KeyArray) -> Design | None:
+def _nearest_listed(space: Space, target: Designs, is_taken: Taken) -> Design | None:
     """The nearest of all designs that is not taken."""
-    designs, keys, columns = _listing(space)
+    designs, columns = _listing(space)
     away = distances(columns.T, target.encoded()[0])
-    away[np.isin(keys, taken)] = np.inf
+    away[is_taken(designs)] = np.inf
     return designs[_first_least(away)] if away.min() < np.inf else None
 
 
-def _nearest_found(space: Space, target: Designs, taken: KeyArray, rng: np.random.Generator) -> Design | None:
+def _nearest_found(space: Space, target: Designs, is_taken: Taken, rng: np.random.Generator) -> Design | None:
     """A design near the target that is not taken: a neighbour, else the nearest of some random ones."""
     for steps in STEPS:
-        near = _nearest_of(space.neighbours(target, rng, steps=steps, draws=DRAWS), target, taken)
+        near = _nearest_of(space.neighbours(target, rng, steps=steps, draws=DRAWS), target, is_taken)
         if near is not None:
             return near
-    return _nearest_of(fresh(space, set(taken.tolist()), DRAWS, rng), target, taken)
+    return _nearest_of(fresh(space, (), RANDOM, rng), target, is_taken)
 
 
-def _nearest_of(designs: Designs, target: Designs, taken: KeyArray) -> Design | None:
-    left = designs[~np.isin(designs.keys(), taken)]
+def _nearest_of(designs: Designs, target: Designs, is_taken: Taken) -> Design | None:
+    left = designs[~is_taken(designs)]
     return left[_first_least(distances(left.encoded(), target.encoded()[0]))] if len(left) else None
 
 

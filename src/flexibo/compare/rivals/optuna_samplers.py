@@ -13,20 +13,31 @@ If another design was measured than the suggested one, the question is reported 
 the measured design is added to the study. It inherits the question's attributes, because NSGA-II finds its generations
 by them. An `Ordinal` becomes an integer, the rank of its value: Optuna has no ordered type for values that are not
 evenly spaced, and categories have no order.
+
+Predictions are those of the GP sampler's models: they are fitted to all designs told, as the sampler does before a
+question. Optuna has no public way to them, so the functions that its sampler calls are called here; they are those of
+Optuna 5. TPE has densities of good and of other designs, and NSGA-II has no model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from flexibo.compare.rivals.base import RivalEntry, Setting
+import numpy as np
+
+from flexibo._internal.arrays import FloatArray
+from flexibo.compare.rivals.base import UNTOLD, RivalEntry, Setting
 from flexibo.compare.rivals.library_rival import LibraryRival
-from flexibo.space import Categorical, Design, Option, Ordinal, Real
+from flexibo.space import Categorical, Design, Designs, Option, Ordinal, Real
 from flexibo.space.encoding import code_of
 
 LEAST = 4
 """A smaller population soon has nothing to cross."""
+EPSILON = 1e-10
+"""The smallest standard deviation by which the GP sampler divides losses."""
+BLOCK = 1_024
+"""The number of designs that are predicted together."""
 DOCUMENTATION = "https://optuna.readthedocs.io/en/stable/reference/samplers/generated/optuna.samplers"
 
 
@@ -54,7 +65,7 @@ class OptunaStudy:
 
     def learn(self, design: Design, losses: Sequence[float]) -> None:
         """Tell the study about a design; one that it did not ask for is added."""
-        params = {name: parameter(option, design[name]) for name, option in self._options.items()}
+        (params,) = self._params([design])
         if not self._begun:
             self._study.enqueue_trial(params)
             self._asked = self._study.ask(self._distributions)
@@ -65,6 +76,18 @@ class OptunaStudy:
         else:
             self._add(params, losses)
         self._asked = None
+
+    def predict(self, designs: Designs) -> FloatArray | None:
+        """The posterior mean losses (m, n) of the GP sampler's models; None for other samplers."""
+        from optuna.samplers import GPSampler
+
+        sampler = self._study.sampler
+        return _gp_means(sampler, self._study, self._params(designs)) if isinstance(sampler, GPSampler) else None
+
+    def _params(self, designs: Iterable[Design]) -> list[dict[str, Any]]:
+        """Designs for Optuna."""
+        items = self._options.items()
+        return [{name: parameter(option, design[name]) for name, option in items} for design in designs]
 
     def _add(self, params: dict[str, Any], losses: Sequence[float]) -> None:
         """Add a design in place of the question, or of one that the sampler failed to finish."""
@@ -77,6 +100,36 @@ class OptunaStudy:
         self._study.add_trial(
             create_trial(params=params, distributions=self._distributions, values=list(losses), system_attrs=notes)
         )
+
+
+def _gp_means(sampler: Any, study: Any, params: list[dict[str, Any]]) -> FloatArray:
+    """The posterior mean losses (m, n) of m designs by models as `GPSampler` fits them before a question."""
+    import torch
+    from optuna._gp import gp
+    from optuna._gp.search_space import SearchSpace
+    from optuna.trial import TrialState
+
+    told = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    space = SearchSpace(sampler.infer_relative_search_space(study, told[0]))
+    X, rows = space.get_normalized_params(told), space.get_normalized_params(params, params)
+    losses = gp.warn_and_convert_inf(np.array([trial.values for trial in told]))
+    means, deviations = losses.mean(axis=0), np.maximum(EPSILON, losses.std(axis=0))
+    caches = sampler._gprs_cache_list or [None] * losses.shape[1]
+    found = []
+    for j, cache in enumerate(caches):
+        model = gp.fit_kernel_params(
+            X=X,
+            Y=(means[j] - losses[:, j]) / deviations[j],
+            is_categorical=space.is_categorical,
+            log_prior=sampler._log_prior,
+            minimum_noise=sampler._minimum_noise,
+            deterministic_objective=sampler._deterministic,
+            gpr_cache=cache,
+        )
+        with torch.no_grad():
+            gains = torch.cat([model.posterior(block)[0] for block in torch.from_numpy(rows).split(BLOCK)])
+        found.append(means[j] - deviations[j] * gains.numpy())
+    return np.stack(found, axis=1)
 
 
 def distribution(option: Option) -> Any:
@@ -107,7 +160,7 @@ def _entry(
 
         return OptunaStudy(setting, getattr(samplers, sampler)(seed=setting.seed, **choices(setting)))
 
-    needed = {"packages": ("optuna",), "modules": ("optuna",)} | more
+    needed = {"packages": ("optuna",), "modules": ("optuna",), "caveat": UNTOLD} | more
     return RivalEntry(
         name=name,
         summary=summary,
@@ -136,5 +189,5 @@ NSGA2 = _entry(
     "Optuna's NSGA-II",
     "NSGAIISampler",
     lambda setting: {"population_size": max(LEAST, setting.n_initial // 2)},
-    caveat="Its population is half the number of initial designs, not 50 as by default.",
+    caveat=f"Its population is half the number of initial designs, not 50 as by default. {UNTOLD}",
 )

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from flexibo.compare.rivals.base import RivalEntry, Setting
+from flexibo.compare.rivals.base import UNTOLD, RivalEntry, Setting
 from flexibo.compare.rivals.library_rival import LibraryRival
-from flexibo.space import Categorical, Design, Integer, Option, Ordinal, Real, Space
+from flexibo.space import Categorical, Design, Designs, Integer, Option, Ordinal, Real, Space
 from flexibo.space.encoding import code_of, value_of
 
 LEAST = 4
@@ -59,6 +59,9 @@ class PymooNsga2:
         """Add a design to the generation, whether it was bred or not."""
         self._genomes.append({name: _gene(self._options[name], design[name]) for name in self._variables})
         self._losses.append(list(losses))
+
+    def predict(self, designs: Designs) -> None:
+        """None: a genetic algorithm has no model."""
 
     def _bred(self) -> list[Genome]:
         """Report the measured generation to pymoo, and ask for the next."""
@@ -162,5 +165,5 @@ ENTRY = RivalEntry(
     modules=("pymoo",),
     make=lambda setting: LibraryRival(setting, PymooNsga2),
     documentation="https://pymoo.org/customization/mixed.html",
-    caveat="Its population is half the number of initial designs, not 100 as by default.",
+    caveat=f"Its population is half the number of initial designs, not 100 as by default. {UNTOLD}",
 )

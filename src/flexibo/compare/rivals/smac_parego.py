@@ -19,9 +19,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from flexibo._internal.arrays import plain
-from flexibo.compare.rivals.base import RivalEntry, Setting
+from flexibo.compare.rivals.base import UNTOLD, RivalEntry, Setting
 from flexibo.compare.rivals.library_rival import LibraryRival
-from flexibo.space import Design, Space
+from flexibo.space import Design, Designs, Space
 
 UNLIMITED = 1_000_000
 """The number of evaluations that SMAC requires in advance; here the budget decides."""
@@ -53,6 +53,9 @@ class SmacParego:
 
         told = TrialInfo(Configuration(self._space, values=dict(design)), seed=0)
         self._smac.tell(told, TrialValue(cost=list(losses)), save=False)
+
+    def predict(self, designs: Designs) -> None:
+        """None: the forest is a model of ParEGO's last weighted sum, not of the objectives."""
 
 
 def _facade(setting: Setting, configspace: Any, folder: Path) -> Any:
@@ -86,5 +89,7 @@ ENTRY = RivalEntry(
     modules=("smac", "ConfigSpace"),
     make=lambda setting: LibraryRival(setting, SmacParego),
     documentation="https://automl.github.io/SMAC3/v2.1.0/examples/3_multi_objective/2_parego.html",
-    caveat="It refits before every question, not after every eighth as by default, and measures a design once.",
+    caveat=(
+        "It refits before every question, not after every eighth as by default, and measures a design once. " + UNTOLD
+    ),
 )

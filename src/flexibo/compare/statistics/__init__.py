@@ -1,1 +1,1 @@
-"""What the runs of a comparison show: errors, ratios with bootstrap intervals, rankings and goals."""
+"""What the runs of a comparison show: errors, ratios with confidence intervals, rankings and goals."""

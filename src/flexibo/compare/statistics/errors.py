@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
-from flexibo.compare.runs import Moment, Run
+from flexibo.compare.runs import Measure, Run
 from flexibo.errors import InvalidValueError
 
 FLOOR = 1e-3
@@ -27,18 +27,20 @@ OverheadPrices: TypeAlias = Mapping[str, tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class MeanError:
-    """The mean floored error of a method on a problem, with the standard error (NaN for one seed)."""
+    """The geometric mean of the floored errors of a method on a problem."""
 
     mean: float
-    standard_error: float
     seeds: int
 
 
-def errors(runs: Iterable[Run], share: float, *, prices: OverheadPrices | None = None) -> Errors:
+def errors(
+    runs: Iterable[Run], share: float, *, measure: Measure = "confirmed", prices: OverheadPrices | None = None
+) -> Errors:
     """The error of every run when a share of the budget may be spent, not floored, by problem, method and seed.
 
-    Between two recorded moments the earlier one counts. With prices, the overhead counts as cost: the last moment
-    counts whose costs and overhead the share of the budget covers, or the first moment, which is free.
+    Runs without an error by this measure are left out. Between two recorded moments the earlier one counts. With
+    prices, the overhead counts as cost: the last moment counts whose costs and overhead the share of the budget covers,
+    or the first moment, which is free.
     """
     if not 0.0 <= share <= 1.0:
         raise InvalidValueError(f"The share of the budget is {share!r}; it must be between 0 and 1.")
@@ -48,26 +50,30 @@ def errors(runs: Iterable[Run], share: float, *, prices: OverheadPrices | None =
             raise InvalidValueError(
                 f"Problem {run.problem!r} has no price of overhead; give its budget and the price of a second."
             )
-        moment = _moment(run, share, None if prices is None else prices[run.problem])
-        if not np.isfinite(moment.error):
-            raise InvalidValueError(f"The run {run.key!r} has the error {moment.error!r}; it must be a finite number.")
+        error = _error(run, share, measure, None if prices is None else prices[run.problem])
+        if error is None:
+            continue
+        if not np.isfinite(error):
+            raise InvalidValueError(f"The run {run.key!r} has the error {error!r}; it must be a finite number.")
         by_seed = found.setdefault(run.problem, {}).setdefault(run.method, {})
         if run.seed in by_seed:
             raise InvalidValueError(f"The run {run.key!r} is given twice; give each run once.")
-        by_seed[run.seed] = moment.error
+        by_seed[run.seed] = error
     return found
 
 
-def _moment(run: Run, share: float, price: tuple[float, float] | None) -> Moment:
-    """The last moment of a run within a share of the budget; `price` is the budget and the price of overhead."""
+def _error(run: Run, share: float, measure: Measure, price: tuple[float, float] | None) -> float | None:
+    """The error of a run within a share of the budget; `price` is the budget and the price of overhead."""
     if not run.moments:
         raise InvalidValueError(f"The run {run.key!r} has no moments; it must have one for each share of the budget.")
-    reached = [moment for moment in run.moments if moment.share <= share + ROUNDING]
+    judged = [moment for moment in run.moments if moment.error(measure) is not None]
+    reached = [moment for moment in judged if moment.share <= share + ROUNDING]
     if price is not None:
         budget, per_second = price
         limit = share * budget * (1.0 + ROUNDING)
         reached = [moment for moment in reached if moment.spent + moment.overhead_s * per_second <= limit]
-    return reached[-1] if reached else run.moments[0]
+    counted = reached[-1:] or judged[:1]
+    return counted[0].error(measure) if counted else None
 
 
 def floored(by_seed: Mapping[int, float], seeds: Iterable[int] | None = None) -> FloatArray:
@@ -75,14 +81,14 @@ def floored(by_seed: Mapping[int, float], seeds: Iterable[int] | None = None) ->
     return np.maximum([by_seed[seed] for seed in (sorted(by_seed) if seeds is None else seeds)], FLOOR)
 
 
+def geometric_mean(values: FloatArray) -> float:
+    """The geometric mean of positive numbers."""
+    return float(np.exp(np.log(values).mean()))
+
+
 def mean_errors(found: Errors) -> dict[str, dict[str, MeanError]]:
-    """Mean, standard error and number of seeds, by problem and method."""
+    """Mean and number of seeds, by problem and method."""
     return {
-        problem: {method: _mean_error(floored(by_seed)) for method, by_seed in by_method.items()}
+        problem: {method: MeanError(geometric_mean(floored(own)), len(own)) for method, own in by_method.items()}
         for problem, by_method in found.items()
     }
-
-
-def _mean_error(values: FloatArray) -> MeanError:
-    n = len(values)
-    return MeanError(float(values.mean()), float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan"), n)

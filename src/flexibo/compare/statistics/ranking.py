@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from flexibo._internal.arrays import FloatArray, IntArray
-from flexibo.compare.runs import Run
-from flexibo.compare.statistics.errors import ROUNDING, Errors, OverheadPrices, errors, floored
-from flexibo.compare.statistics.ratios import (
-    Ratio,
-    check_bootstrap,
-    drawn_positions,
-    generator,
-    mean_ratio,
-    paired_ratios,
+from flexibo._internal.arrays import FloatArray
+from flexibo.compare.runs import Measure, Run
+from flexibo.compare.statistics.errors import (
+    ROUNDING,
+    Errors,
+    OverheadPrices,
+    errors,
+    floored,
+    geometric_mean,
+    mean_errors,
 )
+from flexibo.compare.statistics.ratios import LEVEL, LogRatios, Ratio, log_ratios, mean_ratio
 from flexibo.errors import InvalidValueError, unknown_name
 
 FEWEST_SEEDS = 4
@@ -29,7 +30,7 @@ class RankedMethod:
     """One method in a ranking.
 
     Attributes:
-        geometric_mean: The geometric mean over its problems of its mean floored errors.
+        geometric_mean: The geometric mean of its floored errors over its problems and seeds.
         mean_rank: Its mean rank among the methods that ran on every problem (and itself); ties share a rank.
         ratio: The error of our method over this one's: geometric mean over this method's problems.
         ratios: The same, by problem.
@@ -66,19 +67,22 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class AgainstBestOnProblem:
-    """Our mean floored error, that of the best other method, and their ratio on one problem.
+    """Our method and the best other one on one problem: mean floored errors, and their ratio.
 
-    The chosen others are one, or two if the halves of the seeds disagree; `separate` tells whether they were chosen on
-    other seeds than they are judged on. Methods with too few seeds in common are left out.
+    The best is chosen with all common seeds. `separate` tells whether there are enough of them to choose it on one half
+    and judge it on the other too, which gives the lower end of the interval. Methods with too few seeds in common are
+    left out.
     """
 
     problem: str
     ours: float
     best: float
-    chosen: tuple[str, ...]
+    chosen: str
     ratio: Ratio
     separate: bool
     left_out: tuple[str, ...]
+    logs: LogRatios = field(repr=False)
+    lower: LogRatios = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,52 +97,55 @@ class AgainstBest:
     problems: tuple[AgainstBestOnProblem, ...]
 
     @property
-    def lost(self) -> tuple[str, ...]:
-        """The problems on which our method is significantly worse by more than `MARGIN`."""
-        return tuple(one.problem for one in self.problems if one.ratio.significantly_worse_by_margin)
+    def behind(self) -> tuple[str, ...]:
+        """The problems on which our method is behind."""
+        return tuple(one.problem for one in self.problems if one.ratio.standing == "behind")
+
+    def over(self, problems: Iterable[str]) -> Ratio | None:
+        """The geometric mean over some of the problems; None if there are none of them."""
+        wanted = set(problems)
+        some = [one for one in self.problems if one.problem in wanted]
+        return _mean(some, self.level) if some else None
 
 
 def ranking(
     runs: Iterable[Run],
     share: float,
-    rng: np.random.Generator,
     *,
     ours: str | None = None,
+    measure: Measure = "confirmed",
     prices: OverheadPrices | None = None,
-    level: float = 0.9,
-    draws: int = 2000,
+    level: float = LEVEL,
 ) -> Ranking:
     """All methods, ordered by the geometric mean over problems of their mean floored errors.
 
     Args:
         runs: In any order.
         share: The share of the budget at which they are judged.
-        rng: Seeds the resampling. The interval of a method does not depend on which other methods there are.
         ours: The method that all are compared with; by default that of the first run.
+        measure: The error that counts.
         prices: See `errors`.
         level: The confidence level of the intervals.
-        draws: The number of bootstrap draws.
     """
     runs = list(runs)
-    found = errors(runs, share, prices=prices)
+    found = errors(runs, share, measure=measure, prices=prices)
     methods = _methods(found)
     ours = _known(runs[0].method if ours is None and runs else ours, methods)
-    check_bootstrap(level, draws)
     problems = tuple(problem for problem, by_method in found.items() if ours in by_method)
     own = {
         method: tuple(p for p in problems if found[p].get(method, {}).keys() & found[p][ours].keys())
         for method in methods
     }
     complete = [method for method in methods if len(own[method]) == len(problems)]
-    means = {p: {m: float(floored(by_seed).mean()) for m, by_seed in found[p].items()} for p in problems}
-    entropy = int(rng.integers(2**63))
+    means = {p: {m: mean.mean for m, mean in by_method.items()} for p, by_method in mean_errors(found).items()}
 
     def ranked(method: str) -> RankedMethod:
         ranks = [_rank(means[p][method], [means[p][m] for m in complete if m != method]) for p in own[method]]
-        pairs = [(p, found[p][ours], found[p][method]) for p in own[method]]
-        ratio, ratios = paired_ratios(pairs, entropy, level, draws)
-        mean = float(np.exp(np.mean([np.log(means[p][method]) for p in own[method]])))
+        logs = {p: log_ratios(found[p][ours], found[p][method]) for p in own[method]}
+        ratios = {p: mean_ratio([one], level=level) for p, one in logs.items()}
+        mean = geometric_mean(np.array([means[p][method] for p in own[method]]))
         seeds = min(len(found[p][method]) for p in own[method])
+        ratio = mean_ratio(list(logs.values()), level=level)
         return RankedMethod(method, mean, float(np.mean(ranks)), ratio, ratios, seeds)
 
     methods_ranked = [ranked(method) for method in methods if own[method]]
@@ -160,53 +167,49 @@ def against_best(
     ours: str,
     others: Sequence[str] | None,
     share: float,
-    rng: np.random.Generator,
     *,
+    measure: Measure = "confirmed",
     prices: OverheadPrices | None = None,
     fewest: int = FEWEST_SEEDS,
-    level: float = 0.9,
-    draws: int = 2000,
+    level: float = LEVEL,
 ) -> AgainstBest:
-    """Our mean floored errors over those of the best other method of each problem, chosen on separate seeds.
+    """Our floored errors over those of the best other method of each problem.
 
-    The common seeds are split into even and odd positions; the method with the lowest mean on one half is judged on the
-    other half. The choice is repeated in every bootstrap draw, which resamples within halves. With fewer than
-    `FEWEST_SEEDS` common seeds the best method is chosen on the seeds that it is judged on, which favours it.
+    Which other is the best must be chosen, and the choice has a bias. The best on the seeds it is judged on looks
+    better than it is; the best on other seeds may not be the best. So the ratio and the upper end of its interval are
+    those of the best on all seeds, which favours the other. The lower end is that of the best on one half of the seeds
+    (even and odd positions) judged on the other, which favours ours. Then neither "ahead" nor "behind" is said too
+    often (``python -m benchmarks.coverage``). With fewer than `FEWEST_SEEDS` common seeds both ends favour the other.
 
     Args:
         runs: In any order.
         ours: Our method.
         others: The other methods; None for all of them.
         share: The share of the budget at which they are judged.
-        rng: Seeds the resampling.
+        measure: The error that counts; methods without it are left out.
         prices: See `errors`.
         fewest: A method is left out of a problem if it would leave fewer common seeds there, unless no method has that
             many. With 1, all methods are kept and judged on the seeds that all of them have.
         level: The confidence level of the intervals.
-        draws: The number of bootstrap draws.
     """
-    found = errors(runs, share, prices=prices)
+    found = errors(runs, share, measure=measure, prices=prices)
     methods = _methods(found)
-    check_bootstrap(level, draws)
     _known(ours, methods)
-    others = tuple(
-        m for m in (methods if others is None else sorted({_known(m, methods) for m in others})) if m != ours
-    )
-    entropy = int(rng.integers(2**63))
+    others = tuple(m for m in (methods if others is None else sorted({*others} & {*methods})) if m != ours)
     judged = []
     for problem, by_method in found.items():
         seeds, kept, left_out = _field(by_method, ours, others, fewest)
         if kept:
-            mine, theirs = floored(by_method[ours], seeds), np.stack([floored(by_method[m], seeds) for m in kept])
-            value, drawn, one = _on_problem(problem, mine, theirs, kept, left_out, entropy, level, draws)
-            judged.append((value, drawn, one))
+            judged.append(_on_problem(problem, by_method, ours, seeds, kept, left_out, level))
     if not judged:
         raise InvalidValueError(
             f"Method {ours!r} shares no problem and seed with another; there is nothing to compare."
         )
-    values, drawns, results = zip(*judged, strict=True)
-    ratio = mean_ratio(values, drawns, [one.ratio.seeds for one in results], level)
-    return AgainstBest(share, ours, others, level, ratio, results)
+    return AgainstBest(share, ours, others, level, _mean(judged, level), tuple(judged))
+
+
+def _mean(judged: Sequence[AgainstBestOnProblem], level: float) -> Ratio:
+    return mean_ratio([one.logs for one in judged], lower=[one.lower for one in judged], level=level)
 
 
 def _field(
@@ -226,42 +229,39 @@ def _field(
 
 def _on_problem(
     problem: str,
-    mine: FloatArray,
-    theirs: FloatArray,
+    by_method: Mapping[str, Mapping[int, float]],
+    ours: str,
+    seeds: Sequence[int],
     kept: tuple[str, ...],
     left_out: tuple[str, ...],
-    entropy: int,
     level: float,
-    draws: int,
-) -> tuple[float, FloatArray, AgainstBestOnProblem]:
-    """The logarithm of the ratio, its draws, and the result, from our errors (n,) and the others' (k, n)."""
-    n = len(mine)
-    separate = n >= FEWEST_SEEDS
-    halves = [np.arange(n)[0::2], np.arange(n)[1::2]] if separate else [np.arange(n)]
-    weights = [len(half) / n for half in halves]
-    ours, best, chosen = _judged(mine, theirs, [half[None] for half in halves], weights)
-    rng = generator(entropy, problem, n)
-    picks = [half[drawn_positions(rng, len(half), draws)] for half in halves]
-    ours_drawn, best_drawn, _ = _judged(mine, theirs, picks, weights)
-    value, drawn = float(np.log(ours[0] / best[0])), np.log(ours_drawn / best_drawn)
-    names = tuple(sorted({kept[k] for k in chosen[:, 0]}))
-    ratio = mean_ratio([value], [drawn], [n], level)
-    return value, drawn, AgainstBestOnProblem(problem, float(ours[0]), float(best[0]), names, ratio, separate, left_out)
+) -> AgainstBestOnProblem:
+    """The result on one problem, given the common seeds and the other methods that have them all."""
+    mine = floored(by_method[ours], seeds)
+    theirs = np.stack([floored(by_method[method], seeds) for method in kept])
+    separate = len(seeds) >= FEWEST_SEEDS
+    best = theirs[_least(theirs)]
+    split = best.copy()
+    if separate:
+        for judged, chosen in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
+            split[judged] = theirs[_least(theirs[:, chosen]), judged]
+    logs, lower = (dict(zip(seeds, np.log(mine / other).tolist(), strict=True)) for other in (best, split))
+    return AgainstBestOnProblem(
+        problem=problem,
+        ours=geometric_mean(mine),
+        best=geometric_mean(best),
+        chosen=kept[_least(theirs)],
+        ratio=mean_ratio([logs], lower=[lower], level=level),
+        separate=separate,
+        left_out=left_out,
+        logs=logs,
+        lower=lower,
+    )
 
 
-def _judged(
-    mine: FloatArray, theirs: FloatArray, halves: Sequence[IntArray], weights: Sequence[float]
-) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Our mean (draws,), that of the chosen others (draws,), and which of them is judged on each half (h, draws).
-
-    From our errors (n,) and the others' (k, n). The best on one half, positions (draws, size) of its seeds, is judged
-    on the other.
-    """
-    ours = [mine[half].mean(axis=1) for half in halves]
-    others = [theirs[:, half].mean(axis=2) for half in halves]
-    chosen = np.stack([means.argmin(axis=0) for means in reversed(others)])
-    best = [np.take_along_axis(means, who[None], axis=0)[0] for means, who in zip(others, chosen, strict=True)]
-    return np.average(ours, axis=0, weights=weights), np.average(best, axis=0, weights=weights), chosen
+def _least(theirs: FloatArray) -> int:
+    """The method with the lowest geometric mean of errors (k, s)."""
+    return int(np.log(theirs).mean(axis=1).argmin())
 
 
 def _rank(mean: float, others: Sequence[float]) -> float:

@@ -44,9 +44,9 @@
     return `${isMeasured ? "measured, " : ""}violates ${broken.map(boundText).join(" or ") || "a constraint"}`;
   };
 
-  /** How certain it is that a design is on the front; no text for "probable". */
+  /** How confident the models are that a design is on the front; no text for "probable". */
   const STANDINGS = {
-    certain: "Certain: on the front for all values within the confidence intervals.",
+    confident: "Confident: on the front for all values within the confidence intervals.",
     possible: "Possible: it may be on the front, but the predicted means say otherwise.",
   };
 

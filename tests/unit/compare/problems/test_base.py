@@ -10,6 +10,7 @@ from tests.unit.compare.spied_problem import SPACE
 
 from flexibo import Objective, Space
 from flexibo.compare.problems.base import (
+    GROUPS,
     N_TYPICAL,
     Family,
     Problem,
@@ -20,6 +21,7 @@ from flexibo.compare.problems.base import (
     typical_designs,
     worst_of_interest,
 )
+from flexibo.compare.problems.table import FAMILIES, find_problem
 from flexibo.errors import InvalidValueError, UnknownNameError
 
 TWO = (Objective("error"), Objective("ms"))
@@ -187,3 +189,31 @@ def test_an_unknown_parameter_is_refused_with_a_similar_one() -> None:
 def test_the_name_of_a_problem_leaves_defaults_out_and_is_read_back(given: dict[str, Any], name: str) -> None:
     assert FAMILY.full_name(given) == name
     assert FAMILY.full_name(FAMILY.parsed(name.partition(":")[2])) == name
+
+
+def test_every_family_has_a_group() -> None:
+    assert {family.group for family in FAMILIES.values()} == set(GROUPS)
+
+
+def test_an_unknown_group_is_refused() -> None:
+    with pytest.raises(UnknownNameError):
+        replace(find_problem("branin-currin"), group="recordd")
+
+
+@pytest.mark.parametrize(
+    ("name", "group"),
+    [
+        ("zdt1:finite", "equal"),
+        ("zdt1:ratio=10:finite", "synthetic"),
+        ("branin-currin:noise=0.05", "equal"),
+        ("dnn-stack", "stack"),
+        ("lenet-h200", "recorded"),
+    ],
+)
+def test_a_problem_is_in_its_group(name: str, group: str) -> None:
+    assert find_problem(name).group == group
+
+
+def test_the_group_does_not_change_the_fingerprint() -> None:
+    problem = find_problem("branin-currin")
+    assert replace(problem, group="synthetic").fingerprint() == problem.fingerprint()

@@ -226,3 +226,22 @@ def test_every_family_needs_a_table_that_knows_it() -> None:
         priced = [one.seconds for one in recipe.recorded if isinstance(one.seconds, str)]
         assert recipe.name in dataset.problems
         assert {*recipe.options, *(one.column for one in recipe.recorded), *priced} <= set(dataset.columns)
+
+
+MLP = ["alpha_step", "batch_size", "depth", "learning_rate_step", "width", "error_pct", "train_time_s"]
+
+
+def test_perceptrons_are_bought_whole_for_their_training_and_its_start(problem: Make) -> None:
+    made = problem("mlp-kc1", MLP, [[0, 4, 1, 0, 16, 30, 2.5], [0, 4, 1, 0, 25, 20, 50], [0, 4, 1, 0, 40, 10, 60.5]])
+    assert made.group == "recorded"
+    assert made.space.names == ("width",)
+    assert made.space.size == 2  # the third trains too long
+    designs = made.space.designs([{"width": 16}, {"width": 25}])
+    assert made.values(designs).tolist() == [[30.0, 2.5], [20.0, 50.0]]
+    assert made.costs(designs).tolist() == [[7.5, 0.0], [55.0, 0.0]]
+
+
+def test_prices_are_equal_where_one_reading_of_a_constant_price_yields_everything() -> None:
+    equal = {recipe.name for recipe in RECIPES if recipe.group == "equal"}
+    assert equal == {name for name in BY_NAME if name.startswith("tx2-")}
+    assert {family.name for family in FAMILIES if family.group == "equal"} == equal

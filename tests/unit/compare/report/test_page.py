@@ -13,9 +13,10 @@ import pytest
 from tests.comparisons import problem, run
 
 from flexibo.compare.problems.base import Problem
-from flexibo.compare.report.page import FLOOR, MOST_DRAWN, write_page
+from flexibo.compare.report.page import MOST_DRAWN, write_page
 from flexibo.compare.report.tables import TextTable
 from flexibo.compare.runs import Allowance, Run
+from flexibo.compare.statistics.errors import FLOOR
 from flexibo.errors import InvalidValueError, UnknownNameError
 
 VOID = {"meta", "link", "input", "br", "hr", "img"}
@@ -84,7 +85,7 @@ def many(n_problems: int = 17, n_methods: int = 12, seeds: int = 10) -> tuple[li
 
 def test_a_page_is_balanced_and_shows_every_problem_table_and_fact(tmp_path: Path) -> None:
     runs, problems = many(5)
-    text = page(tmp_path, runs, problems, tables=[TABLE], facts={"budget": "20 of them"}, notes=["A note."])
+    text = page(tmp_path, runs, problems, summary=[TABLE], facts={"budget": "20 of them"}, notes=["A note."])
     read = Reader(text)
     assert read.count("details", "problem") == 5
     assert read.count("figure") == 5 + 5 * 2 + 4 + 3  # overview; error and evaluations; fronts of two and of three
@@ -104,9 +105,25 @@ def test_hostile_names_are_only_text(tmp_path: Path) -> None:
     hostile = problem(HOSTILE, summary=HOSTILE, unit=HOSTILE)
     runs = [run(HOSTILE, 0, HOSTILE), run("ours", 0, HOSTILE), run("ours", 1, HOSTILE)]
     table = TextTable(HOSTILE, (HOSTILE,), ((HOSTILE,),), (HOSTILE,), {})
-    text = page(tmp_path, runs, {HOSTILE: hostile}, tables=[table], notes=[HOSTILE], facts={HOSTILE: HOSTILE})
+    text = page(
+        tmp_path,
+        runs,
+        {HOSTILE: hostile},
+        summary=[table],
+        tables={"model": [table]},
+        notes=[HOSTILE],
+        facts={HOSTILE: HOSTILE},
+    )
     read = Reader(text)
-    usual = Reader(page(tmp_path, [run("ours", 0), run("ours", 1), run("b", 0)], tables=[TABLE], notes=["n"]))
+    usual = Reader(
+        page(
+            tmp_path,
+            [run("ours", 0), run("ours", 1), run("b", 0)],
+            summary=[TABLE],
+            tables={"model": [TABLE]},
+            notes=["n"],
+        )
+    )
     for tag in ("script", "b"):
         assert read.count(tag) == usual.count(tag)
     assert not any(name.startswith("on") or name == "style" for _, attrs in read.elements for name in attrs)
@@ -156,19 +173,22 @@ def test_our_method_has_number_0_and_a_page_without_it_leaves_that_free(tmp_path
 
 
 def test_our_rows_are_marked(tmp_path: Path) -> None:
-    assert Reader(page(tmp_path, [run(HOSTILE, seed) for seed in range(3)], ours=HOSTILE)).count("tr", "ours") == 1
+    assert (
+        Reader(page(tmp_path, [run(HOSTILE, seed) for seed in range(3)], ours=HOSTILE)).count("tr", "ours") == 2
+    )  # a table for each of two measures
 
 
 def test_charts_get_means_bands_fronts_and_evaluations(tmp_path: Path) -> None:
     runs = [run("ours", seed) for seed in range(4)]
     told = data(page(tmp_path, runs))
     (series,) = told["problems"][0]["series"]
-    means = np.mean([[moment.error for moment in r.moments] for r in runs], axis=0)
-    np.testing.assert_allclose(series["mean"], means, rtol=1e-3)
-    assert all(
-        low <= mean <= high for low, mean, high in zip(series["low"], series["mean"], series["high"], strict=True)
-    )
-    assert len(series["front"]) == 4
+    means = np.exp(np.mean([[np.log(moment.confirmed) for moment in r.moments] for r in runs], axis=0))
+    curve = series["errors"]["confirmed"]
+    np.testing.assert_allclose(curve["mean"], means, rtol=1e-3)
+    assert all(low <= mean <= high for low, mean, high in zip(curve["low"], curve["mean"], curve["high"], strict=True))
+    assert series["errors"]["model"]["shares"] == [0.0, 0.5, 1.0]
+    assert {measure: len(front) for measure, front in series["fronts"].items()} == {"confirmed": 4, "model": 2}
+    assert told["measures"] == ["confirmed", "model"]
     assert series["evaluations"] == [20.0, 20.0]
     assert told["problems"][0]["front"][0] == [1.0, 9.0]  # in the users' directions
     assert told["problems"][0]["budget"] == 220.0
@@ -184,7 +204,11 @@ def test_numbers_stand_in_a_table_too(tmp_path: Path) -> None:
 
 def test_the_front_of_the_first_seed_is_shown_and_its_absence_reported(tmp_path: Path) -> None:
     text = page(tmp_path, [run("ours", 3), run("ours", 4), run("rival", 4), run("bare", 3, front=False)])
-    assert {s["method"]: len(s["front"]) for s in data(text)["problems"][0]["series"]} == {0: 4, 1: 0, 2: 0}
+    assert {s["method"]: len(s["fronts"].get("confirmed", ())) for s in data(text)["problems"][0]["series"]} == {
+        0: 4,
+        1: 0,
+        2: 0,
+    }
     assert "seed 3" in text
     assert "bare, rival" in text
 
@@ -213,3 +237,20 @@ def test_a_run_given_twice_and_a_run_of_an_unknown_problem_are_refused(tmp_path:
         page(tmp_path, [run("ours", 0), run("ours", 0)])
     with pytest.raises(UnknownNameError, match="'q'"):
         page(tmp_path, [run("ours", 0, "q")])
+
+
+def test_what_belongs_to_a_measure_is_hidden_until_it_is_chosen(tmp_path: Path) -> None:
+    text = page(tmp_path, [run("ours", 0), run("rival", 0)], tables={"confirmed": [TABLE], "model": [TABLE]})
+    parts = [attrs for _, attrs in Reader(text).elements if "data-measure" in attrs]
+    assert {attrs["data-measure"] for attrs in parts} == {"confirmed", "model"}
+    assert all(("hidden" in attrs) == (attrs["data-measure"] != "confirmed") for attrs in parts)
+
+
+def test_the_overview_stands_by_groups_recorded_tables_first(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    problems = {"p": replace(problem("p"), group="equal"), "q": replace(problem("q"), group="recorded")}
+    text = page(tmp_path, [run("ours", 0, "p"), run("ours", 0, "q")], problems)
+    shown = re.findall(r'data-chart="overview" data-problem="(\d)"', text)
+    assert shown == ["1", "0"]
+    assert Reader(text).count("h3") == 2

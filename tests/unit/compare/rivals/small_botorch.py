@@ -1,36 +1,17 @@
-"""The two BoTorch rivals with little effort, on small spaces of every kind that BoTorch searches in its own way."""
+"""BoTorch's rivals with little effort, on small spaces of every kind that BoTorch searches in its own way."""
 
 from __future__ import annotations
 
 import numpy as np
+from tests.comparisons import QUICK_HVKG, QUICK_SEARCH
 
-from flexibo.compare.rivals import botorch_hvkg, botorch_qlognehvi
 from flexibo.compare.rivals._botorch import Columns
 from flexibo.compare.rivals.base import Setting
 from flexibo.compare.rivals.botorch_hvkg import HypervolumeKnowledgeGradient
-from flexibo.compare.rivals.botorch_qlognehvi import QLogNEHVI
+from flexibo.compare.rivals.botorch_qlognehvi import qlognehvi
+from flexibo.compare.rivals.botorch_qlognparego import qlognparego
 from flexibo.space import Integer, Real, Space
 
-QUICK_NEHVI = botorch_qlognehvi.NehviEffort(
-    draws=16,
-    restarts=2,
-    raw_samples=16,
-    iterations=10,
-    mixed_restarts=2,
-    mixed_raw_samples=16,
-    local_raw_samples=64,
-    compiled=False,
-)
-QUICK_HVKG = botorch_hvkg.HvkgEffort(
-    n_pareto=2,
-    n_fantasies=2,
-    raw_samples=4,
-    value_restarts=1,
-    value_raw_samples=4,
-    iterations=2,
-    batch_limit=20,
-    start_batch=1_024,
-)
 CONTINUOUS = Space({"x": (0.0, 1.0), "y": Real(0.01, 10.0, log=True)})
 GRID = Space({"x": [i / 7 for i in range(8)], "kind": ["slow", "fast", "odd"], "y": (1, 5)})
 POOL = Space.from_designs([{"x": i / 30, "kind": "ab"[i % 2], "y": (7 * i) % 30} for i in range(30)])
@@ -82,9 +63,14 @@ def told(rival, setting, n=6, seed=0):
     return rival
 
 
-def nehvi(space, effort=QUICK_NEHVI, **changes):
+def nehvi(space, effort=QUICK_SEARCH, **changes):
     setting = setting_for(space, **changes)
-    return told(QLogNEHVI(setting, effort=effort), setting)
+    return told(qlognehvi(setting, effort=effort), setting)
+
+
+def nparego(space, effort=QUICK_SEARCH, **changes):
+    setting = setting_for(space, **changes)
+    return told(qlognparego(setting, effort=effort), setting)
 
 
 def hvkg(space, effort=QUICK_HVKG, **changes):

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.metadata import version
 
 import pytest
+from tests.unit.compare.rivals.small_settings import POOL, setting
 
 from flexibo.compare.rivals import RIVALS
 from flexibo.compare.rivals.base import Rival, RivalEntry, Setting
@@ -44,3 +46,8 @@ def test_the_table_names_each_rival_by_its_library_and_where_it_is_described() -
         assert set(one.modules) & set(one.packages)
         assert one.documentation.startswith("https://")
     assert [name for name, one in RIVALS.items() if one.decoupled] == ["botorch-hvkg"]
+
+
+def test_an_objective_depends_on_all_options_unless_it_says_otherwise() -> None:
+    given = replace(setting(POOL), options={"joules": ("b", "kind")})
+    assert given.options == {"error": ("a", "b", "kind"), "joules": ("b", "kind")}

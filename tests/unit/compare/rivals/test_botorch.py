@@ -1,4 +1,4 @@
-"""What both BoTorch rivals share: they ask the same again, leave torch alone, and never give up."""
+"""What BoTorch's rivals share: they ask the same again, predict, leave torch alone, and never give up."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from tests.comparisons import QUICK_SEARCH
 from tests.unit.compare.rivals.small_botorch import (
     CONTINUOUS,
     GRID,
     LATTICE,
     MIXED,
-    QUICK_NEHVI,
     hvkg,
     losses,
     nehvi,
     setting_for,
 )
 
-from flexibo.compare.rivals import botorch_hvkg, botorch_qlognehvi
-from flexibo.compare.rivals._botorch import Columns, Fit, Standardisation
+from flexibo.compare.rivals import botorch_hvkg, botorch_qlognehvi, botorch_qlognparego
+from flexibo.compare.rivals._botorch import Columns, Fit, Readings, Standardisation
 from flexibo.compare.rivals.botorch_hvkg import HypervolumeKnowledgeGradient
-from flexibo.compare.rivals.botorch_qlognehvi import QLogNEHVI
+from flexibo.compare.rivals.botorch_qlognehvi import qlognehvi
 
 pytestmark = [
     pytest.mark.botorch,
@@ -41,6 +41,68 @@ def test_rows_become_the_designs_they_came_from(space, coded):
         assert {name: again[name] for name in ("kind",) if name in space.names} == {
             name: design[name] for name in ("kind",) if name in space.names
         }
+
+
+@pytest.mark.parametrize("coded", [False, True])
+def test_the_columns_of_options_are_those_that_change_with_them(coded):
+    columns = Columns(LATTICE, coded=coded)
+    designs = LATTICE.sample(60, np.random.default_rng(1))
+    for options in (("x",), ("kind", "z"), ("y", "constant")):
+        others = LATTICE.from_codes(
+            np.where([name in options for name in LATTICE.names], designs.codes[:1], designs.codes)
+        )
+        moving = np.flatnonzero(np.ptp(columns.rows(others), axis=0) > 0)
+        d = columns.rows(others).shape[1]
+        assert sorted([*columns.of(options), *moving]) == list(range(d))
+    assert columns.of(("constant",)) == list(range(d))
+
+
+def test_a_loss_that_designs_share_is_one_reading_and_known_for_all():
+    readings = Readings(setting_for(GRID, options={"near": ("x",)}))
+    one, same, other = ({"x": x, "kind": "odd", "y": y} for x, y in ((0.0, 1), (0.0, 2), (1 / 7, 2)))
+    readings.add(GRID.design(one), {"near": 1.0, "far": 2.0})
+    readings.add(GRID.design(same), {"near": 1.0})
+    assert len(readings.of("near")[0]) == 1
+    assert readings.common().tolist() == [0]
+    readings.add(GRID.design(same), {"far": 3.0})
+    readings.add(GRID.design(other), {"far": 4.0})
+    assert readings.common().tolist() == [0, 1]
+    noisy = Readings(setting_for(GRID, options={"near": ("x",)}, noisy=True))
+    for design in (one, same):
+        noisy.add(GRID.design(design), {"near": 1.0})
+    assert len(noisy.of("near")[0]) == 2
+
+
+def linear(space, options):
+    """A rival that knows 12 designs of two linear losses, the first by the option x alone."""
+    setting = setting_for(space, options=options)
+    rival = qlognehvi(setting, effort=QUICK_SEARCH)
+    for design in space.sample(12, np.random.default_rng(0)):
+        rival.tell(design, dict(zip(setting.names, lines(space, space.designs([design]))[0], strict=True)))
+    return rival
+
+
+def lines(space, designs):
+    X = Columns(space).rows(designs)
+    return np.stack([100.0 + 10.0 * X[:, 0], X @ np.linspace(1.0, 2.0, X.shape[1])], axis=1)
+
+
+@pytest.mark.parametrize("space", [CONTINUOUS, MIXED], ids=["continuous", "coded"])
+def test_predictions_are_losses_of_any_designs_by_the_options_of_each_objective(space):
+    rival = linear(space, {"near": ("x",)})
+    designs = space.sample(1_500, np.random.default_rng(9))
+    found = rival.predict(designs)
+    assert np.abs(found[:, 0] - lines(space, designs)[:, 0]).max() < 0.5
+    assert np.corrcoef(found[:, 1], lines(space, designs)[:, 1])[0, 1] > 0.9
+    alike = space.from_codes(np.where([name == "x" for name in space.names], designs.codes[:1], designs.codes))
+    assert np.ptp(rival.predict(alike)[:, 0]) < 1e-6
+    assert rival.ask().design in space
+    assert rival.fallbacks == 0
+
+
+@pytest.mark.parametrize("make", [qlognehvi, HypervolumeKnowledgeGradient])
+def test_there_is_no_prediction_before_anything_is_told(make):
+    assert make(setting_for(GRID)).predict(GRID.enumerate()) is None
 
 
 @pytest.mark.parametrize("make", [nehvi, hvkg])
@@ -102,13 +164,13 @@ def test_a_second_try_with_more_jitter_is_enough(monkeypatch):
 
 
 def test_without_anything_told_the_question_is_a_legal_design():
-    assert QLogNEHVI(setting_for(GRID), effort=QUICK_NEHVI).ask().design in GRID
+    assert qlognehvi(setting_for(GRID), effort=QUICK_SEARCH).ask().design in GRID
     assert HypervolumeKnowledgeGradient(setting_for(GRID)).ask().design in GRID
 
 
 def test_equal_and_infinite_losses_break_nothing():
     setting = setting_for(GRID)
-    rival = QLogNEHVI(setting, effort=QUICK_NEHVI)
+    rival = qlognehvi(setting, effort=QUICK_SEARCH)
     for design in GRID.sample(5, np.random.default_rng(0)):
         rival.tell(design, {"near": 1.0, "far": 1.0})
     rival.tell(GRID.sample(9, np.random.default_rng(1))[8], {"near": float("inf"), "far": float("nan")})
@@ -119,10 +181,11 @@ def test_equal_and_infinite_losses_break_nothing():
 def test_standardised_gains_are_greater_where_losses_are_lower():
     scale = Standardisation.of(np.array([10.0, 20.0, 30.0]))
     assert scale.gains(np.array([10.0, 20.0, 30.0])).tolist() == [1.0, 0.0, -1.0]
+    assert scale.losses(scale.gains(np.array([10.0, 17.0]))).tolist() == [10.0, 17.0]
     assert Standardisation.of(np.array([4.0, 4.0])).deviation == 1.0
 
 
-@pytest.mark.parametrize("entry", [botorch_qlognehvi.ENTRY, botorch_hvkg.ENTRY])
+@pytest.mark.parametrize("entry", [botorch_qlognehvi.ENTRY, botorch_qlognparego.ENTRY, botorch_hvkg.ENTRY])
 def test_the_table_says_what_is_needed(entry):
     entry.check()
     assert "botorch" in entry.versions()

@@ -7,10 +7,10 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from tests.comparisons import QUICK_HVKG
 from tests.unit.compare.rivals.small_botorch import (
     GRID,
     POOL,
-    QUICK_HVKG,
     SPACES,
     hvkg,
     losses,
@@ -18,7 +18,9 @@ from tests.unit.compare.rivals.small_botorch import (
     told,
 )
 
+from flexibo.compare.rivals import botorch_hvkg
 from flexibo.compare.rivals.botorch_hvkg import HypervolumeKnowledgeGradient, purchase_costs
+from flexibo.pareto import non_dominated
 from flexibo.space import Space
 
 pytestmark = [
@@ -37,7 +39,11 @@ def test_hvkg_asks_for_a_legal_design_and_a_single_lead(kind):
     assert lead in ("near", "far")
     rival.tell(design, {lead: losses(space, design)[lead]})
     assert rival.fallbacks == 0
-    assert set(rival.front()) <= set(rival._readings.designs)
+    front = rival.front()
+    assert all(member in space for member in front)
+    predicted = rival.predict(space.designs(front))
+    assert len(non_dominated(predicted)) == len(front)
+    assert not set(front) <= set(rival._readings.designs)
 
 
 def test_hvkg_asks_for_values_of_a_pools_options():
@@ -53,17 +59,29 @@ def test_hvkg_measures_what_is_cheap():
         assert hvkg(GRID, enough, costs=np.array(costs)).ask().objectives == (cheap,)
 
 
-def test_the_front_of_hvkg_trusts_the_model_where_an_objective_was_not_measured():
-    space = Space({"x": [i / 10 for i in range(11)]})
+@pytest.mark.parametrize("listed", [True, False])
+def test_the_front_of_hvkg_is_that_of_the_model_over_the_whole_space(listed, monkeypatch):
+    """0.5 was measured in one objective and 0.45 in none."""
+    monkeypatch.setattr(botorch_hvkg, "MOST_LISTED", 100 if listed else 1)
+    space = Space({"x": [i / 20 for i in range(21)]})
     setting = setting_for(space)
     rival = HypervolumeKnowledgeGradient(setting, effort=QUICK_HVKG)
     curves = {i / 10: {"near": (i / 10 - 0.4) ** 2, "far": (i / 10 - 0.6) ** 2} for i in range(11)}
+    assert rival.front() is None
     for x in (0.0, 0.2, 0.8, 1.0):
         rival.tell(space.design({"x": x}), curves[x])
     for x in (0.4, 0.5):
         rival.tell(space.design({"x": x}), {"near": curves[x]["near"]})
     rival.tell(space.design({"x": 0.6}), {"far": curves[0.6]["far"]})
-    assert sorted(design["x"] for design in rival.front()) == [0.4, 0.5, 0.6]
+    assert sorted(design["x"] for design in rival.front()) == [0.4, 0.45, 0.5, 0.55, 0.6]
+
+
+def test_hvkg_models_an_objective_over_its_options_and_asks_in_all_of_them():
+    rival = hvkg(GRID, options={"near": ("x",)})
+    assert rival.ask().design in GRID
+    assert rival.fallbacks == 0
+    near, far = rival._memory.fit().model.models
+    assert (near.train_inputs[0].shape[1], far.train_inputs[0].shape[1]) == (1, 5)
 
 
 def test_objectives_that_are_measured_together_are_one_purchase():

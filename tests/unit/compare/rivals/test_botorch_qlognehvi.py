@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.comparisons import QUICK_SEARCH
 from tests.unit.compare.rivals.small_botorch import (
     CONTINUOUS,
-    GRID,
-    QUICK_NEHVI,
     SPACES,
     losses,
     nehvi,
@@ -21,8 +20,7 @@ from tests.unit.compare.rivals.small_botorch import (
 )
 
 from flexibo.compare.rivals import botorch_qlognehvi
-from flexibo.compare.rivals.botorch_qlognehvi import QLogNEHVI, way_to_search
-from flexibo.space import Space
+from flexibo.compare.rivals.botorch_qlognehvi import qlognehvi
 
 pytestmark = [
     pytest.mark.botorch,
@@ -40,34 +38,12 @@ def test_qlognehvi_asks_for_a_legal_design_that_was_not_measured_in_all_objectiv
     assert rival.fallbacks == 0
 
 
-def test_every_space_is_searched_by_the_optimiser_that_botorch_has_for_it():
-    ways = {kind: way_to_search(space) for kind, space in SPACES.items()}
-    assert ways == {
-        "continuous": "continuous",
-        "grid": "listed",
-        "pool": "listed",
-        "lattice": "lattice",
-        "mixed": "mixed",
-        "ruled": "drawn",
-        "conditional": "drawn",
-    }
-
-
-def test_the_last_design_of_a_pool_is_asked_for_though_it_is_bad():
-    space = Space.from_designs([{"x": i} for i in range(6)])
-    rival = QLogNEHVI(setting_for(space), effort=QUICK_NEHVI)
-    for x in range(5):
-        rival.tell(space.design({"x": x}), {"near": x / 5, "far": x / 5})
-    assert dict(rival.ask().design) == {"x": 5}
-    assert rival.fallbacks == 0
-
-
 def test_qlognehvi_finds_more_than_random_designs_because_losses_are_turned_round():
     hypervolume = pytest.importorskip("botorch.utils.multi_objective.hypervolume").Hypervolume
     import torch
 
     setting = setting_for(CONTINUOUS, reference=np.array([1.1, 1.1]))
-    rival = told(QLogNEHVI(setting, effort=replace(QUICK_NEHVI, raw_samples=64)), setting)
+    rival = told(qlognehvi(setting, effort=replace(QUICK_SEARCH, raw_samples=64)), setting)
     for _ in range(5):
         design = CONTINUOUS.design(rival.ask().design)
         rival.tell(design, {name: losses(CONTINUOUS, design)[name] for name in setting.names})
@@ -78,12 +54,6 @@ def test_qlognehvi_finds_more_than_random_designs_because_losses_are_turned_roun
 
     drawn = [volume(CONTINUOUS.sample(11, np.random.default_rng(seed))) for seed in range(20)]
     assert volume(rival._readings.designs) > max(drawn)
-
-
-def test_qlognehvi_leaves_the_front_to_the_measurements_unless_they_are_noisy():
-    assert nehvi(GRID).front() is None
-    rival = nehvi(GRID, noisy=True)
-    assert set(rival.front()) <= set(rival._readings.designs)
 
 
 def test_three_objectives_are_handled():

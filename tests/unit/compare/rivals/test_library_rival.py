@@ -4,13 +4,16 @@ import logging
 import warnings
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from tests.unit.compare.rivals.small_settings import POOL, losses, setting
 
 from flexibo import Design, Space
+from flexibo._internal.arrays import FloatArray
 from flexibo.compare.rivals.base import Setting, Suggestion
 from flexibo.compare.rivals.library_rival import LibraryRival
 from flexibo.errors import InvalidValueError
+from flexibo.space import Designs
 
 
 class Loud:
@@ -27,6 +30,9 @@ class Loud:
         warnings.warn("nothing left", stacklevel=1)
         raise StopIteration
 
+    def predict(self, designs: Designs) -> None:
+        logging.getLogger("loud").critical("predicting")
+
 
 def test_a_library_is_silent_only_while_it_works(caplog: pytest.LogCaptureFixture) -> None:
     rival = LibraryRival(setting(POOL), Loud)
@@ -34,6 +40,7 @@ def test_a_library_is_silent_only_while_it_works(caplog: pytest.LogCaptureFixtur
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         rival.ask()
+        assert rival.predict(POOL.enumerate()) is None
     assert caplog.messages == []
     assert heard == []
     logging.getLogger("loud").critical("afterwards")
@@ -63,6 +70,9 @@ class Listening:
 
     def suggest(self) -> dict[str, object]:
         return {"a": 99, "b": 0, "kind": "x"}
+
+    def predict(self, designs: Designs) -> FloatArray | None:
+        return None
 
 
 def test_losses_are_told_in_the_order_of_the_objectives() -> None:
@@ -96,3 +106,20 @@ def test_a_library_that_fails_when_every_design_is_known_asks_for_one_again() ->
         rival.tell(space.design({"a": value}), {"error": 0.0, "joules": 0.0})
     assert rival.ask().design in space
     assert rival.fallbacks == 1
+
+
+class Foreseeing(Listening):
+    """A library that predicts, but not in one space."""
+
+    def predict(self, designs: Designs) -> FloatArray:
+        if len(designs) == 1:
+            raise ValueError("too few designs")
+        return np.zeros((len(designs), 2))
+
+
+def test_predictions_are_those_of_the_library_and_none_if_it_fails() -> None:
+    rival = LibraryRival(setting(POOL), Foreseeing)
+    predicted = rival.predict(POOL.enumerate())
+    assert predicted is not None
+    assert predicted.shape == (len(POOL.enumerate()), 2)
+    assert rival.predict(POOL.enumerate()[:1]) is None

@@ -1,15 +1,16 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
 
 from flexibo import Space
 from flexibo.compare.rivals import nearest_design as nearest
-from flexibo.compare.rivals.nearest_design import nearest_new
+from flexibo.compare.rivals.nearest_design import key_filter, nearest_new
 from flexibo.errors import InvalidValueError
-from flexibo.space import Categorical, Design, Designs, Integer, Ordinal, Real
+from flexibo.space import Categorical, Design, Designs, Integer, Ordinal, Real, designs
 
 
 def rng() -> np.random.Generator:
@@ -172,16 +173,26 @@ def test_a_pool_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = keys(space.enumerate()[6900:7100])
     nearest._listing.cache_clear()
     expected = nearest_new(space, wanted, taken, rng())
-    monkeypatch.setattr(Designs, "keys", _fail_on_many(Designs.keys))
-    monkeypatch.setattr(Designs, "encoded", _fail_on_many(Designs.encoded))
+    monkeypatch.setattr(designs, "keys_of", _fail_on_many(designs.keys_of, place=1))
+    monkeypatch.setattr(Designs, "encoded", _fail_on_many(Designs.encoded, place=0))
     started = time.process_time()
     assert nearest_new(space, wanted, taken, rng()) == expected
     assert time.process_time() - started < 0.5
 
 
-def _fail_on_many(method):  # type: ignore[no-untyped-def]
-    def checked(designs: Designs, *given: object) -> object:
-        assert len(designs) < 1000, "every design was encoded again"
-        return method(designs, *given)
+def _fail_on_many(method, place):  # type: ignore[no-untyped-def]
+    def checked(*given: Any) -> object:
+        assert len(given[place]) < 1000, "every design was encoded again"
+        return method(*given)
 
     return checked
+
+
+@pytest.mark.parametrize("space", [GRID, LARGE], ids=["listed", "large"])
+def test_designs_may_be_taken_by_some_of_their_options(space: Space) -> None:
+    wanted = space.sample(1, rng())[0]
+    name = space.names[0]
+    taken = set(space.designs([wanted]).keys([name]).tolist())
+    found = nearest_new(space, wanted, key_filter(taken, [name]), rng())
+    assert found is not None
+    assert [option for option in space.names if found[option] != wanted[option]] == [name]

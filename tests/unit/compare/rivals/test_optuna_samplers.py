@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.unit.compare.rivals.small_settings import MIXED, N_INITIAL, POOL, begun, installed, measured, setting
+from tests.unit.compare.rivals.small_settings import MIXED, N_INITIAL, POOL, begun, installed, losses, measured, setting
 
 from flexibo.compare.rivals.base import Rival, RivalEntry
 from flexibo.compare.rivals.optuna_samplers import GP, LEAST, NSGA2, TPE, OptunaStudy, distribution, parameter
@@ -95,3 +95,23 @@ def test_optuna_breeds_generations_from_the_designs_that_were_measured() -> None
     generations = [trial.system_attrs["NSGAIISampler:generation"] for trial in done]
     half = N_INITIAL // 2
     assert generations == [0] * half + [1] * half + [2] * half + [3] * half
+
+
+def test_optunas_processes_predict_losses_of_any_designs_near_what_they_were_told() -> None:
+    given = setting(MIXED, n_initial=20)
+    rival, _ = begun("optuna-gp", given)
+    known = MIXED.sample(20, np.random.default_rng(5))
+    told = np.array([list(losses(design).values()) for design in known])
+    predicted = rival.predict(known)
+    assert predicted is not None
+    assert np.abs(predicted - told).max() < 0.1 * np.ptp(told, axis=0).min()
+    many = rival.predict(MIXED.sample(1_500, np.random.default_rng(1)))
+    assert many is not None
+    assert many.shape == (1_500, 2)
+    assert np.isfinite(many).all()
+
+
+@pytest.mark.parametrize("name", ["optuna-tpe", "optuna-nsga2", "pymoo-nsga2"])
+def test_a_library_without_models_of_the_objectives_predicts_nothing(name: str) -> None:
+    rival, _ = begun(name, setting(GRID, n_initial=4))
+    assert rival.predict(GRID.enumerate()) is None

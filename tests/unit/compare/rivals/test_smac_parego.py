@@ -31,6 +31,7 @@ def test_smac_learns_designs_of_every_kind_of_option_with_all_losses() -> None:
             if name in held
         }
         assert cost == list(losses(design, 3).values())
+    assert library.predict(designs) is None
 
 
 def test_a_rule_is_left_to_the_comparison() -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pytest
 
 from flexibo.compare.runs import SHARES, Moment, Run
@@ -90,10 +89,21 @@ def test_runs_that_cannot_be_judged_are_refused() -> None:
         errors([Run("p", "m", 0, ())], 1.0)
 
 
-def test_means_and_standard_errors_are_of_floored_errors() -> None:
-    found = mean_errors(errors(table({"p": {"a": [0.0, 0.003], "b": [0.5]}}), 1.0))["p"]
+def test_means_are_geometric_and_of_floored_errors() -> None:
+    found = mean_errors(errors(table({"p": {"a": [0.0, 0.004], "b": [0.5]}}), 1.0))["p"]
     assert found["a"].mean == pytest.approx(0.002)
-    assert found["a"].standard_error == pytest.approx(0.001)  # deviation 0.001 sqrt(2), over sqrt(2)
     assert (found["a"].seeds, found["b"].seeds) == (2, 1)
-    assert found["b"].mean == 0.5
-    assert np.isnan(found["b"].standard_error)
+    assert found["b"].mean == pytest.approx(0.5)
+
+
+def test_each_measure_has_its_own_errors_and_what_was_not_judged_by_it_is_left_out() -> None:
+    moments = (
+        Moment(0.0, 0.0, 0.9, 0.0, (0,), model=0.8, reported=0.7),
+        Moment(0.5, 40.0, 0.5, 1.0, (4,), reported=0.4),
+        Moment(1.0, 90.0, 0.1, 2.0, (9,), model=0.05, reported=0.04),
+    )
+    runs = [Run("p", "m", 0, moments), SLOW]
+    assert [errors(runs, share, measure="model")["p"]["m"][0] for share in (0.0, 0.5, 1.0)] == [0.8, 0.8, 0.05]
+    assert errors(runs, 0.5, measure="reported") == {"p": {"m": {0: 0.4}}}
+    assert errors(runs, 1.0)["p"] == {"m": {0: 0.1}, "slow": {0: 0.1}}
+    assert errors([SLOW], 1.0, measure="model") == {}

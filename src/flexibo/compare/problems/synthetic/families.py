@@ -1,6 +1,7 @@
 """The synthetic families of problems: test functions on domains, with their true fronts.
 
-Every objective is declared to depend on all options, although ZDT's first objective depends on one.
+Every objective is declared to depend on all options, although ZDT's first objective, and all but the last of DTLZ7,
+are single options; ``expensive=2`` (n for DTLZ7) puts the price on the one that is hard to learn.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from flexibo.compare.problems.base import Family, Problem, ProblemParameter, con
 from flexibo.compare.problems.synthetic import functions, volumes
 from flexibo.compare.problems.synthetic.branin_currin import branin_currin, front_and_volume
 from flexibo.compare.problems.synthetic.domains import N_DISTANCE, Domain, branin_currin_grid, mixed_grid, unit_cube
+from flexibo.errors import InvalidValueError
 from flexibo.objectives import Objective
 from flexibo.pareto import hypervolume
 
@@ -48,10 +50,12 @@ class Definition:
     @property
     def family(self) -> Family:
         """The family with its parameters."""
-        count = {"n": ProblemParameter(2, "number of objectives", 2, 5)} if self.varies else {}
+        most = 5 if self.varies else 2
+        count = {"n": ProblemParameter(2, "number of objectives", 2, most)} if self.varies else {}
         parameters = {
-            "ratio": ProblemParameter(
-                1.0, "cost of the first objective, the most expensive, over that of the last", 1, 1e6
+            "ratio": ProblemParameter(1.0, "cost of the most expensive objective over that of the cheapest", 1, 1e6),
+            "expensive": ProblemParameter(
+                1, "the number of the most expensive objective; the others get cheaper in order", 1, most
             ),
             "noise": ProblemParameter(0.0, "standard deviation of a reading, as a share of the front's range", 0, 1),
             "finite": ProblemParameter(False, "a finite space of ordered, whole and unordered options"),
@@ -60,28 +64,49 @@ class Definition:
 
 
 def _problem(
-    definition: Definition, *, n: int = 2, ratio: float = 1.0, noise: float = 0.0, finite: bool = False
+    definition: Definition,
+    *,
+    n: int = 2,
+    ratio: float = 1.0,
+    expensive: int = 1,
+    noise: float = 0.0,
+    finite: bool = False,
 ) -> Problem:
-    """The problem of a definition and its parameters; the costs decrease from the first objective to the last."""
+    """The problem of a definition and its parameters; the costs decrease from the expensive objective to the last."""
+    if expensive > n:
+        raise InvalidValueError(
+            f"Parameter 'expensive' of {definition.name!r} is {expensive}; with {n} objectives it must be at most {n}."
+        )
     domain = _domain(definition, n, finite)
     reference = definition.reference(n)
     front, best = _front(definition, n, finite)
     names = ("branin", "currin") if definition.volume is None else [f"f{j}" for j in range(1, n + 1)]
-    given = {"n": n, "ratio": ratio, "noise": noise, "finite": finite}
+    given = {"n": n, "ratio": ratio, "expensive": expensive, "noise": noise, "finite": finite}
     return Problem(
         definition.family.full_name(given),
         definition.summary,
         domain.space,
         tuple(Objective(name, noisy=noise > 0) for name in names),
         lambda designs: definition.function(domain.positions(designs), n),
-        constant_costs([ratio ** (1.0 - j / (n - 1)) for j in range(n)]),
+        constant_costs(_costs(n, ratio, expensive)),
         reference,
         front,
         best,
         exact=finite or definition.volume is not None,
         noise=noise * (front.max(axis=0) - front.min(axis=0)) if noise > 0 else None,
         source=definition.source,
+        group="synthetic" if ratio > 1 else "equal",
     )
+
+
+def _costs(n: int, ratio: float, expensive: int) -> list[float]:
+    """The cost of each objective, evenly spread in their logarithm.
+
+    >>> _costs(3, 100.0, 3)
+    [10.0, 1.0, 100.0]
+    """
+    costs = [ratio ** (1.0 - j / (n - 1)) for j in range(n)]
+    return [*costs[1:expensive], costs[0], *costs[expensive:]]
 
 
 @lru_cache(maxsize=8)

@@ -22,6 +22,7 @@ def test_the_families_are_those_users_name() -> None:
         ("dtlz2", "ratio=100:n=3", "dtlz2:n=3:ratio=100"),
         ("zdt1", "finite:ratio=10", "zdt1:ratio=10:finite"),
         ("zdt2", "noise=0.1:ratio=1", "zdt2:noise=0.1"),
+        ("zdt3", "finite:expensive=2:ratio=10", "zdt3:ratio=10:expensive=2:finite"),
         ("branin-currin", "", "branin-currin"),
     ],
 )
@@ -30,11 +31,31 @@ def test_a_problem_has_its_full_name(name: str, given: str, full: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "expensive", "n", "costs"),
+    [
+        ("zdt1", 1, 2, [100, 1]),
+        ("zdt1", 2, 2, [1, 100]),
+        ("dtlz7", 3, 3, [10, 1, 100]),
+        ("dtlz7", 2, 3, [10, 100, 1]),
+    ],
+)
+def test_the_price_can_be_on_any_objective(name: str, expensive: int, n: int, costs: list[float]) -> None:
+    problem = made(name, n, ratio=100.0, expensive=expensive)
+    assert problem.costs(problem.space.sample(2, np.random.default_rng(0))).tolist() == [costs, costs]
+
+
+def test_the_expensive_objective_must_exist() -> None:
+    with pytest.raises(InvalidValueError):
+        made("dtlz7", 2, expensive=3)
+
+
+@pytest.mark.parametrize(
     ("name", "given", "facts"),
     [
         ("dtlz2", "n=6", r"'n'.*'dtlz2'.*'6'.* 2 .* 5\."),
         ("dtlz2", "n=1", r"'n'.*'dtlz2'.*'1'.* 2 .* 5\."),
         ("zdt1", "ratio=0.5", r"'ratio'.*'zdt1'.*'0\.5'.* 1 "),
+        ("zdt1", "expensive=3", r"'expensive'.*'zdt1'.*'3'.* 1 .* 2"),
     ],
 )
 def test_what_is_out_of_range_is_refused(name: str, given: str, facts: str) -> None:
