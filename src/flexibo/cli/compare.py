@@ -49,8 +49,8 @@ def compare(
     rivals: Annotated[
         list[str] | None,
         typer.Option(
-            help="Optimisers of other libraries (extra bench): botorch-qlognehvi, botorch-hvkg, optuna-tpe, optuna-gp, "
-            "optuna-nsga2, smac-parego, pymoo-nsga2."
+            help="Optimisers of other libraries (extra bench): botorch-qlognehvi, botorch-qlognparego, botorch-hvkg, "
+            "optuna-tpe, optuna-gp, optuna-nsga2, smac-parego, pymoo-nsga2."
         ),
     ] = None,
     suite: Annotated[

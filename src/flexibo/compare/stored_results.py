@@ -13,6 +13,9 @@ from flexibo.errors import InvalidValueError
 
 FOLDER = Path(__file__).parent / "results"
 
+UNSTORED = ("botorch-qlognehvi", "botorch-qlognparego", "botorch-hvkg", "optuna-gp", "smac-parego")
+"""Slow rivals without stored runs: the standard suite runs them."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredResults:

@@ -10,6 +10,7 @@ from tests.command_line import mentions
 from typer.testing import CliRunner, Result
 
 from flexibo.cli import app
+from flexibo.compare.rivals import RIVALS
 from flexibo.errors import FlexiBOError, unknown_name
 
 
@@ -39,6 +40,10 @@ def test_a_comparison_prints_tables_and_leaves_a_table_and_a_page(tmp_path: Path
     assert len(rows) == 2 * 2 * 21
     assert {row["problem"] for row in rows} == {"zdt1:finite"}
     assert "<script" in (out / "report.html").read_text()
+
+
+def test_the_help_names_every_rival() -> None:
+    assert mentions(invoke("compare", "--help").output, *RIVALS)
 
 
 def test_a_long_list_of_names_does_not_hide_what_is_meant() -> None:

@@ -98,16 +98,20 @@ def test_a_limited_contestant_takes_part_where_and_as_often_as_it_may() -> None:
     assert sum(task[1] == "m" for task in limited.tasks()) == 8
 
 
-def test_a_limit_may_leave_the_other_problems_alone() -> None:
-    limited = Suite("", ("a", "b", "c"), (), ("slow",), 3, limits={"slow": Limit({"b": 2, "c": 0}, elsewhere=True)})
-    assert [task[::2] for task in limited.tasks()] == [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)]
+@pytest.mark.parametrize(("elsewhere", "seeds"), [(None, [0, 1, 2]), (1, [0]), (0, [])])
+def test_a_limit_says_how_many_seeds_the_other_problems_get(elsewhere: int | None, seeds: list[int]) -> None:
+    limit = Limit({"b": 2, "c": 0}, elsewhere=elsewhere)
+    limited = Suite("", ("a", "b", "c"), (), ("slow",), 3, limits={"slow": limit})
+    assert [task[::2] for task in limited.tasks()] == [*(("a", seed) for seed in seeds), ("b", 0), ("b", 1)]
 
 
 def test_a_limit_is_described() -> None:
     assert re.search(r"\b3 seeds .*a, b only", Limit({"a": 3, "b": 3}).description(10))
     assert re.search(r"\b1 seed .*a, b only", Limit({"a": 3, "b": 3}).description(1))
-    both = Limit({"a": 0, "b": 4, "c": 0}, elsewhere=True)
+    both = Limit({"a": 0, "b": 4, "c": 0}, elsewhere=None)
     assert re.search(r"\b4 seeds .*\bb; .*not .*a, c$", both.description(10))
+    assert re.search(r"not .*a; .*\b4 seeds .*other", Limit({"a": 0}, elsewhere=4).description(10))
+    assert Limit(elsewhere=5).description(10).endswith(" 5 seeds")
 
 
 def test_the_standard_suite_has_problems_of_two_to_five_objectives() -> None:
