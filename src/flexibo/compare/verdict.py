@@ -67,8 +67,7 @@ class Verdict:
     def tables(self, measure: Measure = "confirmed") -> list[Any]:
         """The tables for a terminal, to be printed with rich: a summary by all measures, the others by one."""
         errors = error_table(self.runs, self.suite.methods, measure=measure, prices=self.prices)
-        tables = [*self._summary(), *self._of(measure), *self._goals()]
-        return [errors, *(table.rich_table() for table in tables)]
+        return [errors, *self._summary(), *self._of(measure), *self._goals()]
 
     def notes(self) -> list[str]:
         """What a reader of the results must know."""

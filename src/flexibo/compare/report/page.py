@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
-from itertools import combinations
+from itertools import combinations, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -146,8 +146,19 @@ def _missing_runs(found: Mapping[str, Sequence[MethodResult]], n_seeds: int) -> 
 
 def _table(table: TextTable, ours: str) -> str:
     notes = "".join(f'<p class="hint">{_escaped(note)}</p>' for note in table.notes)
-    body = "".join(_row(row, table.words, ours=row[0] == ours) for row in table.rows if row)
+    body = "".join(
+        _row(row, table.words, ours=row[0] == ours, spans=[_span(table, i, j) for j in range(table.merged)])
+        for i, row in enumerate(table.rows)
+        if row
+    )
     return f'<section class="card"><h2>{_escaped(table.title)}</h2>{_html_table(table.headings, body)}{notes}</section>'
+
+
+def _span(table: TextTable, i: int, j: int) -> int:
+    """The number of rows that a cell covers; 0 if the one above covers it."""
+    if table.is_repeated(i, j):
+        return 0
+    return 1 + sum(1 for _ in takewhile(lambda below: table.is_repeated(below, j), range(i + 1, len(table.rows))))
 
 
 def _html_table(headings: Sequence[str], body: str) -> str:
@@ -155,13 +166,17 @@ def _html_table(headings: Sequence[str], body: str) -> str:
     return f'<div class="scroll" tabindex="0"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _row(cells: Sequence[str], words: Sequence[int] = (0,), *, ours: bool) -> str:
-    """A row of a table; the columns in `words` hold text, the others numbers."""
-    first = f'<th scope="row">{_escaped(cells[0])}</th>'
-    rest = (
-        f"<td{'' if j in words else ' class=number'}>{_escaped(cell)}</td>" for j, cell in enumerate(cells[1:], start=1)
-    )
-    return f"<tr{' class=ours' if ours else ''}>{first}{''.join(rest)}</tr>"
+def _row(cells: Sequence[str], words: Sequence[int] = (0,), *, ours: bool, spans: Sequence[int] = ()) -> str:
+    """A row of a table; the columns in `words` hold text, the others numbers. The first cells may cover rows."""
+    parts = []
+    for j, cell in enumerate(cells):
+        span = spans[j] if j < len(spans) else 1
+        tag, scope = ("th", ' scope="row"' if span == 1 else ' scope="rowgroup"') if j == 0 else ("td", "")
+        kind = "" if j in words or j == 0 else " class=number"
+        if span:
+            rows = f' rowspan="{span}"' if span > 1 else ""
+            parts.append(f"<{tag}{scope}{rows}{kind}>{_escaped(cell)}</{tag}>")
+    return f"<tr{' class=ours' if ours else ''}>{''.join(parts)}</tr>"
 
 
 def _by_measure(measure: Measure, content: str, tag: str = "div") -> str:

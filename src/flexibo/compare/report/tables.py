@@ -39,7 +39,13 @@ JUDGED_BY: Mapping[Measure, str] = {
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """A table of plain texts. Some cells have a style in a terminal; the columns `words` do not hold numbers."""
+    """A table of plain texts.
+
+    Attributes:
+        styles: The styles of some cells in a terminal.
+        words: The columns that do not hold numbers.
+        merged: In the first columns, this many, a text that is that of the row above is not repeated.
+    """
 
     title: str
     headings: tuple[str, ...]
@@ -47,30 +53,51 @@ class TextTable:
     notes: tuple[str, ...]
     styles: Mapping[tuple[int, int], str]
     words: tuple[int, ...] = (0,)
+    merged: int = 0
 
-    def rich_table(self) -> Table:
-        """The table for a terminal."""
-        table = Table(
-            title=Text(self.title),
-            title_justify="left",
-            caption=Text("\n".join(self.notes)),
-            caption_justify="left",
-            box=box.SIMPLE_HEAD,
-            show_edge=False,
-            pad_edge=False,
-            padding=(0, 1, 0, 0),
-        )
-        names = max((_width(_broken(row[0], WIDEST)) for row in self.rows), default=0)
-        for j, heading in enumerate(self.headings):
+    def is_repeated(self, i: int, j: int) -> bool:
+        """Whether a cell belongs to the one above."""
+        return j < self.merged and i > 0 and self.rows[i][: j + 1] == self.rows[i - 1][: j + 1]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The table with its columns narrowed to the terminal."""
+        cells = [
+            ["" if self.is_repeated(i, j) else _broken(cell, WIDEST) if j == 0 else cell for j, cell in enumerate(row)]
+            for i, row in enumerate(self.rows)
+        ]
+        columns = [[heading, *(row[j] for row in cells)] for j, heading in enumerate(self.headings)]
+        widths, gap = _widths(columns, options.max_width)
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, gap - 1, 0, 0))
+        for j, (heading, width) in enumerate(zip(self.headings, widths, strict=True)):
             side: JustifyMethod = "left" if j in self.words else "right"
-            parts = [part for row in self.rows for part in row[j].split()] if j not in self.words else []
-            narrowest = max(map(cell_len, parts), default=1)  # a number is never broken; what follows it may be
-            whole = j == 0 and names <= 2 * WIDEST
-            table.add_column(Text(heading), justify=side, overflow="fold", no_wrap=whole, min_width=narrowest)
-        for i, row in enumerate(self.rows):
-            cells = [_broken(row[0], WIDEST), *row[1:]]
-            table.add_row(*(Text(cell, style=self.styles.get((i, j), "")) for j, cell in enumerate(cells)))
-        return table
+            table.add_column(Text(heading), justify=side, overflow="fold", width=width)
+        for i, row in enumerate(cells):
+            table.add_row(*(Text(cell, style=self.styles.get((i, j), "")) for j, cell in enumerate(row)))
+        yield Text(self.title, style="italic")
+        yield table
+        if self.notes:
+            yield Text("\n".join(self.notes), style="italic")
+
+
+def _widths(columns: Sequence[Sequence[str]], room: int) -> tuple[list[int], int]:
+    """The widths of columns of texts, and the gap between them, so that they fit into the room if words allow it.
+
+    The widest column that can be narrowed without breaking a word is narrowed first.
+
+    >>> _widths([["method", "a"], ["ratio", "0.50 (0.40-0.60)"]], 80)
+    ([6, 16], 2)
+    >>> _widths([["method", "a"], ["ratio", "0.50 (0.40-0.60)"]], 20)
+    ([6, 12], 2)
+    """
+    widths = [max(map(_width, column)) for column in columns]
+    least = [max((cell_len(word) for text in column for word in text.split()), default=0) for column in columns]
+    gap = 2 if sum(least) + 2 * (len(columns) - 1) <= room else 1
+    while sum(widths) + gap * (len(columns) - 1) > room:
+        width, j = max(((width, j) for j, width in enumerate(widths) if width > least[j]), default=(0, -1))
+        if j < 0:
+            break
+        widths[j] = width - 1
+    return widths, gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,10 +223,11 @@ def summary_table(by_measure: Mapping[Measure, Sequence[AgainstBest]], groups: M
             cells = (NOTHING if ratio is None else _interval(ratio) for ratio in ratios)
             styles |= {(len(rows), j): _style(ratio) for j, ratio in enumerate(ratios, start=3) if ratio is not None}
             rows.append((title, f"{counted}", measure, *cells, ratios[-1].standing))
+    at = [f"at {result.share:.0%}" for result in first]
     ours = printable_line(first[-1].ours)
     return TextTable(
         f"{ours} against the best other, by group of problems: its error over the other's",
-        ("problems", "number", "error", *(f"at {result.share:.0%}" for result in first), f"at {first[-1].share:.0%}"),
+        ("group", "problems", "error", *at, f"verdict {at[-1]}"),
         tuple(rows),
         (
             *(JUDGED_BY[measure] for measure in by_measure),
@@ -207,6 +235,7 @@ def summary_table(by_measure: Mapping[Measure, Sequence[AgainstBest]], groups: M
         ),
         styles,
         (0, 2, 3 + len(first)),
+        merged=2,
     )
 
 
@@ -277,9 +306,10 @@ def against_best_table(
         cells = [NOTHING if mean is None else _interval(mean) for mean in means]
         mean_of = "geometric mean" if len(grouped) == 1 else f"mean of {title}"
         rows.append((mean_of, *cells, NOTHING if means[-1] is None else means[-1].standing))
+    at_shares = [f"at {result.share:.0%}" for result in results]
     return TextTable(
         f"{printable_line(last.ours)} against the best {group} of each problem: its {measure} error over the {group}'s",
-        ("problem", *(f"at {result.share:.0%}" for result in results), f"at {last.share:.0%}"),
+        ("problem", *at_shares, f"verdict {at_shares[-1]}"),
         tuple(rows),
         _against_notes(results),
         styles,
@@ -354,11 +384,22 @@ def _goal_notes(results: Sequence[GoalResult]) -> tuple[str, ...]:
         "intervals. Behind: the whole interval of a problem's ratio is above 1. With overhead: the time that the "
         "optimiser itself takes counts as cost."
     ]
-    for one in results:
-        behind = [f"{', '.join(map(printable_line, r.behind))} at {r.share:.0%}" for r in one.results if r.behind]
-        if one.goal.counts_behind and behind:
-            notes.append(f"Behind on {'; '.join(behind)}.")
+    lists = [_behind(one) for one in results if one.goal.counts_behind]
+    for k, own in enumerate(lists):
+        if own and not any(own.items() <= other.items() for other in lists[k + 1 :]):  # a group is part of all problems
+            shares = sorted(set(own.values()), key=lambda at: (-len(at), at))
+            parts = (f"at {' and '.join(at)} on {', '.join(p for p in own if own[p] == at)}" for at in shares)
+            notes.append(f"Behind {'; '.join(parts)}.")
     return tuple(notes)
+
+
+def _behind(one: GoalResult) -> dict[str, tuple[str, ...]]:
+    """The shares of the budget at which our method is behind, by problem."""
+    names = sorted({problem for result in one.results for problem in result.behind})
+    return {
+        printable_line(name): tuple(f"{result.share:.0%}" for result in one.results if name in result.behind)
+        for name in names
+    }
 
 
 def _interval(ratio: Ratio) -> str:

@@ -254,3 +254,10 @@ def test_the_overview_stands_by_groups_recorded_tables_first(tmp_path: Path) -> 
     shown = re.findall(r'data-chart="overview" data-problem="(\d)"', text)
     assert shown == ["1", "0"]
     assert Reader(text).count("h3") == 2
+
+
+def test_merged_cells_cover_their_rows(tmp_path: Path) -> None:
+    rows = (("a", "1", "x"), ("a", "1", "y"), ("b", "1", "x"))
+    table = TextTable("Groups", ("group", "n", "error"), rows, (), {}, merged=2)
+    read = Reader(page(tmp_path, *many(1), summary=[table]))
+    assert [attrs["rowspan"] for _, attrs in read.elements if "rowspan" in attrs] == ["2", "2"]

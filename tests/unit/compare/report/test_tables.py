@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from rich.console import Console, RenderableType
@@ -10,11 +12,14 @@ from flexibo.compare.report.tables import (
     TextTable,
     against_best_table,
     error_table,
+    goals_table,
     ranking_table,
     summary_table,
 )
 from flexibo.compare.runs import Moment, Run
+from flexibo.compare.statistics.goals import Goal, GoalResult
 from flexibo.compare.statistics.ranking import AgainstBest, against_best, ranking
+from flexibo.compare.statistics.ratios import Ratio
 from flexibo.errors import InvalidValueError
 
 SHARES = (0.0, 0.25, 0.5, 1.0)
@@ -32,8 +37,7 @@ def run(problem: str, method: str, seed: int, error: float, *, overhead_s: float
     return Run(problem, method, seed, tuple(moments))
 
 
-def shown(renderable: RenderableType | TextTable, width: int = 120) -> str:
-    renderable = renderable.rich_table() if isinstance(renderable, TextTable) else renderable
+def shown(renderable: RenderableType, width: int = 120) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None)
     console.print(renderable)
     return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
@@ -196,6 +200,54 @@ def test_long_names_of_problems_are_broken_after_colons(width: int) -> None:
     assert "botorch-nehvi" in text
 
 
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_every_table_keeps_to_the_terminal_and_breaks_no_word(width: int) -> None:
+    runs = [
+        run(name, method, seed, 0.1 + 0.01 * seed)
+        for name in ("nb201-imagenet-gpu", "zdt1:ratio=10:expensive=2:finite")
+        for method in ("ours", "botorch-qlognparego")
+        for seed in range(4)
+    ]
+    groups = {"nb201-imagenet-gpu": "recorded", "zdt1:ratio=10:expensive=2:finite": "synthetic"}
+    results = [against(runs, "ours", share) for share in (0.25, 0.5, 1.0)]
+    tables = [
+        summary_table({"confirmed": results, "model": results, "reported": results}, groups),
+        compared(results, groups),
+        ranking_table(ranking(runs, 1.0, ours="ours")),
+    ]
+    for table in tables:
+        text = shown(table, width)
+        assert max(map(len, text.splitlines())) <= width
+        words = {word for row in table.rows for cell in row for word in re.split("[ :]", cell)}
+        words |= {word for heading in table.headings for word in heading.split()}
+        assert not {word for word in words if word not in text}
+
+
+def test_a_group_is_named_once_in_a_summary() -> None:
+    table = TextTable(
+        "", ("group", "n", "error"), (("a", "1", "x"), ("a", "1", "y"), ("b", "1", "x")), (), {}, merged=2
+    )
+    assert [line.split() for line in shown(table).splitlines()[3:]] == [["a", "1", "x"], ["y"], ["b", "1", "x"]]
+
+
+def goal(behind: Mapping[float, Sequence[str]], group: str | None = None) -> GoalResult:
+    """A goal that counts the problems of a group on which ours is behind, given by share."""
+    runs = [run(name, m, seed, 0.1) for name in ("p", "q") for m in ("ours", "other") for seed in range(4)]
+    results = []
+    for share, names in behind.items():
+        found = against(runs, "ours", share)
+        judged = (replace(one, ratio=Ratio(2.0, 1.5, 2.5, 4)) for one in found.problems if one.problem in names)
+        results.append(replace(found, problems=tuple(judged)))
+    return GoalResult(Goal(1, 0, group=group, counts_behind=True), tuple(results))
+
+
+def test_problems_behind_are_named_once_with_their_shares() -> None:
+    everywhere = goal({0.25: ["p"], 0.5: ["p", "q"], 1.0: ["p"]})
+    notes = goals_table([goal({0.5: ["q"]}, "recorded"), everywhere], "ours").notes
+    assert len(notes) == 2
+    assert re.search("25% and 50% and 100% on p; .*50% on q", notes[1])
+
+
 ODD = ("[red]x[/red]", "a|b*c_d", "two\nlines")
 
 
@@ -204,8 +256,8 @@ def test_names_are_never_read_as_markup() -> None:
     runs += [run(r.problem, "[/]", r.seed, 0.2) for r in runs]
     tables = [
         error_table(runs, ["[/]"]),
-        ranking_table(ranking(runs, 1.0, ours="[/]")).rich_table(),
-        compared([against(runs, "[/]")]).rich_table(),
+        ranking_table(ranking(runs, 1.0, ours="[/]")),
+        compared([against(runs, "[/]")]),
     ]
     for table in tables:
         text = shown(table, 200)
