@@ -125,9 +125,13 @@ class MethodsByProblem:
             table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
             table.add_column("method", width=name, overflow="fold")
             for heading in headings[start : start + size]:
-                table.add_column(Text(heading), justify="right", width=width, overflow="fold")
+                table.add_column(Text(heading, justify="right"), width=width, overflow="fold")
             for i, method in enumerate(self.methods):
-                cells = [column[i] for _, column in self.problems[start : start + size]]
+                # Justified to the right, a cell would lose the blank in place of a star, and the numbers their columns.
+                cells = [
+                    Text(" " * (width - column[i].cell_len)).append_text(column[i])
+                    for _, column in self.problems[start : start + size]
+                ]
                 style = "bold" if i < self.n_ours else ""
                 table.add_row(Text(method, style=style), *cells, end_section=i == self.n_ours - 1)
             yield table
@@ -388,7 +392,7 @@ def _goal_notes(results: Sequence[GoalResult]) -> tuple[str, ...]:
     for k, own in enumerate(lists):
         if own and not any(own.items() <= other.items() for other in lists[k + 1 :]):  # a group is part of all problems
             shares = sorted(set(own.values()), key=lambda at: (-len(at), at))
-            parts = (f"at {' and '.join(at)} on {', '.join(p for p in own if own[p] == at)}" for at in shares)
+            parts = (f"at {', '.join(at)} on {', '.join(p for p in own if own[p] == at)}" for at in shares)
             notes.append(f"Behind {'; '.join(parts)}.")
     return tuple(notes)
 

@@ -75,6 +75,12 @@ def test_errors_are_shown_in_percent_with_the_best_marked() -> None:
     assert "mean of 4 seeds" in text
 
 
+def test_the_numbers_of_a_problem_stand_below_each_other() -> None:
+    rows = [row for row in shown(error_table(RUNS)).splitlines() if row.split() and row.split()[0] in METHODS]
+    ends = [[m.end() for m in re.finditer(r"[\d.]+(?=[* ])", row)] for row in rows]
+    assert ends == [ends[0]] * len(METHODS)
+
+
 def test_ours_stand_first_in_the_order_given_and_others_by_name() -> None:
     text = shown(error_table(RUNS, ["tpe", "ours", "absent"]))
     found = [row.split()[0] for row in text.splitlines() if row.split() and row.split()[0] in METHODS]
@@ -245,7 +251,7 @@ def test_problems_behind_are_named_once_with_their_shares() -> None:
     everywhere = goal({0.25: ["p"], 0.5: ["p", "q"], 1.0: ["p"]})
     notes = goals_table([goal({0.5: ["q"]}, "recorded"), everywhere], "ours").notes
     assert len(notes) == 2
-    assert re.search("25% and 50% and 100% on p; .*50% on q", notes[1])
+    assert re.search("25%, 50%, 100% on p; .*50% on q", notes[1])
 
 
 ODD = ("[red]x[/red]", "a|b*c_d", "two\nlines")
