@@ -17,7 +17,7 @@ from flexibo._internal.numbers import format_number
 from flexibo._internal.text import printable_line
 from flexibo.compare.problems.base import GROUPS, Problem
 from flexibo.compare.report._method_results import MethodResult, ordered, results_by_problem
-from flexibo.compare.report.tables import JUDGED_BY, TextTable
+from flexibo.compare.report.tables import BEST, JUDGED_BY, STRONG, WORSE, TextTable
 from flexibo.compare.runs import MEASURES, Allowance, Measure, Run
 from flexibo.compare.statistics.errors import FLOOR
 from flexibo.objectives import Objective
@@ -39,6 +39,8 @@ COLOURS = (
     ("#6B6B6B", "#B5B5B5"),
 )
 DASHES = ("", "7 3", "2 3")
+STYLES = {BEST: "better", WORSE: "worse", STRONG: "strong"}
+"""Classes of cells by their style in a terminal."""
 SYMBOLS = {"circle": "●", "rect": "■", "triangle": "▲", "diamond": "◆", "emptyCircle": "○", "emptyRect": "□"}
 """Symbols by the names that ECharts gives them."""
 
@@ -146,37 +148,47 @@ def _missing_runs(found: Mapping[str, Sequence[MethodResult]], n_seeds: int) -> 
 
 def _table(table: TextTable, ours: str) -> str:
     notes = "".join(f'<p class="hint">{_escaped(note)}</p>' for note in table.notes)
-    body = "".join(
-        _row(row, table.words, ours=row[0] == ours, spans=[_span(table, i, j) for j in range(table.merged)])
-        for i, row in enumerate(table.rows)
-        if row
-    )
-    return f'<section class="card"><h2>{_escaped(table.title)}</h2>{_html_table(table.headings, body)}{notes}</section>'
+    body = "".join(_text_row(table, i, ours) for i, row in enumerate(table.rows) if row)
+    return f'<section class="card"><h2>{_escaped(table.title)}</h2>{_html_table(table.headings, body, table.words)}{notes}</section>'
+
+
+def _text_row(table: TextTable, i: int, ours: str) -> str:
+    """A row of a table that a terminal shows too, with its styles and merged cells."""
+    row = table.rows[i]
+    cells = [
+        _cell(cell, j, table.words, STYLES.get(table.styles.get((i, j), ""), ""), _span(table, i, j))
+        for j, cell in enumerate(row)
+        if not table.is_repeated(i, j)
+    ]
+    return f"<tr{' class=ours' if row[0] == ours else ''}>{''.join(cells)}</tr>"
 
 
 def _span(table: TextTable, i: int, j: int) -> int:
-    """The number of rows that a cell covers; 0 if the one above covers it."""
-    if table.is_repeated(i, j):
-        return 0
+    """The number of rows that a cell covers."""
     return 1 + sum(1 for _ in takewhile(lambda below: table.is_repeated(below, j), range(i + 1, len(table.rows))))
 
 
-def _html_table(headings: Sequence[str], body: str) -> str:
-    heads = "".join(f'<th scope="col">{_escaped(heading)}</th>' for heading in headings)
+def _html_table(headings: Sequence[str], body: str, words: Sequence[int] = (0,)) -> str:
+    heads = "".join(
+        f'<th scope="col"{"" if j in words else " class=number"}>{_escaped(heading)}</th>'
+        for j, heading in enumerate(headings)
+    )
     return f'<div class="scroll" tabindex="0"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _row(cells: Sequence[str], words: Sequence[int] = (0,), *, ours: bool, spans: Sequence[int] = ()) -> str:
-    """A row of a table; the columns in `words` hold text, the others numbers. The first cells may cover rows."""
-    parts = []
-    for j, cell in enumerate(cells):
-        span = spans[j] if j < len(spans) else 1
-        tag, scope = ("th", ' scope="row"' if span == 1 else ' scope="rowgroup"') if j == 0 else ("td", "")
-        kind = "" if j in words or j == 0 else " class=number"
-        if span:
-            rows = f' rowspan="{span}"' if span > 1 else ""
-            parts.append(f"<{tag}{scope}{rows}{kind}>{_escaped(cell)}</{tag}>")
-    return f"<tr{' class=ours' if ours else ''}>{''.join(parts)}</tr>"
+def _row(cells: Sequence[str], *, ours: bool) -> str:
+    """A row of numbers that begins with a name."""
+    return f"<tr{' class=ours' if ours else ''}>{''.join(_cell(cell, j) for j, cell in enumerate(cells))}</tr>"
+
+
+def _cell(text: str, j: int, words: Sequence[int] = (0,), style: str = "", span: int = 1) -> str:
+    """A cell of column j, which holds text if it is one of `words` and otherwise a number."""
+    tag = "th" if j == 0 else "td"
+    scope = "" if j else ' scope="row"' if span == 1 else ' scope="rowgroup"'
+    classes = " ".join(filter(None, ("" if j in words else "number", style)))
+    kind = f' class="{classes}"' if classes else ""
+    rows = f' rowspan="{span}"' if span > 1 else ""
+    return f"<{tag}{scope}{rows}{kind}>{_escaped(text)}</{tag}>"
 
 
 def _by_measure(measure: Measure, content: str, tag: str = "div") -> str:

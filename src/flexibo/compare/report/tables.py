@@ -26,6 +26,7 @@ WIDEST = 20
 """Wider headings are broken; names of methods may be twice as wide."""
 BEST = "bold green"
 WORSE = "red"
+STRONG = "bold"
 NOTHING = "-"
 BEFORE_NAME: Mapping[Standing, str] = {"ahead": "ahead of", "behind": "behind", "undecided": "undecided:"}
 STANDINGS: tuple[Standing, ...] = ("ahead", "undecided", "behind")
@@ -132,7 +133,7 @@ class MethodsByProblem:
                     Text(" " * (width - column[i].cell_len)).append_text(column[i])
                     for _, column in self.problems[start : start + size]
                 ]
-                style = "bold" if i < self.n_ours else ""
+                style = STRONG if i < self.n_ours else ""
                 table.add_row(Text(method, style=style), *cells, end_section=i == self.n_ours - 1)
             yield table
         if self.notes:
@@ -256,7 +257,7 @@ def ranking_table(ranking: Ranking, title: str = "") -> TextTable:
     ours, total = printable_line(ranking.ours), len(ranking.problems)
     ranked = (*ranking.complete, *ranking.partial)
     rows = tuple(_ranking_row(one, ranking.ours, total) for one in ranked)
-    styles = {(i, 0): "bold" for i, one in enumerate(ranked) if one.method == ranking.ours}
+    styles = {(i, 0): STRONG for i, one in enumerate(ranked) if one.method == ranking.ours}
     styles |= {(i, 5): _style(one.ratio) for i, one in enumerate(ranked)}
     notes = [
         f"Error: geometric mean over problems and seeds. Ratio: the error of {ours} over the method's; below 1, {ours} "
@@ -306,7 +307,7 @@ def against_best_table(
             best = f"{BEFORE_NAME[known[-1].ratio.standing]} {printable_line(known[-1].chosen)}"
             rows.append((printable_line(name), *cells, best))
         means = [result.over(names) for result in results]
-        styles |= {(len(rows), j): "bold" for j in range(len(results) + 2)}
+        styles |= {(len(rows), j): STRONG for j in range(len(results) + 2)}
         cells = [NOTHING if mean is None else _interval(mean) for mean in means]
         mean_of = "geometric mean" if len(grouped) == 1 else f"mean of {title}"
         rows.append((mean_of, *cells, NOTHING if means[-1] is None else means[-1].standing))
