@@ -149,7 +149,8 @@ def _missing_runs(found: Mapping[str, Sequence[MethodResult]], n_seeds: int) -> 
 def _table(table: TextTable, ours: str) -> str:
     notes = "".join(f'<p class="hint">{_escaped(note)}</p>' for note in table.notes)
     body = "".join(_text_row(table, i, ours) for i, row in enumerate(table.rows) if row)
-    return f'<section class="card"><h2>{_escaped(table.title)}</h2>{_html_table(table.headings, body, table.words)}{notes}</section>'
+    content = _html_table(table.headings, body, table.words)
+    return f'<section class="card"><h2>{_escaped(table.title)}</h2>{content}{notes}</section>'
 
 
 def _text_row(table: TextTable, i: int, ours: str) -> str:
