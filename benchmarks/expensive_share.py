@@ -1,30 +1,41 @@
 """Why the paper's FlexiBO buys few expensive evaluations on dnn-stack: one thing is changed at a time.
 
-`python -m benchmarks.expensive_share` runs `flexibo-gp-log` from 20 initial designs and prints the share of its
-evaluations that measure the error, the expensive objective, and the hypervolume error of its reported front. Each row
-changes one thing that may be different in the authors' runs, of which 26 to 34 % are expensive (`flexibo reproduce
-authors`). `--only WORDS` makes the rows whose title has these words.
+`python -m benchmarks.expensive_share` runs `flexibo-gp-log` from 20 initial designs for 100 iterations and prints, for
+each variant, the share of its evaluations that measure the error, the expensive objective, and the difference to
+another variant with the same seeds. The method buys an evaluation of the error when the volume that the best one is
+expected to remove from the Pareto region, divided by that of the best reading of energy, exceeds the ratio of their
+divisors. So the table also has the median of both ratios over the questions, and the standard deviations that the
+models predict for the designs that may be on the front. `--only WORDS` makes the variants whose title has these words.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo.belief.belief import Belief
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.problems.table import find_problem
 from flexibo.experiments.claims import ResultTable
-from flexibo.experiments.measures import shown
-from flexibo.space import Space
+from flexibo.experiments.measures import number, shown
+from flexibo.methods.base import ScoringMethod
+from flexibo.methods.flexibo import region_gain
+from flexibo.methods.table import METHODS, find_method
+from flexibo.space import Designs, Space
 from flexibo.study import Study
+from flexibo.surrogates import Surrogate
+from flexibo.surrogates.gaussian_process import PAPER_GP
 
 METHOD = "flexibo-gp-log"
-INITIAL, ITERATIONS = 20, 200
+WATCHED = f"{METHOD}-watched"
+INITIAL, ITERATIONS, SEEDS = 20, 100, 5
+BASE = "as in `flexibo reproduce`"
+VARIED = ("cpu_ghz", "gpu_ghz")
+"""The options of the deployment that still vary where the others are fixed."""
 
 
 class PlainGaussianProcess:
@@ -65,115 +76,258 @@ class PlainGaussianProcess:
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
-    """One change: of the problem, of a study's arguments, of what is charged (by objective and cost), of the space.
+class FixedGaussianProcess:
+    """The paper's Gaussian process of the initial designs: what is measured later does not change it."""
 
-    With `every_option` the error is modelled over all options; `pool` is the number of designs of a fixed pool; with
-    `scaled` usual losses lie between 0.15 and 0.6, as the authors' recorded ones.
+    fitted: Surrogate | None = None
+
+    def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> FixedGaussianProcess:
+        """The process of the first losses."""
+        rng = np.random.default_rng(len(y[:INITIAL]))  # the same at every refit
+        return FixedGaussianProcess(PAPER_GP.fit(X[:INITIAL], y[:INITIAL], groups=groups, rng=rng))
+
+    def extend(self, X: FloatArray, y: FloatArray) -> FixedGaussianProcess:
+        """The same process."""
+        return self
+
+    def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The means (m,) and standard deviations (m,) of designs (m, d)."""
+        assert self.fitted is not None
+        return self.fitted.predict(X)
+
+
+def as_recorded(costs: FloatArray) -> FloatArray:
+    """The costs (2,) of both objectives as they are."""
+    return costs
+
+
+def equal(costs: FloatArray) -> FloatArray:
+    """1 for every evaluation."""
+    return np.ones_like(costs)
+
+
+def free_readings(costs: FloatArray) -> FloatArray:
+    """What the authors' records charge on SqueezeNet."""
+    return np.array([15.7, 0.0])
+
+
+def exchanged(costs: FloatArray) -> FloatArray:
+    """The error for what a reading costs, and the reverse."""
+    return costs[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """What is changed, and the title of the variant that it is compared with.
+
+    Attributes:
+        title: For people.
+        against: The title of another variant.
+        problem: The problem.
+        settings: Arguments of the study.
+        charged: The charged costs (2,) of the error and the energy of a design, given the recorded ones.
+        every_option: Whether the error is modelled over all options.
+        pool: The number of designs of a fixed pool; 0 for the whole space.
+        few_options: Whether only `VARIED` of the deployment's options vary.
+        networks: The number of networks in the pool; 0 for a network of its own in nearly every design.
+        initial: The number of initial designs.
+        scaled: Whether usual losses lie between 0.15 and 0.6, as the authors' recorded ones.
+        log_energy: Whether the logarithm of the energy is the objective.
     """
 
     title: str
+    against: str = BASE
     problem: str = "dnn-stack"
-    settings: Mapping[str, object] | None = None
-    charged: Callable[[int, float], float] = lambda j, cost: cost
+    settings: Mapping[str, object] = field(default_factory=dict)
+    charged: Callable[[FloatArray], FloatArray] = as_recorded
     every_option: bool = False
     pool: int = 0
+    few_options: bool = False
+    networks: int = 0
     initial: int = INITIAL
     scaled: bool = False
+    log_energy: bool = False
 
 
+PER_OPTION = replace(PAPER_GP, length_scales="per-option")
+ALL_OPTIONS, FIXED, POOL = "error modelled over all options", "models of the initial designs only", "a pool of 1,000"
+FEW = f"{POOL}, 7 options vary"
+NETWORKS = f"{POOL}, 28 networks"
+TABLE = "squeezenet-h200, 6 initial designs"
 VARIANTS = (
-    Variant("as in `flexibo reproduce`"),
-    Variant("every evaluation costs the same", charged=lambda j, cost: 1.0),
-    Variant("readings free, a training costs 15.7", charged=lambda j, cost: 15.7 if j == 0 else 0.0),
-    Variant("error modelled over all options", every_option=True),
-    Variant(
-        "error modelled over all options, every evaluation costs the same",
-        every_option=True,
-        charged=lambda j, cost: 1.0,
-    ),
-    Variant(
-        "error modelled over all options, readings free, a training costs 15.7",
-        every_option=True,
-        charged=lambda j, cost: 15.7 if j == 0 else 0.0,
-    ),
-    Variant(
-        "losses scaled to 0.15 to 0.6, not standardised", settings={"surrogate": PlainGaussianProcess()}, scaled=True
-    ),
-    Variant("the default method's models", settings={"surrogate": "gp"}),
-    Variant("a fixed pool of 1,000 designs", pool=1000),
-    Variant("a fixed pool of 250 designs", pool=250),
-    Variant("a fixed pool of 100 designs", pool=100),
-    Variant("200 candidates per question", settings={"candidates": 200}),
+    Variant(BASE),
+    Variant("every evaluation costs the same", charged=equal),
+    Variant("readings free, a training costs 15.7", charged=free_readings),
     Variant("a training costs 10 readings", problem="dnn-stack:ratio=10"),
-    Variant("costs in units of a reading (its log is below the floor)", charged=lambda j, cost: cost / 20.0),
+    Variant("prices of error and energy exchanged", charged=exchanged),
+    Variant(ALL_OPTIONS, every_option=True),
+    Variant(f"{ALL_OPTIONS}, same costs", against=ALL_OPTIONS, every_option=True, charged=equal),
+    Variant("a length scale for each option", settings={"surrogate": PER_OPTION}),
+    Variant("the default method's models", settings={"surrogate": "gp"}),
+    Variant("losses not standardised", settings={"surrogate": PlainGaussianProcess()}, scaled=True),
+    Variant("the logarithm of the energy", log_energy=True),
+    Variant(FIXED, settings={"surrogate": FixedGaussianProcess()}),
+    Variant(f"{FIXED}, same costs", against=FIXED, settings={"surrogate": FixedGaussianProcess()}, charged=equal),
     Variant("6 initial designs", initial=6),
+    Variant(POOL, pool=1000),
+    Variant(FEW, against=POOL, pool=1000, few_options=True),
+    Variant("a pool of 250", against=POOL, pool=250),
+    Variant(NETWORKS, against=POOL, pool=1000, networks=28),
+    Variant(f"{NETWORKS}, {ALL_OPTIONS}", against=NETWORKS, pool=1000, networks=28, every_option=True),
+    Variant(f"{NETWORKS}, 6 initial designs", against=NETWORKS, pool=1000, networks=28, initial=6),
+    Variant(TABLE, problem="squeezenet-h200", initial=6),
+    Variant("squeezenet-h200, 20 initial designs", against=TABLE, problem="squeezenet-h200"),
+    Variant(f"{TABLE}, {ALL_OPTIONS}", against=TABLE, problem="squeezenet-h200", initial=6, every_option=True),
+    Variant(f"{TABLE}, same costs", against=TABLE, problem="squeezenet-h200", initial=6, charged=equal),
 )
 
 
-def run(problem: Problem, variant: Variant, seed: int, iterations: int) -> tuple[float, float, float]:
-    """The share of expensive evaluations in both halves of a run, and the error of its reported front."""
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run shows; the lists have an entry for each question."""
+
+    bought: list[int]
+    gains: list[float]
+    divisors: list[float]
+    deviations: list[FloatArray]
+    error: float
+
+    def row(self) -> tuple[float, ...]:
+        """Evaluations of the error (%), ratios of gains and of divisors, both deviations (%), and the front's error."""
+        deviations = np.median(self.deviations, axis=0)
+        share = 100.0 * float(np.mean([j == 0 for j in self.bought]))
+        return share, float(np.median(self.gains)), float(np.median(self.divisors)), *deviations, self.error
+
+
+class Watch:
+    """The paper's acquisition, which keeps what decides between the two objectives."""
+
+    def __init__(self, spread: FloatArray) -> None:
+        self.spread = spread
+        self.gains: list[float] = []
+        self.divisors: list[float] = []
+        self.deviations: list[FloatArray] = []
+
+    def __call__(self, belief: Belief, rng: np.random.Generator) -> FloatArray:
+        """V - V' for every candidate and objective (m, 2)."""
+        scores = region_gain(belief, rng)
+        best = np.where(belief.open, scores, 0.0).max(axis=0)
+        if best[1] > 0.0:
+            self.gains.append(float(best[0] / best[1]))
+        self.divisors.append(float(np.median(belief.thetas[:, 0] / belief.thetas[:, 1])))
+        assert belief.region is not None
+        self.deviations.append(100.0 * belief.sigma[belief.region.alive].mean(axis=0) / self.spread)
+        return scores
+
+
+def run(problem: Problem, variant: Variant, seed: int, iterations: int) -> Run:
+    """One run of a variant."""
     objectives, space = problem.objectives, problem.space
     if variant.every_option:
         objectives = tuple(replace(objective, options=None) for objective in objectives)
+    initial = problem.initial_designs(variant.initial, seed)
     if variant.pool:
-        drawn = list(space.sample(variant.pool, np.random.default_rng((seed, 3))))
-        space = Space.from_designs({name: [design[name] for design in drawn] for name in space.names})
-    initial = [dict(design) for design in (drawn if variant.pool else problem.initial_designs(variant.initial, seed))]
-    low, high = _scale(problem) if variant.scaled else (np.zeros(2), np.ones(2))
+        pool = drawn_pool(space, variant, np.random.default_rng((seed, 3)))
+        initial, space = list(pool[: variant.initial]), space.limited_to(pool)
+    transform = _transform(problem, variant)
+    usual = transform(problem.losses(problem.typical_designs()))
+    watch = Watch(np.quantile(usual, 0.99, axis=0) - np.quantile(usual, 0.01, axis=0))
+    method = find_method(METHOD)
+    assert isinstance(method, ScoringMethod)
+    METHODS[WATCHED] = replace(method, name=WATCHED, acquisition=watch)
+    reference = transform(problem.reference[None, :])[0]
     study = Study(
         space,
         objectives,
-        method=METHOD,
-        initial_designs=initial[: variant.initial],
+        method=WATCHED,
+        initial_designs=[dict(design) for design in initial],
         n_initial=variant.initial,
         seed=seed,
-        reference={o.name: float(r) for o, r in zip(objectives, (problem.reference - low) / (high - low), strict=True)},
-        **(variant.settings or {}),  # type: ignore[arg-type]  # arguments of a study by name
+        reference={objective.name: float(r) for objective, r in zip(objectives, reference, strict=True)},
+        **variant.settings,  # type: ignore[arg-type]  # arguments of a study by name
     )
+    del METHODS[WATCHED]
     names = [objective.name for objective in objectives]
     bought: list[int] = []
     while len(bought) < iterations and (question := study.ask()) is not None:
         designs = problem.space.designs([dict(question.design)])
         j = names.index(question.objective)
-        value = (problem.values(designs)[0, j] - low[j]) / (high[j] - low[j])
-        study.tell(question, float(value), cost=variant.charged(j, float(problem.costs(designs)[0, j])))
+        value, cost = transform(problem.losses(designs))[0, j], variant.charged(problem.costs(designs)[0])[j]
+        study.tell(question, float(value), cost=float(cost))
         bought += [] if question.initial else [j]
-    half = iterations // 2
     front = [problem.space.designs([dict(row.design)])[0] for row in study.front()]
-    shares = [float(np.mean([j == 0 for j in part])) if part else np.nan for part in (bought[:half], bought[half:])]
-    return shares[0], shares[1], problem.error(front)
+    return Run(bought, watch.gains, watch.divisors, watch.deviations, problem.error(front))
 
 
-def _scale(problem: Problem) -> tuple[FloatArray, FloatArray]:
-    """The losses that become 0 and 1, so that usual designs lie between 0.15 and 0.6."""
+def drawn_pool(space: Space, variant: Variant, rng: np.random.Generator) -> Designs:
+    """A draw of designs; where few options vary, the others of the deployment are those of the first design."""
+    drawn = [dict(design) for design in space.sample(variant.pool, rng)]
+    own = find_problem(variant.problem).objectives[0].depends_on or ()
+    if variant.few_options:
+        fixed = {name: value for name, value in drawn[0].items() if name not in (*own, *VARIED)}
+        drawn = [{**design, **fixed} for design in drawn]
+    if variant.networks:
+        networks = [{name: design[name] for name in own} for design in drawn[: variant.networks]]
+        drawn = [{**design, **networks[row % variant.networks]} for row, design in enumerate(drawn)]
+    return space.designs(drawn)
+
+
+def _transform(problem: Problem, variant: Variant) -> Callable[[FloatArray], FloatArray]:
+    """From losses (m, 2) to what the study is told."""
+    if variant.log_energy:
+        return lambda losses: np.column_stack([losses[:, 0], np.log(losses[:, 1])])
+    if not variant.scaled:
+        return lambda losses: losses
     usual = problem.losses(problem.typical_designs())
     low, high = np.quantile(usual, 0.01, axis=0), np.quantile(usual, 0.99, axis=0)
-    unit = (high - low) / 0.45
-    return low - 0.15 * unit, low + 0.85 * unit
-
-
-def _row(variant: Variant, *, seeds: int, iterations: int) -> tuple[str, ...]:
-    problem = find_problem(variant.problem)
-    found = np.array([run(problem, variant, seed, iterations) for seed in range(seeds)])
-    return variant.title, *(shown(list(100.0 * found[:, k])) for k in (0, 1)), shown(list(found[:, 2]))
+    return lambda losses: 0.15 + 0.45 * (losses - low) / (high - low)
 
 
 def main() -> None:
     """Print the table, row by row."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--iterations", type=int, default=ITERATIONS)
     parser.add_argument("--only", default="")
     given = parser.parse_args()
-    make = partial(_row, seeds=given.seeds, iterations=given.iterations)
+    wanted = {variant.title for variant in VARIANTS if given.only in variant.title}
+    wanted |= {variant.against for variant in VARIANTS if variant.title in wanted}
+    found: dict[str, FloatArray] = {}
     rows = []
-    for variant in (variant for variant in VARIANTS if given.only in variant.title):
-        rows.append(make(variant))
+    for variant in (variant for variant in VARIANTS if variant.title in wanted):
+        problem = find_problem(variant.problem)
+        made = [run(problem, variant, seed, given.iterations).row() for seed in range(given.seeds)]
+        found[variant.title] = np.array(made)
+        rows.append(_cells(variant, found))
         print(*rows[-1], sep=" | ", flush=True)  # the table takes a while
-    headings = ("what is changed", "expensive, first half (%)", "expensive, second half (%)", "error")
-    title = f"{METHOD}, {given.seeds} seeds, {given.iterations} iterations: evaluations of the error"
+    headings = (
+        "what is changed",
+        "of the error (%)",
+        "difference",
+        "to row",
+        "ratio of gains",
+        "ratio of divisors",
+        "deviation of error (%)",
+        "deviation of energy (%)",
+        "hypervolume error",
+    )
+    title = f"{METHOD}, {given.seeds} seeds, {given.iterations} iterations: evaluations of the error, and what decides"
     print(ResultTable(title, headings, tuple(rows)).markdown())
+
+
+def _cells(variant: Variant, found: Mapping[str, FloatArray]) -> tuple[str, ...]:
+    """The row of a variant; its difference is paired by seeds."""
+    own, other = found[variant.title], found[variant.against]
+    first = variant.title == variant.against
+    difference = ("", "") if first else (shown(list(own[:, 0] - other[:, 0])), str(_place(variant.against)))
+    middle = (number(float(np.mean(own[:, k])), 2) for k in range(1, 5))
+    label = f"{_place(variant.title)}. {variant.title}"
+    return label, shown(list(own[:, 0])), *difference, *middle, shown(list(own[:, 5]))
+
+
+def _place(title: str) -> int:
+    """The number of a variant's row in the whole table."""
+    return [variant.title for variant in VARIANTS].index(title) + 1
 
 
 if __name__ == "__main__":
