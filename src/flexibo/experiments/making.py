@@ -27,6 +27,7 @@ from flexibo.experiments.repeats import ExperimentSize, Iteration, Progress, Rep
 from flexibo.history.events import Evaluation
 from flexibo.objectives import purchases
 from flexibo.pareto import non_dominated
+from flexibo.results.confidence import reported_designs
 from flexibo.space import Design
 from flexibo.study import Study
 
@@ -94,7 +95,7 @@ def repeat(
         lead_costs=tuple(float(means[lead.members[0]]) for lead in leads),
         unit=problem.unit,
         iterations=tuple(iterations),
-        front=tuple(progress.true_values([row.design for row in study.front()])),
+        front=tuple(progress.true_values(progress.front())),
         stopped=study.stopped,
     )
 
@@ -153,9 +154,13 @@ class _RepeatProgress:
 
     def judged(self, iteration: Iteration) -> Iteration:
         """An iteration, with the error of the front after it."""
-        designs = [row.design for row in self._study.front()]
+        designs = self.front()
         found = in_target(self._problem, designs, self._target)
         return replace(iteration, error=self._problem.error(designs), in_target=found)
+
+    def front(self) -> list[Design]:
+        """The reported designs, without their standings: a forest would be fitted many more times for these."""
+        return list(reported_designs(self._study.predictor, self._study.history))
 
     def true_values(self, designs: Sequence[Design]) -> list[tuple[float, ...]]:
         """The true values of designs."""
