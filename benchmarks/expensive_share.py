@@ -228,7 +228,7 @@ def run(problem: Problem, variant: Variant, seed: int, iterations: int) -> Run:
     initial = problem.initial_designs(variant.initial, seed)
     if variant.pool:
         pool = drawn_pool(space, variant, np.random.default_rng((seed, 3)))
-        initial, space = list(pool[: variant.initial]), space.limited_to(pool)
+        initial, space = pool[: variant.initial], space.limited_to(pool)
     transform = _transform(problem, variant)
     usual = transform(problem.losses(problem.typical_designs()))
     watch = Watch(np.quantile(usual, 0.99, axis=0) - np.quantile(usual, 0.01, axis=0))
