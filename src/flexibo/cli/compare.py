@@ -58,7 +58,7 @@ def compare(
         typer.Option(help="A predefined comparison: standard, development or quick.", autocompletion=suite_names),
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="The number of seeds; 10 unless the suite has its own.")
+        int | None, typer.Option(min=1, max=10_000, help="The number of seeds; 10 unless the suite has its own.")
     ] = None,
     budget: Annotated[
         float | None, typer.Option(help="Mean full evaluations after the initial designs; 20 by default.")

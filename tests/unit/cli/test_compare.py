@@ -46,6 +46,14 @@ def test_the_help_names_every_rival() -> None:
     assert mentions(invoke("compare", "--help").output, *RIVALS)
 
 
+@pytest.mark.parametrize("number", ["0", "-3", "99999999999999999999"])
+def test_seeds_out_of_range_are_refused(number: str, tmp_path: Path) -> None:
+    result = invoke("compare", "--problems", "zdt1", "--seeds", number, "--out", str(tmp_path / "out"))
+    assert result.exit_code == 2
+    assert mentions(result.output, "--seeds")
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_long_list_of_names_does_not_hide_what_is_meant() -> None:
     names = [f"zdt{n}" for n in range(1, 4)] + [f"recorded-{n}" for n in range(60)]
     near = str(unknown_name("problem", "zdt9", names))
