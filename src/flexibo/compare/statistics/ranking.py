@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from flexibo._internal.arrays import FloatArray
 from flexibo.compare.runs import Measure, Run
 from flexibo.compare.statistics.errors import (
     ROUNDING,
@@ -21,8 +20,8 @@ from flexibo.compare.statistics.errors import (
 from flexibo.compare.statistics.ratios import LEVEL, LogRatios, Ratio, log_ratios, mean_ratio
 from flexibo.errors import InvalidValueError, unknown_name
 
-FEWEST_SEEDS = 4
-"""With fewer common seeds, the best other method cannot be chosen on separate seeds."""
+FEWEST_SEEDS = 3
+"""With fewer seeds in common with ours, a method is not judged as the best other, unless none has more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +68,9 @@ class Ranking:
 class AgainstBestOnProblem:
     """Our method and the best other one on one problem: mean floored errors, and their ratio.
 
-    The best is chosen with all common seeds. `separate` tells whether there are enough of them to choose it on one half
-    and judge it on the other too, which gives the lower end of the interval. Methods with too few seeds in common are
-    left out.
+    Every other method is judged on the seeds that it has in common with ours; the best is the one to which our ratio is
+    greatest. `separate` tells whether there are enough seeds to choose it on one half and judge it on the other too,
+    which gives the lower end of the interval. Methods with too few seeds in common are left out.
     """
 
     problem: str
@@ -180,6 +179,7 @@ def against_best(
     those of the best on all seeds, which favours the other. The lower end is that of the best on one half of the seeds
     (even and odd positions) judged on the other, which favours ours. Then neither "ahead" nor "behind" is said too
     often (``python -m benchmarks.coverage``). With fewer than `FEWEST_SEEDS` common seeds both ends favour the other.
+    A method with few seeds is compared on these, and takes none from the others.
 
     Args:
         runs: In any order.
@@ -188,8 +188,8 @@ def against_best(
         share: The share of the budget at which they are judged.
         measure: The error that counts; methods without it are left out.
         prices: See `errors`.
-        fewest: A method is left out of a problem if it would leave fewer common seeds there, unless no method has that
-            many. With 1, all methods are kept and judged on the seeds that all of them have.
+        fewest: A method is left out of a problem if it has fewer seeds in common with ours there, unless no method has
+            that many.
         level: The confidence level of the intervals.
     """
     found = errors(runs, share, measure=measure, prices=prices)
@@ -198,9 +198,12 @@ def against_best(
     others = tuple(m for m in (methods if others is None else sorted({*others} & {*methods})) if m != ours)
     judged = []
     for problem, by_method in found.items():
-        seeds, kept, left_out = _field(by_method, ours, others, fewest)
-        if kept:
-            judged.append(_on_problem(problem, by_method, ours, seeds, kept, left_out, level))
+        logs = {m: log_ratios(by_method.get(ours, {}), by_method[m]) for m in others if m in by_method}
+        most = max(map(len, logs.values()), default=0)
+        if most:
+            kept = {m: own for m, own in logs.items() if len(own) >= min(fewest, most)}
+            left_out = tuple(m for m in logs if m not in kept)
+            judged.append(_on_problem(problem, by_method, ours, kept, left_out, level))
     if not judged:
         raise InvalidValueError(
             f"Method {ours!r} shares no problem and seed with another; there is nothing to compare."
@@ -212,56 +215,44 @@ def _mean(judged: Sequence[AgainstBestOnProblem], level: float) -> Ratio:
     return mean_ratio([one.logs for one in judged], lower=[one.lower for one in judged], level=level)
 
 
-def _field(
-    by_method: Mapping[str, Mapping[int, float]], ours: str, others: Sequence[str], fewest: int
-) -> tuple[list[int], tuple[str, ...], tuple[str, ...]]:
-    """On one problem: the common seeds, the methods that are compared, and those that ran but are left out."""
-    seeds = set(by_method.get(ours, ()))
-    shared = {method: seeds & by_method[method].keys() for method in others if method in by_method}
-    enough = max(min(fewest, max(map(len, shared.values()), default=0)), 1)
-    kept = set()
-    for method in sorted(shared, key=lambda method: -len(shared[method])):
-        if len(seeds & shared[method]) >= enough:
-            seeds &= shared[method]
-            kept.add(method)
-    return sorted(seeds), tuple(sorted(kept)), tuple(method for method in shared if method not in kept)
-
-
 def _on_problem(
     problem: str,
     by_method: Mapping[str, Mapping[int, float]],
     ours: str,
-    seeds: Sequence[int],
-    kept: tuple[str, ...],
+    logs: Mapping[str, LogRatios],
     left_out: tuple[str, ...],
     level: float,
 ) -> AgainstBestOnProblem:
-    """The result on one problem, given the common seeds and the other methods that have them all."""
-    mine = floored(by_method[ours], seeds)
-    theirs = np.stack([floored(by_method[method], seeds) for method in kept])
-    separate = len(seeds) >= FEWEST_SEEDS
-    best = theirs[_least(theirs)]
-    split = best.copy()
+    """The result on one problem, given the log ratios to the other methods on the seeds that each shares with ours."""
+    chosen, seeds = _hardest(logs), sorted(by_method[ours])
+    common, even, odd = sorted(logs[chosen]), set(seeds[::2]), set(seeds[1::2])
+    separate = len(common) >= FEWEST_SEEDS and not even.isdisjoint(common) and not odd.isdisjoint(common)
+    lower = logs[chosen]
     if separate:
-        for judged, chosen in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
-            split[judged] = theirs[_least(theirs[:, chosen]), judged]
-    logs, lower = (dict(zip(seeds, np.log(mine / other).tolist(), strict=True)) for other in (best, split))
+        lower = _chosen_elsewhere(logs, even, odd) | _chosen_elsewhere(logs, odd, even)
     return AgainstBestOnProblem(
         problem=problem,
-        ours=geometric_mean(mine),
-        best=geometric_mean(best),
-        chosen=kept[_least(theirs)],
-        ratio=mean_ratio([logs], lower=[lower], level=level),
+        ours=geometric_mean(floored(by_method[ours], common)),
+        best=geometric_mean(floored(by_method[chosen], common)),
+        chosen=chosen,
+        ratio=mean_ratio([logs[chosen]], lower=[lower], level=level),
         separate=separate,
         left_out=left_out,
-        logs=logs,
+        logs=logs[chosen],
         lower=lower,
     )
 
 
-def _least(theirs: FloatArray) -> int:
-    """The method with the lowest geometric mean of errors (k, s)."""
-    return int(np.log(theirs).mean(axis=1).argmin())
+def _chosen_elsewhere(logs: Mapping[str, LogRatios], judged: set[int], other: set[int]) -> dict[int, float]:
+    """On some seeds, the log ratios to the method that is hardest to beat on other seeds."""
+    both = {m: own for m, own in logs.items() if own.keys() & judged and own.keys() & other}
+    hardest = _hardest({m: {seed: own[seed] for seed in own.keys() & other} for m, own in both.items()})
+    return {seed: value for seed, value in logs[hardest].items() if seed in judged}
+
+
+def _hardest(logs: Mapping[str, LogRatios]) -> str:
+    """The method to which our error has the greatest mean ratio; of equals the first."""
+    return max(logs, key=lambda method: float(np.mean(list(logs[method].values()))))
 
 
 def _rank(mean: float, others: Sequence[float]) -> float:

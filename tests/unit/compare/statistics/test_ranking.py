@@ -166,13 +166,13 @@ def test_the_measure_decides() -> None:
 
 
 def test_few_seeds_are_said_to_be_few() -> None:
-    runs = table({"p": {"ours": [0.2, 0.2, 0.2], "a": [0.1, 0.1, 0.4], "b": [0.3, 0.3, 0.3]}})
+    runs = table({"p": {"ours": [0.2, 0.2], "a": [0.1, 0.4], "b": [0.3, 0.3]}})
     result = against_best(runs, "ours", None, 1.0)
     (one,) = result.problems
     assert not one.separate
     assert one.chosen == "a"
-    assert one.ratio.value == pytest.approx(2.0 ** (1 / 3))
-    assert one.ratio.seeds == 3
+    assert one.ratio.value == pytest.approx(1.0)
+    assert one.ratio.seeds == 2
     single = against_best([r for r in runs if r.seed == 0], "ours", None, 1.0)
     assert single.ratio == Ratio(pytest.approx(2.0), 0.0, np.inf, 1)  # type: ignore[arg-type]
     assert single.behind == ()
@@ -193,23 +193,42 @@ def test_others_with_holes_are_left_out_where_they_did_not_run() -> None:
     assert result.behind == ("p",)
 
 
-def test_an_other_with_few_seeds_does_not_take_them_from_everybody() -> None:
-    runs = table({"p": {"ours": [0.1] * 8, "a": [0.2] * 8, "slow": [0.01] * 3}})
+def test_an_other_with_few_seeds_is_judged_on_these_and_takes_none_from_the_rest() -> None:
+    runs = table(
+        {"p": {"ours": [0.1] * 8, "a": [0.2] * 8, "slow": [0.05] * 3}, "q": {"ours": [0.1] * 8, "a": [0.2] * 8}}
+    )
+    one, whole = against_best(runs, "ours", None, 1.0).problems
+    assert (one.chosen, one.left_out, one.ratio.seeds, one.best) == ("slow", (), 3, pytest.approx(0.05))
+    assert whole.ratio.seeds == 8
+    runs = table({"p": {"ours": [0.1] * 8, "a": [0.2] * 8, "slow": [0.5] * 3}})
+    assert [(v.chosen, v.ratio.seeds) for v in against_best(runs, "ours", None, 1.0).problems] == [("a", 8)]
+
+
+def test_an_other_with_too_few_seeds_is_left_out_and_named() -> None:
+    runs = table({"p": {"ours": [0.1] * 8, "a": [0.2] * 8, "slow": [0.01] * 2}})
     (one,) = against_best(runs, "ours", None, 1.0).problems
     assert (one.chosen, one.left_out, one.ratio.seeds) == ("a", ("slow",), 8)
     (kept,) = against_best(runs, "ours", None, 1.0, fewest=1).problems
-    assert (kept.chosen, kept.left_out, kept.ratio.seeds) == ("slow", (), 3)
-    assert not kept.separate
+    assert (kept.chosen, kept.left_out, kept.ratio.seeds, kept.separate) == ("slow", (), 2, False)
 
 
-def test_others_with_disjoint_seeds_are_not_mixed() -> None:
+def test_others_with_disjoint_seeds_are_each_judged_on_their_own() -> None:
     runs = [
-        *(run("p", "ours", seed, 0.1) for seed in range(10)),
+        *(run("p", "ours", seed, 0.1 if seed < 5 else 0.4) for seed in range(10)),
         *(run("p", "a", seed, 0.2) for seed in range(5)),
         *(run("p", "b", seed, 0.3) for seed in range(5, 10)),
     ]
-    (one,) = against_best(runs, "ours", None, 1.0, fewest=1).problems
-    assert (one.chosen, one.left_out) == ("a", ("b",))
+    (one,) = against_best(runs, "ours", None, 1.0).problems
+    assert (one.chosen, one.ours, one.ratio.value) == ("b", pytest.approx(0.4), pytest.approx(4 / 3))
+
+
+def test_seeds_of_one_half_only_are_not_separate() -> None:
+    runs = [
+        *(run("p", "ours", seed, 0.1) for seed in range(10)),
+        *(run("p", "a", seed, 0.2) for seed in range(0, 10, 2)),
+    ]
+    (one,) = against_best(runs, "ours", None, 1.0).problems
+    assert (one.ratio.seeds, one.separate, one.lower) == (5, False, one.logs)
 
 
 def test_seeds_that_we_do_not_have_count_for_nobody() -> None:
