@@ -2,32 +2,51 @@
 
 Studies of about a hundred designs end by ``stop={"certified_error": 0.05}``. A certificate is wrong if the designs of
 the front miss a larger share of the best hypervolume than it says. The functions are smooth, hard, or parts of recorded
-tables (`benchmarks.families`).
+tables (`benchmarks.families`). With ``--out`` the endings are kept in a CSV file, and those in it are not run again.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+from scipy.special import betaincinv
 
 from benchmarks.families import HARD, SMOOTH, Member, drawn_member, recorded_member
 from flexibo import Study
-from flexibo.belief import trust
+from flexibo.belief.trust import RARE
 from flexibo.compare.problems import recorded_systems, recorded_tables
 from flexibo.pareto import hypervolume
 from flexibo.results.confidence import reported_designs
 
 LIMIT = 0.05
 N_INITIAL = 5
-FIRST_SEED = 100
+FIRST_SEED = 5000
 RECORDED = [family.name for family in (*recorded_systems.FAMILIES, *recorded_tables.FAMILIES)]
-HEADINGS = ("family", "functions", "certified", "wrong", "worst error", "widened", "readings", "of")
+HEADINGS = (
+    "family",
+    "functions",
+    "certified",
+    "wrong",
+    "rate, 95 % interval",
+    "misses over 5 %",
+    "worst error",
+    "measurements",
+    "of",
+)
+
+Case: TypeAlias = tuple[str, int]  # the name of a family or of a recorded table, and a seed
+KINDS = {"str": str, "int": int, "float": float, "bool": "True".__eq__}
+SINGLE = "single better design"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,35 +54,54 @@ class Ending:
     """How one study ended.
 
     Attributes:
-        certified: Whether the rule ended it.
+        family: The family or recorded table of its function.
+        seed: The seed of the function and of the study.
+        designs: The number of designs.
+        changed: How many of them differ from a smooth function, where that is known.
+        certified: Whether the rule ended the study.
         bound: The certified error.
         error: The true one.
         widened: The factor by which the boxes were widened.
         readings: The number of measurements.
         most: The number of measurements that there are.
-        stranger: The certificate's probability that a single odd design is unmeasured.
+        untouched: The number of designs of which nothing was measured.
     """
 
+    family: str
+    seed: int
+    designs: int
+    changed: int
     certified: bool
     bound: float
     error: float
     widened: float
     readings: int
     most: int
-    stranger: float
+    untouched: int
 
     @property
     def wrong(self) -> bool:
         """Whether it was certified to miss less than it does."""
         return self.certified and self.error > self.bound + 1e-9
 
+    @property
+    def rare(self) -> bool:
+        """Whether what differs is rarer than the checks of a study are made for."""
+        return self.changed < RARE * self.designs
 
-def ending(member: Member, seed: int, *, checks: bool = True, most: int | None = None) -> Ending:
-    """The end of a study of one function; without `checks`, the models are believed as they are."""
-    if not checks:
-        trust.MISSED, trust.MOST = 1.0, 1.0
-    stop = {"certified_error": LIMIT, **({} if most is None else {"max_evaluations": most})}
-    study = Study(member.space, member.objectives, seed=seed, n_initial=N_INITIAL, stop=stop)
+
+def ending(case: Case, *, most: int) -> Ending:
+    """The end of the study of one function; that of a recorded table ends after at most `most` measurements."""
+    family, seed = case
+    if family in RECORDED:
+        return ended(case, recorded_member(family, seed), {"max_evaluations": float(most)})
+    return ended(case, drawn_member(family, seed), {})
+
+
+def ended(case: Case, member: Member, limits: dict[str, float]) -> Ending:
+    """The end of a study with the rule of certified errors and other limits."""
+    stop = {"certified_error": LIMIT, **limits}
+    study = Study(member.space, member.objectives, seed=case[1], n_initial=N_INITIAL, stop=stop)
     names = list(study.history.names)
     while evaluation := study.ask():
         loss = member.of(study.space.designs([evaluation.design]))[0, names.index(evaluation.objective)]
@@ -72,41 +110,79 @@ def ending(member: Member, seed: int, *, checks: bool = True, most: int | None =
     best = hypervolume(member.losses, reference)
     front = member.of(reported_designs(study.predictor, study.history))
     return Ending(
+        family=case[0],
+        seed=case[1],
+        designs=len(member.losses),
+        changed=member.changed,
         certified=found.relative <= LIMIT and not found.unread,
         bound=found.relative,
         error=1.0 - hypervolume(front, reference) / best if best > 0 else 0.0,
         widened=found.widened,
         readings=len(study.history.measurements),
         most=member.losses.size,
-        stranger=found.stranger,
+        untouched=len(member.losses) - len(study.history.designs),
     )
 
 
-def drawn_ending(family: str, seed: int, *, checks: bool) -> Ending:
-    """The end of a study of a function of a family."""
-    return ending(drawn_member(family, seed), seed, checks=checks)
+def exact_interval(count: int, total: int) -> tuple[float, float]:
+    """The 95 % interval of Clopper and Pearson for a rate of which `count` in `total` were seen.
 
-
-def recorded_ending(case: tuple[str, int], *, checks: bool, most: int) -> Ending:
-    """The end of a study of a part of a recorded table, after at most `most` measurements."""
-    return ending(recorded_member(*case), case[1], checks=checks, most=most)
+    >>> [round(bound, 3) for bound in exact_interval(0, 20)], [round(bound, 3) for bound in exact_interval(5, 20)]
+    ([0.0, 0.168], [0.087, 0.491])
+    """
+    low = float(betaincinv(count, total - count + 1, 0.025)) if count else 0.0
+    return low, float(betaincinv(count + 1, total - count, 0.975)) if count < total else 1.0
 
 
 def row(name: str, endings: Sequence[Ending]) -> str:
     """A line of the table, in Markdown."""
     sure = [one for one in endings if one.certified]
     wrong = sum(one.wrong for one in sure)
+    low, high = exact_interval(wrong, len(sure))
     cells = [
         name,
         str(len(endings)),
         str(len(sure)),
-        f"{wrong} ({wrong / len(sure):.0%})" if sure else "0",
+        str(wrong),
+        f"{wrong / len(sure):.0%} ({low:.1%} to {high:.1%})" if sure else "",
+        str(sum(one.error > LIMIT for one in sure)),
         f"{max(one.error for one in sure):.1%}" if sure else "",
-        str(sum(one.widened > 1.0 for one in sure)),
         f"{statistics.median(one.readings for one in endings):.0f}",
         f"{statistics.median(one.most for one in endings):.0f}",
     ]
     return f"| {' | '.join(cells)} |"
+
+
+def table(endings: Sequence[Ending]) -> Iterator[str]:
+    """The lines of the table: each family, the smooth ones together, and the recorded tables together."""
+    yield f"| {' | '.join(HEADINGS)} |\n|{'---|' * len(HEADINGS)}"
+    groups = {name: [one for one in endings if one.family == name] for name in (*SMOOTH, *HARD, *RECORDED)}
+    groups["both smooth families"] = [one for one in endings if one.family in SMOOTH]
+    for rare, words in ((True, "rarer than one in 16 designs"), (False, "one in 16 designs or more")):
+        groups |= {
+            f"{name}, {words}": [one for one in groups[name] if one.rare is rare] for name in HARD if name != SINGLE
+        }
+    groups["all recorded tables"] = [one for one in endings if one.family in RECORDED]
+    yield from (row(name, group) for name, group in groups.items() if group)
+
+
+def written(path: Path) -> list[Ending]:
+    """The endings in a CSV file; none if there is no file."""
+    if not path.exists():
+        return []
+    kinds = {field.name: KINDS[str(field.type)] for field in fields(Ending)}
+    with path.open(newline="") as file:
+        return [Ending(**{name: kinds[name](text) for name, text in line.items()}) for line in csv.DictReader(file)]
+
+
+def write(path: Path, endings: Sequence[Ending]) -> None:
+    """Append endings to a CSV file."""
+    is_new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(Ending)], lineterminator="\n")
+        if is_new:
+            writer.writeheader()
+        writer.writerows(asdict(one) for one in endings)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -118,22 +194,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tables", default=",".join(RECORDED))
     parser.add_argument("--most", type=int, default=120, help="measurements on a recorded table")
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
-    parser.add_argument("--without-checks", action="store_true", help="believe the models as they are")
+    parser.add_argument("--out", type=Path, help="a CSV file for the endings")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     given = parser.parse_args(arguments)
     os.environ["OMP_NUM_THREADS"] = "1"
-    checks, seeds = not given.without_checks, range(given.first_seed, given.first_seed + max(given.functions, 0))
-    print(f"| {' | '.join(HEADINGS)} |\n|{'---|' * len(HEADINGS)}", flush=True)
+    wanted = ((given.families, given.functions), (given.tables, given.parts))
+    cases = [(name, given.first_seed + k) for names, count in wanted for k in range(count) for name in names.split(",")]
+    known = {(one.family, one.seed): one for one in (written(given.out) if given.out else [])}
     with ProcessPoolExecutor(given.jobs) as pool:
-        for family in given.families.split(",") if given.functions else []:
-            print(row(family, list(pool.map(partial(drawn_ending, family, checks=checks), seeds))), flush=True)
-        if given.parts:
-            parts = range(given.first_seed, given.first_seed + given.parts)
-            cases = [(name, seed) for name in given.tables.split(",") for seed in parts]
-            ends = list(pool.map(partial(recorded_ending, checks=checks, most=given.most), cases))
-            for name in given.tables.split(","):
-                print(row(name, [end for case, end in zip(cases, ends, strict=True) if case[0] == name]), flush=True)
-            print(row("all recorded tables", ends), flush=True)
+        for one in pool.map(partial(ending, most=given.most), [case for case in cases if case not in known]):
+            known[one.family, one.seed] = one
+            if given.out:
+                write(given.out, [one])
+    print("\n".join(table([known[case] for case in cases])))
     return 0
 
 

@@ -1,35 +1,42 @@
 """Families of functions on which certificates are checked: smooth ones, hard ones, and parts of recorded tables.
 
-Every member has two losses for each of about a hundred designs. The hard families begin as smooth ones and change them
-in a way that no smooth Gaussian process draws. Apart from the single better design, the change concerns at least one
-in 16 designs, which is what a study is meant to notice before it certifies (`flexibo.belief.trust`).
+A drawn function has two losses for each of 144 designs. The hard families begin as smooth ones and lower a loss of some
+designs in a way that no smooth Gaussian process draws. How many designs (one to half of them), by how much (0.25 to 4
+standard deviations of the smooth losses) and where is drawn without regard to what a study checks before it certifies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from flexibo import Objective, Space
-from flexibo._internal.arrays import FloatArray
+from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.compare.problems.table import find_problem
 from flexibo.pareto import non_dominated
 from flexibo.space import Designs
 from flexibo.surrogates.kernels import KERNELS, squared_distances
 
-COLUMNS, ROWS = 16, 6  # the values of the two options
+COLUMNS, ROWS = 16, 9  # the values of the two options
 RECORDED_DESIGNS = 96  # drawn from each recorded table
+
+Losses: TypeAlias = tuple[FloatArray, int]  # of all designs (m, 2), and how many of these a feature changes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member:
-    """One function of a family: the designs of a pool, and their losses (m, n) in the pool's order."""
+    """One function of a family: the designs of a pool, and their losses (m, n) in the pool's order.
+
+    `changed` is the number of designs that differ from a smooth function; 0 if nothing is known of it.
+    """
 
     space: Space
     objectives: tuple[Objective, ...]
     losses: FloatArray
+    changed: int = 0
 
     def of(self, designs: Designs) -> FloatArray:
         """The losses (k, n) of some designs of the pool."""
@@ -50,62 +57,88 @@ def _grid() -> tuple[Space, FloatArray]:
 
 
 def _smooth_losses(U: FloatArray, kernel: str, length_scale: float, rng: np.random.Generator) -> FloatArray:
-    """Two functions (m, 2) of variance 1, drawn from a Gaussian process over U (m, 2)."""
-    K = KERNELS[kernel].correlation(squared_distances(U / length_scale, U / length_scale)) + 1e-8 * np.eye(len(U))
-    return np.asarray(np.linalg.cholesky(K) @ rng.standard_normal((len(U), 2)))
+    """Two functions (m, 2) with standard deviation 1 over U (m, 2), drawn from a Gaussian process."""
+    K = KERNELS[kernel].correlation(squared_distances(U / length_scale, U / length_scale)) + 1e-10 * np.eye(len(U))
+    Y = np.linalg.cholesky(K) @ rng.standard_normal((len(U), 2))
+    return np.asarray(Y / Y.std(axis=0))
 
 
-def _rough(U: FloatArray, rng: np.random.Generator) -> FloatArray:
-    return _smooth_losses(U, "matern52", rng.uniform(0.5, 1.5), rng)
+def _log_uniform(least: float, most: float, rng: np.random.Generator) -> float:
+    return float(np.exp(rng.uniform(np.log(least), np.log(most))))
 
 
-def _smooth(U: FloatArray, rng: np.random.Generator) -> FloatArray:
-    return _smooth_losses(U, "squared-exponential", rng.uniform(0.5, 1.5), rng)
+def _height(rng: np.random.Generator) -> float:
+    """By how much a feature lowers a loss, in standard deviations of the smooth losses."""
+    return _log_uniform(0.25, 4.0, rng)
 
 
-def _aligned(U: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Widths that are no multiple of a hardware size are padded: the second loss is worse by a penalty."""
-    Y, size = _smooth(U, rng), 8
-    width = np.rint(U[:, 0] * (COLUMNS - 1)).astype(int) + 1
-    Y[:, 1] += rng.uniform(0.5, 1.5) * (width % size != 0)
-    return Y
+def _count(m: int, rng: np.random.Generator) -> int:
+    """The number of designs that a feature changes: one to half of them."""
+    return round(_log_uniform(1.0, m / 2.0, rng))
 
 
-def _single(U: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """One design is better than its surroundings in both losses, and on the front."""
-    Y, lucky = _smooth(U, rng), int(rng.integers(len(U)))
+def _smallest(score: FloatArray, k: int) -> IntArray:
+    """The k designs with the smallest scores."""
+    return np.asarray(np.argsort(score, kind="stable")[:k])
+
+
+def _rough(U: FloatArray, rng: np.random.Generator) -> Losses:
+    return _smooth_losses(U, "matern52", _log_uniform(0.3, 3.0, rng), rng), 0
+
+
+def _smooth(U: FloatArray, rng: np.random.Generator) -> Losses:
+    return _smooth_losses(U, "squared-exponential", _log_uniform(0.3, 3.0, rng), rng), 0
+
+
+def _aligned(U: FloatArray, rng: np.random.Generator) -> Losses:
+    """Only values that fit the sizes of the hardware are fast: a loss is lower where both options fit."""
+    Y, _ = _smooth(U, rng)
+    fits = np.ones(len(U), dtype=bool)
+    while fits.all():
+        for option, values in enumerate((COLUMNS, ROWS)):
+            size = round(_log_uniform(1.0, values, rng))
+            fits &= np.rint(U[:, option] * (values - 1)).astype(int) % size == rng.integers(size)
+    Y[fits, int(rng.integers(2))] -= _height(rng)
+    return Y, int(fits.sum())
+
+
+def _single(U: FloatArray, rng: np.random.Generator) -> Losses:
+    """One design is better in both losses than a design of the front."""
+    Y, _ = _smooth(U, rng)
     front = Y[non_dominated(Y)]
-    Y[lucky] = front[int(rng.integers(len(front)))] - rng.uniform(0.3, 1.0, 2)
-    return Y
+    Y[int(rng.integers(len(U)))] = front[int(rng.integers(len(front)))] - _height(rng)
+    return Y, 1
 
 
-def _valley(U: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """The first loss is lower along a line across the options: at one in 16 to one in 8 of the designs."""
-    Y, angle = _smooth(U, rng), rng.uniform(0.0, np.pi)
+def _valley(U: FloatArray, rng: np.random.Generator) -> Losses:
+    """A loss is lower for the designs that are nearest to a line through one of them."""
+    (Y, _), angle = _smooth(U, rng), rng.uniform(0.0, np.pi)
     across = U @ [np.cos(angle), np.sin(angle)]
-    distance = np.abs(across - across[int(rng.integers(len(U)))])
-    Y[:, 0] -= rng.uniform(1.0, 2.0) * (distance <= np.quantile(distance, rng.uniform(1 / 16, 1 / 8)))
-    return Y
+    lower = _smallest(np.abs(across - across[int(rng.integers(len(U)))]), _count(len(U), rng))
+    Y[lower, int(rng.integers(2))] -= _height(rng)
+    return Y, len(lower)
 
 
-def _step(U: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Beyond a line across the options, a loss is lower by a constant."""
-    Y, angle = _smooth(U, rng), rng.uniform(0.0, 2.0 * np.pi)
-    across = U @ [np.cos(angle), np.sin(angle)]
-    Y[:, int(rng.integers(2))] -= rng.uniform(1.0, 2.0) * (across > np.quantile(across, rng.uniform(3 / 4, 15 / 16)))
-    return Y
+def _step(U: FloatArray, rng: np.random.Generator) -> Losses:
+    """A loss is lower for the designs beyond a line."""
+    (Y, _), angle = _smooth(U, rng), rng.uniform(0.0, 2.0 * np.pi)
+    lower = _smallest(U @ [np.cos(angle), np.sin(angle)], _count(len(U), rng))
+    Y[lower, int(rng.integers(2))] -= _height(rng)
+    return Y, len(lower)
 
 
-def _plateau(U: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Most designs have the same first loss, the worst one: only some work at all."""
-    Y = _smooth(U, rng)
-    Y[:, 0] = np.minimum(Y[:, 0], np.quantile(Y[:, 0], rng.uniform(1 / 16, 1 / 4)))
-    return Y
+def _plateau(U: FloatArray, rng: np.random.Generator) -> Losses:
+    """All but the best designs have the same first loss: only some work at all."""
+    Y, _ = _smooth(U, rng)
+    level = np.sort(Y[:, 0])[_count(len(U), rng)]
+    depth = np.maximum(level - Y[:, 0], 0.0)
+    Y[:, 0] = -depth * (_height(rng) / depth.max())
+    return Y, int((depth > 0.0).sum())
 
 
-Losses = Callable[[FloatArray, np.random.Generator], FloatArray]
-SMOOTH: dict[str, Losses] = {"smooth Matern": _rough, "smooth squared-exponential": _smooth}
-HARD: dict[str, Losses] = {
+Drawing = Callable[[FloatArray, np.random.Generator], Losses]
+SMOOTH: dict[str, Drawing] = {"smooth Matern": _rough, "smooth squared-exponential": _smooth}
+HARD: dict[str, Drawing] = {
     "aligned": _aligned,
     "single better design": _single,
     "narrow valley": _valley,
@@ -118,8 +151,8 @@ def drawn_member(family: str, seed: int) -> Member:
     """A function of a smooth or a hard family."""
     rng = np.random.default_rng((seed, 41))
     space, U = _grid()
-    losses = {**SMOOTH, **HARD}[family](U, rng)
-    return Member(space, (Objective("a"), Objective("b")), losses)
+    losses, changed = {**SMOOTH, **HARD}[family](U, rng)
+    return Member(space, (Objective("a"), Objective("b")), losses, changed)
 
 
 def recorded_member(name: str, seed: int) -> Member:
