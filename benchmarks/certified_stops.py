@@ -154,13 +154,13 @@ def row(name: str, endings: Sequence[Ending]) -> str:
 
 
 def table(endings: Sequence[Ending]) -> Iterator[str]:
-    """The lines of the table: each family, the hard ones by how rare their features are, all recorded tables."""
+    """The lines of the table: each family, the hard ones by how rare their features are, and the recorded tables."""
     yield f"| {' | '.join(HEADINGS)} |\n|{'---|' * len(HEADINGS)}"
-    groups = {name: [one for one in endings if one.family == name] for name in (*SMOOTH, *HARD, *RECORDED)}
+    groups = {name: [one for one in endings if one.family == name] for name in (*SMOOTH, *HARD)}
     several = [one for name in HARD if name != SINGLE for one in groups[name]]
     groups["several better designs, fewer than 1 in 16"] = [one for one in several if one.rare]
     groups["several better designs, 1 in 16 or more"] = [one for one in several if not one.rare]
-    groups["all recorded tables"] = [one for one in endings if one.family in RECORDED]
+    groups["recorded tables"] = [one for one in endings if one.family in RECORDED]
     yield from (row(name, group) for name, group in groups.items() if group)
 
 
