@@ -12,12 +12,12 @@ import csv
 import os
 import statistics
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from scipy.special import betaincinv
 
@@ -45,7 +45,7 @@ HEADINGS = (
 )
 
 Case: TypeAlias = tuple[str, int]  # the name of a family or of a recorded table, and a seed
-KINDS = {"str": str, "int": int, "float": float, "bool": "True".__eq__}
+KINDS: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "float": float, "bool": "True".__eq__}
 SINGLE = "single better design"
 
 
