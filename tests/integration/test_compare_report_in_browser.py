@@ -11,7 +11,7 @@ from tests.browser import Browser, browser, wait_for
 from tests.comparisons import problem, run
 
 from flexibo.compare.report.page import write_page
-from flexibo.compare.report.tables import TextTable
+from flexibo.compare.report.text_table import TextTable
 from flexibo.compare.runs import Allowance
 
 pytestmark = pytest.mark.slow

@@ -12,13 +12,13 @@ from flexibo.compare.problems.base import GROUPS
 from flexibo.compare.problems.table import find_problem
 from flexibo.compare.report.page import write_page
 from flexibo.compare.report.tables import (
-    TextTable,
     against_best_table,
     error_table,
     goals_table,
     ranking_table,
     summary_table,
 )
+from flexibo.compare.report.text_table import TextTable
 from flexibo.compare.rivals import RIVALS
 from flexibo.compare.runs import MEASURES, Allowance, Measure, Run
 from flexibo.compare.statistics.errors import OverheadPrices

@@ -130,7 +130,7 @@ class Averaged:
     def held_out(self) -> FloatArray:
         """How far each loss is from its prediction by all others (s,): the least of all models, 0 between two of them.
 
-        So many standard deviations make `hull` contain it.
+        It is the number of standard deviations with which `hull` just contains the loss.
         """
         residuals = np.array([held_out(model) for model in self._fitted()])
         return np.asarray(np.clip(0.0, residuals.min(axis=0), residuals.max(axis=0)))

@@ -17,7 +17,8 @@ from flexibo._internal.numbers import format_number
 from flexibo._internal.text import printable_line
 from flexibo.compare.problems.base import GROUPS, Problem
 from flexibo.compare.report._method_results import MethodResult, ordered, results_by_problem
-from flexibo.compare.report.tables import BEST, JUDGED_BY, STRONG, WORSE, TextTable
+from flexibo.compare.report.tables import JUDGED_BY
+from flexibo.compare.report.text_table import BEST, STRONG, WORSE, TextTable
 from flexibo.compare.runs import MEASURES, Allowance, Measure, Run
 from flexibo.compare.statistics.errors import FLOOR
 from flexibo.objectives import Objective

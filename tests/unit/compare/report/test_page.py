@@ -14,7 +14,7 @@ from tests.comparisons import problem, run
 
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.report.page import MOST_DRAWN, write_page
-from flexibo.compare.report.tables import TextTable
+from flexibo.compare.report.text_table import TextTable
 from flexibo.compare.runs import Allowance, Run
 from flexibo.compare.statistics.errors import FLOOR
 from flexibo.errors import InvalidValueError, UnknownNameError

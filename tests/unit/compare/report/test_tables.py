@@ -9,13 +9,13 @@ import pytest
 from rich.console import Console, RenderableType
 
 from flexibo.compare.report.tables import (
-    TextTable,
     against_best_table,
     error_table,
     goals_table,
     ranking_table,
     summary_table,
 )
+from flexibo.compare.report.text_table import TextTable
 from flexibo.compare.runs import Moment, Run
 from flexibo.compare.statistics.goals import Goal, GoalResult
 from flexibo.compare.statistics.ranking import AgainstBest, against_best, ranking
