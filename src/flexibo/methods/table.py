@@ -12,7 +12,7 @@ from flexibo.methods.camobo import CA_MOBO
 from flexibo.methods.ehvi import EHVI
 from flexibo.methods.epsilon_pal import EPSILON_PAL
 from flexibo.methods.flexibo import FLEXIBO_OF_THE_PAPER
-from flexibo.methods.front_gain import FRONT_GAIN
+from flexibo.methods.completion_gain import COMPLETION_GAIN
 from flexibo.methods.mesmo import MESMO, MESMO_DECOUPLED
 from flexibo.methods.mesmoc import MESMOC
 from flexibo.methods.nsga2 import NSGA2
@@ -29,7 +29,7 @@ COST_SUFFIX = "/cost"  # with it, a scoring method divides its scores by what ea
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        FRONT_GAIN,
+        COMPLETION_GAIN,
         *FLEXIBO_OF_THE_PAPER,
         PAL,
         EPSILON_PAL,
