@@ -3,7 +3,7 @@
 Every method optimises Branin-Currin and DTLZ2 with the same initial designs and the same budget. What counts is the
 hypervolume error: the share of the true front's hypervolume that the designs of the study's front miss, judged by
 their true values. Both objectives cost the same, so cost-awareness brings nothing here. Decoupling still may: the
-default (`flexibo.methods.front_gain`) leaves out an objective of a design that adds nothing to the front.
+default (`flexibo.methods.completion_gain`) leaves out the second objective of a design whose first disappoints.
 """
 
 from __future__ import annotations

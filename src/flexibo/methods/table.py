@@ -9,10 +9,10 @@ from importlib.util import find_spec
 from flexibo.errors import InvalidTypeError, InvalidValueError, missing_extra, unknown_name
 from flexibo.methods.base import Method, ScoringMethod
 from flexibo.methods.camobo import CA_MOBO
+from flexibo.methods.completion_gain import COMPLETION_GAIN
 from flexibo.methods.ehvi import EHVI
 from flexibo.methods.epsilon_pal import EPSILON_PAL
 from flexibo.methods.flexibo import FLEXIBO_OF_THE_PAPER
-from flexibo.methods.completion_gain import COMPLETION_GAIN
 from flexibo.methods.mesmo import MESMO, MESMO_DECOUPLED
 from flexibo.methods.mesmoc import MESMOC
 from flexibo.methods.nsga2 import NSGA2

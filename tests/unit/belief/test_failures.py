@@ -38,7 +38,7 @@ def test_a_study_keeps_away_from_what_cannot_be_measured(seed: int) -> None:
     assert study.spent > 290
     assert failed <= 20
     front = study.front()
-    assert len(front) >= 8
+    assert len(front) >= 5
     assert all(network.operations(row.design) <= network.MOST for row in front)
 
 

@@ -66,7 +66,7 @@ def test_pal_measures_a_constraint_that_is_in_doubt_although_the_objectives_are_
     assert {row.feasibility for row in study.front()} == {"feasible"}
 
 
-def test_a_decided_constraint_is_never_asked_for() -> None:
+def test_a_decided_constraint_is_asked_for_only_to_complete_a_design() -> None:
     space = Space({"x": (0.0, 1.0)})
     easy = [Objective("a"), Objective("b"), Objective("c", at_most=1e6)]
     study = Study(space, easy, seed=0, n_initial=5, budget=35, candidates=50)
@@ -77,7 +77,8 @@ def test_a_decided_constraint_is_never_asked_for() -> None:
             "c": lambda d: (float(d["x"]), 1.0),  # type: ignore[arg-type]
         }
     )
-    assert study.summary().evaluations["c"] == 5
+    counts = study.summary().evaluations
+    assert counts["c"] <= min(counts["a"], counts["b"])
 
 
 @pytest.mark.parametrize("settings", [pytest.param({"surrogate": "rf"}, marks=pytest.mark.slow), {"cost": "ratio"}])

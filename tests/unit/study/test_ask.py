@@ -362,7 +362,7 @@ def test_the_half_of_a_design_that_was_given_back_is_asked_again(method: str) ->
 
 def test_a_worker_whose_objective_is_known_everywhere_does_not_speak_of_the_budget() -> None:
     space = {"k": [1, 2, 3, 4]}
-    study = Study(space, ["a", "b"], seed=0, n_initial=2, budget=1000)
+    study = Study(space, ["a", "b"], seed=0, n_initial=2, budget=1000, reference={"a": 0.0, "b": 5.0})
     for _ in range(4):
         evaluation = asked(study, only=["b"])
         study.tell(evaluation, float(evaluation.design["k"]), cost=1.0)

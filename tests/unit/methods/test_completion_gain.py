@@ -1,0 +1,189 @@
+"""The default rule: what completing a design is expected to add to the measured front, per cost of completing it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.polynomial.hermite_e import hermegauss
+
+from flexibo.belief.belief import Belief
+from flexibo.belief.price_list import PriceList
+from flexibo.methods.completion_gain import (
+    LATER,
+    completion_gain,
+    improvement_of_the_front,
+    missing_parts,
+    surprises,
+)
+from flexibo.methods.flexibo import region_gain
+from flexibo.pareto import hypervolume, pareto_region
+
+ROOT = math.sqrt(3.0)
+KNOWN = [[True, True], [True, True]]
+
+
+def believe(mu, sigma, known, *, reference=(4.0, 4.0), limits=None, optimised=None, bundles=None, costs=1.0, left=None):
+    """A belief about designs 0, 1, 2, ..., each of them different in every quantity; all that is not known is open."""
+    mu, sigma, known = np.array(mu, dtype=float), np.array(sigma, dtype=float), np.array(known, dtype=bool)
+    m, n = mu.shape
+    bundles = tuple((j,) for j in range(n)) if bundles is None else bundles
+    limits = np.full(n, np.inf) if limits is None else np.array(limits, dtype=float)
+    optimised = tuple(range(n)) if optimised is None else optimised
+    reference = np.array(reference, dtype=float)
+    prices = np.broadcast_to(costs, (m, len(bundles))).astype(float)
+    is_open = np.stack([~known[:, bundle].all(axis=1) for bundle in bundles], axis=1)
+    lower, upper = mu - 2 * sigma, mu + 2 * sigma
+    return Belief(
+        designs=None,
+        mu=mu,
+        sigma=sigma,
+        lower=lower,
+        upper=upper,
+        keys=np.arange(m * n, dtype=np.uint64).reshape(m, n),
+        known=known,
+        optimised=optimised,
+        limits=limits,
+        reference=reference,
+        tolerances=np.zeros(n),
+        price_list=PriceList(bundles, prices, prices, is_open, left=math.inf if left is None else left),
+        region=pareto_region(lower, upper, reference, optimised=optimised, limits=limits),
+    )
+
+
+def scores(belief):
+    return completion_gain(belief, np.random.default_rng(0))
+
+
+def rates(belief):
+    """The scores as the loop compares them: divided by what each part costs."""
+    return scores(belief) / belief.thetas
+
+
+def added(belief, *losses):
+    """What losses add to the front of (1, 3) and (3, 1)."""
+    return hypervolume(np.array([[1, 3], [3, 1], *losses]), belief.reference) - 5.0
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+def test_surprises_have_the_moments_of_normal_variables(k):
+    nodes, weights = surprises(k)
+    assert weights.sum() == pytest.approx(1.0)
+    assert (weights >= 0.0).all()
+    assert weights @ nodes == pytest.approx(np.zeros(k))
+    assert (nodes * weights[:, None]).T @ nodes == pytest.approx(np.eye(k))
+
+
+def test_one_surprise_has_three_nodes_of_gauss_and_hermite_and_two_have_their_grid():
+    theirs, shares = hermegauss(3)
+    nodes, weights = surprises(1)
+    order = np.argsort(nodes[:, 0])
+    assert nodes[order, 0] == pytest.approx(theirs)
+    assert weights[order] == pytest.approx(shares / shares.sum())
+    grid, products = surprises(2)
+    assert len(grid) == 9
+    both = (np.abs(grid) > 1.0).all(axis=1)
+    assert products[both] == pytest.approx(np.full(4, 1 / 36))
+
+
+def test_a_design_is_worth_what_it_adds_to_the_front_in_each_outcome():
+    belief = believe([[1, 3], [3, 1], [2, 2]], [[0, 0], [0, 0], [0, 0.5]], [*KNOWN, [True, False]])
+    best, middle, worst = (added(belief, [2, y]) for y in (2 - 0.5 * ROOT, 2.0, 2 + 0.5 * ROOT))
+    expected = best / 6 + 2 * middle / 3 + worst / 6
+    assert improvement_of_the_front(belief, np.array([2])) == pytest.approx([expected])
+
+
+def test_two_missing_losses_are_surprising_together():
+    belief = believe([[1, 3], [3, 1], [2, 2]], [[0, 0], [0, 0], [0.4, 0.5]], [*KNOWN, [False, False]])
+    nodes, weights = surprises(2)
+    expected = sum(w * added(belief, [2 + 0.4 * a, 2 + 0.5 * b]) for (a, b), w in zip(nodes, weights, strict=True))
+    assert improvement_of_the_front(belief, np.array([2])) == pytest.approx([expected])
+
+
+def test_only_complete_designs_are_on_the_front_that_is_improved():
+    # Design 0 is better than everything, but its second loss is predicted: design 2 adds to (3, 1) alone.
+    belief = believe([[0, 0], [3, 1], [1, 3]], [[0, 0], [0, 0], [0, 0]], [[True, False], [True, True], [True, False]])
+    assert improvement_of_the_front(belief, np.array([2])) == pytest.approx([2.0])
+
+
+def test_a_skewed_belief_moves_by_the_deviation_of_its_own_side():
+    belief = believe([[1, 3], [3, 1], [2, 1.5]], [[0, 0], [0, 0], [0, 1.0]], [*KNOWN, [True, False]])
+    lower, upper = belief.lower.copy(), belief.upper.copy()
+    lower[2, 1], upper[2, 1] = 1.5 - 0.4, 1.5 + 3.6  # one deviation is 0.2 downwards and 1.8 upwards
+    belief = replace(belief, lower=lower, upper=upper)
+    outcomes = (1.5 - 0.2 * ROOT, 1.5, 1.5 + 1.8 * ROOT)
+    expected = sum(w * added(belief, [2, y]) for w, y in zip((1 / 6, 2 / 3, 1 / 6), outcomes, strict=True))
+    assert improvement_of_the_front(belief, np.array([2])) == pytest.approx([expected])
+
+
+def test_the_gain_is_divided_by_what_all_missing_parts_cost():
+    # Designs 2 and 3 add the same; a training of the second costs twice as much, a reading 1.
+    mu = [[1, 3], [3, 1], [2, 2], [2, 2]]
+    belief = believe(mu, np.zeros((4, 2)), [*KNOWN, [False, False], [False, False]], costs=[[9, 1]] * 3 + [[19, 1]])
+    gain = added(belief, [2, 2])
+    assert rates(belief)[2:, 1] == pytest.approx([gain / 10, gain / 20])
+
+
+def test_the_cheapest_missing_part_comes_first_and_a_part_that_was_bought_is_free():
+    mu = [[1, 3], [3, 1], [2, 2], [2, 2]]
+    belief = believe(mu, np.zeros((4, 2)), [*KNOWN, [False, False], [False, True]], costs=[9, 1])
+    gain = added(belief, [2, 2])
+    found = rates(belief)
+    assert found[2] == pytest.approx([LATER * gain / 10, gain / 10])
+    assert found[3] == pytest.approx([gain / 9, 0.0])
+
+
+def test_what_is_measured_together_is_one_part():
+    belief = believe([[1, 3], [3, 1], [2, 2]], np.zeros((3, 2)), [*KNOWN, [False, False]], bundles=((0, 1),), costs=5)
+    assert rates(belief) == pytest.approx(np.array([[0.0], [0.0], [added(belief, [2, 2]) / 5]]))
+
+
+def test_a_design_that_cannot_be_completed_adds_nothing():
+    mu, known = [[1, 3], [3, 1], [2, 2], [2.2, 2.2]], [*KNOWN, [False, False], [False, False]]
+    belief = believe(mu, np.zeros((4, 2)), known, costs=[[9, 1]] * 3 + [[3, 1]])
+    poor = replace(belief, price_list=replace(belief.price_list, left=5.0))
+    assert np.flatnonzero(scores(poor).any(axis=1)).tolist() == [3]
+    failed = belief.open.copy()
+    failed[2, 0] = False  # it can never be measured
+    closed = replace(belief, price_list=replace(belief.price_list, open=failed))
+    assert missing_parts(closed)[2].tolist() == [False, True]
+    assert np.flatnonzero(scores(closed).any(axis=1)).tolist() == [3]
+
+
+def test_a_constraint_is_one_of_the_parts_and_decides_what_the_design_adds():
+    # The second design is predicted to break the limit of 0 by half a deviation; legal, it adds 2 * 2 to 3 * 1.
+    belief = believe(
+        [[1, 3, -1], [2, 1, 0.5]],
+        [[0, 0, 0], [0, 0, 1.0]],
+        [[True, True, True], [True, True, False]],
+        optimised=(0, 1),
+        limits=[math.inf, math.inf, 0.0],
+    )
+    assert improvement_of_the_front(belief, np.array([1])) == pytest.approx([4.0 / 6.0])
+    assert np.argwhere(scores(belief) > 0.0).tolist() == [[1, 2]]
+
+
+def test_models_that_see_nothing_to_gain_are_doubted():
+    # The third design is believed to be far behind, and would be better by three deviations only.
+    belief = believe([[1, 3], [3, 1], [2, 3.9]], [[0, 0], [0, 0], [0, 0.3]], [*KNOWN, [True, False]])
+    assert region_gain(belief, np.random.default_rng(0)).max() == 0.0
+    assert improvement_of_the_front(belief, np.array([2])) == pytest.approx([0.0])
+    assert np.argwhere(scores(belief) > 0.0).tolist() == [[2, 1]]
+
+
+def test_a_design_that_seems_feasible_is_completed_before_all_others():
+    # Nothing is known to keep the limit of 0. Design 1 seems to, and one quantity of it is missing; design 2 lacks two.
+    belief = believe(
+        [[1, 3, 5], [2, 2, -3], [3, 1, -3]],
+        [[0, 0, 0], [0, 0, 1], [0, 1, 1]],
+        [[True, True, True], [True, True, False], [True, False, False]],
+        optimised=(0, 1),
+        limits=[math.inf, math.inf, 0.0],
+    )
+    found = scores(belief)
+    assert np.argwhere(found > 0.0).tolist() == [[1, 2]]
+    assert found[1, 2] == pytest.approx(belief.feasible()[1] * 4.0)  # its volume is (4 - 2) * (4 - 2)
+    kept = replace(belief, mu=np.array([[1, 3, -5.0], [2, 2, -3], [3, 1, -3]]))
+    assert (scores(kept)[2] > 0.0).any()
