@@ -182,7 +182,7 @@ def _confirming_gain(belief: Belief, first: int) -> FloatArray:
 
 COMPLETION_GAIN = ScoringMethod(
     name="flexibo",
-    summary="What completing a design is expected to add to the measured front per cost, with our models and candidates.",
+    summary="What completing a design is expected to add to the measured front per cost, with our own models.",
     paper="after Iqbal et al. 2023 (JAIR 77) and Emmerich et al. 2006",
     acquisition=completion_gain,
     score="expected to add to the front",
