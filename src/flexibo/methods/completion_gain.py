@@ -128,7 +128,7 @@ def _completable(belief: Belief, parts: BoolArray) -> BoolArray:
 
 def _outcomes(belief: Belief, rows: IntArray, columns: list[int], surprise: FloatArray) -> FloatArray:
     """The losses (r, n) of some candidates where each of these columns moved by a multiple of its deviation."""
-    losses = belief.mu[rows].copy()
+    losses: FloatArray = belief.mu[rows].copy()
     for j, z in zip(columns, surprise.tolist(), strict=True):
         mu, lower, upper = belief.mu[rows, j], belief.lower[rows, j], belief.upper[rows, j]
         width = upper - lower
