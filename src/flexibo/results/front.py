@@ -18,6 +18,8 @@ from flexibo.belief.reported import CONFIDENCE
 from flexibo.history import History
 from flexibo.results.front_layout import (
     CONFIRM_LEGEND,
+    ShownDesign,
+    aligned,
     confirm_cell,
     constant_options,
     feasibility_cell,
@@ -61,9 +63,14 @@ class FrontRow:
     @property
     def feasibility(self) -> Feasibility:
         """Whether it keeps every constraint: "feasible", "violating", or "unsure" within `CONFIDENCE` of either."""
-        if self.probability >= CONFIDENCE:
-            return "feasible"
-        return "violating" if self.probability <= 1.0 - CONFIDENCE else "unsure"
+        return feasibility_of(self.probability)
+
+
+def feasibility_of(probability: float) -> Feasibility:
+    """Whether every constraint is kept, given the probability that it is."""
+    if probability >= CONFIDENCE:
+        return "feasible"
+    return "violating" if probability <= 1.0 - CONFIDENCE else "unsure"
 
 
 class Front(tuple[FrontRow, ...]):
@@ -77,17 +84,17 @@ class Front(tuple[FrontRow, ...]):
             return "No design yet: not every objective has been measured, or no design can be measured in all of them."
         names = list(self[0].design)
         same = constant_options(self, names)
-        columns = [_value_column(self, name) for name in self[0].values]
+        columns = [value_column(self, name) for name in self[0].values]
         if any(row.probability < 1.0 for row in self):
-            columns.append(_aligned(["feasible", *map(feasibility_cell, self)]))
+            columns.append(aligned(["feasible", *map(feasibility_cell, self)]))
         notes = [self.legend] if self.legend else []
         if any(row.confirm_cost for row in self):
-            columns.append(_aligned(["to confirm", *map(confirm_cell, self)], right=True))
+            columns.append(aligned(["to confirm", *map(confirm_cell, self)], right=True))
             notes.append(CONFIRM_LEGEND)
         if any(row.standing != "probable" for row in self):
-            columns.append(_aligned(["standing", *(row.standing for row in self)]))
+            columns.append(aligned(["standing", *(row.standing for row in self)]))
         columns += [
-            _aligned(["", *(option_cells(row, [name])[0] for row in self)]) for name in names if name not in same
+            aligned(["", *(option_cells(row, [name])[0] for row in self)]) for name in names if name not in same
         ]
         lines = ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
         if notes:
@@ -126,16 +133,11 @@ class Front(tuple[FrontRow, ...]):
         return data_frame(self.records())
 
 
-def _value_column(rows: Sequence[FrontRow], name: str) -> list[str]:
+def value_column(rows: Sequence[ShownDesign], name: str) -> list[str]:
     """Heading and values of an objective, aligned."""
     values, deviations = zip(*value_cells(rows, name, deviation_digits=3), strict=True)
-    cells = map("".join, zip(_aligned(values, right=True), _aligned(deviations), strict=True))
-    return _aligned([printable_line(name), *cells], right=True)
-
-
-def _aligned(cells: Sequence[str], *, right: bool = False) -> list[str]:
-    width = max(map(len, cells))
-    return [cell.rjust(width) if right else cell.ljust(width) for cell in cells]
+    cells = map("".join, zip(aligned(values, right=True), aligned(deviations), strict=True))
+    return aligned([printable_line(name), *cells], right=True)
 
 
 def front_rows(
@@ -145,7 +147,7 @@ def front_rows(
     signs = np.array([objective.value(1.0) for objective in history.objectives])
     values, deviations = (estimates.mu[places] * signs).tolist(), estimates.sigma[places].tolist()
     known, probability = estimates.known[places], estimates.legal[places].prod(axis=1).tolist()
-    confirm, names = _confirm_costs(history, history.designs[places], known, costs), history.names
+    confirm, names = confirm_costs(history, history.designs[places], known, costs), history.names
     return Front(
         FrontRow(
             history.designs[int(i)],
@@ -160,7 +162,7 @@ def front_rows(
     )
 
 
-def _confirm_costs(history: History, designs: Designs, known: BoolArray, costs: Costs) -> list[float | None]:
+def confirm_costs(history: History, designs: Designs, known: BoolArray, costs: Costs) -> list[float | None]:
     """The expected cost of measuring what each of f designs lacks, given what is known (f, n)."""
     found: list[float | None] = [0.0] * len(designs)
     lacking = np.flatnonzero(~known.all(axis=1))

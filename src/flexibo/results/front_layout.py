@@ -79,6 +79,12 @@ def constant_options(rows: Sequence[ShownDesign], names: Sequence[str]) -> list[
     return [name for name in names if len(rows) > 1 and len({row.design[name] for row in rows}) == 1]
 
 
+def aligned(cells: Sequence[str], *, right: bool = False) -> list[str]:
+    """The cells of a column with spaces up to one width."""
+    width = max(map(len, cells))
+    return [cell.rjust(width) if right else cell.ljust(width) for cell in cells]
+
+
 def legend(rows: Sequence[ShownDesign]) -> str:
     """What the marks in a table of these rows mean; empty if there are none."""
     marks = {

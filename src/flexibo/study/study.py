@@ -26,6 +26,8 @@ from flexibo.optimizer.stop import PASSING, Stop, StopKind, failing
 from flexibo.results.certificate import Certificate, certificate
 from flexibo.results.confidence import front_of
 from flexibo.results.front import Front
+from flexibo.results.handover import promising_of
+from flexibo.results.promising import Promising
 from flexibo.results.summary import ParetoRegion, Summary, summarise
 from flexibo.results.trace import Trace, trace
 from flexibo.space import Design, Space
@@ -425,6 +427,18 @@ class Study:
         """
         self.refresh()
         return front_of(self.predictor, self.history, complete=measured, include=include)
+
+    def promising(self, *, include: str = "probable") -> Promising:
+        """The designs that are worth confirming: measured in some quantity and promising, but not completely measured.
+
+        Each row has its number in the tables, what was measured and predicted, the expected gain, what confirming it
+        costs, and the chance that it can be measured. A design of which something failed is not listed.
+
+        Args:
+            include: As for `front`.
+        """
+        self.refresh()
+        return promising_of(self.predictor, self.history, include=include)
 
     def certificate(self, delta: float | None = None, *, candidates: int | None = None) -> Certificate:
         """An upper bound on what the front misses of the best hypervolume; print it. It changes nothing.
