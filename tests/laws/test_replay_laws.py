@@ -16,7 +16,9 @@ OBJECTIVES = [Objective("f", "max", options=["x", "k"]), Objective("g"), Objecti
 
 @settings(max_examples=8, deadline=None)
 @given(
-    st.lists(st.sampled_from(["tell", "tell", "tell", "fail", "release", "hold", "add"]), max_size=10),
+    st.lists(
+        st.sampled_from(["tell", "tell", "tell", "fail", "release", "hold", "add", "enqueue", "dequeue"]), max_size=10
+    ),
     st.integers(0, 99),
 )
 def test_a_replayed_study_equals_the_live_one(actions: list[str], seed: int) -> None:
@@ -25,6 +27,12 @@ def test_a_replayed_study_equals_the_live_one(actions: list[str], seed: int) -> 
     for step, action in enumerate(actions):
         if action == "add":
             live.add({"x": step / 100, "k": "a", "w": 4}, {"f": float(step)}, cost=2.0)
+            continue
+        if action == "enqueue":
+            live.enqueue({"x": step / 50, "k": "b", "w": 2}, ["h", "f"] if step % 2 else None)
+            continue
+        if action == "dequeue":
+            live.dequeue()
             continue
         evaluation = live.ask()
         if evaluation is None:
@@ -43,6 +51,7 @@ def test_a_replayed_study_equals_the_live_one(actions: list[str], seed: int) -> 
     assert again.events == live.events
     assert again.spent == live.spent
     assert again.pending == live.pending
+    assert again.queue == live.queue
     assert again.front() == live.front()
     assert again.ask() == live.ask()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,21 +12,72 @@ from flexibo._internal.arrays import BoolArray, FloatArray
 from flexibo.belief.costs import Costs, mean_costs
 from flexibo.history import History
 from flexibo.history.events import Evaluation
+from flexibo.history.measurements import QueuedDesign
 from flexibo.space import Designs
 
 ROUNDING = 1e-9  # this share of the budget is rounding: ten tenths pay for one
 
 
+@dataclass(frozen=True, slots=True)
+class QueuedPart:
+    """An objective of a design that is queued and not being measured: the expected cost of a reading, and how many."""
+
+    queued: QueuedDesign
+    objective: str
+    price: float
+    readings: int
+
+
+def queued_parts(history: History, costs: Costs) -> list[QueuedPart]:
+    """What is queued and not being measured, in the order in which it is asked."""
+    if not history.queue:
+        return []
+    prices = costs.prices(history, history.space.designs([queued.design for queued in history.queue]))
+    found = []
+    for i, queued in enumerate(history.queue):
+        for name in queued.objectives:
+            p = history.purchase_of(name)
+            if not history.is_pending(p, queued.design):
+                missing = history.readings_missing(p, queued.design, queued.readings)
+                found.append(QueuedPart(queued, name, float(prices[i, p]), missing))
+    return found
+
+
+def payable_parts(history: History, costs: Costs, limit: float = math.inf) -> list[QueuedPart]:
+    """What is queued, as far as the budget pays a reading of it after all before it; at most `limit` is spent on it."""
+    left, found = min(unreserved(history, costs), limit), []
+    slack = ROUNDING * min(limit, math.inf if history.budget is None else history.budget)
+    for part in queued_parts(history, costs):
+        if left == math.inf or (part.price <= left + slack and left > slack):
+            found.append(part)
+            left -= min(left, part.readings * part.price)
+    return found
+
+
 def remaining(history: History, costs: Costs) -> float:
+    """What is left of the budget for the method.
+
+    That is without what was spent, what the pending evaluations are expected to cost now, and what is queued.
+    """
+    left = unreserved(history, costs)
+    if left == math.inf or not history.queue:
+        return left
+    return left - min(left, sum(part.readings * part.price for part in payable_parts(history, costs)))
+
+
+def unreserved(history: History, costs: Costs) -> float:
     """What is left of the budget after what was spent and what the pending evaluations are expected to cost now."""
     if history.budget is None:
-        return float("inf")
-    pending = list(history.pending.values())
+        return math.inf
+    return history.budget - history.spent - reserved(history, costs, list(history.pending.values()))
+
+
+def reserved(history: History, costs: Costs, pending: Sequence[Evaluation]) -> float:
+    """What some pending evaluations are expected to cost now."""
     if not pending:
-        return history.budget - history.spent
+        return 0.0
     prices = costs.prices(history, history.space.designs([evaluation.design for evaluation in pending]))
-    reserved = sum(max(e.cost, prices[i, history.purchase_of(e.objective)]) for i, e in enumerate(pending))
-    return float(history.budget - history.spent - reserved)
+    return float(sum(max(e.cost, prices[i, history.purchase_of(e.objective)]) for i, e in enumerate(pending)))
 
 
 def is_worth_repeating(history: History, costs: Costs, evaluation: Evaluation, *, loss: float = 0.0) -> bool:
@@ -36,7 +87,10 @@ def is_worth_repeating(history: History, costs: Costs, evaluation: Evaluation, *
     """
     p = history.purchase_of(evaluation.objective)
     remeasure = any(history.objectives[j].remeasure for j in history.purchases[p].members)
-    if history.is_measured(p, evaluation.design) and not remeasure:
+    if evaluation.queued is not None:
+        if not history.is_wanted(evaluation):
+            return False
+    elif history.is_measured(p, evaluation.design) and not remeasure:
         return False
     if history.budget is None:
         return True
@@ -119,6 +173,9 @@ class PriceList:
 
 def is_still_open(history: History, costs: Costs, evaluation: Evaluation) -> bool:
     """Whether an evaluation that was chosen a while ago may still be asked: it is open and affordable."""
+    if evaluation.queued is not None:
+        parts = payable_parts(history, costs)
+        return any((p.queued.number, p.objective) == (evaluation.queued, evaluation.objective) for p in parts)
     if history.is_closed(history.purchase_of(evaluation.objective), evaluation.design):
         return False
     designs = history.space.designs([evaluation.design])

@@ -72,15 +72,17 @@ class PurchaseRecord:
 
 @dataclass(slots=True)
 class ObjectiveRecord:
-    """The losses of one objective; by key the latest one, and the first one with the number of events until then."""
+    """The losses of one objective; by key their number, the latest, and the first with the number of events so far."""
 
     losses: DesignSeries
+    counts: Counter[int] = field(default_factory=Counter)
     first: dict[int, tuple[int, float]] = field(default_factory=dict)
     latest: dict[int, float] = field(default_factory=dict)
 
     def add(self, key: int, row: FloatArray, loss: float, events: int) -> None:
         """Add the loss of the design with this key and code row, known after the first `events` events."""
         self.losses.append(row, loss)
+        self.counts[key] += 1
         self.first.setdefault(key, (events, loss))
         self.latest[key] = loss
 

@@ -43,6 +43,7 @@ class Evaluation:
         then: Objectives of the same design that are asked next, because the method measures them together.
         initial: Whether it belongs to the initial designs.
         runner_up: The second best that could have been asked; None if nothing else was scored.
+        queued: The number of the queued design that it belongs to; None if the study chose it itself.
     """
 
     design: Design
@@ -57,6 +58,7 @@ class Evaluation:
     then: tuple[str, ...] = ()
     initial: bool = False
     runner_up: RunnerUp | None = None
+    queued: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,24 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True)
+class Enqueued:
+    """A design was put next in line: these objectives are asked for until each has this many readings."""
+
+    design: Design
+    objectives: tuple[str, ...]  # in this order; of objectives that are measured together, the one that is asked for
+    readings: int = 1  # of a noisy objective; an exact one needs no second reading
+    why: str = ""  # the reason in one line, for people
+
+
+@dataclass(frozen=True, slots=True)
+class Dequeued:
+    """A queued design was withdrawn; what is being measured of it may still be answered."""
+
+    number: int  # its index among all designs that were queued, from 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ReferenceFixed:
     """The reference point was fixed, in the users' values."""
 
@@ -186,6 +206,8 @@ Event: TypeAlias = (
     | Released
     | Spent
     | Added
+    | Enqueued
+    | Dequeued
     | ReferenceFixed
     | BudgetSet
     | StopSet
@@ -202,6 +224,8 @@ EVENTS: dict[str, type[Event]] = {
     "released": Released,
     "spent": Spent,
     "added": Added,
+    "enqueued": Enqueued,
+    "dequeued": Dequeued,
     "reference": ReferenceFixed,
     "budget": BudgetSet,
     "stop": StopSet,
@@ -222,9 +246,14 @@ def event_to_dict(event: Event) -> dict[str, Any]:
         if second is not None:
             names = RunnerUp.__dataclass_fields__
             content["runner_up"] = {n: getattr(second, n) for n in names} | {"design": dict(second.design)}
+        if content["queued"] is None:
+            del content["queued"]
         content |= {"worker": event.worker, "seconds": event.seconds}
     elif isinstance(event, Added):
         content = {"design": dict(event.design), "values": dict(event.values), "costs": dict(event.costs)}
+    elif isinstance(event, Enqueued):
+        content = {"design": dict(event.design), "objectives": list(event.objectives)}
+        content |= {"readings": event.readings, "why": event.why}
     else:
         content = asdict(event)
     return {"event": kind, **content}
@@ -247,4 +276,6 @@ def event_from_dict(content: Mapping[str, Any], space: Space) -> Event:
             fields["runner_up"] = RunnerUp(**{**second, "design": space.design(second["design"])})
         worker, seconds = fields.pop("worker", ""), fields.pop("seconds", 0.0)
         return Asked(Evaluation(**fields), worker, seconds)
+    if kind == "enqueued":
+        fields["objectives"] = tuple(fields["objectives"])
     return EVENTS[kind](**fields)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from flexibo.history.events import (
     Asked,
     BudgetSet,
     Created,
+    Dequeued,
+    Enqueued,
     Evaluation,
     Event,
     Failed,
@@ -32,7 +35,7 @@ from flexibo.history.events import (
     StopSet,
     Told,
 )
-from flexibo.history.measurements import Assignment, Charge, FollowUp, Measurement
+from flexibo.history.measurements import Assignment, Charge, FollowUp, Measurement, QueuedDesign
 from flexibo.objectives import LARGEST, Objective, purchases
 from flexibo.space import Design, Designs, Space
 
@@ -64,6 +67,8 @@ class History:
         self.free_in_a_row = 0
         self.last_reason: dict[str, str] = {}
         self.follow_ups: list[FollowUp] = []
+        self.queue: list[QueuedDesign] = []
+        self.enqueued = 0
         self.timed: dict[str, bool] = {}
         self.stop: Mapping[str, float] | None = None
         self.stopped: Stopped | None = None
@@ -97,6 +102,10 @@ class History:
                 self._pay(event.number, event.worker, event.cost)
             case Added():
                 self._add(event)
+            case Enqueued():
+                self._enqueue(event)
+            case Dequeued():
+                self.queue = [queued for queued in self.queue if queued.number != event.number]
             case ReferenceFixed():
                 optimised = [self.objectives[j] for j in self.optimised]
                 self.reference = tuple(o.loss(event.values[o.name]) for o in optimised)
@@ -110,6 +119,8 @@ class History:
                 self.origin = event.origin
             case Noted() | Stopped():
                 pass
+        if self.queue and isinstance(event, Told | Failed | Added):
+            self._shorten_queue()
         if isinstance(event, Stopped):
             self.stopped = event
         elif not isinstance(event, Noted):
@@ -197,6 +208,27 @@ class History:
         """Whether purchase p of this design or an equivalent one is being measured."""
         return self._purchase_records[p].pending[self.key(p, design)] > 0
 
+    def readings_missing(self, p: int, design: Design, readings: int = 1) -> int:
+        """How many more evaluations of purchase p this design needs for these readings; an exact value needs one."""
+        members = [(self.objectives[j], self._objective_records[j].counts) for j in self.purchases[p].members]
+        return max(
+            max(0, (readings if objective.noisy else 1) - counts[self._seen.objective_key(objective, design)])
+            for objective, counts in members
+        )
+
+    def is_queued(self, p: int, design: Design) -> bool:
+        """Whether purchase p of this design or an equivalent one is in the queue."""
+        key = self.key(p, design)
+        return any(
+            self.purchase_of(name) == p and self.key(p, queued.design) == key
+            for queued in self.queue
+            for name in queued.objectives
+        )
+
+    def is_wanted(self, evaluation: Evaluation) -> bool:
+        """Whether the queued design that an evaluation belongs to still lacks it."""
+        return any(q.number == evaluation.queued and evaluation.objective in q.objectives for q in self.queue)
+
     def purchase_of(self, objective: str) -> int:
         """The purchase that yields an objective."""
         return self._purchase_of[objective]
@@ -221,20 +253,39 @@ class History:
         self.asked.append(evaluation)
         self._record(evaluation.objective).pending[self._key(evaluation)] += 1
         # A question ends the follow-ups of its design, and those with nothing left to ask.
-        self.follow_ups = [p for p in self.follow_ups if p.design != evaluation.design and self._is_open(p)]
+        is_own = evaluation.queued is not None
+        self.follow_ups = [p for p in self.follow_ups if (is_own or p.design != evaluation.design) and self._is_open(p)]
         if evaluation.then:
             self.follow_ups.append(FollowUp(evaluation.design, evaluation.then, evaluation.initial))
-        self.chosen += not evaluation.initial
+        self.chosen += not evaluation.initial and not is_own
 
     def _ask_again(self, evaluation: Evaluation) -> None:
         """Ask the part of a bundle that was released again, with the rest of the bundle."""
         is_part = evaluation.then or (not evaluation.initial and evaluation.number not in self.scored)
-        if not is_part or evaluation.number in self.answered:
+        if not is_part or evaluation.number in self.answered or evaluation.queued is not None:
             return
         kept = next((p for p in self.follow_ups if p.design == evaluation.design), None)
         others = () if kept is None else tuple(n for n in kept.objectives if n != evaluation.objective)
         self.follow_ups = [p for p in self.follow_ups if p is not kept]
         self.follow_ups.append(FollowUp(evaluation.design, (evaluation.objective, *others), evaluation.initial))
+
+    def _enqueue(self, event: Enqueued) -> None:
+        self.queue.append(QueuedDesign(self.enqueued, event.design, event.objectives, event.readings, event.why))
+        self.enqueued += 1
+
+    def _shorten_queue(self) -> None:
+        """Remove from the queue what has its readings, and what failed for good."""
+        queue = []
+        for queued in self.queue:
+            purchases = {name: self.purchase_of(name) for name in queued.objectives}
+            lacking = tuple(
+                name
+                for name, p in purchases.items()
+                if self.readings_missing(p, queued.design, queued.readings) and not self.is_hopeless(p, queued.design)
+            )
+            if lacking:
+                queue.append(replace(queued, objectives=lacking))
+        self.queue = queue
 
     def _forgive(self) -> None:
         """Restart the counts of failures; if an objective never gave a value, no design is to blame."""
@@ -247,8 +298,10 @@ class History:
         return not all(self.is_closed(self.purchase_of(name), follow_up.design) for name in follow_up.objectives)
 
     def is_scored(self, evaluation: Evaluation) -> bool:
-        """Whether this next question was chosen by its score: no initial design, and not the rest of a bundle."""
-        return not evaluation.initial and all(follow_up.design != evaluation.design for follow_up in self.follow_ups)
+        """Whether this next question was chosen by its score: not initial, not queued, not the rest of a bundle."""
+        if evaluation.initial or evaluation.queued is not None:
+            return False
+        return all(follow_up.design != evaluation.design for follow_up in self.follow_ups)
 
     def is_answerable(self, evaluation: Evaluation) -> bool:
         """Whether it was asked here and has no answer yet; one that was released may still be answered, late."""

@@ -37,6 +37,17 @@ class FollowUp:
 
 
 @dataclass(frozen=True, slots=True)
+class QueuedDesign:
+    """A design that is next in line, with the objectives of which it still lacks readings."""
+
+    number: int  # its index among all designs that were queued, from 0
+    design: Design
+    objectives: tuple[str, ...]
+    readings: int = 1  # how many each of them shall have, if it is noisy
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Assignment:
     """The worker that measures a pending evaluation, and the worker's age in seconds when it got it."""
 

@@ -59,6 +59,7 @@ class Request:
         initial: bool = False,
         gain: float | None = None,
         volume: float | None = None,
+        queued: int | None = None,
     ) -> Evaluation:
         """The question for the first of the objectives; the others are promised to follow."""
         history, p = self.history, self.history.purchase_of(objectives[0])
@@ -74,4 +75,5 @@ class Request:
             volume=volume,
             then=tuple(objectives[1:]),
             initial=initial,
+            queued=queued,
         )

@@ -1,13 +1,15 @@
-"""Questions that need no score: the rest of a bundle, the initial designs, and replacements for those that failed."""
+"""Questions that need no score: what is queued, the rest of a bundle, the initial designs and replacements of these."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from flexibo._internal.random_streams import Stream, generator
 from flexibo.belief.failures import possible
+from flexibo.belief.price_list import payable_parts
 from flexibo.history import History
 from flexibo.history.events import Evaluation
 from flexibo.optimizer._request import Request
@@ -33,7 +35,7 @@ def unscored(request: Request, predictor: Predictor, *, n_given: int) -> Evaluat
     `n_given` is how many of the initial designs the user gave rather than drew.
     """
     history = request.history
-    first = failing(history) or only_free(history) or _rest_of_bundle(request)
+    first = failing(history) or queued_question(request) or only_free(history) or _rest_of_bundle(request)
     if first is not None:
         return first
     if not history.chosen:
@@ -44,6 +46,15 @@ def unscored(request: Request, predictor: Predictor, *, n_given: int) -> Evaluat
         if not history.count(j):
             stop = never_measured(history, name)
             return stop if stop.kind is StopKind.WAITING else _replacement(request, name, predictor.seed) or stop
+    return None
+
+
+def queued_question(request: Request, limit: float = math.inf) -> Evaluation | None:
+    """The first queued evaluation that is wanted and that the budget and a limit of one's own pay for."""
+    for part in payable_parts(request.history, request.costs, limit):
+        if part.objective in request.wanted:
+            queued = part.queued
+            return request.question(queued.design, (part.objective,), why=queued.why, queued=queued.number)
     return None
 
 

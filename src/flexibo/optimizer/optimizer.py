@@ -12,13 +12,14 @@
    largest quotient among evaluations that are affordable and were not asked before is the next question (`max-acq`).
 
 The caller measures, stores the answer and asks again. Equations are named by their labels in the paper's LaTeX source;
-`eq:7` is the acquisition function alpha. The private modules beside this one hold the special cases: initial designs
-and what is still missing of a bundle (`_unscored`), and methods without scores and questions for when scoring yields
-none (`_last_questions`).
+`eq:7` is the acquisition function alpha. The private modules beside this one hold the special cases: what users queued,
+initial designs and what is still missing of a bundle (`_unscored`), and methods without scores and questions for when
+scoring yields none (`_last_questions`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 
 import numpy as np
@@ -27,6 +28,7 @@ from flexibo._internal.arrays import BoolArray
 from flexibo._internal.threads import single_thread
 from flexibo.belief.belief import Belief
 from flexibo.belief.failures import success_weights, will_probably_succeed
+from flexibo.belief.price_list import payable_parts, queued_parts, unreserved
 from flexibo.history import History
 from flexibo.history.events import Evaluation
 from flexibo.methods.base import Constraints, ProposingMethod, ScoringMethod
@@ -39,9 +41,18 @@ from flexibo.optimizer._last_questions import (
     proposed,
 )
 from flexibo.optimizer._request import Request
-from flexibo.optimizer._unscored import unscored
+from flexibo.optimizer._unscored import queued_question, unscored
 from flexibo.optimizer.predictor import CERTIFIED, DRAWS, Predictor
-from flexibo.optimizer.stop import NOTHING_LEFT, ONLY_UNLIKELY, Stop, StopKind, no_region, nothing_scores
+from flexibo.optimizer.stop import (
+    NOTHING_LEFT,
+    ONLY_UNLIKELY,
+    Stop,
+    StopKind,
+    failing,
+    no_region,
+    nothing_queued,
+    nothing_scores,
+)
 from flexibo.surrogates import joint
 
 PATIENCE = 10
@@ -83,6 +94,18 @@ class Optimizer:
             if self._proposal is not None:
                 return proposed(request, self._proposal, self.predictor)
             return drawn(request, self.predictor, salt)
+
+    def ask_queued(
+        self, history: History, *, only: Collection[str] | None = None, limit: float = math.inf
+    ) -> Evaluation | Stop:
+        """The next queued evaluation, or why there is none; it costs at most `limit`."""
+        request = Request.of(history, self.costs, only)
+        found = failing(history) or queued_question(request, limit)
+        if found is not None:
+            return found
+        payable = payable_parts(history, self.costs, limit)
+        parts, left = payable or queued_parts(history, self.costs), min(limit, unreserved(history, self.costs))
+        return nothing_queued(history, parts, left, payable=bool(payable))
 
     def _scored(self, request: Request, method: ScoringMethod, salt: int) -> Evaluation | Stop:
         """The best question. A design that will probably fail is asked about only if there is no other question.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
-from flexibo.belief.price_list import PriceList
+from flexibo.belief.price_list import PriceList, QueuedPart
 from flexibo.history import History
 from flexibo.pareto import Region
 
@@ -35,6 +36,8 @@ class StopKind(str, Enum):
     """A stop rule of the study was met."""
     IDLE = "idle"
     """There was nothing to do for as long as the caller was willing to wait."""
+    QUEUE = "queue"
+    """What was queued is measured, and nothing else was wanted."""
     MANUAL = "manual"
     """What is left is measured manually: a person reports the values."""
     INTERRUPTED = "interrupted"
@@ -43,7 +46,7 @@ class StopKind(str, Enum):
     """SIGTERM or SIGHUP."""
 
 
-PASSING = (StopKind.IDLE, StopKind.WAITING)
+PASSING = (StopKind.IDLE, StopKind.WAITING, StopKind.QUEUE)
 """Kinds that say something about one process and not about the study."""
 
 
@@ -102,6 +105,23 @@ def only_free(history: History) -> Stop | None:
         f"The last {MOST_FREE:,} evaluations cost nothing, so the budget never ends; report their costs, or "
         "stop by max_evaluations instead of a budget.",
     )
+
+
+def nothing_queued(history: History, parts: Sequence[QueuedPart], left: float, *, payable: bool) -> Stop:
+    """The stop of a request for what is queued: others measure it or must, it cannot be paid, or there is no more."""
+    if payable:
+        names = ", ".join(dict.fromkeys(part.objective for part in parts))
+        return Stop(StopKind.WAITING, f"What is queued waits for objectives that are measured elsewhere: {names}.")
+    if parts and not history.pending:
+        cheapest = min(part.price for part in parts)
+        return Stop(
+            StopKind.BUDGET,
+            f"The budget does not pay for what is queued: {max(left, 0.0):.3g} is left, and the cheapest of its "
+            f"{len(parts)} evaluations is expected to cost {cheapest:.3g}.",
+        )
+    if history.queue:
+        return Stop(StopKind.WAITING, "What is queued is being measured.")
+    return Stop(StopKind.QUEUE, "What was queued is measured.")
 
 
 def never_measured(history: History, name: str) -> Stop:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
@@ -42,6 +43,30 @@ class Asking:
     def history(self) -> History:
         return self.log.history
 
+    def ask_queued(self, only: Collection[str] | None = None, *, limit: float = math.inf) -> Evaluation | Stop:
+        """The next queued evaluation of these objectives, claimed for this worker, or why there is none.
+
+        It is expected to cost at most `limit`. What lost workers held is given back, unless it is queued.
+        """
+        self.log.refresh(self.notify)
+        self.heartbeat.begin()
+        if lost := self._reassigned(only, queued_only=True):
+            return lost
+        while True:
+            seen = len(self.history.events)
+            answer = self.optimizer.ask_queued(self.history, only=only, limit=limit)
+            if isinstance(answer, Stop):
+                return replace(answer, waits=answer.kind is StopKind.WAITING and self._others_measure(only))
+            if reason := self.stops.reason(answer):
+                return Stop(StopKind.RULE, reason, waits=self._may_reassign(only))
+            if claimed := self._claimed(answer, seen):
+                return claimed
+
+    def give_back_lost(self) -> None:
+        """Give back what lost workers held, so that it can be queued or asked again."""
+        self.log.refresh(self.notify)
+        self._reassigned((), queued_only=True)
+
     def ask(self, only: Collection[str] | None = None) -> Evaluation | Stop:
         """The next evaluation of these objectives (None: of all), claimed for this worker, or why there is none."""
         self.log.refresh(self.notify)
@@ -67,12 +92,19 @@ class Asking:
 
     def _waits(self, only: Collection[str] | None) -> bool:
         """Whether there may be something to ask later: other workers measure, or must measure first."""
-        if any(holder.worker != self.heartbeat.worker for holder in self.history.assignments.values()):
+        if self._others_hold():
             return True
         if only is None or self.history.pending:
             return False
         answer = self.optimizer.ask(self.history)
         return isinstance(answer, Evaluation) and not self.stops.reason(answer)
+
+    def _others_measure(self, only: Collection[str] | None) -> bool:
+        """Whether other workers measure something now, or must measure what is queued."""
+        return self._others_hold() or (only is not None and not self.history.pending)
+
+    def _others_hold(self) -> bool:
+        return any(holder.worker != self.heartbeat.worker for holder in self.history.assignments.values())
 
     def _may_reassign(self, only: Collection[str] | None) -> bool:
         """Whether other workers hold an evaluation that this one would have to measure if they were lost."""
@@ -97,7 +129,8 @@ class Asking:
             claimed.append(claim)
             asked = Asked(claim, self.heartbeat.worker, self.heartbeat.seconds)
             # Under constraints the worst values of interest are not known before a feasible design is.
-            if not answer.initial and history.reference is None and history.has_feasible():
+            is_chosen = not answer.initial and answer.queued is None
+            if is_chosen and history.reference is None and history.has_feasible():
                 return [self._reference(), asked]
             return [asked]
 
@@ -109,7 +142,7 @@ class Asking:
         optimised = [self.history.objectives[j] for j in self.history.optimised]
         return ReferenceFixed({o.name: o.value(float(loss)) for o, loss in zip(optimised, losses, strict=True)})
 
-    def _reassigned(self, only: Collection[str] | None) -> Evaluation | None:
+    def _reassigned(self, only: Collection[str] | None, *, queued_only: bool = False) -> Evaluation | None:
         """The first evaluation of a lost worker that this one takes over; the others are given back."""
         holders = dict(self.history.assignments)
         gone = self.heartbeat.gone(holder.worker for holder in holders.values())
@@ -117,7 +150,7 @@ class Asking:
             if holder.worker not in gone or self.history.assignments.get(number) != holder:
                 continue  # the latter: another worker reassigned it in the meantime
             evaluation = self.history.pending[number]
-            stopped = bool(self.stops.reason(evaluation))
+            stopped = bool(self.stops.reason(evaluation)) or (queued_only and evaluation.queued is None)
             event = self._reassign(number, holder, gone[holder.worker], only, stopped=stopped)
             if isinstance(event, Reissued):
                 self._forget(gone)

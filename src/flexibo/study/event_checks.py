@@ -29,6 +29,7 @@ class EventCheck:
         self._names = frozenset(history.names)
         self._leads = frozenset(purchase.objective for purchase in history.purchases)
         self._before = self._asked = len(history.asked)
+        self._enqueued = history.enqueued
         self._closed: set[int] = set()
         self._has_begun = bool(history.events)
 
@@ -53,6 +54,12 @@ class EventCheck:
                 self._asked += 1
             case events.Told() | events.Failed() | events.Released() | events.Reissued() | events.Spent():
                 self._check_answer(event)
+            case events.Enqueued():
+                if not event.objectives or not self._leads.issuperset(event.objectives):
+                    raise InvalidValueError(f"it queues {', '.join(event.objectives) or 'nothing'}.")
+                self._enqueued += 1
+            case events.Dequeued():
+                self._check_queued(event.number)
             case events.Added():
                 self._check_names(event.values)
                 self._check_names(event.costs)
@@ -77,6 +84,8 @@ class EventCheck:
             raise InvalidValueError(f"{name!r} is not an objective that can be asked for.")
         if question.runner_up is not None and question.runner_up.objective not in self._leads:
             raise InvalidValueError(f"{question.runner_up.objective!r} is not an objective that can be asked for.")
+        if question.queued is not None:
+            self._check_queued(question.queued)
         if not question.yields or not self._names.issuperset(question.yields):
             raise InvalidValueError(f"it yields {', '.join(question.yields) or 'nothing'}.")
 
@@ -92,6 +101,10 @@ class EventCheck:
             raise InvalidValueError(f"evaluation {number} is not pending any more.")
         if isinstance(event, events.Told | events.Failed | events.Released):
             self._closed.add(number)
+
+    def _check_queued(self, number: int) -> None:
+        if number >= self._enqueued:
+            raise InvalidValueError(f"design {number} was never queued.")
 
     def _is_pending(self, number: int) -> bool:
         return number not in self._closed and (number >= self._before or number in self.history.pending)
@@ -225,7 +238,9 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("gain", "volume"), lambda value: value is None or _is_number(value)),
     **dict.fromkeys(("objective", "worker", "kind", "reason", "text", "why"), _is_text),
     **dict.fromkeys(("timed", "impossible", "initial"), _is_flag),
-    **dict.fromkeys(("yields", "then"), _are_texts),
+    **dict.fromkeys(("yields", "then", "objectives"), _are_texts),
+    "readings": lambda value: is_whole(value) and value > 0,
+    "queued": lambda value: value is None or is_whole(value),
     **dict.fromkeys(("design", "settings", "origin", "rules"), _is_object),
     "runner_up": _is_runner_up,
     "values": lambda value: _is_object(value) and all(_is_number(v) and abs(v) <= LARGEST for v in value.values()),

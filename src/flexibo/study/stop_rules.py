@@ -146,14 +146,17 @@ def named_limits(rules: Sequence[StopRule | Predicate]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class StopCheck:
-    """The stop rules of a study during one call of it; the study does not keep it, because it holds the study."""
+    """The stop rules of a study during one call of it; the study does not keep it, because it holds the study.
+
+    They end the search. What users queued is measured all the same; only the wall-clock time holds for that too.
+    """
 
     rules: Sequence[StopRule | Predicate]
     study: RuledStudy
 
     def reason(self, evaluation: Evaluation) -> str:
         """The first reason to stop rather than ask this evaluation, or an empty string."""
-        for rule in self.rules:
+        for rule in self._rules_for(evaluation):
             if isinstance(rule, Limit):
                 answer: object = rule.reason(self.study.history, evaluation)
             elif isinstance(rule, CertifiedError):
@@ -166,5 +169,10 @@ class StopCheck:
 
     def limit_reason(self, evaluation: Evaluation) -> str:
         """The same by the `Limit` rules alone: they are fast enough to be checked while the storage is locked."""
-        limits = (rule for rule in self.rules if isinstance(rule, Limit))
+        limits = (rule for rule in self._rules_for(evaluation) if isinstance(rule, Limit))
         return next((reason for rule in limits if (reason := rule.reason(self.study.history, evaluation))), "")
+
+    def _rules_for(self, evaluation: Evaluation) -> Sequence[StopRule | Predicate]:
+        if evaluation.queued is None:
+            return self.rules
+        return [rule for rule in self.rules if isinstance(rule, MaxSeconds)]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from typing import Any, overload
 
@@ -19,12 +20,14 @@ from flexibo.errors import InvalidValueError
 from flexibo.executors import Executor, Measure, Outcome, find_executor
 from flexibo.history import History
 from flexibo.history.events import BudgetSet, Evaluation, Event, Failed, Forgiven, Noted, Released, Stopped, StopSet
+from flexibo.history.measurements import QueuedDesign
 from flexibo.methods.table import check_method, find_method
 from flexibo.objectives import Objective, check_objectives
 from flexibo.optimizer.predictor import Predictor
 from flexibo.optimizer.stop import PASSING, Stop, StopKind, failing
 from flexibo.results.certificate import Certificate, certificate
 from flexibo.results.confidence import front_of
+from flexibo.results.confirming import in_order_of_worth
 from flexibo.results.front import Front
 from flexibo.results.handover import promising_of
 from flexibo.results.promising import Promising
@@ -33,10 +36,10 @@ from flexibo.results.trace import Trace, trace
 from flexibo.space import Design, Space
 from flexibo.storage import MemoryStorage, Storage, StorageError, open_storage
 from flexibo.storage.heartbeat import LEASE, Heartbeat
-from flexibo.study import _arguments, answers
+from flexibo.study import _arguments, _queue, answers
 from flexibo.study._ask import Asking, AskMemory
 from flexibo.study._create import fixed_reference, open_or_create, optimizer_of, raised_budget
-from flexibo.study._run import RunLoop
+from flexibo.study._run import QueueOnly, RunLoop, RunnableStudy
 from flexibo.study.event_log import EventLog
 from flexibo.study.progress import progress_bar
 from flexibo.study.settings import checked_settings
@@ -75,7 +78,7 @@ class Study:
             than as this process: an evaluation then stays pending when the process ends, until another process answers
             it or the lease is over.
         stop: ``{"max_evaluations": 100, "gain_per_cost": 1e-6}``, or a callable that takes the study and returns True
-            or a reason to stop, or a list of these.
+            or a reason to stop, or a list of these. What users queued is measured all the same.
         origin: Where the functions of a new study come from, ready for JSON; it is stored with the study.
         callbacks: A callable, or several, called with the study and each event, including those of other processes.
 
@@ -234,6 +237,14 @@ class Study:
         return tuple(self.history.pending.values())
 
     @property
+    def queue(self) -> tuple[QueuedDesign, ...]:
+        """The designs that were queued, with the objectives that they still lack, in the order in which they are asked.
+
+        An objective stays listed while it is being measured.
+        """
+        return tuple(self.history.queue)
+
+    @property
     def events(self) -> tuple[Event, ...]:
         """All events, in order."""
         return tuple(self.history.events)
@@ -274,10 +285,8 @@ class Study:
 
         Of objectives that are measured together, `only` names the first.
         """
-        stops = StopCheck(self._stop_rules, self)
-        asking = Asking(self._log, self._optimizer, self._heartbeat, stops, self._notify, self._ask_memory)
         with self._lock:
-            answer = asking.ask(only)
+            answer = self._asking().ask(only)
             self._remember_stop(answer if isinstance(answer, Stop) else None)
             return answer
 
@@ -351,6 +360,40 @@ class Study:
 
         self._commit(decide)
 
+    def enqueue(
+        self,
+        design: Mapping[str, Any],
+        objectives: Collection[str] | None = None,
+        *,
+        readings: int = 1,
+        budget: float | None = None,
+        why: str = "",
+    ) -> QueuedDesign:
+        """Put a design next in line: it is asked before anything that the method would choose.
+
+        The queue is stored with the study. What is asked of it counts against the budget as any evaluation; rules for
+        stopping early do not hold for it, except `max_seconds`. Nothing is queued if the design is illegal, if what is
+        asked for is measured, being measured, queued or failed for good, or if the budget does not pay for it.
+
+        Args:
+            design: The option values.
+            objectives: What to measure, in this order; by default all that is missing.
+            readings: How many readings a noisy objective shall have in all.
+            budget: What may be spent on it. If less is left of the study's budget, that is raised, so a design can be
+                queued in a study that has spent its budget. By default what is left.
+            why: The reason in one line, for people.
+
+        Returns:
+            The queued design; its number withdraws it (`dequeue`).
+        """
+        order = _queue.Order.of(self.history, design, objectives, readings=readings, why=why, budget=budget)
+        self._commit(lambda: _queue.ordering_events(self.history, self._optimizer.costs, order))
+        return next(queued for queued in reversed(self.history.queue) if queued.design == order.design)
+
+    def dequeue(self, number: int | None = None) -> None:
+        """Withdraw a queued design by its number, or all of them; what is being measured of it may be answered."""
+        self._commit(lambda: _queue.dequeued_events(self.history, number))
+
     def note(self, text: str) -> None:
         """Store a note for people with the study; it affects nothing."""
         checked = _arguments.checked_text("The note", text)
@@ -381,22 +424,58 @@ class Study:
             progress: Whether to show a progress bar; by default in a terminal only.
             idle: Return after this many seconds without anything to do, rather than wait for other processes.
         """
-        leads = [purchase.objective for purchase in self.history.purchases]
-        functions = _arguments.checked_functions(objectives, self.history.names, leads, some=self.shared)
-        if isinstance(executor, str):
-            with closing(find_executor(executor)) as made:
-                return self.run(functions, executor=made, progress=progress, idle=idle)
-        _arguments.checked_executor(executor, leads)
-        if not self._runs.acquire(blocking=False):
-            raise InvalidValueError(
-                "This study is being run already; to run it in two threads, open it in each of them from one storage."
-            )
-        try:
-            self._run(functions, executor, leads, progress=progress, idle=idle)
-        finally:
-            self._runs.release()
+        with self._ready_to_run(objectives, executor) as (functions, opened):
+            self._run(self, functions, opened, progress=progress, idle=idle)
         logger.info("Study %r stopped: %s", self.name, self.stopped)
-        return None
+
+    def confirm(
+        self,
+        objectives: Mapping[str, Measure] | None = None,
+        *,
+        rows: Collection[int] | None = None,
+        budget: float | None = None,
+        readings: int = 1,
+        executor: Executor | str = "inline",
+        progress: bool | None = None,
+        idle: float | None = None,
+    ) -> tuple[QueuedDesign, ...]:
+        """Measure what is missing of promising designs, and nothing else.
+
+        The designs are queued, those that are expected to add most per cost first, and measured with the queue that
+        there is, or only queued if no functions are given: then `run`, `ask` or the workers of the study measure them.
+        If a row is unknown or cannot be confirmed, or the budget does not pay for it, nothing changes.
+
+        Args:
+            objectives: For each objective a function of a design, as for `run`.
+            rows: Numbers of rows of `promising()`, or of `front()` with `readings`; by default all, as far as the
+                budget pays for them.
+            budget: Spend at most this on confirming. If less is left of the study's budget, that is raised, so a study
+                that has spent its budget can be confirmed too. By default what is left of the study's budget.
+            readings: How many readings of each noisy objective a design shall have, confirmed designs included.
+            executor: As for `run`.
+            progress: As for `run`.
+            idle: As for `run`.
+
+        Returns:
+            The designs that were queued; what could not be paid after all is not in the queue any more.
+        """
+        if objectives is None:
+            return self._enqueue_rows(_queue.Wish.of(rows, budget, readings, runs=False))
+        with self._ready_to_run(objectives, executor) as (functions, opened):
+            found = self._enqueue_rows(_queue.Wish.of(rows, budget, readings, runs=True))
+            if not self.history.queue:
+                return found
+            source = QueueOnly(self, math.inf if budget is None else budget)
+            self._run(source, functions, opened, progress=progress, idle=idle)
+            if source.is_spent:
+                numbers = [queued.number for queued in found]
+                self._commit(lambda: _queue.unpaid_events(self.history, numbers))
+            return found
+
+    def ask_queued_or_stop(self, only: Collection[str] | None = None, *, limit: float = math.inf) -> Evaluation | Stop:
+        """The next queued evaluation that is expected to cost at most `limit`, or why there is none."""
+        with self._lock:
+            return self._asking().ask_queued(only, limit=limit)
 
     def record_stop(self, kind: StopKind, reason: str) -> None:
         """Store why the study stopped, for a program that knows more about it than `run`, which stores it itself."""
@@ -493,20 +572,55 @@ class Study:
     def __repr__(self) -> str:
         return f"<Study {self.name!r}: {self.method.name}, {len(self.history.measurements)} measurements>"
 
+    def _asking(self) -> Asking:
+        stops = StopCheck(self._stop_rules, self)
+        return Asking(self._log, self._optimizer, self._heartbeat, stops, self._notify, self._ask_memory)
+
+    def _enqueue_rows(self, wish: _queue.Wish) -> tuple[QueuedDesign, ...]:
+        """Queue what is missing of rows, or of all."""
+        with self._lock:
+            self._asking().give_back_lost()
+        confirmed, promising, reference = self.front(measured=True), self.promising(), self._reference_losses()
+        rows = [] if reference is None else in_order_of_worth(promising, confirmed, self.objectives, reference)
+        found = _queue.chosen_rows([row.design for row in confirmed], {r.number: r.design for r in rows}, wish)
+        before = self.history.enqueued
+        self._commit(lambda: _queue.confirming_events(self.history, self._optimizer.costs, found, wish))
+        return tuple(queued for queued in self.history.queue if queued.number >= before)
+
+    @contextmanager
+    def _ready_to_run(
+        self, objectives: Mapping[str, Measure], executor: Executor | str
+    ) -> Iterator[tuple[Mapping[str, Measure], Executor]]:
+        """The checked functions and the executor, while no other thread runs this study."""
+        leads = [purchase.objective for purchase in self.history.purchases]
+        functions = _arguments.checked_functions(objectives, self.history.names, leads, some=self.shared)
+        with closing(find_executor(executor)) if isinstance(executor, str) else nullcontext(executor) as opened:
+            _arguments.checked_executor(opened, leads)
+            if not self._runs.acquire(blocking=False):
+                raise InvalidValueError(
+                    "This study is being run already; to run it in two threads, open it in each of them from one "
+                    "storage."
+                )
+            try:
+                yield functions, opened
+            finally:
+                self._runs.release()
+
     def _run(
         self,
+        source: RunnableStudy,
         functions: Mapping[str, Measure],
         executor: Executor,
-        leads: Sequence[str],
         *,
         progress: bool | None,
         idle: float | None,
     ) -> None:
+        leads = [purchase.objective for purchase in self.history.purchases]
         if failing(self.history):
             self._commit(lambda: [Forgiven()])
         with progress_bar(self, progress) as bar:
             loop = RunLoop(
-                self,
+                source,
                 {o.name: o for o in self.objectives if o.name in leads and o.name in functions},
                 functions,
                 executor,

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from tests.unit.optimizer.small_history import ask, at, fail, history_of, tell
 
-from flexibo.belief.price_list import PriceList
-from flexibo.history.events import Forgiven
+from flexibo.belief.costs import Costs
+from flexibo.belief.price_list import PriceList, queued_parts
+from flexibo.history.events import Enqueued, Forgiven
 from flexibo.optimizer import stop
 from flexibo.optimizer.stop import StopKind
 from flexibo.pareto import pareto_region
@@ -30,6 +31,7 @@ def test_the_stored_names_of_the_kinds_never_change() -> None:
         "waiting",
         "rule",
         "idle",
+        "queue",
         "manual",
         "interrupted",
         "terminated",
@@ -130,3 +132,18 @@ def test_where_nothing_scores_the_method_has_finished_unless_the_living_are_too_
     spent = stop.nothing_scores(history, expensive, region, "all done")
     assert spent.kind is StopKind.BUDGET
     assert re.search(r" 1 of 20 .* 6\.", spent.reason)  # 5 is the price of one that is ruled out
+
+
+def test_without_a_queued_question_the_queue_is_empty_waits_or_is_too_expensive() -> None:
+    history = history_of(budget=10.0)
+    assert stop.nothing_queued(history, [], 10.0, payable=False).kind is StopKind.QUEUE
+    history.append(Enqueued(at(1), ("b",)))
+    parts = queued_parts(history, Costs("ratio", seed=0))
+    elsewhere = stop.nothing_queued(history, parts, 10.0, payable=True)
+    assert elsewhere.kind is StopKind.WAITING
+    assert "b" in elsewhere.reason
+    expensive = stop.nothing_queued(history, parts, 0.25, payable=False)
+    assert expensive.kind is StopKind.BUDGET
+    assert "0.25" in expensive.reason
+    ask(history, at(1), "b")
+    assert stop.nothing_queued(history, [], 10.0, payable=False).kind is StopKind.WAITING

@@ -3,9 +3,11 @@ from __future__ import annotations
 import pytest
 
 from flexibo import Objective, Space
+from flexibo.belief.costs import Costs
 from flexibo.history import History
-from flexibo.history.events import Added, Asked, Evaluation, Failed
-from flexibo.optimizer._unscored import missing_initial
+from flexibo.history.events import Added, Asked, BudgetSet, Enqueued, Evaluation, Failed
+from flexibo.optimizer._request import Request
+from flexibo.optimizer._unscored import missing_initial, queued_question
 
 SPACE = Space({"x": [0, 1, 2, 3]})
 
@@ -56,3 +58,29 @@ def test_an_imported_result_replaces_an_initial_design(history: History) -> None
         (initial[0], [1]),
         (initial[1], [1]),
     ]
+
+
+def test_the_first_queued_evaluation_that_the_caller_can_measure_is_asked(history: History) -> None:
+    history.append(Enqueued(SPACE.design({"x": 1}), ("b",), why="for the paper"))
+    history.append(Enqueued(SPACE.design({"x": 2}), ("a",)))
+    costs = Costs("ratio", seed=0)
+    question = queued_question(Request.of(history, costs, None))
+    assert question is not None
+    assert (question.design["x"], question.objective, question.queued, question.why) == (1, "b", 0, "for the paper")
+    assert (question.initial, question.gain, question.then) == (False, None, ())
+    other = queued_question(Request.of(history, costs, ["a"]))
+    assert other is not None
+    assert (other.design["x"], other.queued) == (2, 1)
+    history.append(Asked(question))
+    assert queued_question(Request.of(history, costs, ["b"])) is None
+
+
+def test_a_queued_evaluation_that_cannot_be_paid_is_not_asked(history: History) -> None:
+    history.append(Added(SPACE.design({"x": 0}), {"a": 1.0}, {"a": 5.0}))
+    history.append(BudgetSet(6.0))
+    history.append(Enqueued(SPACE.design({"x": 1}), ("a",)))
+    request = Request.of(history, Costs("ratio", seed=0), None)
+    assert queued_question(request) is not None
+    assert queued_question(request, limit=4.0) is None
+    history.append(BudgetSet(4.0))
+    assert queued_question(request) is None

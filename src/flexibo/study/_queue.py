@@ -1,0 +1,240 @@
+"""The queue of a study: designs that users put next in line, checked and turned into events."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flexibo._internal.checks import whole_number
+from flexibo._internal.numbers import format_number
+from flexibo.belief.costs import Costs
+from flexibo.belief.price_list import ROUNDING, queued_parts, unreserved
+from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
+from flexibo.history import History
+from flexibo.history.events import BudgetSet, Dequeued, Enqueued, Event
+from flexibo.space import Design
+from flexibo.study._arguments import checked_budget
+
+MEASURED, QUEUED = "is measured already", "is queued already"
+OWN = "queued by the user"
+"""The reason of an evaluation that a user asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a user wants to have measured next: a legal design and the purchases of some objectives, or of all."""
+
+    design: Design
+    objectives: tuple[str, ...]  # each replaced by the one whose evaluation yields it
+    is_named: bool  # whether the user named the objectives: then nothing is left out
+    readings: int
+    why: str
+    budget: float | None = None  # what may be spent on it, whatever is left of the study's budget
+
+    @classmethod
+    def of(
+        cls,
+        history: History,
+        design: Mapping[str, Any],
+        objectives: Collection[str] | None,
+        *,
+        readings: int,
+        why: str,
+        budget: float | None,
+    ) -> Order:
+        """The order of these arguments; an illegal design or an unknown objective is an error."""
+        legal, names = history.space.design(design), history.names if objectives is None else objectives
+        if isinstance(names, str) or not isinstance(names, Collection) or not names:
+            raise InvalidTypeError(f"objectives is {objectives!r}; give a list of objectives.")
+        for name in names:
+            if name not in history.names:
+                raise unknown_name("objective", name, history.names)
+        if not isinstance(why, str):
+            raise InvalidTypeError(f"why is {why!r}; it must be a text.")
+        leads = dict.fromkeys(history.purchases[history.purchase_of(name)].objective for name in names)
+        count = whole_number("readings", readings, least=1)
+        return cls(legal, tuple(leads), objectives is not None, count, why or OWN, checked_budget(budget))
+
+
+def ordering_events(history: History, costs: Costs, order: Order) -> list[Event]:
+    """The events that queue an order; an error if nothing of it is left to measure, or the budget is too small."""
+    states = {name: closed_because(history, name, order.design, order.readings) for name in order.objectives}
+    closed = {name: state for name, state in states.items() if state}
+    lacking = tuple(name for name in order.objectives if name not in closed)
+    if not lacking or (closed and order.is_named):
+        said = "; ".join(f"{name!r} of this design {state}" for name, state in closed.items())
+        noisy = [o.name for o in history.objectives if o.noisy and closed.get(o.name) == MEASURED]
+        more = f" Give more readings to measure {noisy[0]!r} again." if noisy else ""
+        raise InvalidValueError(f"Objective {said}; nothing was queued.{more}")
+    event = Enqueued(order.design, lacking, order.readings, order.why)
+    price, left = price_of(history, costs, event), left_for_queue(history, costs)
+    granted = left if order.budget is None else order.budget
+    if not (price <= granted * (1.0 + ROUNDING) and granted > 0.0):
+        raise InvalidValueError(
+            f"The budget does not pay for this design: {', '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} "
+            f"expected to cost {format_number(price)}, and {format_number(max(0.0, granted))} can be spent. Grant "
+            "more with a budget for this design; nothing was queued."
+        )
+    if history.budget is None or granted <= left:
+        return [event]
+    return [BudgetSet(history.budget + granted - left), event]
+
+
+def closed_because(history: History, name: str, design: Design, readings: int = 1) -> str:
+    """Why an objective of a design need not be queued, as the end of a sentence; empty if it may be."""
+    p = history.purchase_of(name)
+    if history.is_hopeless(p, design):
+        return "failed for good"
+    missing = history.readings_missing(p, design, readings)
+    if not missing:
+        return MEASURED
+    if history.is_queued(p, design):
+        return QUEUED
+    return "is being measured" if history.is_pending(p, design) and missing == 1 else ""
+
+
+def price_of(history: History, costs: Costs, event: Enqueued) -> float:
+    """What the readings that an event queues are expected to cost."""
+    prices = costs.prices(history, history.space.designs([event.design]))[0]
+    places = [history.purchase_of(name) for name in event.objectives]
+    return sum(float(prices[p]) * history.readings_missing(p, event.design, event.readings) for p in places)
+
+
+def left_for_queue(history: History, costs: Costs) -> float:
+    """What is left of the budget after all that is being measured or queued."""
+    return unreserved(history, costs) - queue_price(history, costs)
+
+
+def queue_price(history: History, costs: Costs) -> float:
+    """What is queued and not being measured is expected to cost."""
+    return sum(part.readings * part.price for part in queued_parts(history, costs))
+
+
+def dequeued_events(history: History, number: int | None) -> list[Event]:
+    """The events that withdraw a queued design, or all of them; an error if there is no such."""
+    queued = [one.number for one in history.queue]
+    if number is None:
+        return [Dequeued(one) for one in queued]
+    if whole_number("The number of a queued design", number, least=0) not in queued:
+        known = f"queued now: {', '.join(map(str, queued))}" if queued else "nothing is queued"
+        raise InvalidValueError(f"Design {number} is not in the queue ({known}); nothing was changed.")
+    return [Dequeued(number)]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a user wants to have confirmed: some rows, or all as far as the money lasts."""
+
+    rows: tuple[int, ...] | None
+    budget: float | None
+    readings: int
+    runs: bool = False  # whether the queue is measured at once: then it does not matter who queued a row
+
+    @classmethod
+    def of(cls, rows: object, budget: float | None, readings: object, *, runs: bool) -> Wish:
+        """The wish of these arguments of `Study.confirm`."""
+        if rows is not None and (isinstance(rows, str) or not isinstance(rows, Collection) or not rows):
+            raise InvalidTypeError(f"rows is {rows!r}; give a list of row numbers, or leave it out for all.")
+        numbers = None if rows is None else tuple(dict.fromkeys(whole_number("A row", row, least=1) for row in rows))
+        return cls(numbers, checked_budget(budget), whole_number("readings", readings, least=1), runs)
+
+
+def chosen_rows(confirmed: Sequence[Design], promising: Mapping[int, Design], wish: Wish) -> dict[int, Design]:
+    """The designs that are wished for by their numbers, in order; an unknown number is an error.
+
+    The confirmed designs are numbered from 1, and promising ones after them, the most valuable per cost first.
+    """
+    front = dict(enumerate(confirmed, 1))
+    if wish.rows is None:
+        return {**promising, **(front if wish.readings > 1 else {})}
+    known = {**front, **promising}
+    for number in wish.rows:
+        if number not in known:
+            listed = f"there are rows 1 to {max(known)}" if known else "there are no rows yet"
+            raise InvalidValueError(
+                f"Row {number} is unknown; {listed}, {len(promising)} of them to be confirmed. Nothing was queued."
+            )
+    return {number: known[number] for number in wish.rows}
+
+
+def confirming_events(history: History, costs: Costs, rows: Mapping[int, Design], wish: Wish) -> list[Event]:
+    """The events that queue what is missing of rows, with a larger budget if that is needed and was granted.
+
+    Of rows that were named, all are queued or none. Of all rows, those that fit into the money are.
+    """
+    left = left_for_queue(history, costs) if wish.budget is None else wish.budget - queue_price(history, costs)
+    slack = 0.0 if left == math.inf else ROUNDING * max(left, 0.0)
+    planned: set[tuple[int, int]] = set()
+    found: list[Event] = []
+    prices, cheapest = 0.0, math.inf
+    for number, design in rows.items():
+        event = _missing(history, costs, number, design, wish, planned)
+        if event is None:
+            continue
+        price = price_of(history, costs, event)
+        cheapest = min(cheapest, price)
+        fits = price <= left - prices + slack and left > 0.0
+        if fits or wish.rows is not None:
+            found.append(event)
+            prices += price
+            planned |= {_part(history, name, event.design) for name in event.objectives}
+    if (prices > left + slack or left <= 0.0) if wish.rows is not None else (not found and cheapest < math.inf):
+        raise _too_small(prices if found else cheapest, left, wish)
+    return [*_raised(history, costs, wish.budget), *found] if found else []
+
+
+def unpaid_events(history: History, numbers: Collection[int]) -> list[Event]:
+    """The events that withdraw those of some queued designs of which nothing is being measured."""
+    return [
+        Dequeued(queued.number, "The budget did not pay for it.")
+        for queued in history.queue
+        if queued.number in numbers
+        and not any(history.is_pending(history.purchase_of(name), queued.design) for name in queued.objectives)
+    ]
+
+
+def _missing(
+    history: History, costs: Costs, number: int, design: Design, wish: Wish, planned: Collection[tuple[int, int]]
+) -> Enqueued | None:
+    """The event that queues what a row lacks, the cheapest first; None if it lacks nothing, an error if it was named.
+
+    What is planned for other rows already, and must be the same, is not queued twice.
+    """
+    leads = [purchase.objective for purchase in history.purchases]
+    closed = {name: closed_because(history, name, design, wish.readings) for name in leads}
+    lacking = [name for name in leads if not closed[name] and _part(history, name, design) not in planned]
+    if lacking:
+        prices = costs.prices(history, history.space.designs([design]))[0]
+        lacking.sort(key=lambda name: float(prices[history.purchase_of(name)]))
+        return Enqueued(design, tuple(lacking), wish.readings, f"confirms row {number}")
+    is_queued = wish.runs and QUEUED in closed.values()
+    if wish.rows is not None and all(closed.values()) and not is_queued:
+        said = "; ".join(f"{name!r} {state}" for name, state in closed.items())
+        raise InvalidValueError(f"Row {number} lacks nothing that could be queued: {said}. Nothing was queued.")
+    return None
+
+
+def _part(history: History, name: str, design: Design) -> tuple[int, int]:
+    """What identifies an evaluation: equal where the outcome must be equal."""
+    p = history.purchase_of(name)
+    return p, history.key(p, design)
+
+
+def _raised(history: History, costs: Costs, granted: float | None) -> list[Event]:
+    """The event that raises the budget of a study so that what was granted for confirming can be spent."""
+    if granted is None or history.budget is None:
+        return []
+    left = unreserved(history, costs)
+    return [BudgetSet(history.budget - left + granted)] if granted > left else []
+
+
+def _too_small(price: float, left: float, wish: Wish) -> InvalidValueError:
+    what = f"The budget of {format_number(wish.budget)}" if wish.budget else "What is left of the study's budget"
+    which = "these rows are" if wish.rows else "the cheapest row is"
+    remedy = "Give a larger one" if wish.budget else "Grant more with a budget for confirming"
+    return InvalidValueError(
+        f"{what} is too small: {which} expected to cost {format_number(price)}, and {format_number(max(0.0, left))} "
+        f"can be spent. {remedy}; nothing was queued."
+    )
