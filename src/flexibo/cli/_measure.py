@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import closing
+from dataclasses import asdict, dataclass
 
 import typer
 
@@ -15,6 +16,7 @@ from flexibo.cli._storage import is_stored
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.executors import EXECUTORS, Executor, Measure, find_executor
 from flexibo.history import History
+from flexibo.history.measurements import QueuedDesign
 from flexibo.optimizer import StopKind
 from flexibo.study import Study
 from flexibo.studyfile import ExecutorChoice
@@ -23,6 +25,15 @@ from flexibo.transfer import study_copy
 ENERGY_SLOTS = {"energy_millijoules": 1, "estimated_energy_millijoules": 1}
 """Energy readings of one machine must not overlap: each would include the other."""
 MANUAL_IDLE_SECONDS = 0.01  # a run does not wait for people, so it ends when only manual objectives are left
+
+
+@dataclass(frozen=True, slots=True)
+class Confirming:
+    """What ``flexibo confirm`` was asked for: the arguments of `Study.confirm`."""
+
+    rows: tuple[int, ...] | None
+    budget: float | None
+    readings: int
 
 
 def chosen_executor(given: ExecutionOptions, written: ExecutorChoice) -> ExecutorChoice:
@@ -63,9 +74,13 @@ def measure(
     *,
     idle: float | None,  # how long to wait for other processes; None: for ever
     manual: Collection[str] = (),  # what people measure meanwhile
+    confirming: Confirming | None = None,
     quiet: bool = False,
-) -> None:
-    """Measure these objectives until there is nothing more to ask here, then close the study."""
+) -> tuple[QueuedDesign, ...]:
+    """Measure these objectives until there is nothing more to ask here, then close the study.
+
+    If `confirming`, only what promising designs lack, and the rest of the queue; returns what was queued for that.
+    """
     measured = {*objectives, *manual}
     others = [purchase.objective for purchase in study.history.purchases if purchase.objective not in measured]
     if others and not quiet:
@@ -76,10 +91,16 @@ def measure(
             )
         )
     with closing(_open_executor(chosen, objectives)) as executor, terminable():
-        study.run({name: functions[name] for name in objectives}, executor=executor, idle=idle)
+        mine = {name: functions[name] for name in objectives}
+        if confirming is None:
+            study.run(mine, executor=executor, idle=idle)
+            queued: tuple[QueuedDesign, ...] = ()
+        else:
+            queued = study.confirm(mine, executor=executor, idle=idle, **asdict(confirming))
     if manual and study.stop_kind is StopKind.IDLE:
         study.record_stop(StopKind.MANUAL, f"What is left is measured by hand: {', '.join(manual)}.")
     study.close()
+    return queued
 
 
 def _open_executor(chosen: ExecutorChoice, objectives: Collection[str]) -> Executor:

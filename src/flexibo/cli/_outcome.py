@@ -23,6 +23,7 @@ from flexibo.cli._storage import STORAGE_VARIABLE, has_password, short_url
 from flexibo.cli._text import print_json, printable_console, typed_command
 from flexibo.errors import InvalidValueError, MissingExtraError
 from flexibo.history.events import Failed, Told
+from flexibo.history.measurements import QueuedDesign
 from flexibo.optimizer import StopKind
 from flexibo.optimizer.stop import failing
 from flexibo.plots.saving import is_drawn_by_flexibo
@@ -55,6 +56,8 @@ class Report:
     attempts: int  # how many evaluations were answered or failed before
     manual: Sequence[str] = ()  # what people measure
     json: bool = False
+    is_confirming: bool = False  # whether only promising designs were measured
+    budget: float | None = None  # before
 
     @classmethod
     def before(
@@ -68,7 +71,7 @@ class Report:
     ) -> Report:
         """What is known before a run, with the command that resumes it when these options are typed again."""
         larger = command({**again, "--budget": larger_budget(study.budget)})
-        return cls(url, command(again), larger, picture, count_attempts(study), **more)
+        return cls(url, command(again), larger, picture, count_attempts(study), budget=study.budget, **more)
 
 
 def resume_command(url: str, name: str, options: Mapping[str, object]) -> str:
@@ -95,10 +98,14 @@ def count_attempts(study: Study) -> int:
     return sum(isinstance(event, Told | Failed) for event in study.events)
 
 
-def report(study: Study, about: Report, *, ran: bool) -> None:
-    """Print what came of a run and exit with its status; if nothing `ran` here, people measure every objective."""
+def report(study: Study, about: Report, *, ran: bool, queued: Sequence[QueuedDesign] = ()) -> None:
+    """Print what came of a run and exit with its status; if nothing `ran` here, people measure every objective.
+
+    `queued` is what was queued to be confirmed.
+    """
     if about.json:
-        print_json({**facts(study, about.url, about.command, ran=ran), "by_hand": list(about.manual)})
+        confirming = {"confirming": confirming_facts(study, queued)} if about.is_confirming else {}
+        print_json({**facts(study, about.url, about.command, ran=ran), "by_hand": list(about.manual), **confirming})
     else:
         with printable_console() as console:
             if ran:
@@ -106,6 +113,8 @@ def report(study: Study, about: Report, *, ran: bool) -> None:
             draw_front(study, about.picture, console)
         waits = about.manual and (not ran or study.stop_kind in (None, StopKind.MANUAL))
         lines = _manual_lines(study, about, ran=ran) if waits else _lines(study, about)
+        if about.is_confirming:
+            lines = [confirming_line(study, queued), *_raised_line(study, about.budget), *lines]
         for line in lines:
             typer.echo(printable_line(line))
     exit_after(study, ran=ran)
@@ -196,11 +205,51 @@ def _lines(study: Study, about: Report) -> list[str]:
     found = [f"The study {study.name!r} is stored in {short_url(about.url)}."]
     if is_interrupted(study):
         found.append(f"Resume with: {about.command}")
-    elif count_attempts(study) == about.attempts:
+    elif count_attempts(study) == about.attempts and not about.is_confirming:
         found.insert(0, f"Nothing was measured: the study had ended before. {study.stopped}")
     if study.budget is not None and study.stop_kind is StopKind.BUDGET:
         found.append(f"Resume with a larger budget: {about.larger}")
     return found
+
+
+def confirming_facts(study: Study, queued: Sequence[QueuedDesign]) -> dict[str, Any]:
+    """What became of the designs that were queued to be confirmed, ready for JSON."""
+    waiting = {one.number for one in study.queue}
+    lacking = [one for one in queued if any(_readings_missing(study, one))]
+    return {
+        "designs": len(queued),
+        "confirmed": len(queued) - len(lacking),
+        "still_queued": sum(one.number in waiting for one in lacking),
+        "queue": [{"number": one.number, "design": dict(one.design), "lacks": list(one.objectives)} for one in lacking],
+    }
+
+
+def confirming_line(study: Study, queued: Sequence[QueuedDesign]) -> str:
+    """What became of the designs that were queued to be confirmed, in a sentence."""
+    found = confirming_facts(study, queued)
+    if not queued:
+        return "Nothing was queued: every promising design is measured, being measured or queued already."
+    lacking, waiting = found["designs"] - found["confirmed"], found["still_queued"]
+    said = [f"Confirmed {found['confirmed']} of {found['designs']} design{'s' * (found['designs'] != 1)}."]
+    if waiting:
+        said.append(f"{waiting} {'is' if waiting == 1 else 'are'} still queued; flexibo status lists the queue.")
+    if lacking > waiting:
+        said.append(f"{lacking - waiting} failed, or the budget did not pay for {'it' if lacking == 1 else 'them'}.")
+    return " ".join(said)
+
+
+def _raised_line(study: Study, before: float | None) -> list[str]:
+    if before is None or study.budget is None or study.budget <= before:
+        return []
+    unit = cost_unit(study.history.origin)
+    old, new = format_spent(before, None, unit), format_spent(study.budget, None, unit)
+    return [f"The budget of the study was {old}; it is {new} now."]
+
+
+def _readings_missing(study: Study, queued: QueuedDesign) -> list[int]:
+    history = study.history
+    places = [history.purchase_of(name) for name in queued.objectives]
+    return [history.readings_missing(p, queued.design, queued.readings) for p in places]
 
 
 def _manual_lines(study: Study, about: Report, *, ran: bool) -> list[str]:

@@ -15,6 +15,7 @@ from flexibo._internal.text import printable, printable_line
 from flexibo.cli._dry_run import show_plan
 from flexibo.cli._measure import (
     MANUAL_IDLE_SECONDS,
+    Confirming,
     add_stop_rules,
     chosen_executor,
     leading_objectives,
@@ -28,6 +29,7 @@ from flexibo.cli._storage import storage_url, stored_origin
 from flexibo.cli._text import count_of_designs, typed_command
 from flexibo.errors import InvalidValueError, SettingsDifferError, UnknownNameError
 from flexibo.history.events import Noted
+from flexibo.history.measurements import QueuedDesign
 from flexibo.storage import shown_url
 from flexibo.study import Study
 from flexibo.study.stored import stored_study
@@ -125,19 +127,27 @@ def resume_file(
     *,
     named: Path | None,
     json: bool,
+    confirming: Confirming | None = None,
 ) -> None:
-    """Resume the stored study of a file, which the user may have named."""
+    """Resume the stored study of a file, which the user may have named, or only confirm its promising designs."""
     study, file, url = joined
     set_budget(study, given, quiet=json)
     add_stop_rules(study, given)
     again = {"--certified-error": given.certified_error, **_execution_again(execution), "--file": named}
     picture, command = picture_beside(file, study.name), partial(resume_command, url, study.name)
-    about = Report.before(study, url, command, again, picture, manual=file.by_hand, json=json)
-    _measure_and_report(study, file, execution, chosen_executor(execution, file.executor), about)
+    about = Report.before(
+        study, url, command, again, picture, manual=file.by_hand, json=json, is_confirming=confirming is not None
+    )
+    _measure_and_report(study, file, execution, chosen_executor(execution, file.executor), about, confirming)
 
 
 def _measure_and_report(
-    study: Study, file: StudyFile, execution: ExecutionOptions, executor: ExecutorChoice, about: Report
+    study: Study,
+    file: StudyFile,
+    execution: ExecutionOptions,
+    executor: ExecutorChoice,
+    about: Report,
+    confirming: Confirming | None = None,
 ) -> None:
     """Measure what the file has functions and commands for, and report; a file may leave everything to people."""
     if (change := note_change(study, file)) and not about.json:
@@ -148,11 +158,23 @@ def _measure_and_report(
     idle = execution.idle_seconds
     if file.by_hand and len(objectives) == len(file.measures) and idle is None:
         idle = MANUAL_IDLE_SECONDS
+    queued: tuple[QueuedDesign, ...] = ()
     if objectives:
-        measure(study, file.measures, objectives, executor, idle=idle, manual=file.by_hand, quiet=about.json)
+        queued = measure(
+            study,
+            file.measures,
+            objectives,
+            executor,
+            idle=idle,
+            manual=file.by_hand,
+            confirming=confirming,
+            quiet=about.json,
+        )
     else:
+        if confirming is not None:
+            queued = study.confirm(**asdict(confirming))
         study.close()
-    report(study, about, ran=bool(objectives))
+    report(study, about, ran=bool(objectives), queued=queued)
 
 
 def _study_settings(file: StudyFile, given: StudyOptions) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from flexibo.cli._build_system import BuiltSystem, build_system, rebuild_system, recorded_table, system_request
 from flexibo.cli._measure import (
+    Confirming,
     add_stop_rules,
     chosen_executor,
     leading_objectives,
@@ -57,7 +58,15 @@ def run_system(
     _measure_and_report(study, built.system, execution, executor, about)
 
 
-def resume_system(options: SystemOptions, given: StudyOptions, execution: ExecutionOptions, *, json: bool) -> None:
+def resume_system(
+    options: SystemOptions,
+    given: StudyOptions,
+    execution: ExecutionOptions,
+    *,
+    json: bool,
+    confirming: Confirming | None = None,
+) -> None:
+    """Resume the stored study of a system, or only confirm its promising designs."""
     executor, url = chosen_executor(execution, ExecutorChoice()), storage_url(given.storage)
     study = load_study(url, given.name, lease=given.lease_seconds or DEFAULT_LEASE_SECONDS)
     if not study.history.origin.get("system"):
@@ -72,8 +81,9 @@ def resume_system(options: SystemOptions, given: StudyOptions, execution: Execut
     add_stop_rules(study, given)
     again = {"--data": options.data, "--only": list(execution.only)}
     command = partial(resume_command, url, given.name)
-    about = Report.before(study, url, command, again, _default_picture(built), json=json)
-    _measure_and_report(study, built.system, execution, executor, about)
+    picture, is_confirming = _default_picture(built), confirming is not None
+    about = Report.before(study, url, command, again, picture, json=json, is_confirming=is_confirming)
+    _measure_and_report(study, built.system, execution, executor, about, confirming)
 
 
 def _open_study(built: BuiltSystem, given: StudyOptions) -> Study:
@@ -124,13 +134,19 @@ def _default_picture(built: BuiltSystem) -> PictureFile:
 
 
 def _measure_and_report(
-    study: Study, system: System, execution: ExecutionOptions, executor: ExecutorChoice, about: Report
+    study: Study,
+    system: System,
+    execution: ExecutionOptions,
+    executor: ExecutorChoice,
+    about: Report,
+    confirming: Confirming | None = None,
 ) -> None:
     if not about.json:
         introduce_system(system)
     objectives = leading_objectives(study.history, execution.only)
-    measure(study, system.functions, objectives, executor, idle=execution.idle_seconds, quiet=about.json)
-    report(study, about, ran=True)
+    idle = execution.idle_seconds
+    queued = measure(study, system.functions, objectives, executor, idle=idle, confirming=confirming, quiet=about.json)
+    report(study, about, ran=True, queued=queued)
 
 
 def introduce_system(system: System) -> None:

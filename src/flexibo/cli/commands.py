@@ -45,6 +45,22 @@ COMMANDS = (  # every command, in the order of the help
         ("flexibo resume", "flexibo resume --storage sqlite:///study.db --budget 2h"),
     ),
     CommandEntry(
+        "confirm",
+        STUDIES,
+        "Measure what promising designs lack, and nothing else.",
+        ("flexibo confirm", "flexibo confirm 4 7", "flexibo confirm --budget 10m", "flexibo confirm 4 --later"),
+    ),
+    CommandEntry(
+        "enqueue",
+        STUDIES,
+        "Put a design of your own next in line.",
+        (
+            "flexibo enqueue layers=3 width=64",
+            "flexibo enqueue layers=3 width=64 --objectives energy --readings 5",
+            "flexibo enqueue --withdraw 0",
+        ),
+    ),
+    CommandEntry(
         "worker",
         STUDIES,
         "Measure for a stored study, in parallel with other workers.",

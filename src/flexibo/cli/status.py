@@ -40,7 +40,7 @@ def status(
     front: Annotated[bool, typer.Option(help="Compute the front; slow for a large study.")] = True,
     json: JSONFlag = False,
 ) -> None:
-    """Show a stored study: its budget, measurements, pending evaluations, failures and front.
+    """Show a stored study: its budget, measurements, pending and queued evaluations, failures and front.
 
     The hypervolume is how much the front measured so far dominates, up to the reference point: it grows as the front
     gets better. Nothing is changed, also while others write.
@@ -74,6 +74,7 @@ def _facts(copy: StudyCopy, now: float) -> dict[str, Any]:
         "reserved": reserved_cost(copy.study.history),
         "settings": views.settings(copy),
         "in_flight": views.in_flight(copy, found, now),
+        "queued": views.queued(copy),
         "failures": views.failures(found),
         "notes": views.notes(copy),
     }
@@ -89,6 +90,7 @@ def _print(facts: Mapping[str, Any], copy: StudyCopy, console: Console, now: flo
     more = [f"... and {hidden} before; --json has them all."] if hidden > 0 else []
     for title, lines in (
         ("In flight:", list(map(_flight, facts["in_flight"]))),
+        ("Queued next:", [_queued(row, unit) for row in facts["queued"]]),
         ("Failures, the last first:", [*map(_failure, facts["failures"][:SHOWN]), *more]),
         ("Notes:", [note["text"] for note in facts["notes"][-SHOWN:]]),
     ):
@@ -152,6 +154,14 @@ def _objectives(rows: Sequence[Mapping[str, Any]], unit: str) -> Any:
 def _flight(row: Mapping[str, Any]) -> str:
     since = "" if row["seconds"] is None else f", for {duration(row['seconds'])}"
     return f"{row['number']} {row['objective']} of {design_line(row['design'])}: {_by(row['worker'])}{since}"
+
+
+def _queued(row: Mapping[str, Any], unit: str) -> str:
+    names = [name for name in row["objectives"] if name not in row["in_flight"]]
+    what = ", ".join(names) if names else "in flight"
+    price = "" if row["expected_cost"] is None else f"; expected cost {format_spent(row['expected_cost'], None, unit)}"
+    readings = f", {row['readings']} readings" if row["readings"] > 1 else ""
+    return f"{row['number']} {what}{readings} of {design_line(row['design'])}: {row['why']}{price}"
 
 
 def _by(worker: Mapping[str, Any]) -> str:

@@ -269,6 +269,8 @@ def _of_version(growing: GrowingCopy, copy: StudyCopy) -> dict[str, Any]:
         "overview": status.overview(copy, growing.records),
         "settings": status.settings(copy),
         "options": [{"name": name, "values": _option_values(option)} for name, option in options],
+        "queued": [_shortened(row, "why") for row in status.queued(copy)[:SHOWN]],
+        "queued_in_all": len(copy.study.history.queue),
         "failures": [_shortened(row, "reason") for row in status.failures(failures[-SHOWN:])],
         "failures_in_all": len(failures),
         "notes": [_shortened(note, "text") for note in reversed(notes[-SHOWN:])],

@@ -249,7 +249,7 @@ def state_of(history: History, alive: Collection[str]) -> str:
         return "running"
     if alive:
         return "waiting"
-    return "finished" if not history.pending and is_spent(history) else "silent"
+    return "finished" if not history.pending and not history.queue and is_spent(history) else "silent"
 
 
 def is_spent(history: History) -> bool:

@@ -113,7 +113,7 @@ class _Columns:
         # An option may have a value of blanks.
         written = dict(zip(self._names, cells, strict=True))
         design = {
-            name: _level(written[column], name, history.space.options[name])
+            name: option_value(written[column], name, history.space.options[name])
             for column, name in self._options.items()
             if column in written
         }
@@ -152,8 +152,8 @@ def _number(cell: str, column: str) -> float:
         raise InvalidValueError(f"{column!r} is {cell!r}; it must be a number.") from None
 
 
-def _level(cell: str, name: str, option: Option) -> Any:
-    """The option value in a cell; the space refuses an unknown one."""
+def option_value(cell: str, name: str, option: Option) -> Any:
+    """The option value that a text stands for; the space refuses an unknown one."""
     if isinstance(option, Categorical | Ordinal):
         meant = _meant(cell, option.values, f"Option {name!r} is {cell!r}, which")
         if meant is not None:

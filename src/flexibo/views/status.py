@@ -1,4 +1,4 @@
-"""The status of a stored study, ready for JSON: its numbers, evaluations in flight, failures and notes."""
+"""The status of a stored study, ready for JSON: its numbers, evaluations in flight and queued, failures and notes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from flexibo.belief.costs import mean_costs
 from flexibo.history.events import Noted
 from flexibo.storage.heartbeat import is_dead
 from flexibo.transfer import STATES, Record, StudyCopy
@@ -86,6 +87,28 @@ def in_flight(copy: StudyCopy, found: Sequence[Record], now: float) -> list[dict
         for record in found
         if record.state == "pending"
     ]
+
+
+def queued(copy: StudyCopy) -> list[dict[str, Any]]:
+    """The designs that are next in line, what they still lack, and what that is expected to cost at the mean costs."""
+    history = copy.study.history
+    means, found = mean_costs(history), []
+    for one in history.queue:
+        places = {name: history.purchase_of(name) for name in one.objectives}
+        missing = {name: history.readings_missing(p, one.design, one.readings) for name, p in places.items()}
+        cost = sum(missing[name] * float(means[p]) for name, p in places.items())
+        found.append(
+            {
+                "number": one.number,
+                "design": dict(one.design),
+                "objectives": list(one.objectives),
+                "in_flight": [name for name, p in places.items() if history.is_pending(p, one.design)],
+                "readings": one.readings,
+                "expected_cost": None if math.isnan(cost) else cost,
+                "why": one.why,
+            }
+        )
+    return found
 
 
 def _worker(copy: StudyCopy, record: Record, now: float) -> dict[str, Any]:

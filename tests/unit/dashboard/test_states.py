@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from flexibo import Study
@@ -36,6 +37,11 @@ def test_a_study_is_finished_when_its_budget_pays_for_nothing_more(
     study = make_study(budget=70.5, n_initial=6, candidates=20)
     study.run(functions)
     assert study.spent == 70.0
+    assert state_of(study.history, set()) == "finished"
+    queued = study.enqueue(study.space.sample(1, np.random.default_rng(0))[0], budget=400.0)
+    assert state_of(study.history, set()) == "silent", "somebody must measure what is queued"
+    study.dequeue(queued.number)
+    study.budget = 70.5
     assert state_of(study.history, set()) == "finished"
     study.budget = 400.0
     assert state_of(study.history, set()) == "silent"

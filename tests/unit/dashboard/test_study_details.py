@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from flexibo import Study
@@ -86,3 +87,18 @@ def test_the_queue_says_who_measures_since_when_and_under_which_lease(
     assert (row["worker"]["state"], row["worker"]["lease"]) == ("alive", 45)
     assert row["seconds"] >= 0
     assert follower.state() == "running"
+
+
+def test_what_is_queued_is_shown_and_only_the_first_of_many(
+    make_study: Callable[..., Study], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flexibo.dashboard.app.SHOWN", 1)
+    with make_study(storage=url) as study:
+        for design in study.space.sample(2, np.random.default_rng(0)):
+            study.enqueue(design, why="w" * 5000)
+    follower = follower_of(url)
+    follower.look(1, nothing)
+    facts = StudyDetails(follower, "here").to_dict()
+    (row,) = facts["queued"]
+    assert (row["number"], facts["queued_in_all"]) == (0, 2)
+    assert len(row["why"]) < 5000

@@ -124,3 +124,23 @@ def test_the_state_of_a_worker_follows_from_its_last_heartbeat(sign: Sign | None
 def test_what_a_worker_says_of_itself_is_shown_only_if_it_is_plain() -> None:
     worker = in_flight(Sign(3, 20.0, 60.0, {"host": ["board"], "pid": {"n": 1}}))["worker"]
     assert (worker["host"], worker["pid"]) == (None, None)
+
+
+def test_the_queue_says_what_is_missing_and_what_it_is_expected_to_cost() -> None:
+    storage = MemoryStorage()
+    with opened(storage) as study:
+        study.tell(study.ask(1, only=["a"])[0], {"a": 1.0, "b": 1.0}, cost=4.0)
+        study.enqueue({"x": 2, "k": "q"}, why="as sold")
+        study.enqueue({"x": 3, "k": "q"}, ["a"])
+        study.ask()
+    first, second = status.queued(study_copy(storage))
+    assert first == {
+        "number": 0,
+        "design": {"x": 2, "k": "q"},
+        "objectives": ["a", "c"],
+        "in_flight": ["a"],
+        "readings": 1,
+        "expected_cost": None,  # nothing is known of c
+        "why": "as sold",
+    }
+    assert (second["objectives"], second["expected_cost"]) == (["a"], 4.0)

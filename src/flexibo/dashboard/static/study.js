@@ -169,7 +169,7 @@ export class StudyPage {
     if (!this.facts || document.hidden) return;
     const now = this.now();
     fill(this.parts.figures, headline(this.facts, this.views, now, this.unit));
-    fill(this.parts.queue, tables.queue(this.facts.queue, now, this.unit));
+    fill(this.parts.queue, [tables.queue(this.facts.queue, now, this.unit), tables.queued(this.facts.queued, this.facts.queued_in_all, this.unit)]);
     this.showTop(this.studies ?? []);
   }
 

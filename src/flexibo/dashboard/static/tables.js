@@ -33,6 +33,18 @@ export const queue = (rows, now, unit) => {
     cell(typeof row.worker.lease === "number" ? duration(row.worker.lease) : "–", true))));
 };
 
+/** What users put next in line, and what of it is not being measured yet. */
+export const queued = (rows, inAll, unit) => {
+  if (!rows.length) return null;
+  const made = table("Designs that are queued next", ["queued", "missing", "design", "why", "expected cost"], rows.map((row) => h("tr", {},
+    cell(String(row.number), true),
+    cell([data(row.objectives.join(", ")), row.readings > 1 ? h("span", { class: "soft", text: ` ${count(row.readings)} readings` }) : null]),
+    cell(brief(designText(row.design), 70)),
+    cell(data(row.why || "–")),
+    cell(withUnit(row.expected_cost, unit), true))));
+  return inAll > rows.length ? [made, h("p", { class: "soft", text: `The first ${count(rows.length)} of ${count(inAll)}.` })] : made;
+};
+
 /** What failed, and what it said. */
 export const failures = (rows, inAll, unit) => {
   if (!rows.length) return empty("There are no failures.");

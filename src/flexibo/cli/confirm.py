@@ -1,0 +1,116 @@
+"""``flexibo confirm``: measure what promising designs of a stored study lack."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flexibo.cli import _options as options
+from flexibo.cli._options import (
+    ExecutionOptions,
+    StudyOptions,
+    SystemOptions,
+    given_options,
+    parsed_seconds,
+    typed_option,
+)
+from flexibo.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from flexibo.cli._measure import Confirming
+
+Rows = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[ROW...]", help="Row numbers from 'flexibo front'. By default all.", show_default=False),
+]
+Budget = Annotated[
+    str,
+    typed_option(
+        "Spend at most this on confirming, as in 10m. If less is left of the study's budget, that is raised. By "
+        "default what is left of it."
+    ),
+]
+
+
+def confirm(
+    context: typer.Context,
+    rows: Rows = None,
+    budget: Budget = "",
+    readings: Annotated[
+        int, typer.Option(min=1, help="Readings of each noisy objective, also of designs that are confirmed.")
+    ] = 1,
+    later: Annotated[
+        bool, typer.Option("--later", help="Only queue them, for workers, 'flexibo ask' or 'flexibo resume'.")
+    ] = False,
+    storage: options.StorageURL = "",
+    name: options.StudyName = "",
+    file: options.StudyFilePath = None,
+    data: options.Data = None,
+    models: options.Models = Path("models"),
+    only: options.Only = None,
+    executor: options.Executor = "inline",
+    workers: options.Workers = None,
+    address: options.Address = "",
+    lease: options.Lease = "60s",
+    idle: options.Idle = "",
+    longest: options.Longest = "",
+    json: options.OutcomeAsJSON = False,
+) -> None:
+    """Measure what is missing of promising designs, and what else is queued; nothing new is searched for.
+
+    Without rows, designs are confirmed in the order of what they are expected to add to the front per cost, as far as
+    the budget pays for them. Named rows are confirmed all or, if the budget is too small, not at all. The designs are
+    queued first, so an interrupted 'flexibo confirm' continues with the next one, or with 'flexibo resume'.
+    """
+    from flexibo.cli._measure import Confirming
+    from flexibo.cli._run_file import join_study, resume_file
+    from flexibo.cli._run_system import resume_system
+
+    wish = Confirming(_row_numbers(rows or []), parsed_seconds(budget) if budget else None, readings)
+    given, execution = (
+        replace(given_options(StudyOptions, context), budget=""),
+        given_options(ExecutionOptions, context),
+    )
+    if later:
+        _queue_only(given, file, wish, json=json)
+    elif joined := join_study(given, file):
+        resume_file(joined, given, execution, named=file, json=json, confirming=wish)
+    else:
+        resume_system(given_options(SystemOptions, context), given, execution, json=json, confirming=wish)
+
+
+def _row_numbers(typed: list[str]) -> tuple[int, ...] | None:
+    """The row numbers, which may be separated by commas too; None if there are none."""
+    found = options.parsed_names(typed)
+    for text in found:
+        if not text.isascii() or not text.isdigit() or not 0 < len(text) < 10 or int(text) < 1:
+            raise InvalidValueError(f"The row is {text!r}; give a row number that 'flexibo front' lists, such as 3.")
+    return tuple(map(int, found)) or None
+
+
+def _queue_only(given: StudyOptions, file: Path | None, wish: Confirming, *, json: bool) -> None:
+    """Put the designs into the queue, for others to measure."""
+    from dataclasses import asdict
+
+    from flexibo.cli._run_file import join_study
+    from flexibo.cli._storage import load_study, storage_url
+    from flexibo.cli._text import print_json, squeezed
+    from flexibo.cli.enqueue import LEASE_SECONDS, NEXT, queued_facts, queued_line
+
+    joined = join_study(given, file) if file is not None else None
+    lease = given.lease_seconds or LEASE_SECONDS
+    study = joined[0] if joined else load_study(storage_url(given.storage), given.name, lease=lease)
+    with study:
+        found = study.confirm(**asdict(wish))
+        if json:
+            print_json({"study": study.name, "queued": [queued_facts(one) for one in found]})
+            return
+        if not found:
+            typer.echo("Nothing was queued: every promising design is measured, being measured or queued already.")
+            return
+        for one in found:
+            typer.echo(squeezed(queued_line(study, one)))
+        typer.echo(NEXT)
