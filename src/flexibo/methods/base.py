@@ -69,7 +69,7 @@ class Constraints(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What a method does when nothing scores: the reason of the end, and whether it first confirms what is reported."""
+    """What a method does at its end: the reason when nothing scores, and whether it first confirms what it reports."""
 
     reason: str = "Nothing that is left can be measured."
     confirms: bool = False

@@ -41,21 +41,24 @@ def feasibility_question(
 
 
 def confirming_question(request: Request, predictor: Predictor) -> Evaluation | None:
-    """The cheapest evaluation that a reported design lacks.
+    """The next evaluation of the reported design that costs least to complete; None if the budget pays for none.
 
-    What lies beyond the reference point is reported, but is worth no question while there is a region.
+    Its cheapest part comes first. Where no design can be completed, it is the cheapest part that can be paid.
     """
     history = request.history
     estimates = predictor.estimates(history)
     places = reported(history, estimates, complete=False)
     offered = request.price_list(history.designs[places])
-    asks = offered.affordable()
-    for p, purchase in enumerate(history.purchases):
-        is_known = estimates.known[places][:, list(purchase.members)].all(axis=1)
-        asks[:, p] &= ~is_known & (purchase.objective in request.wanted)
+    purchases, known = history.purchases, estimates.known[places]
+    missing = np.stack([~known[:, list(purchase.members)].all(axis=1) for purchase in purchases], axis=1)
+    asks = missing & offered.affordable() & [purchase.objective in request.wanted for purchase in purchases]
     if not asks.any():
         return None
-    i, p = divmod(int(np.argmin(np.where(asks, offered.prices, np.inf))), asks.shape[1])
+    prices = np.where(asks, offered.prices, np.inf)
+    rest = np.where(missing & offered.open, offered.prices, 0.0).sum(axis=1)
+    rest = np.where(offered.pays(rest), rest, np.inf)
+    i = int(np.lexsort((prices.min(axis=1), rest, ~asks.any(axis=1)))[0])
+    p = int(np.argmin(prices[i]))
     objective = history.purchases[p].objective
     return request.question(history.designs[places][i], (objective,), why="confirms a design of the front")
 

@@ -55,6 +55,8 @@ from flexibo.optimizer.stop import (
 )
 from flexibo.surrogates import joint
 
+ENDS = (StopKind.BUDGET, StopKind.FINISHED, StopKind.NO_REGION, StopKind.UNLIKELY)
+"""Kinds of stops that end the search; a method that confirms then measures what its report lacks."""
 PATIENCE = 10
 """After this many failures of an objective in a row, no design is asked about that will probably fail too."""
 
@@ -85,15 +87,17 @@ class Optimizer:
             salt: Changes the draw of candidates, so that workers with the same history get different questions.
         """
         request = Request.of(history, self.costs, only)
-        needs_no_score = unscored(request, self.predictor, n_given=self.n_given)
-        if needs_no_score is not None:
-            return needs_no_score
-        with single_thread():
-            if isinstance(self.method, ScoringMethod):
-                return self._scored(request, self.method, salt)
-            if self._proposal is not None:
-                return proposed(request, self._proposal, self.predictor)
-            return drawn(request, self.predictor, salt)
+        answer = unscored(request, self.predictor, n_given=self.n_given)
+        if answer is None:
+            with single_thread():
+                answer = self._chosen(request, salt)
+        if not isinstance(answer, Stop) or not isinstance(self.method, ScoringMethod):
+            return answer
+        if self.method.ending.confirms and answer.kind in ENDS and all(map(history.count, range(len(history.names)))):
+            answer = confirming_question(request, self.predictor) or answer
+        if isinstance(answer, Stop) and answer.kind is StopKind.NO_REGION and CERTIFIED in (history.stop or {}):
+            answer = checking_question(request, self.predictor, salt) or answer
+        return answer
 
     def ask_queued(
         self, history: History, *, only: Collection[str] | None = None, limit: float = math.inf
@@ -107,6 +111,14 @@ class Optimizer:
         parts, left = payable or queued_parts(history, self.costs), min(limit, unreserved(history, self.costs))
         return nothing_queued(history, parts, left, payable=bool(payable))
 
+    def _chosen(self, request: Request, salt: int) -> Evaluation | Stop:
+        """The question that the method chooses, or why there is none."""
+        if isinstance(self.method, ScoringMethod):
+            return self._scored(request, self.method, salt)
+        if self._proposal is not None:
+            return proposed(request, self._proposal, self.predictor)
+        return drawn(request, self.predictor, salt)
+
     def _scored(self, request: Request, method: ScoringMethod, salt: int) -> Evaluation | Stop:
         """The best question. A design that will probably fail is asked about only if there is no other question.
 
@@ -119,11 +131,6 @@ class Optimizer:
                 return other
             if request.history.failed_in_a_row[best.objective] >= PATIENCE:
                 best = ONLY_UNLIKELY
-        at_end = isinstance(best, Stop) and best.kind in (StopKind.NO_REGION, StopKind.UNLIKELY)
-        if at_end and method.ending.confirms:
-            best = confirming_question(request, self.predictor) or best
-        if isinstance(best, Stop) and best.kind is StopKind.NO_REGION and CERTIFIED in (request.history.stop or {}):
-            return checking_question(request, self.predictor, salt) or best
         return best
 
     def _best(self, request: Request, method: ScoringMethod, salt: int, *, likely: bool = False) -> Evaluation | Stop:

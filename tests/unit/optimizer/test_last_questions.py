@@ -120,6 +120,20 @@ def test_the_cheapest_evaluation_that_a_reported_design_lacks_confirms_it() -> N
     assert (other.design, other.objective) == (at(1), "a")
 
 
+def test_a_design_that_can_be_completed_is_confirmed_before_a_cheaper_part_of_another() -> None:
+    prices = {"a": 4.0, "b": 1.0, "c": 9.0}
+    history, predictor = history_of(*map(Objective, prices), budget=8.0), predictor_of("flexibo", prices)
+    history.append(Added(at(0), {"a": 1.0}, {}))  # lacks b and c: 10
+    history.append(Added(at(1), {"b": 1.0, "c": 1.0}, {}))  # lacks a: 4
+    question = confirming_question(request_of(history, predictor), predictor)
+    assert question is not None
+    assert (question.design, question.objective) == (at(1), "a")
+    history.append(Added(at(1), {"a": 1.0}, {}))
+    question = confirming_question(request_of(history, predictor), predictor)
+    assert question is not None
+    assert (question.design, question.objective) == (at(0), "b"), "nothing that can be paid is left out"
+
+
 def test_a_front_that_is_measured_or_too_expensive_is_not_confirmed() -> None:
     predictor = predictor_of("flexibo", {"a": 4.0, "b": 1.0})
     history = history_of()

@@ -124,3 +124,28 @@ def test_a_surrogate_that_predicts_nan_is_named_in_one_sentence() -> None:
     study = Study(POOL, ["a", "b"], method="ehvi", surrogate=Lost(), n_initial=2, seed=0)  # type: ignore[arg-type]
     with pytest.raises(FlexiBOError, match="predicted NaN"):
         study.run({name: FUNCTIONS[name] for name in ("a", "b")})
+
+
+@pytest.mark.parametrize("budget", [30.5, 52.0, 77.0])
+def test_a_study_does_not_end_while_a_promising_design_lacks_what_can_be_paid(budget: float) -> None:
+    functions: dict[str, Callable[[Design], tuple[float, float]]] = {
+        "a": lambda d: (float(d["x"]) ** 2 + 0.1 * float(d["w"]), 7.0),  # type: ignore[arg-type]
+        "b": lambda d: ((1 - float(d["x"])) ** 2, 1.0),  # type: ignore[arg-type]
+    }
+    study = Study(POOL, ["a", "b"], seed=1, n_initial=3, budget=budget)
+    study.run(functions)
+    left, price = budget - study.spent, {"a": 7.0, "b": 1.0}
+    assert all(price[name] > left for row in study.promising() for name in row.missing)
+
+
+def test_a_rest_that_pays_for_no_initial_design_confirms_those_that_are_begun() -> None:
+    study = Study(
+        {"x": [0, 1, 2]}, [Objective("a", cost=8.0), Objective("b", cost=1.0)], seed=0, n_initial=3, budget=30
+    )
+    for x, known in ((0, {"a": 2.0, "b": 0.0}), (1, {"a": 1.0}), (2, {"a": 0.0})):
+        study.add({"x": x}, known, cost={name: {"a": 8.0, "b": 1.0}[name] for name in known})
+    study.budget = 0.5
+    assert study.ask() is None
+    assert study.stop_kind is StopKind.BUDGET
+    study.budget = 2.5
+    assert {(e.design["x"], e.objective) for e in study.ask(5)} == {(1, "b"), (2, "b")}
