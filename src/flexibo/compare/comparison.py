@@ -15,7 +15,7 @@ from flexibo.compare.results_folder import FRONTS, RESULTS, ResultsFolder, locke
 from flexibo.compare.rivals import RIVALS
 from flexibo.compare.runs import MEASURES, Allowance, Run, read_runs
 from flexibo.compare.single_run import run
-from flexibo.compare.stored_results import UNSTORED, is_outdated, stored_runs
+from flexibo.compare.stored_results import INCOMPLETE, is_outdated, stored_runs
 from flexibo.compare.suites import Suite
 from flexibo.compare.workers import finished as finished_tasks
 from flexibo.errors import FlexiBOError
@@ -70,8 +70,8 @@ def compare(
         running = dict.fromkeys(task[1] for task in missing)
         for method in running:
             check_contestant(method)
-        if slow := [name for name in running if name in UNSTORED]:
-            warned(f"No stored runs exist of {', '.join(slow)}: they run now, and each run may take many minutes.")
+        if slow := [name for name in running if name in INCOMPLETE]:
+            warned(f"Not all runs of {', '.join(slow)} are stored: the others run now, many minutes each.")
         finished(len(tasks) - len(missing), len(tasks), None)
         for _, made in finished_tasks(partial(_run, suite=suite), missing, jobs):
             results.add(made)

@@ -159,8 +159,10 @@ SUITES: dict[str, Suite] = {
         10,
         limits={
             "flexibo-gp-log": Limit({"nb201-4": 0, "dnn-stack:surface=2:n=4": 0}, elsewhere=None),
-            "botorch-qlognehvi": Limit(dict.fromkeys(LATER, 0), elsewhere=4),
-            "botorch-qlognparego": Limit(elsewhere=5),
+            "optuna-gp": Limit(elsewhere=5),
+            "smac-parego": Limit(elsewhere=5),
+            "botorch-qlognehvi": Limit(dict.fromkeys(LATER, 0), elsewhere=3),
+            "botorch-qlognparego": Limit(elsewhere=3),
             "botorch-hvkg": Limit(dict.fromkeys(HVKG_PROBLEMS, 3)),
         },
         goals=STANDARD_GOALS,

@@ -12,7 +12,7 @@ from flexibo.compare.rivals.base import RivalEntry
 from flexibo.compare.runs import Allowance, read_runs
 from flexibo.compare.stored_results import (
     FOLDER,
-    UNSTORED,
+    INCOMPLETE,
     StoredResults,
     add,
     describe,
@@ -63,10 +63,11 @@ def test_stored_results_of_another_version_are_of_no_use(tmp_path: Path, monkeyp
 def test_every_run_of_a_stored_rival_in_the_standard_suite_comes_with_the_package() -> None:
     standard = SUITES["standard"]
     stored = {rival: made for rival in standard.rivals if (made := describe(rival)) is not None}
-    assert {*standard.rivals} - {*stored} == {*UNSTORED}
-    wanted = {task for task in standard.tasks() if task[1] in stored}
-    tables = (read_runs(FOLDER / f"{rival}.csv", FOLDER / f"{rival}-fronts.csv") for rival in stored)
-    assert wanted == {run.key for runs in tables for run in runs}
+    for rival in standard.rivals:
+        wanted = {task for task in standard.tasks() if task[1] == rival}
+        tables = FOLDER / f"{rival}.csv", FOLDER / f"{rival}-fronts.csv"
+        have = {run.key for run in read_runs(*tables)} if rival in stored else set()
+        assert have < wanted if rival in INCOMPLETE else have == wanted, rival
     for name in standard.problems:
         if not name.startswith(("accel", "mlp", "nb201", "tx2")):  # their tables are not part of the package
             mark = find_problem(name).fingerprint()
