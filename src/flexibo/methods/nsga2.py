@@ -34,8 +34,9 @@ from flexibo._internal.random_streams import Stream, entropy, generator
 from flexibo.errors import missing_extra
 from flexibo.history import History
 from flexibo.methods.base import ProposingMethod
-from flexibo.methods.legal_designs import askable, fresh, is_new, keys_by_options
+from flexibo.methods.legal_designs import askable, keys_by_options
 from flexibo.space import Design, Designs
+from flexibo.space.unseen import fresh, is_new
 
 if TYPE_CHECKING:
     from flexibo.methods._genes import Breed

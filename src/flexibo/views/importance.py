@@ -20,8 +20,8 @@ import numpy as np
 from flexibo._internal.arrays import FloatArray
 from flexibo._internal.checks import whole_number
 from flexibo._internal.threads import single_thread
-from flexibo.methods.sobol import codes_at
 from flexibo.space import Designs, Space
+from flexibo.space.filling import codes_at
 from flexibo.study import Study
 from flexibo.surrogates import Surrogate
 from flexibo.views._json import json_fields

@@ -10,9 +10,8 @@ from scipy.stats import qmc
 from flexibo import Design, Objective, Space
 from flexibo.history import History
 from flexibo.history.events import Added
-from flexibo.methods import sobol
 from flexibo.methods.sobol import SobolSequence
-from flexibo.space import Categorical, Integer, Real
+from flexibo.space import Categorical, Integer, Real, filling
 
 OBJECTIVES = (Objective("a"), Objective("b"))
 
@@ -96,14 +95,14 @@ def test_in_a_pool_it_is_the_nearest_member_that_is_left() -> None:
 
 
 def test_designs_that_the_sequence_hardly_meets_are_found_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sobol, "MOST_MISSES", 500)
+    monkeypatch.setattr(filling, "MOST_MISSES", 500)
     space = Space({"n": (0, 99_999)}, valid=lambda d: d["n"] % 20_000 == 7)
     assert sorted(design["n"] for design in first(space, 10)) == [7, 20_007, 40_007, 60_007, 80_007]
 
 
 def test_where_nothing_legal_can_be_found_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sobol, "MOST_MISSES", 500)
-    monkeypatch.setattr("flexibo.methods.legal_designs.DRAWS", 500)
+    monkeypatch.setattr(filling, "MOST_MISSES", 500)
+    monkeypatch.setattr("flexibo.space.unseen.DRAWS", 500)
     assert first(Space({"x": (0.0, 1.0)}, valid=lambda d: d["x"] == 0.123456789), 1) == []
 
 

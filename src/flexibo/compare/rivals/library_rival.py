@@ -14,8 +14,8 @@ from flexibo._internal.arrays import FloatArray
 from flexibo._internal.threads import single_thread
 from flexibo.compare.rivals.base import Setting, Suggestion
 from flexibo.errors import InvalidValueError
-from flexibo.methods.legal_designs import fresh
 from flexibo.space import Design, Designs
+from flexibo.space.unseen import fresh
 
 STREAM = 17
 """Separates the random designs from the library's own draws, which have the same seed."""

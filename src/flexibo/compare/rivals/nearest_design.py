@@ -11,10 +11,10 @@ import numpy as np
 
 from flexibo._internal.arrays import BoolArray, FloatArray, KeyArray, plain
 from flexibo.errors import InvalidValueError
-from flexibo.methods.legal_designs import distances, fresh
 from flexibo.space import Categorical, Design, Designs, Option, Ordinal, Real, Space
 from flexibo.space.encoding import code_of, expected
 from flexibo.space.options import is_number
+from flexibo.space.unseen import distances, fresh
 
 LISTED = 200_000
 """All designs of a space of at most this many combinations are considered, and all of a pool."""
