@@ -6,6 +6,7 @@ import numpy as np
 
 from flexibo._internal.random_streams import Stream, generator
 from flexibo.space import Design, Designs, Space
+from flexibo.space.filling import filling, spread
 
 DRAWS_PER_CANDIDATE = 50  # a rule that forbids nearly everything makes the draw smaller, not slow
 MOST_PARENTS = 12  # at most this many designs of the front lend their neighbours to the candidates
@@ -14,6 +15,19 @@ MOST_PARENTS = 12  # at most this many designs of the front lend their neighbour
 def initial_designs(space: Space, count: int, seed: int) -> tuple[Design, ...]:
     """The first designs of a study: a uniform draw that depends on space, count and seed, not on the method."""
     return tuple(space.sample(count, generator(seed, Stream.INITIAL_DESIGNS)))
+
+
+def filling_designs(space: Space, count: int, seed: int) -> tuple[Design, ...]:
+    """Designs that fill the space evenly, ordered so that the first few of them are far apart."""
+    rng = generator(seed, Stream.INITIAL_DESIGNS)
+    found = space.from_codes(np.empty((0, len(space.names))))
+    for block in filling(space, rng):
+        found += block
+        if len(found) >= count:
+            break
+    if not len(found):
+        found = space.sample(count, rng)  # an error that says why
+    return tuple(spread(found[:count]))
 
 
 def candidates(

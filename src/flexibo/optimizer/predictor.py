@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 import numpy as np
 
@@ -28,6 +29,10 @@ from flexibo.surrogates.table import SurrogateChoice, find_surrogate
 
 DRAWS = 3
 """How many fresh draws of candidates must show no region before the study ends."""
+MARGIN = 0.1
+"""The reference point lies beyond the worst readings by this share of their range."""
+ENOUGH = 10
+"""The number of readings that show the range of an objective well enough for that."""
 CERTIFIED = "certified_error"
 """The stop rule of studies that end when their front is certified."""
 
@@ -38,6 +43,7 @@ class Predictor:
     Args:
         method: Names the models and candidates it needs.
         initial: The designs that are measured first.
+        full_start: Whether all of them are, in all objectives; otherwise as far as a share of the budget pays for them.
         seed: Decides every draw.
         m: How many candidates are drawn for each question.
         delta: The paper's confidence parameter.
@@ -50,6 +56,7 @@ class Predictor:
         method: Method,
         initial: Sequence[Design],
         *,
+        full_start: bool = True,
         seed: int,
         m: int,
         delta: float,
@@ -58,6 +65,7 @@ class Predictor:
     ) -> None:
         self.method = method
         self.initial = tuple(initial)
+        self.full_start = full_start
         self.seed = seed
         self.m = m
         self.delta = delta
@@ -92,7 +100,7 @@ class Predictor:
         region = _region(belief)
         if region.optimistic_volume <= 0.0:
             # Nothing seems to beat the reference point. Move it back to where the best designs so far have a volume.
-            belief = replace(belief, reference=np.maximum(belief.reference, _worst(history)))
+            belief = replace(belief, reference=np.maximum(belief.reference, self._worst(history)))
             region = _region(belief)
         if region.is_gone and CERTIFIED in (history.stop or {}):
             # Nothing is left to learn by the boxes that guide the search. A certificate needs wider ones.
@@ -103,10 +111,13 @@ class Predictor:
         return replace(belief, region=region)
 
     def reference(self, history: History) -> FloatArray:
-        """The reference point (k,): fixed before, or the worst measurement so far plus 10 % of the range."""
+        """The reference point (k,): fixed before, or the worst measurement so far plus 10 % of the range.
+
+        Where the start reads an expensive objective of a few designs only, it is farther away (`beyond`).
+        """
         if history.reference is not None:
             return np.array(history.reference)
-        return _worst(history)
+        return self._worst(history)
 
     def estimates(self, history: History) -> Predictions:
         """The predictions for every design in the history, as far as it is not measured."""
@@ -190,12 +201,24 @@ class Predictor:
     def _tolerances(self, history: History) -> FloatArray:
         """Differences that do not matter (n,): as given, or 1 % of the range of the first measurements."""
         given = [objective.tolerance for objective in history.objectives]
-        spans = [_span(history.data(j)[1][: max(2, len(self.initial))]) for j in range(len(given))]
+        spans = [_span(history.data(j)[1][: max(2, self._started(history))]) for j in range(len(given))]
         return np.array([0.01 * span if own is None else own for own, span in zip(given, spans, strict=True)])
 
     def _beta(self, history: History, m: int) -> float:
-        t = max(1, len(self.initial) + history.chosen)
+        t = max(1, self._started(history) + history.chosen)
         return exploration(len(history.objectives), m, t, self.delta)
+
+    def _started(self, history: History) -> int:
+        """The number of designs that the start measures."""
+        if self.full_start:
+            return len(self.initial)
+        return len({evaluation.design for evaluation in takewhile(lambda asked: asked.initial, history.asked)})
+
+    def _worst(self, history: History) -> FloatArray:
+        """The worst measurements (k,) of the optimised objectives, and a part of the range beyond them."""
+        losses = [history.data(j)[1] for j in history.optimised]
+        share = [MARGIN if self.full_start else beyond(len(y)) for y in losses]
+        return np.array([float(y.max()) + own * _span(y) for y, own in zip(losses, share, strict=True)])
 
 
 def simultaneous_beta(history: History, m: int, delta: float) -> float:
@@ -216,10 +239,20 @@ def _region(belief: Belief) -> Region:
     return pareto_region(belief.lower, belief.upper, belief.reference, optimised=belief.optimised, limits=belief.limits)
 
 
-def _worst(history: History) -> FloatArray:
-    """The worst measurements (k,) of the optimised objectives, plus 10 % of the range."""
-    losses = [history.data(j)[1] for j in history.optimised]
-    return np.array([float(y.max()) + 0.1 * _span(y) for y in losses])
+def beyond(count: int) -> float:
+    """How far the reference point lies beyond the worst of some readings, in ranges of these readings.
+
+    It is `MARGIN` for `ENOUGH` readings. The range of s independent readings of a uniform quantity is (s - 1) / (s + 1)
+    of the whole on average, so fewer readings are stretched to the range that `ENOUGH` would have had.
+
+    >>> [round(beyond(count), 3) for count in (2, 3, 5, 10, 100)]
+    [0.973, 0.482, 0.236, 0.1, 0.1]
+    """
+    if count >= ENOUGH:
+        return MARGIN
+    count = max(2, count)
+    stretch = (ENOUGH - 1) / (ENOUGH + 1) * (count + 1) / (count - 1)
+    return MARGIN * stretch + 0.5 * (stretch - 1.0)
 
 
 def _span(y: FloatArray) -> float:

@@ -27,6 +27,7 @@ def optimizer_of(
     predictor = Predictor(
         method,
         settings.initial_designs,
+        full_start=settings.full_start,
         seed=settings.seed,
         m=settings.candidates,
         delta=settings.delta,

@@ -14,7 +14,7 @@ from flexibo.objectives import LARGEST, Objective
 from flexibo.optimizer import StopKind
 from flexibo.space import Space
 from flexibo.storage.base import StorageError
-from flexibo.study.settings import Settings
+from flexibo.study.settings import ADDED_LATER, Settings
 from flexibo.study.stop_rules import stop_rules
 
 DAMAGE = (FlexiBOError, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, OverflowError)
@@ -124,6 +124,8 @@ def check_beginning(content: Mapping[str, Any]) -> None:
     _check_fields(content, "created")
     settings = content["settings"]
     for name in Settings.__dataclass_fields__:
+        if name not in settings and name in ADDED_LATER:
+            continue
         if name not in settings:
             raise InvalidValueError(f"it has no setting {name!r}.")
         if name in _SETTINGS and not _SETTINGS[name](settings[name]):
@@ -252,6 +254,7 @@ _SETTINGS: Mapping[str, Callable[[Any], bool]] = {
     "initial_designs": lambda value: isinstance(value, list) and all(map(_is_object, value)),
     **dict.fromkeys(("seed", "n_given", "candidates"), is_whole),
     "delta": _is_number,
+    "full_start": _is_flag,
     **dict.fromkeys(("method", "cost", "surrogate"), _is_text),
 }
 

@@ -8,17 +8,21 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from flexibo._internal.checks import checked_delta, whole_number
+from flexibo.belief.candidates import filling_designs
 from flexibo.belief.candidates import initial_designs as drawn_designs
 from flexibo.belief.costs import CostCallable
 from flexibo.errors import InvalidTypeError, InvalidValueError, SettingsDifferError
+from flexibo.methods.table import find_method
 from flexibo.objectives import Objective
+from flexibo.optimizer.start import FEWEST, MOST, MOST_CHEAP
 from flexibo.space import Design, Space
 from flexibo.surrogates import Surrogate
 
 Choice = TypeVar("Choice")
-N_INITIAL = 10
 CANDIDATES = 1000
 DELTA = 0.05
+ADDED_LATER: Mapping[str, Any] = {"full_start": True}
+"""Settings that older studies were stored without, and what held for these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +33,9 @@ class Settings:
     objectives: tuple[Objective, ...]
     method: str
     seed: int
-    initial_designs: tuple[Design, ...]  # measured first, in all objectives
+    initial_designs: tuple[Design, ...]  # measured first
     n_given: int  # how many of these the user gave; the others were drawn
+    full_start: bool  # whether they are measured in all objectives; otherwise as far as a share of the budget pays
     candidates: int  # how many designs are drawn for each question
     delta: float  # the paper's confidence parameter
     cost: str  # name of the cost function, "callable", or "" for the method's own
@@ -47,7 +52,7 @@ class Settings:
     def check_against(self, stored: Mapping[str, Any], study: str) -> None:
         """Refuse to open a stored study with other settings."""
         for key, given in self.to_dict().items():
-            before = stored.get(key)
+            before = stored.get(key, ADDED_LATER.get(key))
             if key == "objectives":
                 before, given = _what_matters(before or []), _what_matters(given)
             if given != before:
@@ -112,9 +117,15 @@ def checked_settings(
     if seed is None:
         seed = stored.get("seed", secrets.randbelow(2**31))
     seed = whole_number("seed", seed, least=0)
-    first, n_given = _initial(space, seed, n_initial, initial_designs)
-    if n_initial is None and initial_designs is None and stored:
+    full_start = True
+    if n_initial is not None or initial_designs is not None:
+        first, n_given = _initial(space, seed, n_initial, initial_designs)
+    elif stored:
         first, n_given = _initial(space, seed, None, stored["initial_designs"])[0], stored["n_given"]
+        full_start = stored.get("full_start", ADDED_LATER["full_start"])
+    else:
+        count = MOST if find_method(method).coupled else MOST_CHEAP
+        first, n_given, full_start = filling_designs(space, count, seed), 0, False
     if candidates is None:
         candidates = stored.get("candidates", CANDIDATES)
     if delta is None:
@@ -126,6 +137,7 @@ def checked_settings(
         seed=seed,
         initial_designs=first,
         n_given=n_given,
+        full_start=full_start,
         candidates=whole_number("candidates", candidates, least=1),
         delta=checked_delta(delta),
         cost=_name(cost) if cost is not None else stored.get("cost", ""),
@@ -148,7 +160,7 @@ def _initial(
 ) -> tuple[tuple[Design, ...], int]:
     """The given designs first, then drawn ones up to n_initial; and how many were given."""
     first = () if given is None else tuple(dict.fromkeys(space.design(design) for design in given))
-    count = (N_INITIAL if given is None else max(1, len(first))) if n_initial is None else n_initial
+    count = max(1, len(first)) if n_initial is None else n_initial
     count = whole_number("n_initial", count, least=1)
     if count <= len(first):
         return first, len(first)
@@ -161,11 +173,12 @@ def check_budget_covers_initial(budget: float | None, settings: Settings, leads:
     priors = [o.cost for o in settings.objectives if o.name in leads]
     if budget is None or any(prior is None for prior in priors):
         return
-    needed = len(settings.initial_designs) * sum(prior for prior in priors if prior is not None)
+    count = len(settings.initial_designs) if settings.full_start else min(FEWEST, len(settings.initial_designs))
+    needed = count * sum(prior for prior in priors if prior is not None)
     if needed > budget:
         raise InvalidValueError(
-            f"budget is {budget:g}, but {len(settings.initial_designs)} initial designs are expected to cost "
-            f"{needed:g}; raise the budget or lower n_initial."
+            f"budget is {budget:g}, but {count} initial designs are expected to cost {needed:g}; raise the budget"
+            f"{' or lower n_initial' if settings.full_start else ''}."
         )
 
 

@@ -1,0 +1,186 @@
+"""The start of a study: what is measured before the method chooses.
+
+A study with `n_initial` or designs of the user's measures these designs completely (`missing_initial`). By default the
+start costs at most a fifth of the budget, whatever that is (`affordable_start`):
+
+1. `FEWEST` designs are measured completely. They show what each purchase costs, and no model starts with less.
+2. Then the purchases are measured of further designs, the cheapest first. Each has an equal share of the fifth, and
+   what one leaves belongs to the more expensive ones: cheap ones are measured of more designs (`readings`).
+
+The designs fill the space, and the first few of them are far apart (`flexibo.belief.candidates`). Prices are those
+learned so far, so the plan changes with the answers. Where a stop rule limits the number of evaluations, the same holds
+for a fifth of these. Without any limit, `MOST` designs are measured completely.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from flexibo._internal.arrays import FloatArray
+from flexibo.belief.costs import mean_costs
+from flexibo.belief.price_list import ROUNDING
+from flexibo.history import History
+from flexibo.history.events import Evaluation
+from flexibo.optimizer._request import Request
+from flexibo.optimizer.predictor import Predictor
+from flexibo.optimizer.stop import WAITING_FOR_OTHERS, Stop, StopKind, initial_too_expensive
+from flexibo.space import Design
+
+SHARE = 0.2  # of the budget, or of the evaluations that a stop rule allows
+FEWEST = 2  # designs that are measured completely, whatever they cost
+MOST = 10  # designs that are measured completely at most
+MOST_CHEAP = 20  # designs of which a cheap purchase is measured at most
+CHEAP = 0.5  # a purchase is cheap if it costs at most this share of the most expensive one
+COUNTED = "max_evaluations"  # the stop rule that limits the number of evaluations
+
+Task: TypeAlias = tuple[Design, list[int]]
+"""A design, and the purchases to ask of it together."""
+
+
+def start_question(request: Request, predictor: Predictor, *, n_given: int) -> Evaluation | Stop | None:
+    """The next question of the start, or why it cannot be asked; None if the start is over.
+
+    `n_given` is how many of the initial designs the user gave rather than drew.
+    """
+    history, coupled = request.history, predictor.method.coupled
+    if history.chosen:
+        return None
+    if predictor.full_start:
+        return _question(request, missing_initial(history, predictor.initial, n_given, coupled=coupled))
+    tasks = affordable_start(request, predictor.initial, coupled=coupled)
+    question = _question(request, tasks)
+    is_begun = all(history.count(j) for j in range(len(history.names)))
+    return None if isinstance(question, Stop) and question.kind is StopKind.BUDGET and is_begun else question
+
+
+def missing_initial(history: History, initial: Sequence[Design], n_given: int, *, coupled: bool) -> list[Task]:
+    """The initial designs that are not measured yet, each with the purchases to ask together; retries come last.
+
+    The user gave `n_given` of them. An imported result replaces the measurement of one of the others, which were drawn.
+    """
+    counts = [max(n_given, len(initial) - _imported(history, initial, p)) for p in range(len(history.purchases))]
+    return _tasks(history, initial, [initial[:count] for count in counts], coupled=coupled)
+
+
+def affordable_start(request: Request, initial: Sequence[Design], *, coupled: bool) -> list[Task]:
+    """What is missing of the first `FEWEST` designs, and then what a fifth of the budget pays.
+
+    A design that cannot be measured is replaced by the next one. Of designs that must have the same value, one counts.
+    """
+    history = request.history
+    every = range(len(history.purchases))
+    designs = [design for design in initial if not any(history.is_hopeless(p, design) for p in every)]
+    if not designs:
+        return []
+    offered = request.price_list(history.space.designs(designs))
+    prices = np.where(np.isnan(mean_costs(history)) & (offered.prices <= 0.0).all(axis=0), np.nan, offered.prices)
+    counts = _counts(history, prices.mean(axis=0), coupled=coupled)
+    imported = [_imported(history, initial, p) for p in every]
+
+    def missing(counts: Sequence[int]) -> list[Task]:
+        chosen = [_distinct(history, p, designs, counts[p] - imported[p]) for p in every]
+        return _tasks(history, designs, chosen, coupled=coupled)
+
+    price = dict(zip(designs, offered.prices, strict=True))
+    complete = missing([FEWEST] * len(counts))
+    further = [
+        (design, purchases)
+        for design, purchases in missing(counts)
+        if (design, purchases) not in complete and _is_within_share(history, offered.left, price[design][purchases])
+    ]
+    # The cheapest first, and each in the order of the designs; what failed before comes last.
+    mean = offered.prices.mean(axis=0)
+    further.sort(key=lambda task: float(mean[task[1]].max()))
+    return complete + sorted(further, key=lambda task: any(history.attempts(p, task[0]) for p in task[1]))
+
+
+def readings(prices: FloatArray, limit: float) -> list[int]:
+    """Of how many designs each purchase (p,) is measured for at most `limit` in all, given its price; NaN if unknown.
+
+    >>> readings(np.array([1.0, 10.0]), 60.0), readings(np.array([5.0, 5.0]), 60.0)
+    ([20, 4], [6, 6])
+    """
+    counts, left = [FEWEST] * len(prices), limit
+    known = [p for p in np.argsort(prices).tolist() if not math.isnan(prices[p])]
+    for place, p in enumerate(known):
+        price, later = float(prices[p]), known[place + 1 :]
+        share = min(left / (len(prices) - place), left - FEWEST * float(prices[later].sum()))
+        most = MOST_CHEAP if price < prices[known[-1]] and price <= CHEAP * prices[known[-1]] else MOST
+        counts[p] = most if share >= most * price else max(FEWEST, math.floor(share / price))
+        left -= counts[p] * price
+    return counts
+
+
+def _counts(history: History, prices: FloatArray, *, coupled: bool) -> list[int]:
+    """Of how many designs each purchase (p,) is measured; a coupled method measures all of the same designs."""
+    limits = [(prices, math.inf if history.budget is None else SHARE * history.budget)]
+    if COUNTED in (history.stop or {}):
+        limits.append((np.ones_like(prices), SHARE * (history.stop or {})[COUNTED]))
+    if all(limit == math.inf for _, limit in limits):
+        return [MOST] * len(prices)
+    plans = []
+    for costs, limit in limits:
+        plans.append([readings(costs.sum(keepdims=True), limit)[0]] * len(costs) if coupled else readings(costs, limit))
+    return [min(own) for own in zip(*plans, strict=True)]
+
+
+def _is_within_share(history: History, left: float, prices: FloatArray) -> bool:
+    """Whether a fifth of the budget, and of the evaluations, pays these parts of a design; `left` is of the budget."""
+    rule = history.stop or {}
+    if COUNTED in rule and len(history.asked) + len(prices) > SHARE * rule[COUNTED]:
+        return False
+    budget = history.budget
+    return budget is None or float(prices.sum()) <= left - (1.0 - SHARE) * budget + ROUNDING * budget
+
+
+def _distinct(history: History, p: int, designs: Sequence[Design], count: int) -> list[Design]:
+    """The first of the designs, as many as have `count` different values of purchase p."""
+    keys: dict[int, Design] = {}
+    for design in designs:
+        keys.setdefault(history.key(p, design), design)
+    return list(keys.values())[: max(0, count)]
+
+
+def _tasks(
+    history: History, designs: Sequence[Design], chosen: Sequence[Sequence[Design]], *, coupled: bool
+) -> list[Task]:
+    """What is missing of the designs that were chosen for each purchase, design by design; retries come last."""
+    fresh: list[Task] = []
+    again: list[Task] = []
+    for design in designs:
+        wanted = [p for p, some in enumerate(chosen) if design in some and _is_missing(history, p, design)]
+        new = [p for p in wanted if not history.attempts(p, design)]
+        fresh += [(design, new)] if coupled and new else [(design, [p]) for p in new]
+        again += [(design, [p]) for p in wanted if p not in new]
+    return fresh + again
+
+
+def _is_missing(history: History, p: int, design: Design) -> bool:
+    return not (history.is_measured(p, design) or history.is_pending(p, design) or history.is_hopeless(p, design))
+
+
+def _imported(history: History, initial: Sequence[Design], p: int) -> int:
+    """How many designs besides the initial ones have imported results of all objectives of purchase p."""
+    names = [history.names[j] for j in history.purchases[p].members]
+    known = {history.key(p, m.design) for m in history.measurements if m.number is None and m.values.keys() >= {*names}}
+    return len(known - {history.key(p, design) for design in initial})
+
+
+def _question(request: Request, tasks: Sequence[Task]) -> Evaluation | Stop | None:
+    """The question of the first task that is wanted; None if there is no task."""
+    if not tasks:
+        return None
+    names = [[request.history.purchases[p].objective for p in purchases] for _, purchases in tasks]
+    place = next((place for place, some in enumerate(names) if not request.wanted.isdisjoint(some)), None)
+    if place is None:
+        return WAITING_FOR_OTHERS
+    design, purchases = tasks[place]
+    offered = request.prices(design)
+    if not offered.pays(offered.prices[0, purchases].sum()):
+        missing = sum(len(some) for some in names if not request.wanted.isdisjoint(some))
+        return initial_too_expensive(request.history, missing)
+    return request.question(design, request.wanted_first(names[place]), initial=True, why="initial design")
