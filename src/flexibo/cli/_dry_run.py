@@ -76,6 +76,7 @@ def _plan(
         "objectives": [{**objective.to_dict(), "measured_by": _how(file, objective)} for objective in study.objectives],
         "reference": study.reference,
         "initial_designs": len(settings.initial_designs),
+        "full_start": settings.full_start,
         "stop": dict(study.history.stop or {}),
         "executor": {"name": executor.name, "workers": executor.workers, "address": executor.address or None},
         "first": _first(file, study) if has_seed else None,
@@ -122,7 +123,9 @@ def _print(plan: Mapping[str, Any], study: Study, console: Console) -> None:
         "method": plan["method"],
         "budget": "none" if plan["budget"] is None else f"{plan['budget']:g}, {plan['spent']:.4g} spent",
         "seed": "drawn when the study starts" if plan["seed"] is None else str(plan["seed"]),
-        "initial designs": str(plan["initial_designs"]),
+        "initial designs": f"{plan['initial_designs']}, measured completely"
+        if plan["full_start"]
+        else f"at most {plan['initial_designs']}, for at most a fifth of the budget",
         "stop": ", ".join(f"{rule} {limit:g}" for rule, limit in plan["stop"].items()) or "at the end of the budget",
         "executor": executor["name"]
         + (f", {executor['workers']} at a time" if executor["workers"] else "")

@@ -106,7 +106,11 @@ def _heading(facts: Mapping[str, Any], copy: StudyCopy, now: float, unit: str) -
     lines = [
         f"{facts['name']}, in {facts['storage']}",
         f"Method {facts['method']}, seed {chosen['seed']}; {len(chosen['options'])} options, {designs} designs, "
-        f"{chosen['initial_designs']} of them measured first.",
+        + (
+            f"{chosen['initial_designs']} of them measured first."
+            if chosen["full_start"]
+            else f"at most {chosen['initial_designs']} of them in the start."
+        ),
     ]
     if facts["settings"]["origin"]:
         said = {key: value for key, value in chosen["origin"].items() if value and key != "sha256"}

@@ -12,8 +12,8 @@
    largest quotient among evaluations that are affordable and were not asked before is the next question (`max-acq`).
 
 The caller measures, stores the answer and asks again. Equations are named by their labels in the paper's LaTeX source;
-`eq:7` is the acquisition function alpha. The private modules beside this one hold the special cases: what users queued,
-initial designs and what is still missing of a bundle (`_unscored`), and methods without scores and questions for when
+`eq:7` is the acquisition function alpha. The modules beside this one hold the special cases: what users queued and what
+is still missing of a bundle (`_unscored`), the start (`start`), and methods without scores and questions for when
 scoring yields none (`_last_questions`).
 """
 

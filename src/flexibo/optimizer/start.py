@@ -50,9 +50,8 @@ def start_question(request: Request, predictor: Predictor, *, n_given: int) -> E
     if history.chosen:
         return None
     if predictor.full_start:
-        return _question(request, missing_initial(history, predictor.initial, n_given, coupled=coupled))
-    tasks = affordable_start(request, predictor.initial, coupled=coupled)
-    question = _question(request, tasks)
+        return _question(request, missing_initial(history, predictor.initial, n_given, coupled=coupled), chosen=True)
+    question = _question(request, affordable_start(request, predictor.initial, coupled=coupled), chosen=False)
     is_begun = all(history.count(j) for j in range(len(history.names)))
     return None if isinstance(question, Stop) and question.kind is StopKind.BUDGET and is_begun else question
 
@@ -170,8 +169,8 @@ def _imported(history: History, initial: Sequence[Design], p: int) -> int:
     return len(known - {history.key(p, design) for design in initial})
 
 
-def _question(request: Request, tasks: Sequence[Task]) -> Evaluation | Stop | None:
-    """The question of the first task that is wanted; None if there is no task."""
+def _question(request: Request, tasks: Sequence[Task], *, chosen: bool) -> Evaluation | Stop | None:
+    """The question of the first task that is wanted; None if there is no task. The user may have `chosen` the start."""
     if not tasks:
         return None
     names = [[request.history.purchases[p].objective for p in purchases] for _, purchases in tasks]
@@ -182,5 +181,5 @@ def _question(request: Request, tasks: Sequence[Task]) -> Evaluation | Stop | No
     offered = request.prices(design)
     if not offered.pays(offered.prices[0, purchases].sum()):
         missing = sum(len(some) for some in names if not request.wanted.isdisjoint(some))
-        return initial_too_expensive(request.history, missing)
+        return initial_too_expensive(request.history, missing, chosen=chosen)
     return request.question(design, request.wanted_first(names[place]), initial=True, why="initial design")

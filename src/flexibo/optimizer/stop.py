@@ -131,12 +131,12 @@ def never_measured(history: History, name: str) -> Stop:
     return Stop(StopKind.FAILING, f"No value of {name!r} was ever measured.")
 
 
-def initial_too_expensive(history: History, missing: int) -> Stop:
-    """The stop of a study that cannot pay for its initial designs."""
+def initial_too_expensive(history: History, missing: int, *, chosen: bool) -> Stop:
+    """The stop of a study that cannot pay for its initial designs; the user has `chosen` how many there are."""
     return Stop(
         StopKind.BUDGET,
         f"The budget of {history.budget:g} cannot pay for the initial designs: {missing} evaluations are "
-        "missing. Raise the budget or lower n_initial.",
+        f"missing. Raise the budget{' or lower n_initial' if chosen else ''}.",
     )
 
 

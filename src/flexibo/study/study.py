@@ -64,8 +64,9 @@ class Study:
         cost: The cost that scores are divided by: "log", "ratio", "sqrt", "constant", "learned", or a callable
             ``(design, objective) -> expected cost``. The default is the method's own.
         reference: The worst value of interest of each optimised objective, by name or in order.
-        n_initial: How many designs are measured in all objectives before the method chooses (10).
-        initial_designs: These designs are measured first.
+        n_initial: How many designs are measured in all objectives before the method chooses. By default the start
+            costs at most a fifth of the budget: cheap objectives are measured of more designs than expensive ones.
+        initial_designs: These designs are measured first, in all objectives.
         candidates: How many designs are drawn for each question (1,000).
         delta: The paper's confidence parameter (0.05).
         surrogate: "gp", "gp-warped", "gp-plain", "gp-paper", "rf", or an object with `fit`.

@@ -60,6 +60,7 @@ def settings(copy: StudyCopy) -> dict[str, Any]:
         "options": list(copy.study.space.names),
         "designs": None if copy.study.space.size == float("inf") else copy.study.space.size,
         "initial_designs": len(chosen.initial_designs),
+        "full_start": chosen.full_start,
         "candidates": chosen.candidates,
         "delta": chosen.delta,
         "cost": copy.contents[0]["settings"]["cost"],

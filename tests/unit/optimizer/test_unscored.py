@@ -2,21 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from flexibo import Objective, Space
+from flexibo import Objective, Space, Study
 from flexibo.belief.costs import Costs
 from flexibo.history import History
-from flexibo.history.events import Added, Asked, BudgetSet, Enqueued, Evaluation, Failed
+from flexibo.history.events import Added, Asked, BudgetSet, Enqueued
+from flexibo.optimizer import StopKind
 from flexibo.optimizer._request import Request
-from flexibo.optimizer._unscored import missing_initial, queued_question
+from flexibo.optimizer._unscored import queued_question
 
 SPACE = Space({"x": [0, 1, 2, 3]})
-
-
-def asked(history: History, x: int, objective: str) -> int:
-    number = len(history.asked)
-    design = history.space.design({"x": x})
-    history.append(Asked(Evaluation(design, objective, None, 0.0, "", number, (objective,), initial=True)))
-    return number
 
 
 @pytest.fixture
@@ -24,40 +18,35 @@ def history() -> History:
     return History(SPACE, [Objective("a"), Objective("b")])
 
 
-def test_initial_designs_are_asked_design_by_design(history: History) -> None:
-    initial = [SPACE.design({"x": x}) for x in (2, 0)]
-    assert missing_initial(history, initial, 0, coupled=False) == [
-        (initial[0], [0]),
-        (initial[0], [1]),
-        (initial[1], [0]),
-        (initial[1], [1]),
-    ]
-    assert missing_initial(history, initial, 0, coupled=True) == [(initial[0], [0, 1]), (initial[1], [0, 1])]
+def test_the_rest_of_a_bundle_comes_before_the_next_design() -> None:
+    study = Study(SPACE, ["a", "b"], method="ehvi", seed=0, n_initial=2)
+    first = study.ask()
+    assert first is not None
+    assert first.then == ("b",)
+    study.tell(first, 1.0)
+    second = study.ask()
+    assert second is not None
+    assert (second.objective, second.design, second.then) == ("b", first.design, ())
 
 
-def test_a_failed_initial_evaluation_is_retried_after_the_others_and_then_given_up(history: History) -> None:
-    initial = [SPACE.design({"x": x}) for x in (2, 0)]
-    for attempt in range(3):
-        history.append(Failed(asked(history, 2, "a"), "broken", 0.0))
-        tasks = missing_initial(history, initial, 0, coupled=False)
-        assert tasks[0] == (initial[0], [1])
-        assert ((initial[0], [0]) in tasks) == (attempt < 2)
+def test_another_design_takes_the_place_of_initial_ones_that_all_failed() -> None:
+    study = Study(SPACE, ["a", "b"], seed=0, n_initial=1)
+    first = study.ask()
+    assert first is not None
+    study.fail(first, "too large", impossible=True)
+    while (question := study.ask()) is not None and question.objective == "b":
+        study.tell(question, 1.0)
+    assert question is not None
+    assert question.initial
+    assert question.design != first.design
 
 
-def test_what_is_pending_is_not_asked_again(history: History) -> None:
-    initial = [SPACE.design({"x": 2})]
-    asked(history, 2, "a")
-    assert missing_initial(history, initial, 0, coupled=False) == [(initial[0], [1])]
-
-
-def test_an_imported_result_replaces_an_initial_design(history: History) -> None:
-    initial = [SPACE.design({"x": x}) for x in (2, 0)]
-    history.append(Added(SPACE.design({"x": 3}), {"a": 1.0}, {}))
-    assert missing_initial(history, initial, 0, coupled=False) == [
-        (initial[0], [0]),
-        (initial[0], [1]),
-        (initial[1], [1]),
-    ]
+def test_scores_wait_until_every_objective_has_a_value() -> None:
+    study = Study(SPACE, ["a", Objective("b")], seed=0, n_initial=1)
+    questions = study.ask(2)
+    study.tell(questions[0], 1.0)
+    assert study.ask() is None
+    assert study.stop_kind is StopKind.WAITING
 
 
 def test_the_first_queued_evaluation_that_the_caller_can_measure_is_asked(history: History) -> None:
