@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--machine", required=True, help="the machine, for the overhead")
     given = parser.parse_args(arguments)
     settings = json.loads((given.folder / SETTINGS).read_text(encoding="utf-8"))
-    allowance = Allowance(settings["n_initial"], settings["budget"])
+    allowance = Allowance(settings["n_initial"], settings["budget"], settings.get("from_scratch", False))
     runs = read_runs(given.folder / RESULTS, given.folder / FRONTS)
     for rival in sorted({run.method for run in runs} & set(RIVALS)):
         own = {run.key: run for run in runs if run.method == rival}

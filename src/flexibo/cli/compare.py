@@ -61,9 +61,21 @@ def compare(
         int | None, typer.Option(min=1, max=10_000, help="The number of seeds; 10 unless the suite has its own.")
     ] = None,
     budget: Annotated[
-        float | None, typer.Option(help="Mean full evaluations after the initial designs; 20 by default.")
+        float | None,
+        typer.Option(
+            help="Mean full evaluations after the initial designs, 20 by default; with --from-scratch in all, 30 by "
+            "default."
+        ),
     ] = None,
     initial: Annotated[int | None, typer.Option(help="Initial designs, the same for all; 10 by default.")] = None,
+    from_scratch: Annotated[
+        bool,
+        typer.Option(
+            "--from-scratch",
+            help="Pay initial designs from the budget: methods of flexibo that know it have a start of their own, the "
+            "others at most --initial designs, for at most a quarter of it.",
+        ),
+    ] = False,
     out: Annotated[Path, typer.Option(help="The folder of results; a second call resumes.")] = Path("results"),
     jobs: Jobs = None,
     measure: Annotated[
@@ -78,7 +90,7 @@ def compare(
     """Compare methods at equal cost; prints tables and writes results.csv and report.html."""
     from flexibo.compare.verdict import verdict
 
-    chosen = _chosen(suite, problems, methods, rivals, seeds, budget, initial)
+    chosen = _chosen(suite, problems, methods, rivals, seeds, budget, initial, from_scratch=from_scratch)
     console = Console()
     runs = _runs(chosen, out, jobs or os.cpu_count() or 1, not fresh, console)
     found = verdict(chosen, runs, count_overhead=count_thinking)
@@ -99,6 +111,8 @@ def _chosen(
     seeds: int | None,
     budget: float | None,
     initial: int | None,
+    *,
+    from_scratch: bool,
 ) -> Suite:
     """The comparison that was typed: a suite, possibly changed, or one made of names."""
     from flexibo.compare.contestants import checked_method, checked_rival
@@ -109,16 +123,15 @@ def _chosen(
     if name is not None and name not in SUITES:
         raise unknown_name("suite", name, SUITES)
     base = SUITES[name] if name is not None else Suite("", (), ("flexibo",), (), 10)
+    n_initial = base.allowance.n_initial if initial is None else initial
+    usual = base.allowance.budget + (n_initial if from_scratch else 0)  # the same money in all
     changed = replace(
         base,
         problems=base.problems if problems is None else tuple(dict.fromkeys(map(full_name, parsed_names(problems)))),
         methods=base.methods if methods is None else tuple(map(checked_method, parsed_names(methods))),
         rivals=base.rivals if rivals is None else tuple(map(checked_rival, parsed_names(rivals))),
         seeds=base.seeds if seeds is None else seeds,
-        allowance=Allowance(
-            base.allowance.n_initial if initial is None else initial,
-            base.allowance.budget if budget is None else budget,
-        ),
+        allowance=Allowance(n_initial, usual if budget is None else budget, from_scratch),
     )
     if problems is not None:  # a method that is too slow for a whole suite may still be wanted here
         changed = replace(changed, limits={})

@@ -18,7 +18,7 @@ from flexibo.compare.rivals.nearest_design import Taken, key_filter, nearest_new
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.history.events import Evaluation
 from flexibo.history.measurements import Measurement
-from flexibo.methods.base import Candidates, ScoringMethod
+from flexibo.methods.base import Candidates, Method, ScoringMethod
 from flexibo.methods.pal import PARETO, PalMemory
 from flexibo.methods.table import COST_SUFFIX, METHODS, find_method
 from flexibo.objectives import Objective, purchases
@@ -90,6 +90,11 @@ def is_default(name: str) -> bool:
     return method_and_surrogate(name)[0].removesuffix(COST_SUFFIX) == next(iter(METHODS))
 
 
+def is_rival(name: str) -> bool:
+    """Whether a contestant is a third-party optimiser."""
+    return name in RIVALS
+
+
 def checked_rival(name: str) -> str:
     """The name, if it is a rival."""
     if name not in RIVALS:
@@ -108,23 +113,42 @@ def enter(problem: Problem, name: str, initial: Sequence[Measurement], *, seed: 
     method = find_method(chosen)
     # A method that ignores costs does not get the budget: it would measure cheap leftovers that a rival cannot ask for.
     total = opening + budget if method.cost_aware else None
-    pool = None
-    if isinstance(method, ScoringMethod) and method.candidates is Candidates.FIXED:
-        pool = (problem.space.designs(designs) + common_candidates(problem)).unique()
+    pool = _fixed_pool(problem, method, problem.space.designs(designs))
     return OwnContestant(study_of(problem, chosen, designs, seed=seed, budget=total, surrogate=surrogate, pool=pool))
+
+
+def enter_from_scratch(problem: Problem, name: str, designs: Designs, *, seed: int, budget: float) -> OwnContestant:
+    """A method of flexibo that pays for its start: its own if it knows the budget, or else these designs."""
+    chosen, surrogate = method_and_surrogate(name)
+    method = find_method(chosen)
+    if method.cost_aware:
+        return OwnContestant(study_of(problem, chosen, None, seed=seed, budget=budget, surrogate=surrogate))
+    return OwnContestant(
+        study_of(problem, chosen, designs, seed=seed, surrogate=surrogate, pool=_fixed_pool(problem, method, designs))
+    )
+
+
+def _fixed_pool(problem: Problem, method: Method, initial: Designs) -> Designs | None:
+    """The only designs of a method whose candidates are drawn once; None for the others."""
+    if isinstance(method, ScoringMethod) and method.candidates is Candidates.FIXED:
+        return (initial + common_candidates(problem)).unique()
+    return None
 
 
 def study_of(
     problem: Problem,
     method: str,
-    initial: Sequence[Design] | Designs,
+    initial: Sequence[Design] | Designs | None,
     *,
     seed: int,
     budget: float | None = None,
     surrogate: str | None = None,
     pool: Designs | None = None,
 ) -> Study:
-    """A study of a problem by a method of flexibo, as a user would run it; a pool limits it to some designs."""
+    """A study of a problem by a method of flexibo, as a user would run it; a pool limits it to some designs.
+
+    Without initial designs it has the start of its own.
+    """
     pairs = zip(problem.objectives, problem.reference, strict=True)
     return Study(
         problem.space if pool is None else problem.space.limited_to(pool),
@@ -133,7 +157,7 @@ def study_of(
         surrogate=surrogate,
         candidates=None if pool is None else len(pool),
         initial_designs=initial,
-        n_initial=len(initial),
+        n_initial=None if initial is None else len(initial),
         seed=seed,
         budget=budget,
         reference={objective.name: objective.value(float(loss)) for objective, loss in pairs},
@@ -171,17 +195,25 @@ class OwnContestant:
     def front(self) -> Sequence[Design]:
         """The designs that a method classifies as best, if it classifies; else those that the study reports."""
         predictor, history = self.study.predictor, self.study.history
+        if not self._has_models():
+            return []
         if isinstance(self.study.method, ScoringMethod) and self.study.method.step is not None:
             belief = predictor.belief(history, predictor.generator(history, 0))
             if isinstance(belief.memory, PalMemory) and (best := belief.memory.status == PARETO).any():
                 return list(belief.designs[best])
         return list(reported_designs(predictor, history))
 
-    def predict(self, designs: Designs) -> FloatArray:
+    def predict(self, designs: Designs) -> FloatArray | None:
         """The means of the study's models; what was measured exactly has its value."""
+        if not self._has_models():
+            return None
         models = self.study.predictor.models(self.study.history)
         with single_thread():
             return predictions(self.study.history, designs, models, pin_pending=False).mu
+
+    def _has_models(self) -> bool:
+        """Whether every objective has a value, which is not so at the beginning of a start that is paid."""
+        return all(self.study.history.count(j) for j in range(len(self.study.objectives)))
 
 
 class RivalContestant:

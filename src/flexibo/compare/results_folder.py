@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,12 @@ class ResultsFolder:
     ) -> None:
         self.folder = folder
         stored = self._settings()
-        own = {"n_initial": allowance.n_initial, "budget": allowance.budget}
+        own: dict[str, Any] = asdict(allowance)
+        terms = {"from_scratch": False} | stored if stored else {}  # older folders do not say it
         for name, value in own.items():
-            if name in stored and stored[name] != value:
+            if name in terms and terms[name] != value:
                 raise InvalidValueError(
-                    f"{folder} holds a comparison with {name} {stored[name]}; {value} given. Choose another folder."
+                    f"{folder} holds a comparison with {name} {terms[name]}; {value} given. Choose another folder."
                 )
         kept = read_runs(folder / RESULTS, folder / FRONTS) if (folder / RESULTS).exists() else []
         before = {"problems": stored.get("problems", {}), "methods": stored.get("methods", {})}

@@ -25,6 +25,9 @@ Measure: TypeAlias = Literal["confirmed", "model", "reported"]
 """
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
+PAID_SHARE, FEWEST_PAID = 0.25, 3
+"""From scratch, initial designs of others cost at most this share of the budget, as in SMAC; the fewest there are."""
+
 MOST_OBJECTIVES = 6
 COLUMNS = (
     "problem",
@@ -46,16 +49,30 @@ class Allowance:
     Attributes:
         n_initial: The number of initial designs. They are measured in every objective, free of charge.
         budget: What may be spent after them, in mean full evaluations (all objectives of one design).
+        from_scratch: Whether initial designs are paid from the budget. Methods of flexibo that know the budget then
+            have the start of their own; the others have at most `n_initial` designs (`paid_designs`).
     """
 
     n_initial: int = 10
     budget: float = 20.0
+    from_scratch: bool = False
 
     def __post_init__(self) -> None:
         if self.n_initial < 2:
             raise InvalidValueError(f"The number of initial designs is {self.n_initial}; it must be at least 2.")
         if not 0 < self.budget < float("inf"):
             raise InvalidValueError(f"budget is {self.budget}; it must be a number of full evaluations above zero.")
+
+    @property
+    def paid_designs(self) -> int:
+        """The initial designs of a contestant without a start of its own, if they are paid: a quarter of the budget.
+
+        At most `n_initial`, and at least `FEWEST_PAID`.
+
+        >>> [Allowance(budget=budget, from_scratch=True).paid_designs for budget in (8, 30, 100)]
+        [3, 7, 10]
+        """
+        return min(self.n_initial, max(FEWEST_PAID, int(PAID_SHARE * self.budget)))
 
     def amount(self, problem: Problem) -> float:
         """The budget on a problem, in the unit of its costs."""
@@ -64,7 +81,7 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The state of a run when a share of its budget may be spent; share 0 is after the initial designs.
+    """The state of a run when a share of its budget may be spent; share 0 is after initial designs that are free.
 
     `spent` and `evaluations` (of each objective) count from there on, and the overhead is the processor time of the
     optimiser so far. The errors by each `Measure` are None where they are not known: the model's is not computed at

@@ -1,17 +1,21 @@
-"""One method on one problem: the same initial designs, the same budget and the same loop for every method."""
+"""One method on one problem: the same budget and the same loop for every method, and the same initial designs.
+
+From scratch, initial designs are paid from the budget, and a method may have a start of its own.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
 from flexibo.compare.candidates import common_candidates
-from flexibo.compare.contestants import Contestant, RivalContestant, enter
+from flexibo.compare.contestants import Contestant, RivalContestant, enter, enter_from_scratch, is_rival
 from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.runs import SHARES, Allowance, Measure, Moment, Run
@@ -49,15 +53,11 @@ def run(
     that it takes between two measurements: to learn, to ask, and to compute its front.
     """
     metered = MeteredProblem(problem, seed=seed) if metered is None else metered
-    leads = [purchase.objective for purchase in purchases(problem.objectives)]
-    designs = problem.initial_designs(allowance.n_initial, seed)
-    initial = [metered.measure(design, lead) for design in designs for lead in leads]
     budget = allowance.amount(problem)
-    contestant = enter(problem, method, initial, seed=seed, budget=budget)
-    progress = _RunProgress(metered, contestant, budget, clock)
-    progress.timed(partial(contestant.begin, initial))
+    begin = _from_scratch if allowance.from_scratch else _after_free_designs
+    progress, contestant = begin(metered, method, seed, allowance, clock)
     free = 0
-    while free < MOST_FREE:
+    while contestant is not None and free < MOST_FREE:
         suggestion = progress.timed(partial(contestant.ask, budget - progress.spent()))
         if suggestion is None:
             break
@@ -75,15 +75,55 @@ def run(
     return Run(problem.name, method, seed, tuple(moments), progress.true_fronts())
 
 
-class _RunProgress:
-    """The moments of a run, the overhead of its method, and the designs that it is judged by."""
+def _after_free_designs(
+    metered: MeteredProblem, method: str, seed: int, allowance: Allowance, clock: Callable[[], float]
+) -> tuple[_RunProgress, Contestant]:
+    """A run in which all methods have the same initial designs, which cost nothing."""
+    problem, budget = metered.problem, allowance.amount(metered.problem)
+    designs = problem.initial_designs(allowance.n_initial, seed)
+    initial = [metered.measure(design, lead) for design in designs for lead in _leads(problem)]
+    contestant = enter(problem, method, initial, seed=seed, budget=budget)
+    progress = _RunProgress(metered, budget, clock)
+    progress.contestant = contestant
+    progress.timed(partial(contestant.begin, initial))
+    return progress, contestant
 
-    def __init__(
-        self, metered: MeteredProblem, contestant: Contestant, budget: float, clock: Callable[[], float]
-    ) -> None:
+
+def _from_scratch(
+    metered: MeteredProblem, method: str, seed: int, allowance: Allowance, clock: Callable[[], float]
+) -> tuple[_RunProgress, Contestant | None]:
+    """A run in which all is paid from the budget; no contestant if it does not pay the initial designs of a rival."""
+    problem, budget = metered.problem, allowance.amount(metered.problem)
+    designs = problem.initial_designs(allowance.paid_designs, seed)
+    progress = _RunProgress(metered, budget, clock)
+    if not is_rival(method):
+        progress.contestant = enter_from_scratch(problem, method, designs, seed=seed, budget=budget)
+        return progress, progress.contestant
+    initial: list[Measurement] = []
+    for design in designs:
+        measured = progress.bought(design, _leads(problem))
+        if len(measured) < len(_leads(problem)):
+            return progress, None
+        initial += measured
+    progress.contestant = enter(problem, method, initial, seed=seed, budget=budget - progress.spent())
+    progress.timed(partial(progress.contestant.begin, initial))
+    return progress, progress.contestant
+
+
+def _leads(problem: Problem) -> list[str]:
+    return [purchase.objective for purchase in purchases(problem.objectives)]
+
+
+class _RunProgress:
+    """The moments of a run, the overhead of its method, and the designs that it is judged by.
+
+    `contestant` is None while a rival's own initial designs are measured.
+    """
+
+    def __init__(self, metered: MeteredProblem, budget: float, clock: Callable[[], float]) -> None:
         self._problem = metered.problem
         self._metered = metered
-        self._contestant = contestant
+        self.contestant: Contestant | None = None
         self._budget = budget
         self._clock = clock
         self._overhead = 0.0
@@ -101,7 +141,7 @@ class _RunProgress:
         return result
 
     def spent(self) -> float:
-        """The cost after the initial designs."""
+        """The cost after free initial designs."""
         return self._metered.spent - self._initial_cost
 
     def bought(self, design: Design, objectives: Sequence[str]) -> list[Measurement]:
@@ -117,7 +157,13 @@ class _RunProgress:
         """All moments, when there is nothing more to ask."""
         if len(self._moments) < len(SHARES):
             self._record(until=float("inf"))
-        return self._moments
+        if self._moments[-1].model is None:
+            return self._moments
+        # Before it had a model, it could name what it had measured.
+        return [
+            replace(moment, model=moment.confirmed) if moment.model is None and moment.share in MODEL_SHARES else moment
+            for moment in self._moments
+        ]
 
     def true_fronts(self) -> dict[Measure, tuple[tuple[float, ...], ...]]:
         """The true values of the designs that the method is judged by at the end, of each front at most `MOST_KEPT`."""
@@ -150,16 +196,20 @@ class _RunProgress:
 
     def _named_by_model(self) -> Sequence[Design] | None:
         """The designs that no other candidate dominates by the means of the method's model; None without a model."""
+        if self.contestant is None:
+            return None
         designs = (common_candidates(self._problem) + self._problem.space.designs(self._metered.touched())).unique()
-        means = self._contestant.predict(designs)
+        means = self.contestant.predict(designs)
         if means is None:
             return None
         usable = np.flatnonzero(np.isfinite(means).all(axis=1))
         return list(designs[usable[non_dominated(means[usable])]])
 
     def _reported(self) -> Sequence[Design]:
+        if self.contestant is None:
+            return self._metered.confirmed()
         if self._front is None:
-            front = self.timed(self._contestant.front)
+            front = self.timed(self.contestant.front)
             self._front = front
         return self._front
 

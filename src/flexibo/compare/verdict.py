@@ -99,7 +99,7 @@ class Verdict:
                 "methods": ", ".join(self.suite.methods),
                 "rivals": ", ".join(self.suite.rivals) or "none",
                 "seeds": f"{self.suite.seeds}",
-                "initial designs": f"{self.suite.allowance.n_initial}, free of charge, the same for all",
+                "initial designs": _initial_designs(self.suite.allowance),
                 "budget": f"{self.suite.allowance.budget:g} mean full evaluations",
                 "command": command,
             },
@@ -131,6 +131,15 @@ class Verdict:
 
     def _goals(self) -> list[TextTable]:
         return [goals_table(self.goals, self.ours)] if self.goals else []
+
+
+def _initial_designs(allowance: Allowance) -> str:
+    if not allowance.from_scratch:
+        return f"{allowance.n_initial}, free of charge, the same for all"
+    return (
+        "paid from the budget: the own start of methods of flexibo that know the budget, "
+        f"{allowance.paid_designs} designs of the others"
+    )
 
 
 def _origin(rival: str, runs: Sequence[Run], allowance: Allowance) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,12 @@ def test_a_mistake_is_one_sentence(arguments: list[str], facts: list[str], tmp_p
 def test_a_problem_without_its_table_says_where_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("FLEXIBO_DATA", raising=False)
     assert "flexibo data" in sentence("compare", "--problems", "nb201-tx2", "--out", str(tmp_path))
+
+
+def test_a_comparison_from_scratch_says_so_and_keeps_to_its_folder(tmp_path: Path) -> None:
+    names = ["--problems", "zdt1:finite", "--methods", "random", "--seeds", "1", "--budget", "4", "--jobs", "1"]
+    result = invoke("compare", *names, "--from-scratch", "--out", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert json.loads((tmp_path / "settings.json").read_text())["from_scratch"] is True
+    assert "initial designs included" in (tmp_path / "report.html").read_text()
+    assert "from_scratch True" in sentence("compare", *names, "--out", str(tmp_path))

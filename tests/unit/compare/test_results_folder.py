@@ -122,3 +122,12 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None
     (tmp_path / "file").write_text("")
     with pytest.raises(InvalidValueError, match="cannot be written"), locked(tmp_path / "file" / "results"):
         pass
+
+
+def test_a_comparison_from_scratch_is_kept_apart(tmp_path: Path) -> None:
+    results(tmp_path).add(made())
+    settings = tmp_path / SETTINGS
+    settings.write_text(settings.read_text().replace(' "from_scratch": false,\n', ""))  # as older versions wrote it
+    assert len(results(tmp_path).runs) == 1
+    with pytest.raises(InvalidValueError, match=r"from_scratch False.* True"):
+        results(tmp_path, allowance=Allowance(from_scratch=True))

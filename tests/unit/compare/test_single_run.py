@@ -169,3 +169,56 @@ def test_what_a_decoupled_contestant_did_not_measure_whole_confirms_nothing(prob
     assert made.moments[-1].evaluations[1] > 5
     assert made.moments[-1].confirmed == made.moments[0].confirmed > 0.0
     assert made.moments[-1].reported == pytest.approx(0.0, abs=1e-12)
+
+
+class TestFromScratch:
+    """Everything is paid from the budget, initial designs included."""
+
+    @pytest.mark.parametrize("method", ["flexibo", "ehvi", "ehvi/cost", "random", "pal", *THEIRS])
+    def test_nobody_gets_anything_for_nothing(self, problem: Problem, spy: Spy, method: str) -> None:
+        metered, allowance = Recorder(problem, seed=2), Allowance(n_initial=4, budget=8.0, from_scratch=True)
+        made = run(problem, method, 2, allowance, clock=spy.clock, metered=metered)
+        first, last = made.moments[0], made.moments[-1]
+        assert (first.spent, first.confirmed, sum(first.evaluations)) == (0.0, 1.0, 0)
+        assert last.spent <= allowance.amount(problem) * (1 + 1e-9)
+        paid = [measurement.cost or 0.0 for _, _, measurement in metered.bought[: sum(last.evaluations)]]
+        assert last.spent == pytest.approx(sum(paid))
+        assert last.confirmed < 1.0
+
+    @pytest.mark.parametrize("method", ["ehvi", "fake-coupled"])
+    def test_who_does_not_know_the_budget_begins_with_the_same_designs(
+        self, problem: Problem, spy: Spy, method: str
+    ) -> None:
+        metered = Recorder(problem, seed=2)
+        run(problem, method, 2, Allowance(budget=20.0, from_scratch=True), clock=spy.clock, metered=metered)
+        begun = {design for design, _, _ in metered.bought[:10]}  # a quarter of 20 evaluations, two objectives
+        assert begun == set(problem.initial_designs(5, 2))
+
+    def test_who_knows_it_has_a_start_of_its_own(self, problem: Problem, spy: Spy) -> None:
+        metered = Recorder(problem, seed=2)
+        run(problem, "flexibo", 2, Allowance(budget=20.0, from_scratch=True), clock=spy.clock, metered=metered)
+        first = [objective for _, objective, _ in metered.bought[:14]]
+        assert first.count(problem.names[1]) > 2 * first.count(problem.names[0])
+
+    def test_before_a_model_exists_its_error_is_that_of_what_was_measured(self, problem: Problem, spy: Spy) -> None:
+        class Modelled(FakeRival):
+            def predict(self, designs: Designs) -> np.ndarray:
+                return problem.losses(designs)
+
+        contestants.RIVALS["fake-coupled"] = RivalEntry(
+            "fake-coupled", "", (), (), lambda setting: Modelled(setting, decoupled=False), ""
+        )
+        allowance = Allowance(n_initial=3, budget=8.0, from_scratch=True)
+        made = run(problem, "fake-coupled", 0, allowance, clock=spy.clock)
+        assert [moment.share for moment in made.moments if moment.model is not None] == [*MODEL_SHARES]
+        assert made.moments[0].model == made.moments[0].confirmed == 1.0
+        assert made.moments[-1].model == pytest.approx(0.0, abs=1e-12)
+
+    def test_a_budget_that_ends_in_the_initial_designs_of_a_rival_ends_the_run(
+        self, problem: Problem, spy: Spy
+    ) -> None:
+        allowance = Allowance(n_initial=3, budget=1.5, from_scratch=True)
+        made = run(problem, "fake-coupled", 0, allowance, clock=spy.clock)
+        assert len(made.moments) == len(SHARES)
+        assert made.moments[-1].model is None
+        assert made.moments[-1].spent <= allowance.amount(problem)

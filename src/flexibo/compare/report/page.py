@@ -83,7 +83,7 @@ def write_page(
         *(_by_measure(m, "".join(_table(table, ours) for table in (tables or {}).get(m, ()))) for m in measures),
         _overview(found, problems),
         *(
-            _problem(k, problem, found[name], allowance.amount(problem), ours, measures)
+            _problem(k, problem, found[name], allowance, ours, measures)
             for k, (name, problem) in enumerate(problems.items())
         ),
     ]
@@ -242,7 +242,7 @@ def _problem(
     k: int,
     problem: Problem,
     results: Sequence[MethodResult],
-    budget: float,
+    allowance: Allowance,
     ours: str,
     measures: Sequence[Measure],
 ) -> str:
@@ -253,7 +253,7 @@ def _problem(
     return (
         f'<details class="card problem" id="p{k}"{" open" if k == 0 else ""}><summary><h2>{_escaped(problem.name)}</h2>'
         f"{standings}</summary><p>{_escaped(problem.summary)}</p>"
-        f'<p class="hint">{_description(problem, budget)}</p>{body}</details>'
+        f'<p class="hint">{_description(problem, allowance)}</p>{body}</details>'
     )
 
 
@@ -270,7 +270,9 @@ def _standing(results: Sequence[MethodResult], measure: Measure, ours: str) -> s
     return _escaped("; ".join(parts) or "no runs")
 
 
-def _description(problem: Problem, budget: float) -> str:
+def _description(problem: Problem, allowance: Allowance) -> str:
+    budget = allowance.amount(problem)
+    when = "initial designs included" if allowance.from_scratch else "after the initial designs"
     size = problem.space.size
     designs = "infinitely many designs" if math.isinf(size) else f"{format_number(size, 7)} designs"
     goals = [f"{objective.direction}imise {_axis(objective)}" for objective in problem.objectives]
@@ -281,7 +283,7 @@ def _description(problem: Problem, budget: float) -> str:
     known = "true" if problem.exact else "best known"
     return _escaped(
         f"{len(problem.space.names)} options, {designs}. Objectives: {', '.join(goals)}. Mean cost of a measurement: "
-        f"{', '.join(costs)}. Budget: {format_number(budget, 4)} {problem.unit} after the initial designs. "
+        f"{', '.join(costs)}. Budget: {format_number(budget, 4)} {problem.unit}, {when}. "
         f"Judged against the {known} front of {len(problem.front):,} designs."
     )
 
