@@ -68,13 +68,12 @@ def missing_initial(history: History, initial: Sequence[Design], n_given: int, *
 def affordable_start(request: Request, initial: Sequence[Design], *, coupled: bool) -> list[Task]:
     """What is missing of the first `FEWEST` designs, and then what a fifth of the budget pays.
 
-    A design that cannot be measured is replaced by the next one. Of designs that must have the same value, one counts.
+    A design of which something cannot be measured is replaced by the next one, unless all are such. Of designs that
+    must have the same value, one counts.
     """
     history = request.history
     every = range(len(history.purchases))
-    designs = [design for design in initial if not any(history.is_hopeless(p, design) for p in every)]
-    if not designs:
-        return []
+    designs = [design for design in initial if not any(history.is_hopeless(p, design) for p in every)] or initial
     offered = request.price_list(history.space.designs(designs))
     prices = np.where(np.isnan(mean_costs(history)) & (offered.prices <= 0.0).all(axis=0), np.nan, offered.prices)
     counts = _counts(history, prices.mean(axis=0), coupled=coupled)
@@ -140,7 +139,8 @@ def _distinct(history: History, p: int, designs: Sequence[Design], count: int) -
     """The first of the designs, as many as have `count` different values of purchase p."""
     keys: dict[int, Design] = {}
     for design in designs:
-        keys.setdefault(history.key(p, design), design)
+        if not history.is_hopeless(p, design):
+            keys.setdefault(history.key(p, design), design)
     return list(keys.values())[: max(0, count)]
 
 

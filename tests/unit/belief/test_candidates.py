@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from flexibo import Space
-from flexibo.belief.candidates import candidates, initial_designs
+from flexibo.belief.candidates import candidates, filling_designs, initial_designs
+from flexibo.errors import InvalidValueError
 
 
 def test_initial_designs_depend_on_the_seed_alone(space: Space) -> None:
@@ -50,3 +52,20 @@ def test_a_pool_has_no_random_steps(space: Space) -> None:
     parents = pool.sample(3, np.random.default_rng(1))
     assert len(pool.steps_away(parents, 100, np.random.default_rng(2))) == 0
     assert len(candidates(pool, 40, parents, np.random.default_rng(2), parents=parents, steps=True)) >= 40
+
+
+def test_filling_designs_depend_on_the_seed_alone_and_the_first_few_are_far_apart() -> None:
+    square = Space({"x": (0.0, 1.0), "y": (0.0, 1.0)})
+    designs = filling_designs(square, 16, 3)
+    assert designs == filling_designs(square, 16, 3) != filling_designs(square, 16, 4)
+    X = square.designs(designs).encoded()
+    away = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2)) + np.eye(16)
+    assert away[:4, :4].min() > 0.4 > 2 * away.min()
+    assert sorted((X[:, 0] * 4).astype(int)) == sorted(list(range(4)) * 4)
+
+
+def test_a_rule_that_forbids_everything_is_an_error_and_a_small_pool_is_taken_whole() -> None:
+    with pytest.raises(InvalidValueError, match="rule"):
+        filling_designs(Space({"x": [1, 2, 3]}, valid=lambda design: False), 4, 0)
+    pool = Space.from_designs([{"x": 1}, {"x": 5}, {"x": 2}])
+    assert {design["x"] for design in filling_designs(pool, 20, 0)} == {1, 5, 2}

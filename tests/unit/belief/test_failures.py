@@ -56,7 +56,7 @@ def test_nothing_changes_without_failures() -> None:
 
 
 def test_chances_fall_towards_what_failed_and_are_sure_of_what_was_tried() -> None:
-    study = network_study(seed=0)
+    study = network_study(seed=0, n_initial=10)
     train(study, 40)
     history = study.history
     small, large = (

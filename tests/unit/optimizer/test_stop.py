@@ -90,7 +90,7 @@ def test_an_objective_without_a_value_waits_for_a_pending_evaluation_and_fails_w
 @pytest.mark.parametrize(
     ("found", "facts"),
     [
-        (stop.initial_too_expensive(history_of(budget=12.5), 7), "12.5.* 7 evaluations.*n_initial"),
+        (stop.initial_too_expensive(history_of(budget=12.5), 7, chosen=True), "12.5.* 7 evaluations.*n_initial"),
         (stop.design_too_expensive(3.14159, 2.0), "3.14,.* 2 "),
         (stop.design_too_expensive(3.0, -1.0), " 3,.* 0 "),
     ],

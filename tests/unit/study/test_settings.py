@@ -29,8 +29,32 @@ def test_a_stored_study_with_the_methods_own_choices_says_so(tmp_path: object) -
 
 
 def test_a_budget_below_the_initial_designs_is_refused_when_costs_are_known(space: Space) -> None:
+    objectives = [Objective("a", cost=10), Objective("b", cost=1)]
     with pytest.raises(InvalidValueError, match=r"budget is 100,.* 10 initial designs .* 110;.* n_initial"):
-        Study(space, [Objective("a", cost=10), Objective("b", cost=1)], budget=100)
+        Study(space, objectives, budget=100, n_initial=10)
+    with pytest.raises(InvalidValueError, match=r"budget is 21,.* 2 initial designs .* 22;"):
+        Study(space, objectives, budget=21)
+
+
+def test_a_study_stored_without_the_kind_of_its_start_measures_complete_designs(space: Space) -> None:
+    storage = MemoryStorage()
+    Study(space, ["a", "b"], storage=storage, seed=0, n_initial=4)
+    first, *others = storage.read()
+    older = MemoryStorage()
+    settings = {name: value for name, value in first["settings"].items() if name != "full_start"}
+    older.commit(0, lambda _: [{**first, "settings": settings}, *others])
+    again = Study(space, ["a", "b"], storage=older)
+    assert again.settings.full_start
+    assert len(again.settings.initial_designs) == 4
+
+
+def test_the_start_of_a_stored_study_stays_what_it_was(space: Space) -> None:
+    storage = MemoryStorage()
+    before = Study(space, ["a", "b"], storage=storage, seed=0).settings
+    assert not before.full_start
+    assert Study(space, ["a", "b"], storage=storage).settings == before
+    with pytest.raises(InvalidValueError, match=r"20 other initial designs.*n_initial"):
+        Study(space, ["a", "b"], storage=storage, n_initial=10)
 
 
 def test_other_settings_than_the_stored_ones_are_refused(make_study: Make, tmp_path: Path) -> None:
