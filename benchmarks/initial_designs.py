@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from flexibo import Study
+from flexibo._internal.arrays import FloatArray
 from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.table import find_problem
 from flexibo.compare.suites import DEVELOPMENT_PROBLEMS, SUITES
@@ -97,8 +98,8 @@ def _group(
     }
 
 
-def _errors(result: Result) -> np.ndarray:
-    return np.maximum(np.array(result.errors), LEAST)
+def _errors(result: Result) -> FloatArray:
+    return np.array([max(error, LEAST) for error in result.errors])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

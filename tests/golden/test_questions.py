@@ -26,8 +26,8 @@ def answer(objective: str, design: Design) -> tuple[float, float]:
     return (20.0 / width + kind, 7.0) if objective == "error" else (width * width + 3.0 * kind, 1.0)
 
 
-def questions(method: str) -> list[str]:
-    study = Study(SPACE, [Objective("error"), Objective("joules")], method=method, n_initial=4, seed=11)
+def questions(method: str, **settings: float) -> list[str]:
+    study = Study(SPACE, [Objective("error"), Objective("joules")], method=method, seed=11, **settings)  # type: ignore[arg-type]
     asked = []
     while len(asked) < 20 and (evaluation := study.ask()):
         asked.append(f"{evaluation.objective} {evaluation.design['width']}{evaluation.design['kind']}")
@@ -49,9 +49,17 @@ def _marks(name: str) -> list[pytest.MarkDecorator]:
 
 @pytest.mark.parametrize("method", names())
 def test_a_method_asks_what_it_has_always_asked(method: str) -> None:
+    check(method, questions(method, n_initial=4))
+
+
+@pytest.mark.parametrize("method", ["random", "random-coupled"])
+def test_the_start_asks_what_it_has_always_asked(method: str) -> None:
+    check(f"{method}, from the start", questions(method, budget=200))
+
+
+def check(name: str, asked: list[str]) -> None:
     known = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
-    asked = questions(method)
     if os.environ.get("FLEXIBO_REWRITE_GOLDEN"):
-        FILE.write_text(json.dumps(known | {method: asked}, indent=1) + "\n", encoding="utf-8")
+        FILE.write_text(json.dumps(known | {name: asked}, indent=1) + "\n", encoding="utf-8")
         return
-    assert asked == known[method]
+    assert asked == known[name]
