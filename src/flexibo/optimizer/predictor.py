@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import takewhile
 
 import numpy as np
 
@@ -212,7 +211,7 @@ class Predictor:
         """The number of designs that the start measures."""
         if self.full_start:
             return len(self.initial)
-        return len({evaluation.design for evaluation in takewhile(lambda asked: asked.initial, history.asked)})
+        return len({evaluation.design for evaluation in history.asked if evaluation.initial})
 
     def _worst(self, history: History) -> FloatArray:
         """The worst measurements (k,) of the optimised objectives, and a part of the range beyond them."""

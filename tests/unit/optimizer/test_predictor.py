@@ -78,6 +78,26 @@ def test_a_region_belongs_to_methods_that_are_about_it() -> None:
     assert predictor_of("ehvi").belief(history, rng()).region is None
 
 
+def test_few_readings_of_a_start_are_stretched_to_the_range_of_ten() -> None:
+    # Three readings of a uniform loss cover 1/2 of its range on average, ten 9/11: the ratio is 18/11.
+    history = measured((0, 1.0, 5.0), (1, 3.0, 0.0), (2, 2.0, 2.5))
+    stretch = 18 / 11
+    share = 0.1 * stretch + 0.5 * (stretch - 1)
+    assert predictor_of(full_start=False).reference(history) == pytest.approx([3.0 + 2.0 * share, 5.0 + 5.0 * share])
+    many = measured(*((x, float(x), -float(x)) for x in range(10)), space=Space({"x": [*range(10)]}))
+    assert predictor_of(full_start=False).reference(many) == pytest.approx([9.9, 0.9])
+
+
+def test_the_designs_of_a_start_that_a_budget_limits_are_those_that_were_asked() -> None:
+    history = history_of()
+    tell(history, at(0), 1.0, initial=True)
+    tell(history, at(1), 1.0, "a", initial=True)
+    t = exploration(2, 10, 2, 0.05), exploration(2, 10, 4, 0.05)
+    initial = [at(x) for x in range(4)]
+    assert predictor_of(initial=initial, full_start=False)._beta(history, 10) == pytest.approx(t[0])
+    assert predictor_of(initial=initial)._beta(history, 10) == pytest.approx(t[1])
+
+
 def test_a_reference_that_nothing_beats_moves_back_to_the_worst_measurement() -> None:
     history = measured((0, 10.0, 10.0), (1, 12.0, 12.0), (2, 11.0, 11.0), (3, 11.0, 11.0))
     history.append(ReferenceFixed({"a": 1.0, "b": 11.5}))
