@@ -34,6 +34,14 @@ def recorded_table(name: str) -> BuiltSystem:
     return BuiltSystem(system, {"system": system.name, "recorded": True})  # the table: a system may get a second one
 
 
+def demo_system() -> BuiltSystem:
+    """The network that ``flexibo demo`` tunes."""
+    from flexibo.systems.digits import digits_system
+
+    system = digits_system()
+    return BuiltSystem(system, {"system": system.name, "demo": True})
+
+
 def system_request(
     name: str,
     options: SystemOptions,
@@ -102,6 +110,10 @@ def rebuild_system(
         raise InvalidValueError(f"The study is of system {origin['system']!r}; {name!r} given. Leave --system out.")
     if origin.get("recorded"):
         return recorded_table(name)
+    if origin.get("demo"):
+        found = demo_system()
+        _check_same_space(found.system, study.settings.to_dict())
+        return found
     request = system_request(name, options, only, budget=budget, origin=origin)
     found = build_system(request, tuple(_texts(origin, "and")))
     _check_same_training(origin, found.origin, trains=trains(only))
