@@ -87,6 +87,6 @@ def test_the_demo_ends_with_the_status_of_an_interruption_and_can_be_resumed(mon
         outcome = call(*DEMO, env={"COLUMNS": "200"})
     assert outcome.exit_code == 130, (outcome.output, outcome.exception)
     assert "flexibo resume" in outcome.stdout
-    assert [path.name for path in Path().iterdir()] == ["demo.db"]
+    assert {path.suffix for path in Path().iterdir()} <= {".db", ".db-wal", ".db-shm"}, "no picture"
     good("resume")
     assert history("sqlite:///demo.db").spent > 60.0
