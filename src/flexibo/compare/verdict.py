@@ -72,6 +72,8 @@ class Verdict:
     def notes(self) -> list[str]:
         """What a reader of the results must know."""
         notes = []
+        if self.suite.allowance.from_scratch:
+            notes.append(f"Initial designs are {_initial_designs(self.suite.allowance)}.")
         for name in self.suite.rivals:
             parts = [part for part in (RIVALS[name].caveat, _origin(name, self.runs, self.suite.allowance)) if part]
             if parts:

@@ -96,6 +96,7 @@ def test_a_comparison_from_scratch_says_so_and_keeps_to_its_folder(tmp_path: Pat
     names = ["--problems", "zdt1:finite", "--methods", "random", "--seeds", "1", "--budget", "4", "--jobs", "1"]
     result = invoke("compare", *names, "--from-scratch", "--out", str(tmp_path))
     assert result.exit_code == 0, result.output
+    assert mentions(result.output, "Initial designs", "3 designs")
     assert json.loads((tmp_path / "settings.json").read_text())["from_scratch"] is True
     assert "initial designs included" in (tmp_path / "report.html").read_text()
     assert "from_scratch True" in sentence("compare", *names, "--out", str(tmp_path))
