@@ -180,6 +180,15 @@ class TestTheDefaultStart:
             found.append(evaluation)
         assert counts(found) == {"joules": 20, "error": 4}
 
+    def test_a_constraint_is_measured_like_an_objective(self) -> None:
+        own = study("error", "joules", Objective("latency", at_most=0.5), budget=300)
+        found = []
+        while (evaluation := own.ask()) is not None and evaluation.initial:
+            own.tell(evaluation, float(evaluation.design["x"]), cost={"latency": 2.0, **COSTS}[evaluation.objective])
+            found.append(evaluation)
+        # 20 joules leave 40: half of it would pay 10 latencies, and 2 errors are reserved.
+        assert counts(found) == {"joules": 20, "latency": 10, "error": 2}
+
     def test_a_design_that_cannot_be_measured_is_replaced_by_the_next(self) -> None:
         own = study(budget=300)
         first = own.ask()
