@@ -15,6 +15,7 @@ import numpy as np
 
 from flexibo import Objective, Space, Study
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
+from flexibo.belief.reported import reported
 from flexibo.compare.contestants import OwnContestant, enter
 from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.table import find_problem
@@ -22,6 +23,7 @@ from flexibo.compare.runs import Allowance
 from flexibo.objectives import purchases
 from flexibo.pareto import hypervolume, non_dominated
 from flexibo.results.confidence import confidence
+from flexibo.results.known_designs import KnownDesigns
 from flexibo.space import Designs
 from flexibo.surrogates import Hyperparameters, Surrogate
 from flexibo.surrogates.kernels import KERNELS, scaled, squared_distances
@@ -67,13 +69,14 @@ def look(study: Study, losses: Callable[[Designs], FloatArray], share: float, de
     history, certificate = study.history, study.certificate(delta)
     designs = study.predictor.pool(history)
     truth, reference = losses(designs), study.predictor.reference(history)
-    front = study.front()
-    places = _places(designs, study.space.designs([row.design for row in front]))
+    known = KnownDesigns.of(study.predictor, history)
+    front = reported(history, known.models, complete=False)
+    places = _places(designs, history.designs[front])
     best, found = hypervolume(truth, reference), hypervolume(truth[places], reference)
     sure = confidence(study.predictor, history, delta=delta)
     slack = ROUNDING * np.ptp(truth, axis=0)
     within = (sure.best <= truth + slack) & (truth <= sure.worst + slack)
-    confident = [place for place, row in zip(places, front, strict=True) if row.standing == "confident"]
+    confident = [place for place, i in zip(places, front, strict=True) if known.standings[i] == "confident"]
     on_front: BoolArray = non_dominated(truth)
     return Look(
         share=share,

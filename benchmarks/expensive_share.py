@@ -25,6 +25,7 @@ from flexibo.experiments.measures import number, shown
 from flexibo.methods.base import ScoringMethod
 from flexibo.methods.flexibo import region_gain
 from flexibo.methods.table import METHODS, find_method
+from flexibo.results.confidence import reported_designs
 from flexibo.space import Designs, Space
 from flexibo.study import Study
 from flexibo.surrogates import Surrogate
@@ -255,7 +256,8 @@ def run(problem: Problem, variant: Variant, seed: int, iterations: int) -> Run:
         value, cost = transform(problem.losses(designs))[0, j], variant.charged(problem.costs(designs)[0])[j]
         study.tell(question, float(value), cost=float(cost))
         bought += [] if question.initial else [j]
-    front = [problem.space.designs([dict(row.design)])[0] for row in study.front()]
+    reported = reported_designs(study.predictor, study.history)
+    front = [problem.space.designs([dict(design)])[0] for design in reported]
     return Run(bought, watch.gains, watch.divisors, watch.deviations, problem.error(front))
 
 

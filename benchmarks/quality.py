@@ -22,6 +22,7 @@ from rich.table import Table
 
 from flexibo import Design, Objective, Space, Study, list_methods
 from flexibo.pareto import hypervolume
+from flexibo.results.confidence import reported_designs
 
 N_INITIAL = 10
 FLOOR = "random-coupled"
@@ -107,8 +108,8 @@ def run(task: tuple[str, str, int, int]) -> tuple[float, float]:
     while evaluation := study.ask():
         study.tell(evaluation, problem.functions[evaluation.objective](evaluation.design), cost=1.0)
         if study.spent == 2.0 * N_INITIAL + budget:
-            half = problem.error([row.design for row in study.front()])
-    end = problem.error([row.design for row in study.front()])
+            half = problem.error(list(reported_designs(study.predictor, study.history)))
+    end = problem.error(list(reported_designs(study.predictor, study.history)))
     return (half if study.spent >= 2.0 * N_INITIAL + budget else end), end
 
 

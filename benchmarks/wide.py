@@ -25,6 +25,7 @@ from flexibo.compare.problems.synthetic import functions
 from flexibo.compare.problems.table import find_problem
 from flexibo.objectives import Objective
 from flexibo.pareto import hypervolume
+from flexibo.results.confidence import reported_designs
 from flexibo.space import Categorical, Designs, Integer, Ordinal, Space
 from flexibo.space.options import Option
 from flexibo.surrogates import Reach, Surrogate, Warped
@@ -94,7 +95,7 @@ def run(task: tuple[str, str, int, float]) -> tuple[list[float], int]:
             if not evaluation.initial:
                 opening = study.spent if opening is None else opening
                 if study.spent - opening >= SHARES[len(errors)] * amount:
-                    errors.append(problem.error([row.design for row in study.front()]))
+                    errors.append(problem.error(list(reported_designs(study.predictor, study.history))))
             _answer(problem, study, evaluation)
     return errors, study.history.count(len(problem.names) - 1)
 

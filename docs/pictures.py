@@ -26,6 +26,7 @@ from PIL import Image
 
 from flexibo import Study, plots
 from flexibo.pareto import hypervolume, non_dominated, pareto_region, pinned_gains
+from flexibo.results.confidence import reported_designs
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
@@ -214,8 +215,8 @@ def _errors(study: Study, costs: Array) -> list[float]:
 
 
 def _error(study: Study) -> float:
-    """The share of the true front's hypervolume that the designs of the study's front miss, by their true values."""
-    found = np.array([_truth(row.design) for row in study.front()])
+    """The share of the true front's hypervolume that the designs that a study reports miss, by their true values."""
+    found = np.array([_truth(design) for design in reported_designs(study.predictor, study.history)])
     return 1.0 - hypervolume(found, WORST) / _best()
 
 

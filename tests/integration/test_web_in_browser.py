@@ -40,7 +40,7 @@ def axis(name: str, unit: str = "", direction: str = "min", **more: Any) -> View
 
 def point(kind: str, values: View, design: View | None = None, **more: Any) -> View:
     bare = {"kind": kind, "design": design or {"cores": 1, "kernel": "3x3"}, "values": values, "confirm_cost": 0.0}
-    measured = dict.fromkeys(values, kind != "front-half")
+    measured = dict.fromkeys(values, kind != "front-promising")
     deviations = dict.fromkeys(values, 0.0)
     return {
         **bare,
@@ -60,7 +60,7 @@ def front(points: list[View], axes: list[View] | None = None, region: View | Non
 def five() -> View:
     """Three designs on the front and two behind it."""
     half = point(
-        "front-half",
+        "front-promising",
         {"error": 3.0, "energy": 20.0},
         {"cores": 2, "kernel": "5x5"},
         deviations={"error": 0.0, "energy": 2.5},
@@ -70,10 +70,10 @@ def five() -> View:
     return front(
         [
             point("measured", {"error": 8.0, "energy": 45.0}, {"cores": 5, "kernel": "1x1"}),
-            point("front-measured", {"error": 5.0, "energy": 10.0}, {"cores": 3, "kernel": "3x3"}),
+            point("front-confirmed", {"error": 5.0, "energy": 10.0}, {"cores": 3, "kernel": "3x3"}),
             half,
             point(
-                "front-measured", {"error": 1.0, "energy": 50.0}, {"cores": 1, "kernel": "3x3"}, standing="confident"
+                "front-confirmed", {"error": 1.0, "energy": 50.0}, {"cores": 1, "kernel": "3x3"}, standing="confident"
             ),
             point("measured", {"error": 6.0, "energy": 30.0}, {"cores": 6, "kernel": "1x1"}),
         ],
@@ -217,7 +217,7 @@ def test_values_that_hardly_differ_are_told_apart(chrome: Browser, show: Open) -
     sizes = (70792.0, 70794.0, 70800.25)
     axes = [axis("size", "B"), axis("ms", "ms", bound=70795.5, bound_side="at most")]
     points = [point("measured", {"size": size, "ms": 3.0}, {"cores": i}) for i, size in enumerate(sizes)]
-    points[0]["kind"] = "front-measured"
+    points[0]["kind"] = "front-confirmed"
     lines = [{"kind": one["kind"], "values": [i / 2, one["values"]["size"]]} for i, one in enumerate(points)]
     sides = [
         {"name": name, "label": name, "type": "number", "categories": None, "role": role, "log": False}
@@ -245,7 +245,10 @@ def test_names_from_outside_are_text_wherever_they_stand(chrome: Browser, show: 
     axes = [axis(HARM), axis(MARKUP, "J")]
     values = {HARM: 1.0, MARKUP: 2.0}
     design = {HARM: HARM, MARKUP: MARKUP, "__proto__": REVERSED, "line\nbreak": "x" * 100_000}
-    points = [point("front-measured", values, design), point("measured", {HARM: 2.0, MARKUP: 3.0}, {HARM: "</script>"})]
+    points = [
+        point("front-confirmed", values, design),
+        point("measured", {HARM: 2.0, MARKUP: 3.0}, {HARM: "</script>"}),
+    ]
     columns = {"number": [0, 1], "objective": [HARM, MARKUP], "cost": [1.0, 1.0], "spent": [1.0, 2.0]}
     trace = {
         "kind": "trace",
@@ -360,7 +363,7 @@ def test_a_front_in_space_turns_and_knows_its_designs_from_every_side(chrome: Br
     axes = [axis("error", "%"), axis("energy", "J"), axis("speed", "1/s", "max")]
     rng = np.random.default_rng(1)
     points = [
-        point("front-measured", dict(zip(("error", "energy", "speed"), row, strict=True)), {"number": i})
+        point("front-confirmed", dict(zip(("error", "energy", "speed"), row, strict=True)), {"number": i})
         for i, row in enumerate(rng.uniform(1, 9, (6, 3)).tolist())
     ]
     show(("front3d", front(points, axes)), ("pairs", front(points, axes)))
@@ -383,7 +386,7 @@ def test_a_range_along_an_axis_chooses_designs(chrome: Browser, show: Open) -> N
         {"name": name, "label": name, "type": "number", "categories": None, "role": role, "log": False}
         for name, role in (("cores", "option"), ("energy", "objective"))
     ]
-    lines = [{"kind": "front-measured", "values": [float(i), 10.0 - i]} for i in range(1, 6)]
+    lines = [{"kind": "front-confirmed", "values": [float(i), 10.0 - i]} for i in range(1, 6)]
     show(("parallel", {"kind": "parallel", "axes": axes, "lines": lines, "left_out": 0, "approximate": False}))
     (x, top), (_, lower) = place(chrome, 4), place(chrome, 2)
     chrome.drag((x, top - 4), (x, lower - 10))
@@ -395,7 +398,7 @@ def test_ten_thousand_designs_are_drawn_and_pointed_at(chrome: Browser, show: Op
     rng = np.random.default_rng(0)
     rows = rng.uniform(1, 9, (10_000, 2)).tolist()
     points = [point("measured", {"error": x, "energy": y}, {"number": i}) for i, (x, y) in enumerate(rows)]
-    points.append(point("front-measured", {"error": 0.5, "energy": 0.5}, {"number": "best"}))
+    points.append(point("front-confirmed", {"error": 0.5, "energy": 0.5}, {"number": "best"}))
     show(("front", front(points[-3:])))
     chrome.run("document.flexiboPictures[0].update(arguments[0])", front(points))
     assert "number | best" in hovered(chrome, 10_000)
@@ -440,7 +443,7 @@ def test_names_that_every_object_has_are_drawn_as_others(chrome: Browser, show: 
     ]
     lines = [{"kind": "measured", "values": [name, name, name]} for name in names]
     parallel = {"kind": "parallel", "axes": sides, "lines": lines, "left_out": 0, "approximate": False}
-    points = [point("front-measured", dict.fromkeys(names, float(i)), {"__proto__": i}) for i in range(3)]
+    points = [point("front-confirmed", dict.fromkeys(names, float(i)), {"__proto__": i}) for i in range(3)]
     show(("parallel", parallel), ("pairs", front(points, [axis(name) for name in names])))
     assert chrome.run("return document.querySelectorAll('canvas').length") == 2
     assert {text.strip() for text in chrome.run("return window.drawnTexts")} >= set(names)

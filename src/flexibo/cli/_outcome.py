@@ -27,10 +27,11 @@ from flexibo.history.measurements import QueuedDesign
 from flexibo.optimizer import StopKind
 from flexibo.optimizer.stop import failing
 from flexibo.plots.saving import is_drawn_by_flexibo
+from flexibo.results.rows import json_row
 from flexibo.results.summary import Summary
 from flexibo.storage import shown_url
 from flexibo.study import Study
-from flexibo.study.progress import front_table
+from flexibo.study.progress import print_front
 from flexibo.studyfile import StudyFile
 from flexibo.studyfile.file import file_stem
 
@@ -122,8 +123,7 @@ def report(study: Study, about: Report, *, ran: bool, queued: Sequence[QueuedDes
 
 def show(study: Study, console: Console) -> None:
     """Print the front, what was measured at which cost, and why the study stopped."""
-    if front := study.front():
-        console.print(front_table(study.history, front))
+    print_front(study, console)
     summary = study.summary()
     console.print(_spending(summary))
     console.print(f"Stopped: {summary.stopped}", highlight=False, markup=False)
@@ -131,7 +131,7 @@ def show(study: Study, console: Console) -> None:
 
 def facts(study: Study, url: str, command: str, *, ran: bool) -> dict[str, Any]:
     """A study after a run, ready for JSON; `ran` says whether anything was measured here."""
-    summary = study.summary()
+    summary, found = study.summary(), study.hand_over()
     return {
         "study": study.name,
         "storage": shown_url(url),
@@ -147,15 +147,9 @@ def facts(study: Study, url: str, command: str, *, ran: bool) -> dict[str, Any]:
         "hypervolume": summary.hypervolume,
         "region_volume": summary.region_volume,
         "reference": None if summary.reference is None else dict(summary.reference),
-        "front": [
-            {
-                "design": dict(row.design),
-                "values": dict(row.values),
-                "measured": dict(row.measured),
-                "deviations": dict(row.deviations),
-            }
-            for row in study.front()
-        ],
+        "front": [json_row(row) for row in found.front],
+        "promising": [json_row(row) for row in found.promising],
+        **found.to_dict(),
         "go_on": command,
     }
 
@@ -315,7 +309,8 @@ def picture_beside(file: StudyFile, study: str) -> PictureFile:
 
 def draw_front(study: Study, picture: PictureFile, console: Console) -> None:
     """Draw the front, if there is one; a file that flexibo did not draw is replaced only if it was typed."""
-    if not study.front():
+    found = study.hand_over()
+    if not found.front and not found.promising:
         return
     if not picture.is_typed and os.path.lexists(picture.path) and not is_drawn_by_flexibo(picture.path):
         _print(

@@ -1,13 +1,12 @@
-"""``flexibo front``: the front of a stored study, as a table, JSON, CSV or picture."""
+"""``flexibo front``: confirmed and promising designs of a stored study, as tables, JSON, CSV or picture."""
 
 from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -22,38 +21,35 @@ from flexibo.cli._text import print_json, printable_console, squeezed
 from flexibo.errors import InvalidValueError, unknown_name
 
 if TYPE_CHECKING:
-    from flexibo.results.front_layout import FrontLayout
+    from flexibo.history import History
+    from flexibo.objectives import Objective
+    from flexibo.results.handover import HandOver
+    from flexibo.results.rows import DesignRow
     from flexibo.study import Study
     from flexibo.transfer import StudyCopy
-    from flexibo.views.axes import Axis
-    from flexibo.views.front import FrontPoint
 
 FORMATS = (".png", ".pdf", ".svg", ".html")
-
-
-@dataclass(frozen=True, slots=True)
-class FrontSelection:
-    """The designs of a front that are shown, with their numbers from 1 in the order of the first objective."""
-
-    axes: Sequence[Axis]
-    designs: Sequence[tuple[int, FrontPoint]]
-    total: int
+QUANTITY_COLUMNS = ("value", "measured", "readings", "spread", "estimate", "deviation")
+WHOLE_COLUMNS = (
+    *("probability", "feasibility", "standing", "best", "knee"),
+    *("gain", "relative_gain", "confirm_cost", "chance"),
+)
 
 
 def front(
     storage: StorageURL = "",
     name: StudyName = "",
     measured: Annotated[
-        bool, typer.Option("--measured", help="Only designs that were measured in every objective.")
+        bool, typer.Option("--measured", help="Only confirmed designs, without the promising ones.")
     ] = False,
     possible: Annotated[
         bool, typer.Option("--possible", help="Also designs that may be on the front, but are not by the best guess.")
     ] = False,
     number: Annotated[
-        int | None, typer.Option(min=1, help="Show this design of the front in full.", show_default=False)
+        int | None, typer.Option(min=1, help="Show the design with this number in full.", show_default=False)
     ] = None,
     certificate: Annotated[
-        bool, typer.Option("--certificate", help="Print how much the front misses at most, and under which conditions.")
+        bool, typer.Option("--certificate", help="Print what is missed at most, and under which conditions.")
     ] = False,
     json: JSONFlag = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV instead.")] = False,
@@ -71,12 +67,14 @@ def front(
         ),
     ] = "",
 ) -> None:
-    """Show the designs of a stored study that no other dominates.
+    """Show the confirmed designs of a stored study, and those that are worth confirming.
 
-    What was not measured is predicted (~) with its standard deviation (±); "to confirm" is what it is expected to cost
-    to measure the rest of a design. If the models are right, a design whose standing is confident is on the front of
-    the candidates, and one that is ruled out is not; others are probable by the best guess, or possible. Exit status 1
-    means that there is no front yet. Nothing is changed.
+    A confirmed design was measured in every quantity, and no other one dominates it; its values are its readings. A
+    promising design lacks some: what was not measured is predicted (~). Its gain is what it is expected to add to the
+    hypervolume of the confirmed front; "to confirm" is what measuring the rest is expected to cost, "chance" the
+    probability that it can be measured. If the models are right, a design whose standing is confident is on the front
+    of the candidates, and one that is ruled out is not. Exit status 1 means that no design is confirmed yet. Nothing is
+    changed.
     """
     from flexibo.transfer import study_copy
 
@@ -87,29 +85,33 @@ def front(
     if out is not None:
         _check_picture(out, picture)
     copy = study_copy(storage_url(storage), name or None)
-    shown = _shown(copy.study, measured=measured, possible=possible, number=number)
-    found = copy.study.certificate() if certificate and shown.total else None
+    history = copy.study.history
+    found = _found(copy.study, measured=measured, possible=possible)
+    row = None if number is None else _numbered(found, number)
+    proof = copy.study.certificate() if certificate and (found.front or found.promising) else None
     if json:
-        designs = [{"number": n, **point.to_dict()} for n, point in shown.designs]
-        facts = {"study": copy.name, "objectives": [axis.to_dict() for axis in shown.axes], "designs": designs}
-        print_json(facts if found is None else {**facts, "certificate": found.to_dict()})
+        facts = _facts(copy, found, row)
+        print_json(facts if proof is None else {**facts, "certificate": proof.to_dict()})
     elif as_csv:
-        _write_table(shown, copy.study)
-    elif shown.designs and (out is None or table or number is not None):
+        _write_table(found, row, history)
+    elif (found.front or found.promising) and (out is None or table or row is not None):
         flags = "--measured " * measured + "--possible " * possible
         with printable_console() as console:
-            _print(shown, copy, console, whole=number is not None, flags=flags)
-    if found is not None and not json:
-        typer.echo(str(found), err=as_csv)
-    if not shown.total:
-        typer.echo(_nothing(copy.study, measured=measured), err=True)
-        raise typer.Exit(ExitStatus.NOTHING)
-    if out is not None:
+            _print(found, row, copy, console, flags=flags)
+    if proof is not None and not json:
+        typer.echo(str(proof), err=as_csv)
+    if out is not None and (found.front or found.promising):
         from flexibo import plots
 
         plots.save(copy.study, out, picture or None)
         what = f"The picture {picture!r}" if picture else "The front"
         typer.echo(squeezed(f"{what} is drawn in {out}."), err=json or as_csv)
+    if not found.front:
+        from flexibo.study.progress import no_front
+
+        if json or as_csv or out is not None or not found.promising:
+            typer.echo(no_front(history), err=True)
+        raise typer.Exit(ExitStatus.NOTHING)
 
 
 def _check_picture(out: Path, picture: str) -> None:
@@ -122,99 +124,132 @@ def _check_picture(out: Path, picture: str) -> None:
         raise InvalidValueError(f"{out} cannot be written; give a file in a folder that exists.")
 
 
-def _shown(study: Study, *, measured: bool, possible: bool, number: int | None) -> FrontSelection:
-    from flexibo.views.front import front_view
+def _found(study: Study, *, measured: bool, possible: bool) -> HandOver:
+    from flexibo.results.promising import Promising
+    from flexibo.views.front import hand_over_view
 
-    view = front_view(study, limit=max(1, len(study.history.designs)))
-    found = [point for point in view.points if point.kind.startswith("front")]
-    if measured or possible:
-        points = {point.design: point for point in view.points}
-        rows = study.front(measured=measured, include="possible" if possible else "probable")
-        found = [points[row.design] for row in rows]
-    if number is not None and found and number > len(found):
-        raise InvalidValueError(f"--number is {number}; the front has the designs 1 to {len(found)}.")
-    numbered = [(n, point) for n, point in enumerate(found, 1) if number in (None, n)]
-    return FrontSelection(view.axes, numbered, len(found))
+    found = hand_over_view(study, include="possible" if possible else "probable")
+    return replace(found, promising=Promising()) if measured else found
 
 
-def _write_table(shown: FrontSelection, study: Study) -> None:
+def _numbered(found: HandOver, number: int) -> DesignRow | None:
+    """The design with a number; None if there are none at all."""
+    rows: dict[int, DesignRow] = {row.number: row for row in (*found.front, *found.promising)}
+    if rows and number not in rows:
+        raise InvalidValueError(f"--number is {number}; the designs have the numbers {_ranges(sorted(rows))}.")
+    return rows.get(number)
+
+
+def _ranges(numbers: list[int]) -> str:
+    """Numbers in words.
+
+    >>> _ranges([1, 2, 3, 7]), _ranges([4])
+    ('1 to 3 and 7', '4')
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return " and ".join(f"{run[0]} to {run[-1]}" if run[1:] else f"{run[0]}" for run in runs)
+
+
+def _facts(copy: StudyCopy, found: HandOver, row: DesignRow | None) -> dict[str, Any]:
+    """The designs, ready for JSON; only one row if it is given."""
+    from flexibo.results.rows import json_row
+    from flexibo.views.axes import axis_of
+
+    history = copy.study.history
+    rows = (*found.front, *found.promising)
+    axes = [axis_of(own, (one.values[own.name] for one in rows)).to_dict() for own in history.objectives]
+    return {
+        "study": copy.name,
+        "objectives": axes,
+        "designs": [json_row(one) for one in found.front if row in (None, one)],
+        "promising": [json_row(one) for one in found.promising if row in (None, one)],
+        **found.to_dict(),
+    }
+
+
+def _write_table(found: HandOver, row: DesignRow | None, history: History) -> None:
     """Print CSV; texts that a spreadsheet would run as formulas are escaped."""
     from flexibo.transfer.evaluations import without_formula
 
-    objectives, options = study.history.names, study.space.names
-    heading = ["number", *(f"{what}:{one}" for what in ("value", "measured", "deviation") for one in objectives)]
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(
-        [*heading, "probability", "feasibility", "confirm_cost", "standing", *(f"option:{one}" for one in options)]
-    )
-    for n, point in shown.designs:
-        cells = [found[one] for found in (point.values, point.measured, point.deviations) for one in objectives]
-        rest = [point.probability, point.feasibility, point.confirm_cost, point.standing]
-        writer.writerow([n, *cells, *rest, *(without_formula(point.design[one]) for one in options)])
+    kinds = (("confirmed", found.front), ("promising", found.promising))
+    records = [{"kind": kind, **record} for kind, rows in kinds for record in rows.records()]
+    heading = ["kind", "number"]
+    heading += [f"{what}:{name}" for what in QUANTITY_COLUMNS for name in history.names] + list(WHOLE_COLUMNS)
+    options = [f"option:{name}" for name in history.space.names]
+    writer = csv.DictWriter(sys.stdout, [*heading, *options], restval="", lineterminator="\n")
+    writer.writeheader()
+    for record in records:
+        if row is None or record["number"] == row.number:
+            writer.writerow(record | {name: without_formula(record[name]) for name in options})
 
 
-def _print(shown: FrontSelection, copy: StudyCopy, console: Console, *, whole: bool, flags: str) -> None:
-    if whole:
-        ((n, point),) = shown.designs
-        for line in _whole(n, point, shown, cost_unit(copy.study.history.origin)):
+def _print(found: HandOver, row: DesignRow | None, copy: StudyCopy, console: Console, *, flags: str) -> None:
+    from flexibo.study.progress import print_hand_over
+
+    history = copy.study.history
+    if row is not None:
+        for line in _whole(row, history):
             console.print(Text(line))
     else:
-        console.print(_layout(shown, copy.study, flags))
-    if "surrogate" in copy.missing:
+        print_hand_over(history, found, console)
+        if found.front or found.promising:
+            console.print(Text(f"A design in full: flexibo front {flags}--number N"))
+        if found.promising:
+            console.print(Text("Measure what promising designs lack: flexibo confirm [N ...]"))
+    if "surrogate" in copy.missing and (found.front or found.promising):
         console.print("Predicted with the method's own surrogate: the study's own is not stored.")
 
 
-def _layout(shown: FrontSelection, study: Study, flags: str) -> FrontLayout:
-    from flexibo.results.front_layout import CONFIRM_LEGEND, confirm_cell, front_layout, legend
-
-    points = [point for _, point in shown.designs]
-    lacking = any(not all(point.measured.values()) for point in points)
-    unit = cost_unit(study.history.origin)
-    heading = f"to confirm{f' [{unit}]' if unit else ''}"
-    more = [(heading, list(map(confirm_cell, points)))] if lacking else []
-    if any(point.standing not in (None, "probable") for point in points):
-        more.append(("standing", [point.standing or "" for point in points]))
-    legends = "; ".join(filter(None, [legend(points), CONFIRM_LEGEND if lacking else ""]))
-    notes = [*filter(None, [legends]), f"A design in full: flexibo front {flags}--number N"]
-    return front_layout(study.history, points, numbers=[n for n, _ in shown.designs], more=more, notes=notes)
-
-
-def _whole(n: int, point: FrontPoint, shown: FrontSelection, unit: str) -> list[str]:
+def _whole(row: DesignRow, history: History) -> list[str]:
     """Everything about one design, with exact values."""
-    from flexibo.results.front_layout import confirm_cell, feasibility_cell
+    from flexibo.results.cells import feasibility_cell
+    from flexibo.results.front import FrontRow
 
-    lines = [f"Design {n} of {shown.total}, in full"]
-    width = max(len(squeezed(name)) for name in (*(axis.name for axis in shown.axes), *point.design))
-    for axis in shown.axes:
-        own = f" {squeezed(axis.unit)}" if axis.unit else ""
-        state = "measured" if point.measured[axis.name] else "predicted"
-        bound = "" if axis.bound is None else f", {axis.bound_side} {format_exact(axis.bound)}{own}"
-        lines.append(f"  {squeezed(axis.name).ljust(width)}  {_exact_value(point, axis.name)}{own} ({state}{bound})")
-    if any(axis.bound is not None for axis in shown.axes):
-        lines.append(f"  {'feasible'.ljust(width)}  {feasibility_cell(point)}")
-    if not all(point.measured.values()):
-        price = "not possible" if point.confirm_cost is None else f"{confirm_cell(point) or '0'} {unit}".rstrip()
-        lines.append(f"  Measuring the rest: {price}")
-    if point.standing is not None:
-        lines.append(f"  {'standing'.ljust(width)}  {point.standing}")
+    kind = "confirmed" if isinstance(row, FrontRow) else "promising, not measured yet"
+    lines = [f"Design {row.number}, {kind}"]
+    width = max(len(squeezed(name)) for name in (*history.names, *row.design, "to confirm"))
+    lines += [f"  {squeezed(own.name).ljust(width)}  {_quantity(row, own)}" for own in history.objectives]
+    if any(objective.is_constraint for objective in history.objectives):
+        lines.append(f"  {'feasible'.ljust(width)}  {feasibility_cell(row)}")
+    lines += [f"  {name.ljust(width)}  {text}" for name, text in _more(row, cost_unit(history.origin))]
     lines.append("Options:")
-    for name, value in point.design.items():
+    for name, value in row.design.items():
         text = "-" if value is None else repr(value) if isinstance(value, float) else squeezed(str(value))
         lines.append(f"  {squeezed(name).ljust(width)}  {text}")
     return lines
 
 
-def _exact_value(point: FrontPoint, name: str) -> str:
-    value, deviation = point.values[name], point.deviations[name]
-    if value is None:
-        return "-"
-    spread = f" ±{format_number(deviation)}" if deviation > 0 else ""
-    return f"{'' if point.measured[name] else '~'}{format_exact(value)}{spread}"
+def _more(row: DesignRow, unit: str) -> list[tuple[str, str]]:
+    """What is known of a design as a whole, named."""
+    from flexibo.results.front import FrontRow
+    from flexibo.results.promising import PromisingRow, chance_cell, gain_cell, price_cell
+
+    found: list[tuple[str, str]] = [("standing", row.standing)]
+    if isinstance(row, PromisingRow):
+        found.append(("gain", f"{gain_cell(row)} of the confirmed front's hypervolume, expected"))
+        found.append(("to confirm", f"{price_cell(row)} {unit}".rstrip()))
+        found.append(("chance", chance_cell(row)))
+    if isinstance(row, FrontRow) and (row.best or row.knee):
+        found.append(("best", ", ".join([*map(squeezed, row.best), *["knee"] * row.knee])))
+    return found
 
 
-def _nothing(study: Study, *, measured: bool) -> str:
-    history = study.history
-    lacking = [name for j, name in enumerate(history.names) if not history.count(j)]
-    if lacking:
-        return squeezed(f"No front yet: {', '.join(lacking)} {'have' if lacking[1:] else 'has'} not been measured.")
-    return "No front yet: no design was measured in every objective." if measured else "No front yet."
+def _quantity(row: DesignRow, objective: Objective) -> str:
+    """The value of a quantity with its unit, where it comes from, and its bound."""
+    name, unit = objective.name, f" {squeezed(objective.unit)}" if objective.unit else ""
+    count, spread, deviation = row.readings[name], row.spreads[name], row.deviations[name]
+    estimate = f"{format_exact(row.estimates[name])} ±{format_number(deviation)}"
+    bounds = {"at most": objective.at_most, "at least": objective.at_least}
+    bound = "".join(f", {side} {format_exact(limit)}{unit}" for side, limit in bounds.items() if limit is not None)
+    if not count:
+        return f"~{estimate}{unit} (predicted{bound})"
+    if not deviation and count == 1:
+        return f"{format_exact(row.values[name])}{unit} (measured{bound})"
+    times = "1 reading" if count == 1 else f"mean of {count} readings"
+    blur = f" ±{format_number(spread)}" if spread else ""
+    return f"{format_exact(row.values[name])}{blur}{unit} ({times}; by the model {estimate}{bound})"

@@ -52,7 +52,9 @@ def status(
     facts = {"storage": shown_url(url), **_facts(copy, now)}
     if json:
         if front:
-            facts |= {"front": copy.study.front().records(), "hypervolume": copy.study.summary().hypervolume}
+            found = copy.study.hand_over()
+            facts |= {"front": found.front.records(), "promising": found.promising.records(), **found.to_dict()}
+            facts["hypervolume"] = copy.study.summary().hypervolume
         print_json(facts)
         return
     with printable_console() as console:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PANEL = 2.7  # the size of a panel of pairs, in inches
 SIZE = (7.6, 6.2)
 BEHIND = ("half", "measured", "violating")
-ON_FRONT = ("front-violating", "front-unsure", "front-half", "front-measured")
+ON_FRONT = ("front-violating", "front-unsure", "front-promising", "front-confirmed")
 
 
 class Directed(Protocol):
@@ -36,8 +36,8 @@ class Directed(Protocol):
 def front(study: Study, ax: Axes | None = None) -> Axes:
     """Draw the front of a study with two objectives, and the Pareto region around it.
 
-    A study with one objective is drawn against its first constraint. Values that were not measured are predicted, with
-    error bars of one standard deviation.
+    A study with one objective is drawn against its first constraint. Confirmed designs are at their readings, with the
+    spread of noisy ones; what promising designs lack is predicted, with error bars of one standard deviation.
     """
     optimised = [objective for objective in study.objectives if objective.optimise]
     if len(optimised) > 2:
@@ -82,6 +82,9 @@ def draw_points(ax: Axes, view: FrontView, first: Axis, second: Axis) -> None:
         chosen = [point for point in placed if point.kind == kind]
         if chosen:
             _with_errors(ax, chosen, first, second, kind)
+    if bulge := [point for point in placed if point.knee]:
+        x, y = _coordinates(bulge, first), _coordinates(bulge, second)
+        ax.plot(x, y, label="knee, the best compromise", zorder=4, **style.KNEE)
     _frame(ax, placed, first, second)
     _draw_unplaced(ax, view, first, second)
 

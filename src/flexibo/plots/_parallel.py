@@ -105,7 +105,7 @@ def _draw_lines(ax: Axes, lines: Sequence[Line], scales: Sequence[_Scale], kind:
         return
     look, first = LOOKS[kind], kind.startswith("front")
     alpha = 0.9 if first else max(0.15, min(0.5, 40 / len(lines)))
-    dash: Any = "-" if kind in ("front-measured", "measured") else "--" if kind.endswith("half") else ":"
+    dash: Any = "-" if kind in ("front-confirmed", "measured") else "--" if kind.endswith("half") else ":"
     marks = style.marker_style(look) | {"linestyle": dash, "markersize": look.size * 0.6}
     for index, line in enumerate(lines):
         heights = [scale.position(value) for scale, value in zip(scales, line.values, strict=True)]

@@ -41,15 +41,17 @@ class MarkerStyle:
 
 
 LOOKS = {
-    "front-measured": MarkerStyle("o", INK, False, 6.5, "front, measured"),
-    "front-half": MarkerStyle("D", PREDICTED, True, 6.5, "front, partly predicted"),
-    "front-unsure": MarkerStyle("s", DOUBTFUL, True, 6.5, "front, perhaps not feasible"),
+    "front-confirmed": MarkerStyle("o", INK, False, 6.5, "confirmed"),
+    "front-promising": MarkerStyle("D", PREDICTED, True, 6.5, "promising, not measured yet"),
+    "front-unsure": MarkerStyle("s", DOUBTFUL, True, 6.5, "promising, perhaps not feasible"),
     "front-violating": MarkerStyle("X", OTHER, False, 8.0, "front, violates a constraint"),
     "measured": MarkerStyle("o", OTHER, False, 3.6, "measured, dominated"),
     "half": MarkerStyle("d", OTHER, True, 4.2, "partly predicted, dominated"),
     "violating": MarkerStyle("x", OTHER, False, 4.2, "violates a constraint"),
 }
 """The style of each kind of design, the most important first; the scripts for browsers use the same labels."""
+KNEE: dict[str, Any] = {"marker": "o", "linestyle": "none", "color": INK, "fillstyle": "none", "markersize": 12.0}
+"""The ring around the knee of the front."""
 
 SERIES = (
     ("#0072B2", "-", "o", "//"),

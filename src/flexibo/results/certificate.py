@@ -75,7 +75,7 @@ class Certificate:
 
     def sentences(self) -> list[str]:
         """The bound and its conditions."""
-        who = "the design of the front misses" if self.designs == 1 else f"the {self.designs} designs of the front miss"
+        who = "the reported design misses" if self.designs == 1 else f"the {self.designs} reported designs miss"
         where = f"all {self.candidates:,} designs" if self.whole_space else f"{self.candidates:,} candidates"
         if not self.optimistic_volume > 0:
             better = "be feasible and better" if self.constrained else "be better"
@@ -87,7 +87,7 @@ class Certificate:
                 f"({format_number(self.gap)} of at most {format_number(self.optimistic_volume)})."
             ]
         if self.constrained:
-            said.append("A design of the front that may break a constraint counts for nothing.")
+            said.append("A reported design that may break a constraint counts for nothing.")
         if not self.whole_space:
             said.append("The candidates are a draw: better designs may lie outside.")
         return said + self._checks()
@@ -144,7 +144,12 @@ def certificate(
     m = None if candidates is None else whole_number("candidates", candidates, least=1)
     sure = confidence(predictor, history, delta=checked, m=m)
     front = reported(history, predictor.estimates(history), complete=False)
-    optimistic, pessimistic = volumes(sure, front, predictor.reference(history))
+    return certificate_of(sure, history, front, predictor.reference(history))
+
+
+def certificate_of(sure: Confidence, history: History, front: IntArray, reference: FloatArray) -> Certificate:
+    """The certificate of some designs of a history, given their places (f,) and the boxes of the candidates."""
+    optimistic, pessimistic = volumes(sure, front, reference)
     # The volume of huge losses can overflow; then nothing is certified.
     gap = optimistic - pessimistic if math.isfinite(optimistic) else math.inf
     return Certificate(
@@ -152,7 +157,7 @@ def certificate(
         relative=gap / optimistic if 0 < optimistic < math.inf else 1.0,
         optimistic_volume=optimistic,
         reported_volume=pessimistic,
-        delta=checked,
+        delta=sure.delta,
         beta=sure.beta,
         t=sure.t,
         candidates=len(sure.best),

@@ -31,14 +31,14 @@ from flexibo._internal.arrays import FloatArray, IntArray, KeyArray
 from flexibo._internal.threads import single_thread
 from flexibo.belief.belief import Predictions, predictions
 from flexibo.belief.failures import chance_of_success, possible
-from flexibo.belief.reported import CONFIDENCE, in_order, likely_front, reported, touched_designs
+from flexibo.belief.reported import CONFIDENCE, likely_front, reported
 from flexibo.belief.trust import chance_of_stranger, readings_missing, widening
-from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.errors import InvalidValueError
 from flexibo.history import History
 from flexibo.optimizer.predictor import Predictor, simultaneous_beta
 from flexibo.pareto.goals import goals_of_boxes
 from flexibo.pareto.region import alive_and_fronts
-from flexibo.results.front import Front, Standing, front_rows
+from flexibo.results.rows import Standing
 from flexibo.space import Designs
 
 Least: TypeAlias = Literal["confident", "probable", "possible"]
@@ -120,36 +120,15 @@ def _is_confident(sure: Confidence, i: int) -> bool:
     return not (beats & (sure.keys != sure.keys[i]).any(axis=1)).any()
 
 
-def standings_of(predictor: Predictor, history: History, estimates: Predictions) -> list[Standing]:
-    """The standing of each design of a history, with the study's own delta."""
+def standings_of(sure: Confidence, history: History, estimates: Predictions) -> list[Standing]:
+    """The standing of each design of a history, which are the first candidates."""
     front = likely_front(history, estimates, complete=False)
     likely = front[estimates.legal[front].prod(axis=1) > 0.5]
-    sure = confidence(predictor, history, delta=predictor.delta)
     return standings(sure, likely, len(history.designs))
 
 
 def reported_designs(predictor: Predictor, history: History) -> Designs:
-    """The designs of the front, without their standings, which take longer."""
+    """The designs that are on the front by the best guess, whether they are confirmed or promising."""
     if not all(history.count(j) for j in range(len(history.objectives))):
         return history.designs[:0]
     return history.designs[reported(history, predictor.estimates(history), complete=False)]
-
-
-def front_of(predictor: Predictor, history: History, *, complete: bool = False, include: str = "probable") -> Front:
-    """The front of a history, each design with its standing and the cost of confirming it.
-
-    It is empty while an objective has no value. If `complete`, only designs that were measured in every objective
-    count. `include` is one of `LEAST`: only confident designs, those reported by default, or also possible ones.
-    """
-    if include not in LEAST:
-        raise unknown_name("standing", include, LEAST)
-    if not all(history.count(j) for j in range(len(history.objectives))):
-        return Front()
-    estimates = predictor.estimates(history)
-    places, found = reported(history, estimates, complete=complete), standings_of(predictor, history, estimates)
-    if include == "confident":
-        places = places[[found[i] == "confident" for i in places.tolist()]]
-    elif include == "possible":
-        may = [i for i in touched_designs(estimates, complete=complete).tolist() if found[i] != "ruled out"]
-        places = in_order(history, estimates, np.union1d(places, np.array(may, dtype=np.int64)))
-    return front_rows(history, estimates, places, found, predictor.costs)

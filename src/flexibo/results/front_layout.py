@@ -1,13 +1,16 @@
-"""The front in a terminal: a table where it fits, else designs below their values, else a block per design."""
+"""A table of designs in a terminal: a table where it fits, else designs below their values, else a block per design."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from flexibo._internal.numbers import format_number, significant_digits
 from flexibo._internal.text import printable_line
+from flexibo.results.cells import Column, constants_line, option_cells, varying_options
+from flexibo.results.front import FrontRow, front_columns, front_notes
+from flexibo.results.promising import PromisingRow, promising_columns, promising_notes
+from flexibo.results.rows import DesignRow
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -18,80 +21,6 @@ if TYPE_CHECKING:
 
 GAP = "  "
 DESIGN_ROOM = 24  # the least width of the column of designs in a table, unless all designs are shorter
-CONFIRM_LEGEND = "to confirm: the cost of measuring the rest"
-
-
-class ShownDesign(Protocol):
-    """A design in a table; see `flexibo.results.front.FrontRow`, whose values may here be unknown (None)."""
-
-    @property
-    def design(self) -> Mapping[str, object]: ...  # noqa: D102
-    @property
-    def values(self) -> Mapping[str, float | None]: ...  # noqa: D102
-    @property
-    def measured(self) -> Mapping[str, bool]: ...  # noqa: D102
-    @property
-    def deviations(self) -> Mapping[str, float]: ...  # noqa: D102
-    @property
-    def probability(self) -> float: ...  # noqa: D102
-    @property
-    def feasibility(self) -> str: ...  # noqa: D102
-    @property
-    def confirm_cost(self) -> float | None: ...  # noqa: D102
-
-
-def value_cells(rows: Sequence[ShownDesign], name: str, *, deviation_digits: int = 2) -> list[tuple[str, str]]:
-    """Values of an objective, with a mark if predicted and enough digits to distinguish them, and their deviations."""
-    known = [(value, row.deviations[name]) for row in rows if (value := row.values[name]) is not None]
-    digits = significant_digits(known)
-    return [_value_cell(row, name, digits, deviation_digits) for row in rows]
-
-
-def _value_cell(row: ShownDesign, name: str, digits: int, deviation_digits: int) -> tuple[str, str]:
-    value, deviation = row.values[name], row.deviations[name]
-    if value is None:
-        return "-", ""
-    shown = f"{'' if row.measured[name] else '~'}{format_number(value, digits)}"
-    return shown, f" ±{format_number(deviation, deviation_digits)}" if deviation > 0 else ""
-
-
-def feasibility_cell(row: ShownDesign) -> str:
-    """Whether the constraints are kept, or the probability that they are."""
-    return {"feasible": "yes", "violating": "no"}.get(row.feasibility, f"maybe, {row.probability:.0%}")
-
-
-def confirm_cell(row: ShownDesign) -> str:
-    """The cost of measuring the rest of a design; "-" if it is unknown, empty if nothing is left or it is free."""
-    return "-" if row.confirm_cost is None else format_number(row.confirm_cost, 3) if row.confirm_cost else ""
-
-
-def option_cells(row: ShownDesign, names: Sequence[str]) -> list[str]:
-    """The named options of a design, as in ``x=3``."""
-    return [printable_line(f"{name}={_option(row.design[name])}") for name in names]
-
-
-def _option(value: object) -> str:
-    return format_number(value, 3) if isinstance(value, float) else "-" if value is None else str(value)
-
-
-def constant_options(rows: Sequence[ShownDesign], names: Sequence[str]) -> list[str]:
-    """The names of the options that have one value in all rows, if there are several rows."""
-    return [name for name in names if len(rows) > 1 and len({row.design[name] for row in rows}) == 1]
-
-
-def aligned(cells: Sequence[str], *, right: bool = False) -> list[str]:
-    """The cells of a column with spaces up to one width."""
-    width = max(map(len, cells))
-    return [cell.rjust(width) if right else cell.ljust(width) for cell in cells]
-
-
-def legend(rows: Sequence[ShownDesign]) -> str:
-    """What the marks in a table of these rows mean; empty if there are none."""
-    marks = {
-        "~ predicted, not measured": any(not all(row.measured.values()) for row in rows),
-        "± standard deviation": any(deviation > 0 for row in rows for deviation in row.deviations.values()),
-    }
-    return "; ".join(mark for mark, is_used in marks.items() if is_used)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,33 +92,39 @@ class FrontLayout:
             yield from (f"{number * (n == 0):>{margin}}{GAP}{line}" for n, line in enumerate(lines))
 
 
-def front_layout(
-    history: History,
-    rows: Sequence[ShownDesign],
-    *,
-    numbers: Sequence[int] = (),
-    more: Sequence[tuple[str, Sequence[str]]] = (),
-    notes: Sequence[str] = (),
-) -> FrontLayout:
-    """The layout of a front: predicted values have a mark, inexact ones their standard deviation.
+def confirmed_layout(history: History, rows: Sequence[FrontRow]) -> FrontLayout:
+    """The confirmed designs for a console, with what the marks mean below."""
+    columns = front_columns(rows, _headings(history), constrained=_is_constrained(history))
+    return _layout(f"Confirmed front: {_designs(len(rows))}, every value measured", rows, columns, front_notes(rows))
 
-    Designs are numbered from 1 by default. `more` are further columns: a heading and the cells below it.
-    """
-    columns: list[tuple[Sequence[str], Sequence[str]]]
-    columns = [(_heading(o), list(map("".join, value_cells(rows, o.name)))) for o in history.objectives]
-    if any(objective.is_constraint for objective in history.objectives):
-        columns.append((["feasible"], list(map(feasibility_cell, rows))))
-    columns += [(heading.split(), cells) for heading, cells in more]
-    names = history.space.names
-    same = constant_options(rows, names)
-    both = [f"All of them: {', '.join(option_cells(rows[0], same))}"] if same else []
+
+def promising_layout(history: History, rows: Sequence[PromisingRow], *, unit: str) -> FrontLayout:
+    """The promising designs for a console, with what the marks mean below; `unit` is that of costs."""
+    columns = promising_columns(rows, _headings(history), constrained=_is_constrained(history), unit=unit)
+    return _layout(f"Promising, not measured yet: {_designs(len(rows))}", rows, columns, promising_notes())
+
+
+def _layout(title: str, rows: Sequence[DesignRow], columns: Sequence[Column], notes: Sequence[str]) -> FrontLayout:
+    names = varying_options(rows)
     return FrontLayout(
-        f"Pareto front: {'1 design' if len(rows) == 1 else f'{len(rows)} designs'}",
-        [[""], *(heading for heading, _ in columns)],
-        list(zip(map(str, numbers or range(1, len(rows) + 1)), *(cells for _, cells in columns), strict=True)),
-        [option_cells(row, [name for name in names if name not in same]) for row in rows],
-        [*both, *notes],
+        title,
+        [[""], *(column.heading for column in columns)],
+        list(zip((str(row.number) for row in rows), *(column.cells for column in columns), strict=True)),
+        [option_cells(row, names) for row in rows],
+        [*constants_line(rows), *notes],
     )
+
+
+def _designs(count: int) -> str:
+    return "1 design" if count == 1 else f"{count} designs"
+
+
+def _is_constrained(history: History) -> bool:
+    return any(objective.is_constraint for objective in history.objectives)
+
+
+def _headings(history: History) -> dict[str, list[str]]:
+    return {objective.name: _heading(objective) for objective in history.objectives}
 
 
 def _heading(objective: Objective) -> list[str]:

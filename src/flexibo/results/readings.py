@@ -75,3 +75,9 @@ def distinct_places(history: History, places: IntArray) -> IntArray:
     designs = history.designs[places]
     keys = np.stack([designs.keys(history.objectives[j].depends_on) for j in history.optimised], axis=1)
     return places[np.sort(np.unique(keys, axis=0, return_index=True)[1])]
+
+
+def new_places(history: History, places: IntArray, others: IntArray) -> IntArray:
+    """The places (f,) without designs whose optimised quantities must all equal those of another one or of `others`."""
+    both = distinct_places(history, np.concatenate([others, places]))
+    return both[np.isin(both, places)]

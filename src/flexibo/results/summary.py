@@ -11,7 +11,9 @@ from flexibo._internal.arrays import FloatArray
 from flexibo.history import History
 from flexibo.history.events import Told
 from flexibo.optimizer.stop import Stop, StopKind
-from flexibo.results.front import FEASIBILITIES, STANDINGS, Feasibility, FrontRow, Standing
+from flexibo.results.front import FrontRow
+from flexibo.results.handover import HandOver
+from flexibo.results.rows import FEASIBILITIES, STANDINGS, Feasibility, Standing
 from flexibo.results.trace import known_volume
 
 
@@ -38,16 +40,17 @@ class Summary:
         failures: Failed attempts by objective.
         spent: The total cost, failures included.
         budget: The budget; None means no limit.
-        front: The number of designs of the front.
-        confirmed: The number of them that are measured in every objective.
-        feasible: The numbers of them that are "feasible", "unsure" and "violating"; None without constraints.
+        front: The number of confirmed designs of the front.
+        promising: The number of designs that are promising and not completely measured.
+        feasible: The numbers of confirmed designs that are "feasible", "unsure" and "violating"; None without any
+            constraint.
         hypervolume: Of the feasible designs that were measured in every objective.
         region_volume: Of the Pareto region at the last question, 0 if the study stopped because no region is left;
             None if it is unknown.
         reference: The reference point by objective, or None before it is fixed.
         stopped: Why the study stopped, or an empty string.
         stop_kind: The same for programs; None if it has not stopped.
-        standings: The numbers of designs of the front that are "confident", "probable", "possible" and "ruled out".
+        standings: The numbers of confirmed designs that are "confident", "probable", "possible" and "ruled out".
     """
 
     method: str
@@ -57,7 +60,7 @@ class Summary:
     spent: float
     budget: float | None
     front: int
-    confirmed: int
+    promising: int
     feasible: Mapping[Feasibility, int] | None
     hypervolume: float
     region_volume: float | None
@@ -79,7 +82,7 @@ class Summary:
             lines.append(f"standing     {', '.join(counts)}")
         if self.feasible is not None:
             kept, unsure, violated = (self.feasible[mark] for mark in FEASIBILITIES)
-            lines.append(f"constraints  kept by {kept} of the front, unsure for {unsure}, violated by {violated}")
+            lines.append(f"constraints  kept by {kept} of these, unsure for {unsure}, violated by {violated}")
         if self.region_volume is not None:
             lines.append(f"region       {self.region_volume:.6g}")
         for name, number in self.evaluations.items():
@@ -90,23 +93,20 @@ class Summary:
         return "\n".join(lines)
 
     def _front(self) -> str:
-        """The size of the front and the number of measured designs, in words."""
-        if self.front == 0:
-            return "no design yet"
-        if self.front == 1:
-            return f"1 design, {'' if self.confirmed else 'not '}measured in every objective"
-        return f"{self.front} designs, {self.confirmed} of them measured in every objective"
+        """The number of confirmed designs, and of promising ones, in words."""
+        confirmed = "1 confirmed design" if self.front == 1 else f"{self.front or 'no'} confirmed designs"
+        return f"{confirmed}, {self.promising} more promising" if self.promising else confirmed
 
 
 def summarise(
     history: History,
-    front: Sequence[FrontRow],
+    found: HandOver,
     reference: FloatArray | None,
     *,
     method: str,
     stop: Stop | None,
 ) -> Summary:
-    """A history and its front in a few numbers."""
+    """A history and what it hands over in a few numbers."""
     kind = None if stop is None else stop.kind
     counts, costs = dict.fromkeys(history.names, 0), dict.fromkeys(history.names, 0.0)
     for event in history.events:
@@ -122,15 +122,15 @@ def summarise(
         failures={name: history.failed_attempts[name] for name in history.names},
         spent=history.spent,
         budget=history.budget,
-        front=len(front),
-        confirmed=sum(all(row.measured.values()) for row in front),
-        feasible=_feasible(front) if np.isfinite(history.limits).any() else None,
+        front=len(found.front),
+        promising=len(found.promising),
+        feasible=_feasible(found.front) if np.isfinite(history.limits).any() else None,
         hypervolume=known_volume(history, reference),
         region_volume=0.0 if kind is StopKind.NO_REGION else volumes[-1] if volumes else None,
         reference=history.reference_values(),
         stopped="" if stop is None else stop.reason,
         stop_kind=kind,
-        standings={standing: sum(row.standing == standing for row in front) for standing in STANDINGS},
+        standings={standing: sum(row.standing == standing for row in found.front) for standing in STANDINGS},
     )
 
 

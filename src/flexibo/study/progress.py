@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from flexibo._internal.numbers import cost_unit, format_spent
 from flexibo._internal.text import printable_line
-from flexibo.results.confidence import reported_designs
+from flexibo.results.readings import confirmed_front, readings
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from flexibo.history import History
-    from flexibo.optimizer.predictor import Predictor
-    from flexibo.results.front import Front
-    from flexibo.results.front_layout import FrontLayout
+    from flexibo.results.handover import HandOver
 
 
 class ShownStudy(Protocol):
@@ -27,12 +25,8 @@ class ShownStudy(Protocol):
     def history(self) -> History:
         """The events so far."""
 
-    @property
-    def predictor(self) -> Predictor:
-        """The models of the study."""
-
-    def front(self) -> Front:
-        """The front so far."""
+    def hand_over(self) -> HandOver:
+        """The confirmed and the promising designs so far."""
 
 
 class Bar:
@@ -71,7 +65,7 @@ def _money(history: History) -> str:
 
 
 def _status(study: ShownStudy) -> str:
-    """The size of the front, the remaining share of the Pareto region, and the counts per objective."""
+    """The number of confirmed designs, the remaining share of the Pareto region, and the counts per objective."""
     from rich.markup import escape
 
     history = study.history
@@ -80,7 +74,7 @@ def _status(study: ShownStudy) -> str:
         return "initial designs"
     region = f"region {volumes[-1] / volumes[0]:.0%}" if volumes[0] else "region 0%"
     counts = " ".join(f"{name} {history.count(j)}" for j, name in enumerate(history.names))
-    return f"front {len(reported_designs(study.predictor, history))} | {region} | {escape(printable_line(counts))}"
+    return f"front {len(confirmed_front(history, readings(history)))} | {region} | {escape(printable_line(counts))}"
 
 
 @contextmanager
@@ -104,16 +98,32 @@ def progress_bar(study: ShownStudy, wanted: bool | None) -> Iterator[Bar]:
 
 
 def print_front(study: ShownStudy, console: Console) -> None:
-    """Print the front in the form that fits the console."""
-    rows = study.front()
-    if rows:
-        console.print(front_table(study.history, rows))
+    """Print the confirmed designs, those that are worth confirming, and how far the front is from the best one."""
+    print_hand_over(study.history, study.hand_over(), console)
+
+
+def print_hand_over(history: History, found: HandOver, console: Console) -> None:
+    """Print confirmed and promising designs in the form that fits the console, and a closing sentence."""
+    from rich.text import Text
+
+    from flexibo.results.front_layout import confirmed_layout, promising_layout
+
+    unit = cost_unit(history.origin)
+    if found.front:
+        console.print(confirmed_layout(history, found.front))
     else:
-        console.print("No front yet: not every objective has been measured.")
+        console.print(Text(no_front(history)))
+    if found.promising:
+        console.print()
+        console.print(promising_layout(history, found.promising, unit=unit))
+    if sentence := found.sentence(unit):
+        console.print(Text(sentence))
 
 
-def front_table(history: History, rows: Front) -> FrontLayout:
-    """The front for a console, numbered, with a legend below."""
-    from flexibo.results.front_layout import front_layout
-
-    return front_layout(history, rows, notes=[rows.legend] if rows.legend else [])
+def no_front(history: History) -> str:
+    """Why no design is confirmed yet."""
+    lacking = [name for j, name in enumerate(history.names) if not history.count(j)]
+    if lacking:
+        verb = "have" if lacking[1:] else "has"
+        return printable_line(f"No confirmed design yet: {', '.join(lacking)} {verb} not been measured.")
+    return "No confirmed design yet: none was measured in every quantity."

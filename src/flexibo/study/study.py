@@ -26,10 +26,9 @@ from flexibo.objectives import Objective, check_objectives
 from flexibo.optimizer.predictor import Predictor
 from flexibo.optimizer.stop import PASSING, Stop, StopKind, failing
 from flexibo.results.certificate import Certificate, certificate
-from flexibo.results.confidence import front_of
 from flexibo.results.confirming import in_order_of_worth
 from flexibo.results.front import Front
-from flexibo.results.handover import promising_of
+from flexibo.results.handover import HandOver, hand_over
 from flexibo.results.promising import Promising
 from flexibo.results.summary import ParetoRegion, Summary, summarise
 from flexibo.results.trace import Trace, trace
@@ -493,20 +492,17 @@ class Study:
             logger.warning("Why the study stopped could not be stored: %s", error)
         self._remember_stop(Stop(kind, reason))
 
-    def front(self, *, measured: bool = False, include: str = "probable") -> Front:
-        """The designs that no other dominates, among those measured in at least one objective.
+    def front(self, *, include: str = "probable") -> Front:
+        """The confirmed designs: measured in every quantity, and dominated by no other confirmed design.
 
-        What was not measured is predicted. Of each row, `measured` and `deviations` say which values are predicted and
-        with which standard deviation, `standing` how confident the models are that the design is on the front,
-        `confirm_cost` what it costs to measure the rest.
+        The values of a row are its readings, or the mean of them where a quantity is noisy, with their number and
+        spread; `estimates` is what the model says. What is not completely measured yet is in `promising`.
 
         Args:
-            measured: Consider only designs that were measured in every objective.
             include: "confident" lists only what is on the front whatever the values within the boxes, "possible" also
                 what may be on the front but is not by the best guess. See `flexibo.results.confidence`.
         """
-        self.refresh()
-        return front_of(self.predictor, self.history, complete=measured, include=include)
+        return self.hand_over(include=include).front
 
     def promising(self, *, include: str = "probable") -> Promising:
         """The designs that are worth confirming: measured in some quantity and promising, but not completely measured.
@@ -517,11 +513,15 @@ class Study:
         Args:
             include: As for `front`.
         """
+        return self.hand_over(include=include).promising
+
+    def hand_over(self, *, include: str = "probable") -> HandOver:
+        """The confirmed and the promising designs, what is missed at most, and what confirming everything costs."""
         self.refresh()
-        return promising_of(self.predictor, self.history, include=include)
+        return hand_over(self.predictor, self.history, include=include)
 
     def certificate(self, delta: float | None = None, *, candidates: int | None = None) -> Certificate:
-        """An upper bound on what the front misses of the best hypervolume; print it. It changes nothing.
+        """An upper bound on what confirmed and promising designs miss of the best hypervolume; print it.
 
         It holds with probability 1 - delta over the candidates, if the models are right; see
         `flexibo.results.certificate`.
@@ -549,8 +549,8 @@ class Study:
 
     def summary(self) -> Summary:
         """The study in a few numbers; print it."""
-        front, reference = self.front(), self._reference_losses()
-        return summarise(self.history, front, reference, method=self.method.name, stop=self._last_stop())
+        found, reference = self.hand_over(), self._reference_losses()
+        return summarise(self.history, found, reference, method=self.method.name, stop=self._last_stop())
 
     def refresh(self) -> None:
         """Learn what other processes wrote to a shared study; `ask`, `tell` and `front` do so themselves."""
@@ -581,9 +581,9 @@ class Study:
         """Queue what is missing of rows, or of all."""
         with self._lock:
             self._asking().give_back_lost()
-        confirmed, promising, reference = self.front(measured=True), self.promising(), self._reference_losses()
-        rows = [] if reference is None else in_order_of_worth(promising, confirmed, self.objectives, reference)
-        found = _queue.chosen_rows([row.design for row in confirmed], {r.number: r.design for r in rows}, wish)
+        known, reference = self.hand_over(), self._reference_losses()
+        rows = [] if reference is None else in_order_of_worth(known.promising, known.front, self.objectives, reference)
+        found = _queue.chosen_rows([row.design for row in known.front], {r.number: r.design for r in rows}, wish)
         before = self.history.enqueued
         self._commit(lambda: _queue.confirming_events(self.history, self._optimizer.costs, found, wish))
         return tuple(queued for queued in self.history.queue if queued.number >= before)

@@ -1,27 +1,31 @@
-"""The front as a view: every design with a measurement, its values and predictions, and the Pareto region."""
+"""The front as a view: confirmed, promising and dominated designs, their readings and predictions, and the region."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
-from flexibo.belief.reported import reported, touched_designs
+from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo._internal.numbers import cost_unit
+from flexibo.belief.reported import touched_designs
 from flexibo.history import History
 from flexibo.optimizer.predictor import Predictor
-from flexibo.pareto import non_dominated
-from flexibo.results.confidence import standings_of
-from flexibo.results.front import Feasibility, FrontRow, Standing, front_rows
+from flexibo.results.front import FrontRow
+from flexibo.results.handover import HandOver, Selection, hand_over, handed_over
+from flexibo.results.known_designs import KnownDesigns
+from flexibo.results.promising import PromisingRow
+from flexibo.results.readings import Readings, confirmed_front, new_places, readings
+from flexibo.results.rows import DesignRow, Feasibility, Standing
 from flexibo.space import Value
 from flexibo.study import Study
 from flexibo.views._json import finite_or_none, json_fields
 from flexibo.views._models import evenly_spaced, every_objective_measured, view_models
 from flexibo.views.axes import Axis, axis_of
 
-KINDS = ("front-measured", "front-half", "front-unsure", "front-violating", "measured", "half", "violating")
+KINDS = ("front-confirmed", "front-promising", "front-unsure", "front-violating", "measured", "half", "violating")
 """The kinds of designs in the view."""
 LIMIT = 2000
 MOST_DISTANCES = 1 << 20  # the size of a table of distances between designs and the front; more are computed in parts
@@ -32,17 +36,25 @@ class FrontPoint:
     """One design.
 
     Attributes:
-        kind: One of `KINDS`. On the front: "front-measured" in every objective, "front-half" with predicted values,
-            "front-unsure" or "front-violating" under constraints. Dominated: "measured", "half" or "violating".
+        kind: One of `KINDS`: "front-confirmed" is on the confirmed front, "front-promising" is worth confirming,
+            "front-unsure" too but perhaps not feasible, "front-violating" breaks a constraint and is listed while no
+            design is known to keep all. Others: "measured", "half" (partly predicted) or "violating".
         design: Its option values.
-        values: Its objectives, measured or predicted; None until the objective can be predicted.
-        deviations: The standard deviation of each value; 0 if it is known exactly or not known.
+        values: Its quantities: the mean of the readings, or predicted; None until it can be predicted.
+        deviations: The standard deviation of several readings, or of the prediction; else 0.
         measured: Whether each value was measured.
         probability: The probability that it satisfies every constraint.
         feasibility: The same as a category.
-        confirm_cost: The expected cost of measuring its missing values; None if they cannot be measured or no cost is
-            known yet.
+        confirm_cost: The expected cost of measuring its missing values; None if no cost is known yet.
         standing: The standing of its place on the front, see `flexibo.results.confidence`; None if that is unknown.
+        number: Its number in the tables of `flexibo front`; 0 if it is in none.
+        readings: The number of readings of each quantity.
+        estimates: The model's estimate of each quantity; None if there is none.
+        relative_gain: Of a promising design: what it is expected to add to the confirmed front, as a share of its
+            hypervolume.
+        chance: The probability that its missing values can be measured.
+        best: Of a confirmed design: the objectives in which no other one is better.
+        knee: Whether it is the knee of the confirmed front.
     """
 
     kind: str
@@ -54,6 +66,13 @@ class FrontPoint:
     feasibility: Feasibility
     confirm_cost: float | None
     standing: Standing | None = None
+    number: int = 0
+    readings: Mapping[str, int] = field(default_factory=dict)
+    estimates: Mapping[str, float | None] = field(default_factory=dict)
+    relative_gain: float | None = None
+    chance: float = 1.0
+    best: tuple[str, ...] = ()
+    knee: bool = False
 
     to_dict = json_fields
 
@@ -79,6 +98,7 @@ class FrontView:
         region: The Pareto region; None until every objective has a value.
         left_out: The number of designs beyond the limit, which are not listed.
         approximate: Whether the models are fitted to a subset of the evaluations.
+        sentence: What the confirmed front misses at most, and what confirming everything promising would cost.
     """
 
     axes: tuple[Axis, ...]
@@ -86,6 +106,7 @@ class FrontView:
     region: RegionView | None
     left_out: int
     approximate: bool
+    sentence: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The view, ready for JSON."""
@@ -93,85 +114,81 @@ class FrontView:
 
 
 def front_view(study: Study, *, limit: int = LIMIT) -> FrontView:
-    """The front of a study, its dominated designs, and the Pareto region.
+    """The confirmed front of a study, its promising and its dominated designs, and the Pareto region.
 
-    Of more than `limit` designs it has those of the front, then those nearest to it.
+    Of more than `limit` designs it has the confirmed and promising ones, then those nearest to them.
     """
     study.refresh()
     history = study.history
     if not every_objective_measured(history):
         return _incomplete_view(history, limit)
     models = view_models(study)
-    estimates = models.predictor.estimates(history)
-    best, touched = reported(history, estimates, complete=False), touched_designs(estimates, complete=False)
-    rest = np.setdiff1d(touched, best)
-    listed = _listed(estimates.mu[:, list(history.optimised)], best, rest, limit)
-    standings = standings_of(models.predictor, history, estimates)
-    rows = front_rows(history, estimates, listed, standings, models.predictor.costs)
-    is_front = np.isin(listed, best)
-    points = tuple(_point(row, on_front=bool(shown)) for row, shown in zip(rows, is_front, strict=True))
+    known = KnownDesigns.of(models.predictor, history)
+    chosen = Selection.of(known)
+    found = handed_over(known, chosen)
+    best = np.concatenate([chosen.front, chosen.promising])
+    rest = new_places(history, np.setdiff1d(touched_designs(known.estimates, complete=False), best), best)
+    listed = _listed(known.estimates.mu[:, list(history.optimised)], best, rest, limit)
+    rows: dict[int, DesignRow] = dict(zip(best.tolist(), (*found.front, *found.promising), strict=True))
+    prices = known.missing_prices(listed).sum(axis=1).tolist()
+    points = tuple(_point(rows.get(i) or known.row(i), price) for i, price in zip(listed.tolist(), prices, strict=True))
     return FrontView(
         axes=_axes(history, points),
         points=points,
         region=_region(history, models.predictor, limit),
-        left_out=len(touched) - len(points),
+        left_out=len(best) + len(rest) - len(points),
         approximate=models.approximate,
+        sentence=found.sentence(cost_unit(history.origin)),
     )
 
 
+def hand_over_view(study: Study, *, include: str = "probable") -> HandOver:
+    """The confirmed and promising designs of a study by the models of its views; see `Study.hand_over`."""
+    study.refresh()
+    return hand_over(view_models(study).predictor, study.history, include=include)
+
+
 def measured_front_view(study: Study, *, limit: int = LIMIT) -> FrontView:
-    """At most `limit` designs that were measured in every objective, those of their front first; needs no model."""
+    """At most `limit` designs that were measured in every objective, the confirmed front first; needs no model."""
     history = study.history
-    losses = _latest_losses(history)
-    complete = np.flatnonzero(np.isfinite(losses).all(axis=1))
-    losses = losses[complete]
-    legal: BoolArray = np.asarray((losses <= history.limits).all(axis=1))
-    on_front = np.zeros(len(complete), dtype=bool)
-    on_front[legal] = non_dominated(losses[legal][:, list(history.optimised)])
-    best, rest = np.flatnonzero(on_front), np.flatnonzero(~on_front)
+    read = readings(history)
+    best = confirmed_front(history, read)
+    rest = new_places(history, np.setdiff1d(np.flatnonzero(read.complete), best), best)
+    count = len(best) + len(rest)
     best = best[evenly_spaced(len(best), limit)]
     rest = rest[evenly_spaced(len(rest), limit - len(best))]
     points = []
-    for i in [*best.tolist(), *rest.tolist()]:
-        kind = "front-measured" if on_front[i] else "measured" if legal[i] else "violating"
-        points.append(_measured_point(history, int(complete[i]), losses[i], kind, confirm_cost=0.0))
-    return FrontView(_axes(history, points), tuple(points), None, len(complete) - len(points), approximate=False)
+    for place, i in enumerate([*best.tolist(), *rest.tolist()]):
+        legal, is_best = bool((read.mean[i] <= history.limits).all()), place < len(best)
+        kind = {(True, True): "front-confirmed", (True, False): "front-violating", (False, True): "measured"}
+        points.append(_measured_point(history, read, i, kind.get((is_best, legal), "violating"), confirm_cost=0.0))
+    return FrontView(_axes(history, points), tuple(points), None, count - len(points), approximate=False)
 
 
 def _incomplete_view(history: History, limit: int) -> FrontView:
     """The view until every objective has a value: the measured designs, the latest first."""
-    losses = _latest_losses(history)
-    touched = np.flatnonzero(np.isfinite(losses).any(axis=1))[::-1]
-    points = [_measured_point(history, i, losses[i], "half", confirm_cost=None) for i in touched[:limit].tolist()]
+    read = readings(history)
+    touched = np.flatnonzero(read.known.any(axis=1))[::-1]
+    points = [_measured_point(history, read, i, "half", confirm_cost=None) for i in touched[:limit].tolist()]
     return FrontView(_axes(history, points), tuple(points), None, len(touched) - len(points), approximate=False)
 
 
-def _measured_point(
-    history: History, i: int, losses: FloatArray, kind: str, *, confirm_cost: float | None
-) -> FrontPoint:
-    """Design i of a history with its measured losses (n,); NaN where it has none."""
-    known = dict(zip(history.names, np.isfinite(losses).tolist(), strict=True))
-    violates = kind == "violating"
+def _measured_point(history: History, read: Readings, i: int, kind: str, *, confirm_cost: float | None) -> FrontPoint:
+    """Design i of a history with its readings, without any model."""
+    known = dict(zip(history.names, read.known[i].tolist(), strict=True))
+    violates = kind.endswith("violating")
+    losses, spreads = read.mean[i].tolist(), np.nan_to_num(read.spread[i]).tolist()
     return FrontPoint(
         kind=kind,
         design=history.designs[i],
-        values={o.name: o.value(float(losses[j])) if known[o.name] else None for j, o in enumerate(history.objectives)},
-        deviations=dict.fromkeys(history.names, 0.0),
+        values={o.name: o.value(losses[j]) if known[o.name] else None for j, o in enumerate(history.objectives)},
+        deviations=dict(zip(history.names, spreads, strict=True)),
         measured=known,
         probability=0.0 if violates else 1.0,
         feasibility="violating" if violates else "feasible",
         confirm_cost=confirm_cost,
+        readings=dict(zip(history.names, read.count[i].tolist(), strict=True)),
     )
-
-
-def _latest_losses(history: History) -> FloatArray:
-    """The latest losses (m, n) of all designs that were asked or added; NaN where there is none."""
-    designs = history.designs
-    losses = np.full((len(designs), len(history.objectives)), np.nan)
-    for j, objective in enumerate(history.objectives):
-        known = history.known(j)
-        losses[:, j] = [known.get(key, np.nan) for key in designs.keys(objective.depends_on).tolist()]
-    return losses
 
 
 def _listed(losses: FloatArray, best: IntArray, rest: IntArray, limit: int) -> IntArray:
@@ -197,27 +214,41 @@ def _distances(rest: FloatArray, front: FloatArray) -> FloatArray:
     return found
 
 
-def _point(row: FrontRow, *, on_front: bool) -> FrontPoint:
-    complete = all(row.measured.values())
-    if on_front and row.feasibility != "feasible":
-        kind = f"front-{row.feasibility}"
-    elif on_front:
-        kind = "front-measured" if complete else "front-half"
-    elif row.feasibility == "violating":
-        kind = "violating"
-    else:
-        kind = "measured" if complete else "half"
+def _point(row: DesignRow, price: float) -> FrontPoint:
+    """A row of a table, or another design, with the price of what it lacks."""
+    deviations = {
+        name: (row.spreads[name] or 0.0) if known else row.deviations[name] for name, known in row.measured.items()
+    }
+    promising = row if isinstance(row, PromisingRow) else None
+    confirmed = row if isinstance(row, FrontRow) else None
     return FrontPoint(
-        kind=kind,
+        kind=_kind(row),
         design=row.design,
         values={name: finite_or_none(value) for name, value in row.values.items()},
-        deviations=row.deviations,
+        deviations=deviations,
         measured=row.measured,
         probability=row.probability,
         feasibility=row.feasibility,
-        confirm_cost=finite_or_none(row.confirm_cost),
+        confirm_cost=finite_or_none(price),
         standing=row.standing,
+        number=row.number,
+        readings=row.readings,
+        estimates={name: finite_or_none(value) for name, value in row.estimates.items()},
+        relative_gain=promising.relative_gain if promising else None,
+        chance=promising.chance if promising else 1.0,
+        best=confirmed.best if confirmed else (),
+        knee=confirmed.knee if confirmed else False,
     )
+
+
+def _kind(row: DesignRow) -> str:
+    if isinstance(row, FrontRow | PromisingRow) and row.feasibility == "violating":
+        return "front-violating"
+    if isinstance(row, FrontRow):
+        return "front-confirmed"
+    if isinstance(row, PromisingRow):
+        return "front-promising" if row.feasibility == "feasible" else "front-unsure"
+    return "violating" if row.feasibility == "violating" else "half" if row.missing else "measured"
 
 
 def _axes(history: History, points: Sequence[FrontPoint]) -> tuple[Axis, ...]:

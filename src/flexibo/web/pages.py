@@ -51,7 +51,7 @@ class Chart:
 
 
 CHARTS = {
-    "front": Chart("front", "Pareto front", "The designs that are not dominated by any other design."),
+    "front": Chart("front", "Pareto front", "Confirmed designs, and promising ones that are not measured yet."),
     "pairs": Chart(
         "front",
         "Pareto front in pairs",

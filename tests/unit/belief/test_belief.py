@@ -8,7 +8,7 @@ import pytest
 from flexibo import Design, FlexiBOError, Objective, Space, Study, plots
 from flexibo.belief.belief import feasibility
 from flexibo.pareto import hypervolume
-from flexibo.study.progress import front_table
+from flexibo.results.front_layout import confirmed_layout
 
 SPACE = Space({"x": (0.0, 1.0), "y": (0.0, 1.0)})
 FUNCTIONS: dict[str, Callable[[Design], tuple[float, float]]] = {
@@ -148,7 +148,7 @@ def test_constraints_are_part_of_the_stored_settings(tmp_path: object) -> None:
 
 
 def test_the_table_names_the_bound_and_says_who_keeps_it(limited: Study) -> None:
-    headings = [" ".join(parts) for parts in front_table(limited.history, limited.front()).headings]
+    headings = [" ".join(parts) for parts in confirmed_layout(limited.history, limited.front()).headings]
     assert "ms <= 50" in headings
     assert "feasible" in headings
 

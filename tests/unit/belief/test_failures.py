@@ -153,7 +153,7 @@ def test_the_front_is_empty_where_every_design_lacks_something_impossible() -> N
     study = answered(Study(Space({"x": [0, 1, 2, 3]}), ["a", "b"], seed=0), lambda name, x: (name == "a") == (x < 2))
     assert all(study.history.count(j) for j in range(2))
     assert len(study.front()) == 0
-    assert "No design" in str(study.front())
+    assert "No confirmed design" in str(study.front())
     assert study.summary().front == 0
     assert slice_view(study, "a", "x").at in study.history.designs
 

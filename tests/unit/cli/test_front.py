@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,12 @@ from tests import command_line
 from tests.command_line import HOSTILE, begun, copied, mentions, worked
 
 from flexibo import Objective, Study
-from flexibo.views.front import front_view
+
+
+def _rows(shown: str) -> list[list[str]]:
+    """The words of each numbered line of a table."""
+    lines = (line.replace("│", " ").split() for line in shown.splitlines())
+    return [words for words in lines if words and words[0].isdigit()]
 
 
 def call(*arguments: object, **how: Any) -> Any:
@@ -49,67 +55,110 @@ def study(measured_study: tuple[Study, Path]) -> Study:
 
 
 class TestFront:
-    def test_a_table_tells_measured_from_predicted_and_what_it_costs_to_confirm(self, study: Study) -> None:
+    def test_confirmed_designs_come_first_and_promising_ones_apart_with_gain_price_and_chance(
+        self, study: Study
+    ) -> None:
         shown = good(env={"COLUMNS": "120"})
-        rows = study.front()
-        half = [row for row in rows if not all(row.measured.values())]
-        assert half, "the example must have a design that is measured in part"
-        assert f"Pareto front: {len(rows)} designs" in shown
-        assert "energy [J]" in shown
-        assert shown.count("~") == sum(not known for row in rows for known in row.measured.values()) + 1
-        assert shown.count("mode=fast") == 1
-        lines = [line for line in shown.splitlines() if line.lstrip("│ ")[:1].isdigit()]
-        assert len(lines) == len(rows)
-        cells = {int(parts[1]): parts[4].strip() for line in lines if (parts := line.split("│"))}
-        points = [point for point in front_view(study).points if point.kind.startswith("front")]
-        for n, point in enumerate(points, 1):
-            assert cells[n] == (f"{point.confirm_cost:.3g}" if point.confirm_cost else "")
+        found = study.hand_over()
+        assert found.front, "the example must have a design that is measured completely"
+        assert found.promising, "the example must have a design that is measured in part"
+        first, second = shown.split("Promising, not measured yet")
+        assert f"{len(found.front)} designs" in first
+        assert "~" not in first
+        assert "energy [J]" in first
+        numbers = [[int(words[0]) for words in _rows(part)] for part in (first, second)]
+        assert numbers == [[row.number for row in found.front], [row.number for row in found.promising]]
+        prices = [words[words.index("%") + 1] for words in _rows(second)]  # after the gain
+        assert prices == [f"{row.confirm_cost:.3g}" for row in found.promising]
+        assert second.count("~") == sum(len(row.missing) for row in found.promising) + 1
+        assert mentions(shown, "flexibo front --number N", "flexibo confirm")
+        assert found.sentence() in " ".join(shown.split())
 
     def test_a_program_gets_everything(self, study: Study) -> None:
-        found = json.loads(good("--json"))
-        rows = study.front()
-        assert [one["number"] for one in found["designs"]] == list(range(1, len(rows) + 1))
-        for one, row in zip(found["designs"], rows, strict=True):
-            assert one["design"] == dict(row.design)
-            assert one["values"] == pytest.approx(dict(row.values))
-            assert one["measured"] == dict(row.measured)
-            assert (one["confirm_cost"] > 0) == (not all(row.measured.values()))
+        found, expected = json.loads(good("--json")), study.hand_over()
+        for kind, rows in (("designs", expected.front), ("promising", expected.promising)):
+            assert [one["number"] for one in found[kind]] == [row.number for row in rows]
+            assert [one["design"] for one in found[kind]] == [dict(row.design) for row in rows]
+            assert [one["readings"] for one in found[kind]] == [dict(row.readings) for row in rows]
+            assert [one["values"] for one in found[kind]] == [pytest.approx(dict(row.values)) for row in rows]
+        assert [one["confirm_cost"] for one in found["promising"]] == [row.confirm_cost for row in expected.promising]
+        assert [one["chance"] for one in found["promising"]] == [row.chance for row in expected.promising]
+        assert found["confirm_all_cost"] == pytest.approx(expected.confirm_cost)
+        assert sum(one["knee"] for one in found["designs"]) <= 1
         assert [axis["label"] for axis in found["objectives"]] == ["error", "energy [J]"]
 
     def test_a_table_for_programs_has_the_same(self, study: Study) -> None:
-        rows = list(csv.DictReader(io.StringIO(good("--csv"))))
-        front = study.front()
-        assert [float(row["option:x"]) for row in rows] == [row.design["x"] for row in front]
-        assert [row["measured:error"] == "True" for row in rows] == [row.measured["error"] for row in front]
-        assert [row["option:mode"] for row in rows] == ["fast"] * len(front)
+        table, found = list(csv.DictReader(io.StringIO(good("--csv")))), study.hand_over()
+        rows = [*found.front, *found.promising]
+        assert [float(line["option:x"]) for line in table] == [row.design["x"] for row in rows]
+        assert [line["kind"] for line in table] == ["confirmed"] * len(found.front) + ["promising"] * len(
+            found.promising
+        )
+        assert [line["measured:error"] == "True" for line in table] == [row.measured["error"] for row in rows]
+        assert [line["option:mode"] for line in table] == ["fast"] * len(rows)
+        assert [line["confirm_cost"] == "" for line in table] == [row in found.front for row in rows]
 
-    def test_measured_designs_alone(self, study: Study) -> None:
+    def test_confirmed_designs_alone(self, study: Study) -> None:
         found = json.loads(good("--json", "--measured"))
-        expected = study.front(measured=True)
-        assert [one["design"] for one in found["designs"]] == [dict(row.design) for row in expected]
-        assert all(all(one["measured"].values()) and one["confirm_cost"] == 0 for one in found["designs"])
+        assert [one["design"] for one in found["designs"]] == [dict(row.design) for row in study.front()]
+        assert found["promising"] == []
+        assert "Promising" not in good("--measured")
 
     def test_one_design_in_full_can_be_used(self, study: Study) -> None:
-        row = study.front()[1]
-        shown = good("--number", 2)
-        assert mentions(shown.splitlines()[0], "2", len(study.front()))
+        row = study.front()[0]
+        shown = good("--number", 1)
+        assert mentions(shown.splitlines()[0], "1")
         assert repr(row.design["x"]) in shown
-        assert "mode    fast" in shown
-        (one,) = json.loads(good("--number", 2, "--json"))["designs"]
-        assert (one["number"], one["design"]) == (2, dict(row.design))
+        assert re.search(r"mode +fast", shown)
+        (one,) = json.loads(good("--number", 1, "--json"))["designs"]
+        assert (one["number"], one["design"]) == (1, dict(row.design))
+
+    def test_one_promising_design_in_full(self, study: Study) -> None:
+        row = study.promising()[0]
+        shown = good("--number", row.number)
+        assert repr(row.design["x"]) in shown
+        assert re.search(rf"to confirm +{row.confirm_cost:.3g}\n", shown)
+        assert "predicted" in shown
+        (one,) = json.loads(good("--number", row.number, "--json"))["promising"]
+        assert one["missing"] == list(row.missing)
+
+    def test_a_noisy_quantity_shows_its_readings_and_the_estimate_of_the_model(self) -> None:
+        objectives = [Objective("a", noisy=True, remeasure=True), Objective("b")]
+        with Study({"x": [1, 2, 3]}, objectives, n_initial=2, seed=0, storage="sqlite:///study.db") as study:
+            for x, a, b in ((1, 4.0, 1.0), (1, 6.0, 1.0), (2, 9.0, 0.5), (3, 12.0, 0.1)):
+                study.add({"x": x}, {"a": a, "b": b})
+            row = study.front()[0]
+        assert (row.values["a"], row.readings["a"]) == (5.0, 2)
+        shown = good(env={"COLUMNS": "120"})
+        assert "*5 ±1.4 (2)" in shown
+        assert "9 (1)" in shown
+        assert "a model" in shown
+        assert mentions(good("--number", 1), "5 ±1.414", "2 readings", f"{row.estimates['a']!r}")
+
+    def test_while_nothing_is_confirmed_the_promising_designs_are_shown(self) -> None:
+        with Study({"x": [1, 2, 3]}, ["a", "b"], n_initial=2, seed=0, storage="sqlite:///study.db") as study:
+            study.add({"x": 1}, {"a": 1.0})
+            study.add({"x": 3}, {"b": 1.0})
+            rows = study.promising()
+        outcome = call()
+        assert outcome.exit_code == 1
+        first, second = outcome.stdout.split("Promising, not measured yet")
+        assert "No confirmed design yet" in first
+        assert len(_rows(second)) == len(rows) == 2
+        assert json.loads(call("--json").stdout)["designs"] == []
 
     def test_one_design_in_full_has_every_digit(self) -> None:
         with Study({"x": [1, 2]}, ["a", "b"], n_initial=2, seed=0, storage="sqlite:///study.db") as study:
             study.add({"x": 1}, {"a": 70792.123456789, "b": 2.0})
             study.add({"x": 2}, {"a": 70793.123456789, "b": 1.0})
-        assert "  a  70792.123456789 (measured)\n" in good("--number", 1)
+        assert re.search(r"  a +70792.123456789 \(measured\)\n", good("--number", 1))
         table = good()
         assert "70792" in table
         assert "70793" in table
         assert "e+" not in table
 
     def test_the_hint_leads_to_the_same_row(self, study: Study) -> None:
-        assert good().endswith(" flexibo front --number N\n")
+        assert " flexibo front --number N\n" in good()
         assert good("--measured").endswith(" flexibo front --measured --number N\n")
 
     def test_no_number_is_cut_and_no_option_broken_at_any_width(self) -> None:
@@ -119,7 +168,8 @@ class TestFront:
         with Study(space, objectives, n_initial=3, seed=1, candidates=40, storage="sqlite:///study.db") as study:
             for evaluation in study.ask(12):
                 study.tell(evaluation, 70000 + 1000 * float(evaluation.design["rate"]), cost=1.0)
-            rows = study.front()
+            rows = [*study.front(), *study.promising()]
+        assert rows
         for width, command in product((60, 80, 140), ("front", "status")):
             shown = command_line.good(command, env={"COLUMNS": str(width)})
             assert max(map(len, shown.splitlines())) <= width
@@ -130,10 +180,11 @@ class TestFront:
                     assert f"{value:.0f}" in words
 
     def test_what_may_be_on_the_front_is_listed_when_asked_for(self, study: Study) -> None:
-        rows = study.front(include="possible")
+        expected = study.hand_over(include="possible")
+        rows = [*expected.front, *expected.promising]
         assert {row.standing for row in rows} > {"probable"}, "the example must have a design that is only possible"
-        found = json.loads(good("--json", "--possible"))["designs"]
-        assert [(one["design"], one["standing"]) for one in found] == [(dict(row.design), row.standing) for row in rows]
+        found = json.loads(good("--json", "--possible"))
+        assert [one["standing"] for one in (*found["designs"], *found["promising"])] == [row.standing for row in rows]
         table = list(csv.DictReader(io.StringIO(good("--csv", "--possible"))))
         assert [row["standing"] for row in table] == [row.standing for row in rows]
         shown = good("--possible", env={"COLUMNS": "140"})
@@ -151,11 +202,11 @@ class TestFront:
         assert str(expected) not in outcome.stdout
 
     def test_one_design_in_full_says_how_surely_it_belongs(self, study: Study) -> None:
-        assert f"standing  {study.front()[0].standing}\n" in good("--number", 1)
+        assert re.search(rf"standing +{study.front()[0].standing}\n", good("--number", 1))
 
     def test_a_number_that_the_front_does_not_have_is_refused(self, study: Study) -> None:
         told = refusal("--number", 99)
-        assert mentions(told, "99", f"1 to {len(study.front())}")
+        assert mentions(told, "99", f"1 to {len(study.front()) + len(study.promising())}")
 
     def test_looking_changes_nothing(self, study: Study) -> None:
         before = Path("study.db").read_bytes()
@@ -198,7 +249,7 @@ class TestFront:
         pytest.importorskip("matplotlib")
         told = good("--out", out)
         assert (told.count("\n"), mentions(told, out)) == (1, True)
-        assert "Pareto front: " in good("--out", out, "--table")
+        assert "Confirmed front: " in good("--out", out, "--table")
         assert Path(out).stat().st_size > 1000
         outcome = call("--out", out, "--json")
         assert json.loads(outcome.stdout)["designs"]

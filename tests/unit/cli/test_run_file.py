@@ -97,7 +97,8 @@ class TestRun:
         assert not facts["interrupted"]
         assert facts["spent"] == stored().spent
         assert set(facts["evaluations"]) == {"error", "joules"}
-        assert {"design", "values", "measured", "deviations"} == set(facts["front"][0])
+        assert set(facts["front"][0]) > {"design", "values", "readings", "spreads", "estimates", "best", "knee"}
+        assert all(one["missing"] for one in facts["promising"])
         assert facts["go_on"] == "flexibo run study.yaml"
 
     def test_a_command_that_names_few_options_gets_advice_while_it_can_be_followed(self, folder: Path) -> None:

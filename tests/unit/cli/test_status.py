@@ -43,9 +43,12 @@ class TestStatus:
         assert mentions(shown, f"process {os.getpid()}", "alive")
         assert mentions(shown, "burnt red\\x1b[31m and gone")
         assert mentions(shown, "fan was repaired red\\x1b[31m")
-        assert mentions(shown, "Pareto front", f"{len(study.front())} designs")
+        found = study.hand_over()
+        assert ("Confirmed front" in shown) == bool(found.front)
+        assert ("Promising" in shown) == bool(found.promising)
+        assert found.sentence().split()[-2] in shown
         assert max(map(len, shown.splitlines())) <= 80
-        assert "Pareto front" not in good("status", "--no-front")
+        assert "onfirm" not in good("status", "--no-front")
 
     def test_json_has_it_all(self, study: Study) -> None:
         found = json.loads(good("status", "--name", "net", "--json"))
@@ -60,6 +63,7 @@ class TestStatus:
         assert flight["worker"]["state"] == "alive"
         assert flight["worker"]["pid"] == os.getpid()
         assert len(found["front"]) == len(study.front())
+        assert len(found["promising"]) == len(study.promising())
         by_state = {
             state: sum(one[state] for one in found["objectives"]) for state in ("measured", "failed", "pending")
         }
@@ -92,7 +96,7 @@ class TestStatus:
             asked(study)
             shown = [good("status"), good("list")]
         assert all("\x1b" not in text and "red\\x1b[31m" in text for text in shown)
-        front = shown[0][shown[0].index("Pareto front") :]
+        front = shown[0][shown[0].index("onfirmed") :]
         assert front.count("red\\x1b[31m") >= 3
         assert "[bold]=" in front
 

@@ -188,10 +188,10 @@ def test_what_is_measured_is_shown_before_the_models_are_fitted(
     assert response.headers["x-flexibo-version"] == "measured"
     view = response.json()
     assert view["region"] is None
-    assert {point["kind"] for point in view["points"]} <= {"front-measured", "measured"}
+    assert {point["kind"] for point in view["points"]} <= {"front-confirmed", "measured"}
     assert all(all(point["measured"].values()) for point in view["points"])
-    best = [point["values"] for point in view["points"] if point["kind"] == "front-measured"]
-    assert sorted(map(str, best)) == sorted(str(dict(row.values)) for row in study.front(measured=True))
+    best = [point["values"] for point in view["points"] if point["kind"] == "front-confirmed"]
+    assert sorted(map(str, best)) == sorted(str(dict(row.values)) for row in study.front())
     assert float(response.headers["x-flexibo-again"]) > 0
     assert client.get(f"{base}/front", params={"have": "measured"}).status_code == 204
 

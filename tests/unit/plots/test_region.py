@@ -43,7 +43,7 @@ def test_the_picture_tells_measured_from_predicted(make_study: Callable[..., Stu
     ax = plots.front(study)
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert "Pareto region" in labels
-    assert "front, measured" in labels
+    assert "confirmed" in labels
     assert ax.get_xlabel().startswith("error (lower ")
     assert ax.get_ylabel().startswith("joules [J] (lower ")
 

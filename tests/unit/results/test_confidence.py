@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flexibo import Objective, Space, Study
+from flexibo import Design, Objective, Space, Study
 from flexibo.errors import InvalidValueError
 from flexibo.results.confidence import Confidence, confidence, reported_designs, standings
+from flexibo.results.handover import HandOver
 from flexibo.surrogates import interval
 from flexibo.views import front_view
 
@@ -27,6 +28,10 @@ def study_of(rows: dict[int, dict[str, float]], objectives: Any = ("a", "b"), **
     for x, values in rows.items():
         study.add({"x": x}, values, cost=dict.fromkeys(values, 2.0) if settings.get("budget") else None)
     return study
+
+
+def standings_in(found: HandOver) -> dict[Design, str]:
+    return {row.design: row.standing for row in (*found.front, *found.promising)}
 
 
 def test_boxes_decide_the_standing() -> None:
@@ -88,7 +93,6 @@ def test_a_front_that_is_measured_whole_is_confident() -> None:
     front = study_of(rows).front()
     assert [row.design["x"] for row in front] == [0, 1, 2, 3, 4]
     assert {row.standing for row in front} == {"confident"}
-    assert {row.confirm_cost for row in front} == {0.0}
 
 
 def test_candidates_that_nobody_measured_leave_doubt() -> None:
@@ -99,26 +103,20 @@ def test_candidates_that_nobody_measured_leave_doubt() -> None:
 def test_standings_are_those_among_all_candidates_whatever_is_listed() -> None:
     rows = {x: {"a": float(x), "b": b} for x, b in enumerate((5.0, 3.9, 3.8, 1.2, 1.1))} | {5: {"a": 4.5}}
     study = study_of(rows)
-    everything = {row.design: row.standing for row in study.front(include="possible")}
+    everything = standings_in(study.hand_over(include="possible"))
     assert "possible" in everything.values() or "probable" in everything.values()
-    for listed in (study.front(), study.front(measured=True), study.front(include="confident")):
-        assert {row.design: row.standing for row in listed}.items() <= everything.items()
+    for include in ("probable", "confident"):
+        assert standings_in(study.hand_over(include=include)).items() <= everything.items()
 
 
 def test_more_is_listed_the_less_is_asked_for() -> None:
     objectives = [Objective("a"), Objective("b")]
-    study = study_of({0: {"a": 1.0, "b": 5.0}, 1: {"a": 2.0}, 2: {"a": 3.0, "b": 3.0}, 3: {"b": 6.0}}, objectives)
+    study = study_of({0: {"a": 1.0, "b": 5.0}, 1: {"a": 2.0}, 2: {"a": 3.0, "b": 3.0}, 3: {"b": 3.1}}, objectives)
     confident, probable, possible = (
-        [row.design["x"] for row in study.front(include=least)] for least in ("confident", "probable", "possible")
+        standings_in(study.hand_over(include=least)) for least in ("confident", "probable", "possible")
     )
     assert set(confident) <= set(probable) < set(possible)
-    assert probable == [row.design["x"] for row in study.front()]
-    assert [row.values["a"] for row in study.front(include="possible")] == sorted(
-        row.values["a"] for row in study.front(include="possible")
-    )
-    assert set(possible) - set(probable) == {
-        row.design["x"] for row in study.front(include="possible") if row.standing == "possible"
-    }
+    assert {possible[design] for design in set(possible) - set(probable)} == {"possible"}
 
 
 def test_a_standing_that_does_not_exist_is_refused() -> None:
@@ -132,46 +130,30 @@ def test_before_every_objective_is_measured_there_is_no_front() -> None:
 
 def test_the_designs_of_the_front_can_be_had_without_their_standing() -> None:
     study = study_of({0: {"a": 1.0, "b": 5.0}, 1: {"a": 0.5}, 3: {"a": 9.0, "b": 9.0}})
-    assert list(reported_designs(study.predictor, study.history)) == [row.design for row in study.front()]
+    found = study.hand_over()
+    expected = {row.design for row in (*found.front, *found.promising)}
+    assert set(reported_designs(study.predictor, study.history)) == expected
     assert len(reported_designs(study.predictor, Study(LINE, ["a", "b"]).history)) == 0
 
 
 def test_the_price_of_confirming_is_that_of_what_is_missing() -> None:
     study = study_of({0: {"a": 1.0, "b": 5.0}, 1: {"a": 0.5}}, budget=100)
-    prices = {row.design["x"]: row.confirm_cost for row in study.front(include="possible")}
-    assert prices == {0: 0.0, 1: 2.0}
-    assert {point.design["x"]: point.confirm_cost for point in front_view(study).points} == prices
+    assert {row.design["x"]: row.confirm_cost for row in study.promising(include="possible")} == {1: 2.0}
+    assert {point.design["x"]: point.confirm_cost for point in front_view(study).points} == {0: 0.0, 1: 2.0}
 
 
 def test_the_view_has_the_same_standings() -> None:
     study = study_of({0: {"a": 1.0, "b": 5.0}, 1: {"a": 0.5}, 3: {"a": 9.0, "b": 9.0}})
     points = {point.design["x"]: point.standing for point in front_view(study).points}
-    rows = {row.design["x"]: row.standing for row in study.front(include="possible")}
+    rows = {design["x"]: standing for design, standing in standings_in(study.hand_over(include="possible")).items()}
     assert points == rows | dict.fromkeys(points.keys() - rows.keys(), "ruled out")
     assert all("standing" in point.to_dict() for point in front_view(study).points)
 
 
-def test_a_table_shows_standing_and_price_where_they_say_something() -> None:
+def test_a_table_shows_standings_where_they_say_something() -> None:
     study = study_of({0: {"a": 1.0, "b": 5.0}, 1: {"a": 0.5}, 2: {"a": 0.4, "b": 4.0}}, budget=100)
-    lines = str(study.front(include="possible")).splitlines()
-    assert "to confirm  standing" in lines[0]
-    assert "to confirm: " in lines[-1]
-    assert {row.standing for row in study.front(include="possible")} > {"probable"}
-    plain = str(study_of({0: {"a": 1.0, "b": 3.0}, 5: {"a": 3.0, "b": 1.0}}).front())
-    assert "standing" not in plain
-    assert "confirm" not in plain
-
-
-def test_records_have_standing_and_price() -> None:
-    (record, *_) = study_of({0: {"a": 1.0, "b": 3.0}}).front().records()
-    assert record["standing"] in ("confident", "probable")
-    assert record["confirm_cost"] == 0.0
-
-
-def test_a_summary_counts_the_standings() -> None:
-    study = study_of({x: {"a": float(x), "b": float(abs(4 - x))} for x in range(6)})
-    summary = study.summary()
-    assert summary.standings == {"confident": 5, "probable": 0, "possible": 0, "ruled out": 0}
-    assert "standing     5 confident" in str(summary)
-    doubtful = study_of({0: {"a": 0.0, "b": 3.0}, 5: {"a": 3.0, "b": 0.0}}).summary()
-    assert "standing" not in str(doubtful)
+    found = study.hand_over(include="possible")
+    assert set(standings_in(found).values()) > {"probable"}
+    assert any("standing" in str(rows).splitlines()[0] for rows in (found.front, found.promising))
+    assert "standing" not in str(study_of({0: {"a": 1.0, "b": 3.0}, 5: {"a": 3.0, "b": 1.0}}).front())
+    assert study_of({0: {"a": 1.0, "b": 3.0}}).front().records()[0]["standing"] in ("confident", "probable")

@@ -18,8 +18,9 @@ def promising(number: int, a: float, b: float, *, price: float | None = 1.0, cha
         number=number,
         design=Design({"x": number}),
         values={"a": a, "b": b, "c": 0.0},
-        measured={**KNOWN, "a": False},
-        readings=dict.fromkeys(KNOWN, 1),
+        readings={**dict.fromkeys(KNOWN, 1), "a": 0},
+        spreads=dict.fromkeys(KNOWN),
+        estimates={"a": a, "b": b, "c": 0.0},
         deviations=dict.fromkeys(KNOWN, 0.0),
         probability=1.0,
         standing="probable",
@@ -31,7 +32,17 @@ def promising(number: int, a: float, b: float, *, price: float | None = 1.0, cha
 
 
 def numbers(*rows: PromisingRow) -> list[int]:
-    confirmed = [FrontRow(Design({"x": 0}), {"a": 3.0, "b": 3.0, "c": 0.0}, KNOWN, dict.fromkeys(KNOWN, 0.0))]
+    values = {"a": 3.0, "b": 3.0, "c": 0.0}
+    confirmed = [
+        FrontRow(
+            design=Design({"x": 0}),
+            values=values,
+            readings=dict.fromkeys(KNOWN, 1),
+            spreads=dict.fromkeys(KNOWN),
+            estimates=values,
+            deviations=dict.fromkeys(KNOWN, 0.0),
+        )
+    ]
     return [row.number for row in in_order_of_worth(rows, confirmed, OBJECTIVES, np.array([4.0, 0.0]))]
 
 

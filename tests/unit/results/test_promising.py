@@ -15,8 +15,9 @@ def row(number: int, relative: float | None = 0.031, *, x: int = 1, **more: floa
         number=number,
         design=Design({"x": x, "kernel": "3x3"}),
         values={"a": 1.5, "joules": 20.0},
-        measured={"a": True, "joules": False},
         readings={"a": 1, "joules": 0},
+        spreads={"a": None, "joules": None},
+        estimates={"a": 1.5, "joules": 20.0},
         deviations={"a": 0.0, "joules": 0.25},
         probability=1.0,
         standing="probable",
@@ -31,7 +32,7 @@ def test_each_row_has_its_number_prediction_gain_price_and_chance() -> None:
     lines = str(Promising([row(4), row(5, 0.5, x=2, chance=0.9)])).splitlines()
     assert lines[1].split() == ["4", "1.5", "~20", "±0.25", "+3.1", "%", "12", "100", "%", "x=1"]
     assert lines[2].split() == ["5", "1.5", "~20", "±0.25", "+50", "%", "12", "90", "%", "x=2"]
-    assert lines[-1].endswith("kernel=3x3")
+    assert lines[3].endswith("kernel=3x3")
 
 
 @pytest.mark.parametrize(

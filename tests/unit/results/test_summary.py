@@ -33,14 +33,9 @@ def test_a_summary_without_constraints_does_not_speak_of_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("front", "confirmed", "words"),
-    [
-        (0, 0, "no design"),
-        (1, 1, "1 design, measured"),
-        (1, 0, "1 design, not measured"),
-        (3, 1, "3 designs, 1 .*measured"),
-    ],
+    ("front", "promising", "words"),
+    [(0, 0, "no confirmed"), (0, 2, "no .*2 more"), (1, 0, "1 confirmed design"), (3, 1, "3 confirmed .*1 more")],
 )
-def test_a_summary_counts_the_front_in_words(front: int, confirmed: int, words: str) -> None:
-    summary: Summary = replace(Study(SPACE, ["a", "b"]).summary(), front=front, confirmed=confirmed)
+def test_a_summary_counts_the_front_in_words(front: int, promising: int, words: str) -> None:
+    summary: Summary = replace(Study(SPACE, ["a", "b"]).summary(), front=front, promising=promising)
     assert re.search(rf"^front +{words}", str(summary), re.MULTILINE)

@@ -91,7 +91,7 @@ def test_values_that_come_along_are_learned() -> None:
     study = line(stop={"max_evaluations": 3})
     study.run({"a": lambda d: ({"a": d["x"], "b": 1.0 - d["x"]}, 1.0), "b": LINE["b"]})
     assert [row.objective for row in study.trace()] == ["a", "a", "a"]
-    assert len(study.front(measured=True)) == 3
+    assert len(study.front()) == 3
 
 
 def test_an_unknown_objective_in_an_answer_is_refused() -> None:

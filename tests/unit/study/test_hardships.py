@@ -246,14 +246,14 @@ def test_the_trace_holds_every_value_of_a_purchase(tmp_path: Path) -> None:
     assert np.allclose(frame["value:a"] + frame["value:b"], 1.0)
     assert study.summary().evaluations == {"a": 4, "b": 4}
     study.front().to_csv(tmp_path / "front.csv")
-    assert (tmp_path / "front.csv").read_text().startswith("value:a,value:b,measured:a")
+    assert (tmp_path / "front.csv").read_text().startswith("number,value:a,value:b,measured:a")
     assert len(study.front().to_pandas()) == len(study.front())
 
 
 def test_a_front_of_measured_designs_only_can_be_had(make_study: Make, functions: Functions) -> None:
     study = make_study(budget=50, n_initial=4, candidates=50)
     study.run(functions)
-    sure = study.front(measured=True)
+    sure = study.front()
     assert sure
     assert all(all(row.measured.values()) for row in sure)
 

@@ -67,7 +67,7 @@ def test_an_interrupted_study_without_a_front_says_that_there_is_none(capsys: py
     study = line()
     with progress_bar(study, wanted=False) as bar:
         bar.interrupted(study)
-    assert "No front yet" in capsys.readouterr().err
+    assert "No confirmed design yet" in capsys.readouterr().err
     study.add({"x": 0.25}, {"a": 0.25, "b": 0.75})
     with progress_bar(study, wanted=False) as bar:
         bar.interrupted(study)

@@ -242,7 +242,7 @@ class TestConfirm:
         assert study.queue == ()
         assert all(e.queued is not None for e in study.history.asked)
         assert study.promising() == ()
-        assert len(study.front(measured=True)) == 11
+        assert len(study.front()) == 11
         assert study.spent == len(promising)
         assert study.stop_kind is StopKind.QUEUE
 

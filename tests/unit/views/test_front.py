@@ -35,12 +35,15 @@ def test_the_points_of_the_front_are_those_that_the_study_names(
     study.run(functions)
     view = front_view(study)
     on_front = [point for point in view.points if point.kind.startswith("front")]
-    for point, row in zip(on_front, study.front(), strict=True):
-        assert point.design == row.design
+    found = study.hand_over()
+    for point, row in zip(on_front, (*found.front, *found.promising), strict=True):
+        assert (point.number, point.design) == (row.number, row.design)
         assert point.values == pytest.approx(dict(row.values))
-        assert point.measured == row.measured
-        assert point.deviations == row.deviations
-        assert point.kind == ("front-measured" if all(row.measured.values()) else "front-half")
+        assert (point.measured, point.readings) == (row.measured, row.readings)
+        assert point.kind == ("front-promising" if row.missing else "front-confirmed")
+    assert [point.best for point in on_front[: len(found.front)]] == [row.best for row in found.front]
+    assert [point.relative_gain for point in on_front[len(found.front) :]] == [r.relative_gain for r in found.promising]
+    assert view.sentence == found.sentence()
     region = study.region()
     assert view.region is not None
     assert np.array(view.region.optimistic) == pytest.approx(region.optimistic)
@@ -54,7 +57,7 @@ def test_the_points_of_the_front_are_those_that_the_study_names(
 def test_a_maximised_objective_keeps_its_own_values() -> None:
     study = added([Objective("a", "max"), Objective("b")], {0.0: {"a": 5.0, "b": 1.0}, 0.5: {"a": 3.0, "b": 2.0}})
     view = front_view(study)
-    assert kinds_of(view) == {0.0: "front-measured", 0.5: "measured"}
+    assert kinds_of(view) == {0.0: "front-confirmed", 0.5: "measured"}
     assert view.points[0].values == {"a": 5.0, "b": 1.0}
     assert view.region is not None
     assert view.region.reference[0] < 3.0 < 5.0 <= max(row[0] for row in view.region.optimistic)
@@ -67,7 +70,7 @@ def test_constraints_decide_the_kind() -> None:
         0.5: {"a": 0.1, "b": 0.1, "c": 2.0},
         1.0: {"a": 2.0, "b": 3.0, "c": 0.5},
     }
-    assert kinds_of(front_view(added(objectives, rows))) == {0.0: "front-measured", 0.5: "violating", 1.0: "measured"}
+    assert kinds_of(front_view(added(objectives, rows))) == {0.0: "front-confirmed", 0.5: "violating", 1.0: "measured"}
     only = front_view(added(objectives, {0.5: rows[0.5]}))
     assert kinds_of(only) == {0.5: "front-violating"}
     assert only.points[0].feasibility == "violating"
@@ -97,9 +100,7 @@ def test_a_design_that_only_failed_is_not_shown() -> None:
         else:
             study.tell(evaluation, evaluation.design["x"], cost=1.0)
     failed = study.events[2].evaluation.design  # type: ignore[union-attr]
-    partly = [point for point in front_view(study).points if point.design == failed]
-    assert all(any(point.measured.values()) for point in partly)
-    assert all(point.confirm_cost is None for point in partly)
+    assert failed not in [point.design for point in front_view(study).points]
 
 
 def test_confirming_costs_what_the_missing_purchases_are_expected_to_cost() -> None:
@@ -122,14 +123,19 @@ def test_without_any_cost_nothing_is_said_about_the_cost_to_confirm() -> None:
     assert {point.design["x"]: point.confirm_cost for point in front_view(study).points} == {0.0: 0.0, 0.5: None}
 
 
-def test_noisy_objectives_are_measured_and_still_have_deviations() -> None:
+def test_noisy_objectives_have_the_mean_and_the_spread_of_their_readings() -> None:
     study = Study(LINE, [Objective("a", noisy=True, remeasure=True), Objective("b")], n_initial=1, seed=0)
     rng = np.random.default_rng(0)
-    for i in range(12):
-        study.add({"x": i // 2 / 6}, {"a": i / 12 + rng.normal() / 10, "b": 1.0 - i // 2})
+    read = (np.arange(12) / 12 + rng.normal(size=12) / 10).tolist()
+    for i, value in enumerate(read):
+        study.add({"x": i // 2 / 6}, {"a": value, "b": 1.0 - i // 2})
     points = front_view(study).points
     assert len(points) == 6
-    assert all(point.measured["a"] and point.deviations["a"] > 0 and point.deviations["b"] == 0 for point in points)
+    for point in points:
+        pair = read[2 * round(6 * point.design["x"]) :][:2]  # type: ignore[operator]
+        assert point.values["a"] == pytest.approx(np.mean(pair))
+        assert point.deviations == pytest.approx({"a": np.std(pair, ddof=1), "b": 0.0})
+        assert point.readings == {"a": 2, "b": 1}
 
 
 def test_designs_that_share_a_value_are_measured_alike() -> None:
@@ -178,7 +184,7 @@ def test_the_front_of_measured_designs_needs_no_model_and_keeps_the_constraints(
         0.4: {"a": 0.0},
     }
     view = measured_front_view(added(objectives, rows))
-    assert kinds_of(view) == {0.1: "front-measured", 0.2: "measured", 0.3: "violating"}
+    assert kinds_of(view) == {0.1: "front-confirmed", 0.2: "measured", 0.3: "violating"}
     assert view.points[0].values == rows[0.1]
     assert (view.region, view.left_out) == (None, 0)
     shortened = measured_front_view(added(objectives, rows), limit=1)

@@ -27,6 +27,6 @@ def test_parallel_lines_follow_the_points_and_name_categories() -> None:
     ]
     assert view["axes"][4]["label"] == "a [W]"
     assert view["lines"] == [
-        {"kind": "front-measured", "values": ["on", 0.5, 10.0, "'1'", 1.0, 1.0]},
+        {"kind": "front-confirmed", "values": ["on", 0.5, 10.0, "'1'", 1.0, 1.0]},
         {"kind": "measured", "values": ["off", None, 1.0, "1", 0.5, 2.0]},
     ]

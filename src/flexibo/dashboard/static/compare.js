@@ -3,7 +3,7 @@
 import { ask, Refusal } from "./api.js";
 import { cell, choice, data, fill, h, table } from "./dom.js";
 import { count, given, number, percent, withUnit } from "./format.js";
-import { noFront } from "./headline.js";
+import { isWhole, noFront } from "./headline.js";
 import { badge } from "./list.js";
 import { Panel } from "./panel.js";
 
@@ -18,8 +18,8 @@ const ROWS = [
   ["budget", ({ facts }) => (facts.budget === null ? "no limit" : given(facts.budget, facts.cost_unit))],
   ["measured", ({ facts }) => count(facts.measured)],
   ["failed attempts", ({ facts }) => count(facts.failed)],
-  ["designs on the front", ({ front }) => (front ? count(fronts(front).length) : "–")],
-  ["confirmed by measurement", ({ front }) => (front ? count(fronts(front).filter((point) => Object.values(point.measured).every(Boolean)).length) : "–")],
+  ["confirmed designs", ({ front }) => (front ? count(fronts(front).filter(isWhole).length) : "–")],
+  ["promising designs", ({ front }) => (front ? count(fronts(front).filter((point) => !isWhole(point)).length) : "–")],
   ["hypervolume", ({ trace }) => number(trace?.rows.hypervolume.findLast((value) => typeof value === "number"))],
   ["remaining region", ({ trace }) => {
     const volumes = (trace?.rows.region_volume ?? []).filter((value) => typeof value === "number");

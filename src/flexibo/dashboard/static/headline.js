@@ -15,12 +15,16 @@ const spent = (facts, unit) => {
   return tile("Spent", [number(paid), h("small", { text: ` of ${given(budget, unit)}` })], progress(paid, budget, facts.reserved), under(`${percent(budget ? paid / budget : 1)}${held}`));
 };
 
+/** Whether a design is measured in every objective. */
+export const isWhole = (point) => Object.values(point.measured).every(Boolean);
+
 const front = (view) => {
-  if (!view) return tile("Front", "–", under("not known yet"));
+  if (!view) return tile("Confirmed", "–", under("not known yet"));
   const points = view.points.filter((point) => point.kind.startsWith("front"));
-  if (!points.length) return tile("Front", "–", under("no design yet"));
-  const whole = points.filter((point) => Object.values(point.measured).every(Boolean)).length;
-  return tile("Front", counted(points.length, "design"), under(whole === points.length ? "all confirmed by measurement" : `${whole ? count(whole) : "none"} confirmed by measurement`));
+  const whole = points.filter(isWhole).length;
+  const rest = points.length - whole;
+  const promising = rest ? `${count(rest)} more promising, not measured yet` : whole ? "nothing promising is left to confirm" : "no design yet";
+  return tile("Confirmed", whole ? counted(whole, "design") : "–", under(promising));
 };
 
 const volume = (view) => {
@@ -60,17 +64,27 @@ export const chosenDesign = (point, { axes, points }, unit, close) => {
     const value = point.values[axis.name];
     const deviation = point.deviations[axis.name];
     const spread = deviation > 0 ? ` ± ${number(deviation, 2)}` : "";
+    const estimate = point.estimates?.[axis.name] ?? value;
+    const model = estimate === value ? "" : `, model ${number(estimate, digits)}`;
+    const readings = point.readings?.[axis.name] > 1 ? ` mean of ${count(point.readings[axis.name])} readings` : " measured";
     return h("div", {}, h("dt", {}, data(axis.label)), h("dd", {}, h("span", { class: "figure", text: `${number(value, digits)}${spread}` }),
-      h("span", { class: "soft", text: value === null ? " unknown" : point.measured[axis.name] ? " measured" : " predicted" })));
+      h("span", { class: "soft", text: value === null ? " unknown" : point.measured[axis.name] ? `${readings}${model}` : " predicted" })));
   });
   const options = Object.entries(point.design).map(([name, value]) => h("div", {}, h("dt", {}, data(name)), h("dd", {}, data(optionValue(value)))));
   const cost = axes.every((axis) => point.measured[axis.name] === true) ? "It is measured in every objective."
     : point.confirm_cost === null ? "The cost to confirm it is not known."
     : point.confirm_cost > 0 ? `Confirming it costs about ${withUnit(point.confirm_cost, unit)}.` : "Confirming it is expected to cost nothing.";
+  const marks = [
+    ...(point.best ?? []).map((name) => `Best ${name} of the confirmed designs.`),
+    ...(point.knee ? ["The knee of the front: the best compromise."] : []),
+    ...(typeof point.relative_gain === "number" ? [`Expected to add ${percent(point.relative_gain)} to the hypervolume of the confirmed front.`] : []),
+    ...(point.chance < 1 ? [`It can be measured with probability ${percent(point.chance)}.`] : []),
+  ];
   return h("section", { class: "chosen", "aria-label": "Selected design" },
-    h("div", { class: "chosen-top" }, h("h3", { text: "Selected design" }), h("button", { type: "button", onclick: close }, "Close")),
+    h("div", { class: "chosen-top" }, h("h3", { text: `Selected design${point.number ? ` (number ${count(point.number)})` : ""}` }), h("button", { type: "button", onclick: close }, "Close")),
     h("dl", { class: "pairs" }, values), h("dl", { class: "pairs" }, options),
     h("p", { class: "soft", text: cost }),
+    marks.length ? h("p", { class: "soft", text: marks.join(" ") }) : null,
     point.standing ? h("p", { class: "soft", text: `On the front of the candidates: ${point.standing}.` }) : null,
     point.probability < 1 ? h("p", { class: "soft", text: `It satisfies every constraint with probability ${percent(point.probability)}.` }) : null);
 };

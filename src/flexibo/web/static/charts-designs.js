@@ -50,28 +50,58 @@
     possible: "Possible: it may be on the front, but the predicted means say otherwise.",
   };
 
+  /** Where a value comes from: a reading, several with the estimate of the model, or the model alone. */
+  const sourceOf = (view, point, axis) => {
+    if (own(point.measured, axis.name) !== true) return "predicted";
+    const estimate = own(point.estimates, axis.name);
+    const times = own(point.readings, axis.name);
+    const readings = times > 1 ? `mean of ${times} readings` : "measured";
+    const isExact = !usable(estimate) || estimate === valueOf(point, axis);
+    return isExact ? readings : `${readings}, model ${number(estimate, digitsIn(view).get(axis.name))}`;
+  };
+
+  const isMeasured = (view, point) => view.axes.every((axis) => own(point.measured, axis.name) === true);
+
+  /** What distinguishes a confirmed design: the objectives in which it is the best, and the knee. */
+  const marksIn = (point) => [
+    ...(point.best ?? []).map((name) => `Best ${short(name, 24)} of the confirmed designs.`),
+    ...(point.knee ? ["The knee of the front: the best compromise."] : []),
+  ];
+
+  /** What confirming a promising design is expected to give, and how likely it is that it can be measured. */
+  const prospectsOf = (point) => [
+    ...(usable(point.relative_gain)
+      ? [`Expected to add ${percent(point.relative_gain)} to the hypervolume of the confirmed front.`]
+      : []),
+    ...(point.kind === "front-promising" || point.kind === "front-unsure"
+      ? [`Can be measured with probability ${percent(point.chance ?? 1)}.`]
+      : []),
+  ];
+
   /** The tooltip of a design. */
   const tipOf = (view, point) => {
     const values = view.axes.map((axis) => ({
       name: short(axis.label, 32),
       value: amountOf(view, point, axis),
-      note: own(point.measured, axis.name) === true ? "measured" : "predicted",
+      note: sourceOf(view, point, axis),
     }));
     const options = Object.entries(point.design ?? {}).map(([name, value]) => ({
       name: short(name, 28),
       value: short(value, 36),
     }));
-    const notes = [];
-    if (values.every(({ note }) => note === "measured")) notes.push("All objectives are measured.");
+    const notes = marksIn(point);
+    if (isMeasured(view, point)) notes.push("All objectives are measured.");
     else if (usable(point.confirm_cost)) {
       const cost = `${number(point.confirm_cost, 3)} ${short(unit(view.cost_label ?? "cost [s]"), 12)}`.trim();
       const price = point.confirm_cost > 0 ? `about ${cost}` : "nothing, according to the costs so far";
       notes.push(`Measuring the missing objectives costs ${price}.`);
     }
+    notes.push(...prospectsOf(point));
     if (own(STANDINGS, point.standing)) notes.push(own(STANDINGS, point.standing));
     if (point.probability < 1)
       notes.push(`Satisfies every constraint with probability ${percent(point.probability)}.`);
-    return { title: kindOf(point.kind).label, groups: [values, options], notes };
+    const title = `${kindOf(point.kind).label}${point.number ? `, number ${point.number}` : ""}`;
+    return { title, groups: [values, options], notes };
   };
 
   const costUnit = (view) => short(unit(view.cost_label ?? "cost [s]"), 12);
@@ -84,26 +114,38 @@
     const rank = (point) => (order.indexOf(point.kind) + order.length + 1) % (order.length + 1);
     const points = [...view.points].sort((a, b) => rank(a) - rank(b));
     return {
-      caption: "Designs, those of the front first",
-      head: ["kind", ...view.axes.map((axis) => axis.label), costLabel(view), "standing", ...names],
+      caption: "Designs: confirmed, promising, then the others",
+      head: [
+        "number",
+        "kind",
+        ...view.axes.map((axis) => axis.label),
+        "expected gain",
+        costLabel(view),
+        "chance",
+        "standing",
+        ...names,
+      ],
       rows: points.map((point) => [
-        kindOf(point.kind).label,
+        point.number || "",
+        `${kindOf(point.kind).label}${point.knee ? ", knee" : ""}`,
         ...view.axes.map((axis) => {
-          const isMeasured = own(point.measured, axis.name) === true;
-          return `${isMeasured ? "" : "~ "}${amountOf(view, point, axis)}`;
+          const mark = own(point.measured, axis.name) === true ? "" : "~ ";
+          return `${(point.best ?? []).includes(axis.name) ? "* " : mark}${amountOf(view, point, axis)}`;
         }),
+        usable(point.relative_gain) ? percent(point.relative_gain) : "",
         number(point.confirm_cost, 3),
+        isMeasured(view, point) ? "" : percent(point.chance ?? 1),
         short(point.standing ?? "", 12),
         ...names.map((name) => own(point.design, name)),
       ]),
-      note: "~ predicted, not measured; ± standard deviation.",
+      note: "* best of its objective; ~ predicted, not measured; ± standard deviation. " + (view.sentence ?? ""),
     };
   };
 
   /** The description of the chart. */
   const summaryOf = (view, axes) => {
     const front = view.points.filter((point) => isFront(point.kind));
-    const whole = front.filter((point) => point.kind === "front-measured").length;
+    const whole = front.filter((point) => isMeasured(view, point)).length;
     const ranges = axes.map((axis) => {
       const values = front.map((point) => valueOf(point, axis)).filter(usable);
       const said = (value) => number(value, digitsIn(view).get(axis.name));
@@ -112,9 +154,8 @@
     });
     const others = view.points.length - front.length + (view.left_out || 0);
     return (
-      `Front of ${ranges.join("; ")}. ${count(front.length, "design")} on the front, ` +
-      `${whole} of them measured in every objective; ` +
-      `${count(others, "other design")}.`
+      `Front of ${ranges.join("; ")}. ${count(whole, "confirmed design")}, ` +
+      `${count(front.length - whole, "promising design")}; ${count(others, "other design")}.`
     );
   };
 

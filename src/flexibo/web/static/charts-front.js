@@ -190,7 +190,11 @@
       legend: legendOf(view, pairs, context),
       summary: summaryOf(view, axes),
       table: () => tableOf(view),
-      notes: [...(pairs.some((shown) => regionOf(view, shown)) ? [REGION] : []), ...leftOut(view)],
+      notes: [
+        ...(pairs.some((shown) => regionOf(view, shown)) ? [REGION] : []),
+        ...leftOut(view),
+        ...(view.sentence ? [view.sentence] : []),
+      ],
     };
   };
 

@@ -42,9 +42,9 @@
 
   // The kinds of designs, in the order of the legend; `z` is the order of drawing.
   const KINDS = {
-    "front-measured": { label: "front, measured", shape: "circle", size: 11, colour: "ink", z: 8 },
-    "front-half": {
-      label: "front, partly predicted",
+    "front-confirmed": { label: "confirmed", shape: "circle", size: 11, colour: "ink", z: 8 },
+    "front-promising": {
+      label: "promising, not measured yet",
       shape: "diamond",
       size: 13,
       colour: "predicted",
@@ -52,7 +52,7 @@
       z: 7,
     },
     "front-unsure": {
-      label: "front, perhaps not feasible",
+      label: "promising, perhaps not feasible",
       shape: "square",
       size: 12,
       colour: "doubtful",

@@ -83,7 +83,7 @@
     return shapes(0, axes.length, 6, verticalAxis, false);
   };
 
-  const DASHES = { "front-half": [6, 3], half: [6, 3], "front-violating": [2, 3], violating: [2, 3] };
+  const DASHES = { "front-promising": [6, 3], half: [6, 3], "front-violating": [2, 3], violating: [2, 3] };
   const dashOf = (kind) => (Object.hasOwn(DASHES, kind) ? DASHES[kind] : undefined);
 
   const strokeOf = (kind, look, many) => ({

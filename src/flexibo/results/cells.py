@@ -1,0 +1,122 @@
+"""The cells of tables of designs: values, readings, feasibility, gains, prices and options as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from flexibo._internal.numbers import format_number, significant_digits
+from flexibo._internal.text import printable_line
+from flexibo.results.rows import DesignRow
+
+BEST_LEGEND = "* best of its objective"
+PREDICTED_LEGEND = "~ predicted, ± standard deviation"
+READINGS_LEGEND = "(n) readings, ± their standard deviation; model: its estimate"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: its heading, in parts that may go into lines of their own, and a cell for each design."""
+
+    heading: Sequence[str]
+    cells: Sequence[str]
+    right: bool = True
+
+
+def value_columns(
+    rows: Sequence[DesignRow], name: str, heading: Sequence[str], *, best: Sequence[bool] = (), model: bool = False
+) -> list[Column]:
+    """The values of a quantity with enough digits to tell them apart; if `model`, its estimates beside noisy readings.
+
+    Predicted values have a mark and their standard deviation, values of noisy quantities the spread and number of
+    their readings; those that are the `best` have a mark too.
+    """
+    digits = significant_digits([(row.values[name], _blur(row, name)) for row in rows])
+    noisy = is_noisy(rows, name)
+    cells = [
+        f"{'*' if n < len(best) and best[n] else ''}{value_cell(row, name, digits=digits, noisy=noisy)}"
+        for n, row in enumerate(rows)
+    ]
+    columns = [Column(heading, cells)]
+    if model and noisy:
+        columns.append(Column((*heading[:1], "model"), [estimate_cell(row, name, digits=digits) for row in rows]))
+    return columns
+
+
+def is_noisy(rows: Sequence[DesignRow], name: str) -> bool:
+    """Whether readings of a quantity differ: a measured value that is not known exactly, or several readings."""
+    return any(row.readings[name] > 1 or (row.readings[name] and row.deviations[name] > 0) for row in rows)
+
+
+def _blur(row: DesignRow, name: str) -> float:
+    """Differences much smaller than this need no digits."""
+    return (row.spreads[name] or 0.0) if row.readings[name] else row.deviations[name]
+
+
+def value_cell(row: DesignRow, name: str, *, digits: int, noisy: bool) -> str:
+    """The value of a quantity: the mean of its readings with their spread and number, or marked as predicted."""
+    shown = format_number(row.values[name], digits)
+    if not row.readings[name]:
+        return f"~{shown}{_deviation(row.deviations[name])}"
+    return f"{shown}{_deviation(row.spreads[name])} ({row.readings[name]})" if noisy else shown
+
+
+def estimate_cell(row: DesignRow, name: str, *, digits: int) -> str:
+    """The model's estimate of a quantity with its standard deviation."""
+    return f"{format_number(row.estimates[name], digits)}{_deviation(row.deviations[name])}"
+
+
+def _deviation(deviation: float | None) -> str:
+    return f" ±{format_number(deviation, 2)}" if deviation else ""
+
+
+def feasibility_cell(row: DesignRow) -> str:
+    """Whether the constraints are kept, or the probability that they are."""
+    return {"feasible": "yes", "violating": "no"}.get(row.feasibility, f"maybe, {row.probability:.0%}")
+
+
+def option_cells(row: DesignRow, names: Sequence[str]) -> list[str]:
+    """The named options of a design, as in ``x=3``."""
+    return [printable_line(f"{name}={_option(row.design[name])}") for name in names]
+
+
+def _option(value: object) -> str:
+    return format_number(value, 3) if isinstance(value, float) else "-" if value is None else str(value)
+
+
+def constant_options(rows: Sequence[DesignRow], names: Sequence[str]) -> list[str]:
+    """The names of the options that have one value in all rows, if there are several rows."""
+    return [name for name in names if len(rows) > 1 and len({row.design[name] for row in rows}) == 1]
+
+
+def constants_line(rows: Sequence[DesignRow]) -> list[str]:
+    """The options that have one value in all rows, as a line; nothing if there are none."""
+    same = constant_options(rows, list(rows[0].design)) if rows else []
+    return [f"All of them: {', '.join(option_cells(rows[0], same))}"] if same else []
+
+
+def varying_options(rows: Sequence[DesignRow]) -> list[str]:
+    """The names of the other options."""
+    names = list(rows[0].design) if rows else []
+    return [name for name in names if name not in constant_options(rows, names)]
+
+
+def plain_table(rows: Sequence[DesignRow], columns: Sequence[Column], notes: Sequence[str]) -> str:
+    """A table as text: one design per line with its varying options, and the notes below."""
+    every = [Column([""], [str(row.number) for row in rows]), *columns]
+    every += [
+        Column([""], [option_cells(row, [name])[0] for row in rows], right=False) for name in varying_options(rows)
+    ]
+    lines = zip(*(_aligned(column) for column in every), strict=True)
+    return "\n".join([*("  ".join(cells).rstrip() for cells in lines), *constants_line(rows), *notes])
+
+
+def _aligned(column: Column) -> list[str]:
+    cells = [" ".join(filter(None, column.heading)), *column.cells]
+    width = max(map(len, cells))
+    return [cell.rjust(width) if column.right else cell.ljust(width) for cell in cells]
+
+
+def plain_headings(rows: Sequence[DesignRow]) -> Mapping[str, Sequence[str]]:
+    """The names of the quantities as headings."""
+    return {name: [printable_line(name)] for name in rows[0].values}

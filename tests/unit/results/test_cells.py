@@ -1,0 +1,44 @@
+"""The cells of tables of designs."""
+
+from __future__ import annotations
+
+from flexibo import Design
+from flexibo.results.cells import constants_line, is_noisy, plain_table, value_columns, varying_options
+from flexibo.results.rows import DesignRow
+
+
+def row(
+    value: float, count: int = 1, *, spread: float | None = None, deviation: float = 0.0, **options: object
+) -> DesignRow:
+    return DesignRow(
+        number=1,
+        design=Design(options or {"x": 1}),  # type: ignore[arg-type]
+        values={"a": value},
+        readings={"a": count},
+        spreads={"a": spread},
+        estimates={"a": value + 0.5},
+        deviations={"a": deviation},
+    )
+
+
+def test_an_exact_value_stands_alone_and_a_prediction_is_marked() -> None:
+    rows = [row(1.0), row(2.0, 0, deviation=0.25)]
+    assert not is_noisy(rows, "a")
+    (column,) = value_columns(rows, "a", ["a"], best=[True, False], model=True)
+    assert column.cells == ["*1", "~2 ±0.25"]
+
+
+def test_noisy_readings_have_their_number_and_spread_and_the_model_beside_them() -> None:
+    rows = [row(1.0, 3, spread=0.2, deviation=0.1), row(2.0, 1, deviation=0.3)]
+    values, model = value_columns(rows, "a", ["a", "[J]"], model=True)
+    assert values.cells == ["1 ±0.2 (3)", "2 (1)"]
+    assert (model.heading, model.cells) == (("a", "model"), ["1.5 ±0.1", "2.5 ±0.3"])
+    assert len(value_columns(rows, "a", ["a"])) == 1
+
+
+def test_options_that_do_not_vary_are_said_once() -> None:
+    rows = [row(1.0, x=1, mode="fast"), row(2.0, x=2, mode="fast")]
+    assert varying_options(rows) == ["x"]
+    assert constants_line(rows)[0].endswith("mode=fast")
+    assert constants_line(rows[:1]) == []
+    assert plain_table(rows, value_columns(rows, "a", ["a"]), ["note"]).splitlines()[-1] == "note"
