@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from flexibo.study import Study
 
-N_INITIAL = 5  # few, so that a slow machine has most of the budget left for the search
-
 
 def demo(
     budget: Annotated[float, typer.Option(help="Seconds of measurement.")] = 60.0,
@@ -48,7 +46,6 @@ def demo(
         method=method,
         budget=budget,
         seed=seed,
-        n_initial=N_INITIAL,
         storage=url,
         name="demo",
         origin=built.origin,

@@ -50,7 +50,6 @@ def test_the_demo_says_what_to_try_next_and_all_of_it_works() -> None:
     good("resume", "--budget", "140s")
     after = history("sqlite:///demo.db")
     assert before.spent <= 70.0 < after.spent
-    assert len({evaluation.design for evaluation in before.asked if evaluation.initial}) == 5
 
 
 @pytest.mark.usefixtures("small")
