@@ -20,16 +20,17 @@ ROUNDING = 1e-9  # this share of the budget is rounding: ten tenths pay for one
 
 @dataclass(frozen=True, slots=True)
 class QueuedPart:
-    """An objective of a design that is queued and not being measured: the expected cost of a reading, and how many."""
+    """An objective of a queued design that lacks readings, besides one that is being taken."""
 
     queued: QueuedDesign
     objective: str
-    price: float
-    readings: int
+    price: float  # of a reading
+    readings: int  # how many
+    in_flight: bool  # whether it must wait for the reading that is being taken
 
 
 def queued_parts(history: History, costs: Costs) -> list[QueuedPart]:
-    """What is queued and not being measured, in the order in which it is asked."""
+    """What is queued and is not being measured now, in the order in which it is asked."""
     if not history.queue:
         return []
     prices = costs.prices(history, history.space.designs([queued.design for queued in history.queue]))
@@ -37,14 +38,20 @@ def queued_parts(history: History, costs: Costs) -> list[QueuedPart]:
     for i, queued in enumerate(history.queue):
         for name in queued.objectives:
             p = history.purchase_of(name)
-            if not history.is_pending(p, queued.design):
-                missing = history.readings_missing(p, queued.design, queued.readings)
-                found.append(QueuedPart(queued, name, float(prices[i, p]), missing))
+            in_flight = history.is_pending(p, queued.design)
+            missing = history.readings_missing(p, queued.design, queued.readings) - in_flight
+            if missing:
+                found.append(QueuedPart(queued, name, float(prices[i, p]), missing, in_flight))
     return found
 
 
 def payable_parts(history: History, costs: Costs, limit: float = math.inf) -> list[QueuedPart]:
-    """What is queued, as far as the budget pays a reading of it after all before it; at most `limit` is spent on it."""
+    """What of the queue may be asked now and can be paid; at most `limit` is spent on the queue."""
+    return [part for part in _paid_parts(history, costs, limit) if not part.in_flight]
+
+
+def _paid_parts(history: History, costs: Costs, limit: float = math.inf) -> list[QueuedPart]:
+    """What is queued, as far as the budget pays a reading of it after all before it."""
     left, found = min(unreserved(history, costs), limit), []
     slack = ROUNDING * min(limit, math.inf if history.budget is None else history.budget)
     for part in queued_parts(history, costs):
@@ -62,7 +69,7 @@ def remaining(history: History, costs: Costs) -> float:
     left = unreserved(history, costs)
     if left == math.inf or not history.queue:
         return left
-    return left - min(left, sum(part.readings * part.price for part in payable_parts(history, costs)))
+    return left - min(left, sum(part.readings * part.price for part in _paid_parts(history, costs)))
 
 
 def unreserved(history: History, costs: Costs) -> float:

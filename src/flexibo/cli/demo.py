@@ -81,7 +81,7 @@ def _what_next(study: Study, database: Path) -> Iterator[str]:
     yield f"The study is kept in {database}. What to try next:"
     commands = {
         f"flexibo front{where}": "the designs again, with what is promising and not measured yet",
-        f"flexibo confirm{where} --budget 20s": "measure what promising designs lack",
+        f"flexibo confirm{where} --readings 3 --budget 20s": "measure promising designs, and noisy values three times",
         f"flexibo resume{where} --budget {larger_budget(study.budget)}": "continue the search",
         f"flexibo dashboard sqlite:///{database}": "look at it in a browser",
     }

@@ -108,7 +108,8 @@ class Optimizer:
         if found is not None:
             return found
         payable = payable_parts(history, self.costs, limit)
-        parts, left = payable or queued_parts(history, self.costs), min(limit, unreserved(history, self.costs))
+        others = [part for part in queued_parts(history, self.costs) if not part.in_flight]
+        parts, left = payable or others, min(limit, unreserved(history, self.costs))
         return nothing_queued(history, parts, left, payable=bool(payable))
 
     def _chosen(self, request: Request, salt: int) -> Evaluation | Stop:

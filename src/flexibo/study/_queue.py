@@ -141,15 +141,14 @@ class Wish:
         return cls(numbers, checked_budget(budget), whole_number("readings", readings, least=1), runs)
 
 
-def chosen_rows(confirmed: Sequence[Design], promising: Mapping[int, Design], wish: Wish) -> dict[int, Design]:
+def chosen_rows(confirmed: Mapping[int, Design], promising: Mapping[int, Design], wish: Wish) -> dict[int, Design]:
     """The designs that are wished for by their numbers, in order; an unknown number is an error.
 
-    The confirmed designs are numbered from 1, and promising ones after them, the most valuable per cost first.
+    Without a wish for some rows, all promising ones are confirmed in their order; confirmed ones get more readings.
     """
-    front = dict(enumerate(confirmed, 1))
     if wish.rows is None:
-        return {**promising, **(front if wish.readings > 1 else {})}
-    known = {**front, **promising}
+        return {**promising, **(confirmed if wish.readings > 1 else {})}
+    known = {**confirmed, **promising}
     for number in wish.rows:
         if number not in known:
             listed = f"there are rows 1 to {max(known)}" if known else "there are no rows yet"

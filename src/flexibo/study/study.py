@@ -581,9 +581,11 @@ class Study:
         """Queue what is missing of rows, or of all."""
         with self._lock:
             self._asking().give_back_lost()
-        known, reference = self.hand_over(), self._reference_losses()
-        rows = [] if reference is None else in_order_of_worth(known.promising, known.front, self.objectives, reference)
-        found = _queue.chosen_rows([row.design for row in known.front], {r.number: r.design for r in rows}, wish)
+        known = self.hand_over(include="probable" if wish.rows is None else "possible")
+        rows, reference = known.promising, self._reference_losses()
+        ordered = [] if reference is None else in_order_of_worth(rows, known.front, self.objectives, reference)
+        confirmed, promising = ({row.number: row.design for row in some} for some in (known.front, ordered))
+        found = _queue.chosen_rows(confirmed, promising, wish)
         before = self.history.enqueued
         self._commit(lambda: _queue.confirming_events(self.history, self._optimizer.costs, found, wish))
         return tuple(queued for queued in self.history.queue if queued.number >= before)

@@ -131,6 +131,9 @@ def test_all_missing_readings_are_reserved() -> None:
     enqueue(history, 0, "joules", readings=3)
     assert [part.readings for part in queued_parts(history, COSTS)] == [2]
     assert remaining(history, COSTS) == 7.0 - 2 * 2.0
+    history.append(Asked(Evaluation(SPACE.design({"x": 0}), "joules", None, 2.0, "", 0, ("joules",), queued=0)))
+    assert parts(history) == [], "one reading is taken after the other"
+    assert remaining(history, COSTS) == 7.0 - 2 * 2.0, "the last one is still to be paid"
 
 
 def test_a_queued_evaluation_is_open_as_long_as_it_is_queued_and_paid(history: History) -> None:
