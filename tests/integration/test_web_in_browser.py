@@ -198,7 +198,7 @@ def test_a_whole_study_is_drawn_in_light_dark_and_on_a_phone(
 def test_pointing_at_a_design_says_what_is_known_of_it(chrome: Browser, show: Open) -> None:
     show(("front", five()))
     said = hovered(chrome, 2)
-    assert said.startswith("front, partly predicted")
+    assert said.startswith("promising, not measured yet")
     assert "error [%] | 3 | measured" in said
     assert "energy [J] | 20 ± 2.5 | predicted" in said
     assert "cores | 2 | kernel | 5x5" in said
@@ -228,7 +228,7 @@ def test_values_that_hardly_differ_are_told_apart(chrome: Browser, show: Open) -
     assert "size [B] | 70\u202f792 |" in hovered(chrome, 0)
     assert "size | 70\u202f794" in hovered(chrome, 1, picture=1)
     legend = chrome.run("return [...document.querySelectorAll('.fc-legend button')].map((one) => one.textContent)")
-    assert [entry.split()[-1] for entry in legend[:2]] == ["measured1", "dominated2"]
+    assert [entry.split()[-1] for entry in legend[:2]] == ["confirmed1", "dominated2"]
     assert re.fullmatch("ms .* 70\u202f795.5 ms", legend[2])
     chrome.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     wait_for(chrome, "return document.querySelectorAll('td').length > 12", "the tables")
@@ -345,7 +345,7 @@ def test_arrow_keys_walk_along_the_front(chrome: Browser, show: Open) -> None:
     show(("front", five()))
     chrome.run("document.querySelector('.fc-plot').focus()")
     label = chrome.run("return document.querySelector('.fc-plot').ariaLabel")
-    assert re.search(r"3 designs .*front, 2 .*measured.* 2 other designs", label), label
+    assert re.search(r"2 confirmed designs, 1 promising design; 2 other designs", label), label
     for key, expected in (
         ("ArrowRight", "cores | 1"),
         ("ArrowRight", "cores | 2"),
