@@ -46,7 +46,7 @@ LOOKS = {
     "front-unsure": MarkerStyle("s", DOUBTFUL, True, 6.5, "promising, perhaps not feasible"),
     "front-violating": MarkerStyle("X", OTHER, False, 8.0, "front, violates a constraint"),
     "measured": MarkerStyle("o", OTHER, False, 3.6, "measured, dominated"),
-    "half": MarkerStyle("d", OTHER, True, 4.2, "partly predicted, dominated"),
+    "half": MarkerStyle("d", OTHER, True, 4.2, "partly predicted, not promising"),
     "violating": MarkerStyle("x", OTHER, False, 4.2, "violates a constraint"),
 }
 """The style of each kind of design, the most important first; the scripts for browsers use the same labels."""

@@ -61,7 +61,7 @@
     },
     "front-violating": { label: "front, violates a constraint", shape: "cross", size: 13, colour: "soft", z: 5 },
     measured: { label: "measured, dominated", shape: "circle", size: 6, colour: "faint", z: 4 },
-    half: { label: "partly predicted, dominated", shape: "diamond", size: 9, colour: "faint", hollow: true, z: 3 },
+    half: { label: "partly predicted, not promising", shape: "diamond", size: 9, colour: "faint", hollow: true, z: 3 },
     violating: { label: "violates a constraint", shape: "cross", size: 8, colour: "faint", z: 3 },
   };
   const kindOf = (name) => (Object.hasOwn(KINDS, name) ? KINDS[name] : { ...KINDS.measured, label: name });
