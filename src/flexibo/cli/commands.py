@@ -109,7 +109,7 @@ COMMANDS = (  # every command, in the order of the help
     CommandEntry(
         "front",
         INSPECT,
-        "Show confirmed designs, and promising ones with what confirming them costs.",
+        "Show confirmed designs, and promising ones.",
         (
             "flexibo front",
             "flexibo front --number 2",
