@@ -1,181 +1,173 @@
-"""What learning from failures is worth: ``python -m benchmarks.failures``.
+"""What failures cost: ``python -m benchmarks.failures``.
 
-A network of three layers on a board: error and energy. A design with more operations than the board can train is
-reported as impossible, which costs little. The best errors lie at that border. The table compares ways to use
-what failures teach, and settings of the classifier; `flexibo.belief.failures` has the ones that are used.
+A network with a width, a depth, a kernel and a device: its error (expensive, 5 to 15 s) and its energy (1 s). The error
+of some designs cannot be measured, and trying costs as much as measuring: a corner (too wide and too deep), a band of
+widths, or a combination of kernels and devices, of 5, 20 and 40 % of all designs. All of them hold a part of the best
+designs. An attempt fails always, or 9 times of 10.
+
+The table says which share of the money went to attempts that failed, and how much larger the error of the confirmed
+front is than if what cannot be measured were known beforehand, as a rule of the space.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
-from typing import Any
-from unittest.mock import patch
+from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from flexibo import Design, Evaluation, Objective, Space, Study
+from flexibo import Design, Space, Study
 from flexibo._internal.arrays import FloatArray
-from flexibo.belief import failures
-from flexibo.history import History
-from flexibo.optimizer import optimizer
-from flexibo.pareto import hypervolume
-from flexibo.space import Designs
+from flexibo.pareto import hypervolume, non_dominated
 
-WIDTHS, KERNELS, LAYERS = [16, 32, 64, 128, 256, 512, 1024], [1, 3, 5, 7, 9], (1, 2, 3)
-NETWORK = [f"{kind}_{layer}" for layer in LAYERS for kind in ("width", "kernel")]
-DEPLOYMENT = {"batch": [1, 4, 16, 64, 256], "precision": ["fp32", "fp16", "int8"]}
-MOST = 2_000_000
-REFERENCE = np.array([25.0, 10.0])
-BUDGET = 600.0
+WIDTHS, DEPTHS = 32, 16
+KERNELS, DEVICES = ["dense", "fused", "tiled", "packed", "sparse"], ["a", "b", "c", "d"]
+SPACE = {"width": (1, WIDTHS), "depth": (1, DEPTHS), "kernel": KERNELS, "device": DEVICES}
+SHARES = (0.05, 0.2, 0.4)
+CHANCES = (1.0, 0.9)  # that an attempt at a design that cannot be measured fails
+INITIAL, EVALUATIONS = 10, 30  # initial designs, and the budget in mean full evaluations
 FIRST_SEED = 100
+FLOOR = 1e-4  # an error is not below this share of the front's volume: ratios need one
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """How failures are used.
-
-    Attributes:
-        name: What the table calls it.
-        learns: Whether chances are learned at all; what failed itself is never asked again anyway.
-        likely: Below this chance a design is asked about only if nothing else scores.
-        trend: Variance of the linear part of the log odds.
-        bumps: Variance of the other part.
-        reach: Its length scale.
-    """
-
-    name: str
-    learns: bool = True
-    likely: float = failures.PROBABLE
-    trend: float = failures.TREND
-    bumps: float = failures.BUMPS
-    reach: float = failures.REACH
+def error(design: Design) -> float:
+    """Falls with width and depth; kernels and devices differ little."""
+    u, v = _units(design)
+    kind = 0.02 * KERNELS.index(design["kernel"]) + 0.01 * DEVICES.index(design["device"])
+    return float(0.1 + 0.5 * (1 - u) ** 2 + 0.3 * (1 - v) ** 2 + 0.2 * (u - v) ** 2 + kind)
 
 
-CHOSEN = Rule("as it is")
-RULES = (
-    Rule("nothing is learned", learns=False),
-    Rule("chance as a weight", likely=1e-9),
-    Rule("at least 0.3", likely=0.3),
-    CHOSEN,
-    Rule("at least 0.7", likely=0.7),
-    replace(CHOSEN, name="trend 25", trend=25.0),
-    replace(CHOSEN, name="bumps 25", bumps=25.0),
-    replace(CHOSEN, name="no trend", trend=1e-3),
-    replace(CHOSEN, name="no bumps", bumps=1e-3),
-    replace(CHOSEN, name="reach 0.25", reach=0.25),
-    replace(CHOSEN, name="reach 1", reach=1.0),
-)
+def energy(design: Design) -> float:
+    """Grows with width and depth; a kernel suits some devices better than others."""
+    u, v = _units(design)
+    kernel, device = KERNELS.index(design["kernel"]), DEVICES.index(design["device"])
+    return float((0.2 + u + 0.8 * v**2) * (1.0 - 0.08 * kernel + 0.1 * ((kernel + device) % 3)) * (1 + 0.05 * device))
+
+
+def seconds(design: Design, objective: str) -> float:
+    """What a measurement costs, and an attempt that fails."""
+    u, v = _units(design)
+    return 1.0 if objective == "energy" else 5.0 + 5.0 * (u + v)
+
+
+def corner(design: Design, share: float) -> bool:
+    """Too wide and too deep."""
+    u, v = _units(design)
+    return bool(min(u, v) > 1 - share**0.5)
+
+
+def band(design: Design, share: float) -> bool:
+    """Of the widths in the middle."""
+    return bool(abs((design["width"] - 0.5) / WIDTHS - 0.5) < share / 2)
+
+
+def combination(design: Design, share: float) -> bool:
+    """Of some kernels on some devices."""
+    kernels, devices = {0.05: (1, 1), 0.2: (2, 2), 0.4: (4, 2)}[share]
+    return KERNELS.index(design["kernel"]) < kernels and DEVICES.index(design["device"]) < devices
+
+
+REGIONS: dict[str, Callable[[Design, float], bool]] = {"corner": corner, "band": band, "combination": combination}
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a study came to.
+    """What a study came to: the share of its money spent on failures, their number, and its confirmed error."""
 
-    Attributes:
-        spent: What it spent, of `BUDGET`.
-        failed: How many of its questions could not be answered.
-        in_a_row: How many of these at most followed each other.
-        volume: The hypervolume of what its front is in truth; designs that cannot be trained have none.
-    """
-
-    spent: float
+    lost: float
     failed: int
-    in_a_row: int
-    volume: float
+    error: float
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the studies and print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.failures", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--method", default="flexibo")
     given = parser.parse_args(arguments)
     os.environ["OMP_NUM_THREADS"] = "1"
-    table = Table("rule", "ended early", "failed questions", "most in a row", "hypervolume", box=None)
     seeds = range(FIRST_SEED, FIRST_SEED + given.seeds)
+    cells = [(region, share, chance) for share in SHARES for region in REGIONS for chance in (*CHANCES, 0.0)]
+    jobs = [(*cell, seed, given.method) for cell in cells for seed in seeds]
     with ProcessPoolExecutor(given.jobs) as pool:
-        for rule in RULES:
-            found = list(pool.map(outcome, [rule] * len(seeds), seeds))
-            volumes = [one.volume for one in found]
-            spread = statistics.stdev(volumes) / len(volumes) ** 0.5 if len(volumes) > 1 else 0.0
-            table.add_row(
-                rule.name,
-                f"{sum(one.spent < 0.9 * BUDGET for one in found)} of {len(found)}",
-                f"{statistics.mean(one.failed for one in found):.1f}",
-                f"{max(one.in_a_row for one in found)}",
-                f"{statistics.mean(volumes):.1f} ± {spread:.1f}",
-            )
+        done = dict(zip(jobs, pool.map(outcome, *zip(*jobs, strict=True)), strict=True))
+    columns = ("cannot be measured", "region", "fails", "money on failures", "failed attempts", "error / known")
+    table = Table(*columns, box=None)
+    for share in SHARES:
+        for chance in CHANCES:
+            ratios, lost = [], []
+            for region in REGIONS:
+                runs = [done[region, share, chance, seed, given.method] for seed in seeds]
+                known = [done[region, share, 0.0, seed, given.method] for seed in seeds]
+                ratios.append(
+                    [np.log(max(a.error, FLOOR) / max(b.error, FLOOR)) for a, b in zip(runs, known, strict=True)]
+                )
+                lost.append([run.lost for run in runs])
+                failed = float(np.mean([run.failed for run in runs]))
+                table.add_row(f"{share:.0%}", region, f"{chance:.0%}", *_figures(lost[-1], failed, ratios[-1]))
+            table.add_row(f"{share:.0%}", "all", f"{chance:.0%}", *_figures(np.ravel(lost), None, np.ravel(ratios)))
     Console(width=120).print(table)
     return 0
 
 
-def outcome(rule: Rule, seed: int) -> Outcome:
-    """What one study comes to under a rule."""
-    settings: dict[str, Any] = {"TREND": rule.trend, "BUMPS": rule.bumps, "REACH": rule.reach, "PROBABLE": rule.likely}
-    used: dict[str, Any] = {}
-    if not rule.learns:
-        settings["chance_of_success"] = used["success_weights"] = _only_possible
-    with patch.multiple(failures, **settings), patch.multiple(optimizer, **used):
-        study = network_study(seed=seed, budget=BUDGET)
-        failed = in_a_row = 0
-        while evaluation := study.ask():
-            if not answered(study, evaluation):
-                failed += 1
-                in_a_row = max(in_a_row, study.history.failed_in_a_row["error"])
-        front = [row.design for row in study.front() if operations(row.design) <= MOST]
-    losses = np.array([[error(design), np.log(energy(design))] for design in front]).reshape(-1, 2)
-    return Outcome(study.spent, failed, in_a_row, hypervolume(losses, REFERENCE))
+def _figures(
+    lost: Sequence[float] | FloatArray, failed: float | None, ratios: Sequence[float] | FloatArray
+) -> list[str]:
+    return [f"{np.mean(lost):.1%}", "" if failed is None else f"{failed:.1f}", f"{np.exp(np.mean(ratios)):.2f}"]
 
 
-def _only_possible(history: History, designs: Designs) -> FloatArray:
-    return failures.possible(history, designs).astype(float)
-
-
-def network_study(deployment: Mapping[str, Any] = DEPLOYMENT, **settings: Any) -> Study:
-    """A study of the network with these options of its deployment, a batch among them."""
-    options = {f"width_{layer}": WIDTHS for layer in LAYERS} | {f"kernel_{layer}": KERNELS for layer in LAYERS}
-    return Study(
-        Space(options | dict(deployment)), [Objective("error", options=NETWORK), Objective("energy")], **settings
+def outcome(region: str, share: float, chance: float, seed: int, method: str) -> Outcome:
+    """What one study comes to; with the chance 0, what cannot be measured is known beforehand."""
+    fails = REGIONS[region]
+    rule = None if chance else lambda design: not fails(design, share)
+    budget = EVALUATIONS * 11.0
+    study = Study(
+        Space(SPACE, valid=rule), ["error", "energy"], budget=budget, seed=seed, n_initial=INITIAL, method=method
     )
+    rng, lost, failed = np.random.default_rng(seed), 0.0, 0
+    while evaluation := study.ask():
+        design, cost = evaluation.design, seconds(evaluation.design, evaluation.objective)
+        if evaluation.objective == "energy":
+            study.tell(evaluation, energy(design), cost=cost)
+        elif fails(design, share) and rng.random() < chance:
+            study.fail(evaluation, "out of memory", cost=cost)
+            lost, failed = lost + cost, failed + 1
+        else:
+            study.tell(evaluation, error(design), cost=cost)
+    return Outcome(lost / study.spent, failed, _confirmed_error(study, region, share))
 
 
-def answered(study: Study, evaluation: Evaluation) -> bool:
-    """Tell what an evaluation gives, or that the network is too large to train; whether it gave a value."""
-    design = evaluation.design
-    if evaluation.objective == "energy":
-        study.tell(evaluation, energy(design), cost=6.0)
-    elif operations(design) <= MOST:
-        study.tell(evaluation, error(design), cost=3.0 + operations(design) / 1e5)
-    else:
-        study.fail(evaluation, "too large to train", cost=0.2, impossible=True)
-        return False
-    return True
+def _confirmed_error(study: Study, region: str, share: float) -> float:
+    """The share of the true front's volume that the confirmed designs outside the region lack."""
+    front, reference = _truth(region, share)
+    found: dict[Design, set[str]] = {}
+    for measurement in study.history.measurements:
+        found.setdefault(measurement.design, set()).update(measurement.values)
+    fails = REGIONS[region]
+    designs = [design for design, names in found.items() if len(names) == 2 and not fails(design, share)]
+    losses = np.array([[error(design), energy(design)] for design in designs]).reshape(-1, 2)
+    return 1.0 - hypervolume(losses, reference) / hypervolume(front, reference)
 
 
-def operations(design: Design) -> float:
-    """The operations of one inference."""
-    (w1, k1), (w2, k2), (w3, k3) = ((design[f"width_{layer}"], design[f"kernel_{layer}"]) for layer in LAYERS)
-    return float(16 * w1 * k1**2 + w1 * w2 * k2**2 + w2 * w3 * k3**2)
+@cache
+def _truth(region: str, share: float) -> tuple[FloatArray, FloatArray]:
+    """The true front (f, 2) of what can be measured, and a reference point a tenth beyond it."""
+    fails = REGIONS[region]
+    losses = np.array([[error(d), energy(d)] for d in Space(SPACE).enumerate() if not fails(d, share)])
+    front = losses[non_dominated(losses)]
+    return front, front.max(axis=0) + 0.1 * np.ptp(front, axis=0)
 
 
-def error(design: Design) -> float:
-    """Falls with the operations, and has a taste for some kernels and widths."""
-    taste = (design["kernel_1"] - 5) ** 2 + (design["kernel_2"] - 3) ** 2 + 2 * (np.log2(design["width_3"]) - 7) ** 2
-    return float(5 + 30 * np.exp(-0.16 * np.log2(operations(design))) + 0.05 * taste)
-
-
-def energy(design: Design) -> float:
-    """Grows with the operations; large batches and small numbers help."""
-    effort = {"fp32": 1.6, "fp16": 1.3, "int8": 1.0}[design.get("precision", "int8")]
-    return float(operations(design) ** 0.6 * effort * (0.2 + design["batch"] ** -0.5))
+def _units(design: Design) -> tuple[float, float]:
+    return (design["width"] - 1) / (WIDTHS - 1), (design["depth"] - 1) / (DEPTHS - 1)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ Direction = Literal["min", "max"]
 LARGEST = 1e100
 """Greater values could overflow when they are squared or multiplied, and are refused."""
 
-PLAIN = ("noisy", "repeats", "remeasure", "cost", "timeout", "at_most", "at_least", "optimise", "tolerance")
+PLAIN = ("noisy", "repeats", "remeasure", "cost", "timeout", "retries", "at_most", "at_least", "optimise", "tolerance")
 """The fields that may be given as numpy scalars."""
 
 
@@ -41,6 +41,10 @@ class Objective:
         measured_with: The objective whose evaluation yields this one too.
         cost: The expected cost of one evaluation, used until one was made.
         timeout: Seconds after which an evaluation counts as failed.
+        retries: How many further attempts follow one that failed. By default this depends on the failure: one after an
+            error, two if each gives another error or the worker was lost, and none after a timeout or a wrong value.
+        fails_with: An objective whose failures have the same cause: what cannot be measured for a design in one of them
+            cannot be in the other.
         at_most: The greatest feasible value.
         at_least: The smallest feasible value.
         optimise: Whether it is optimised; by default unless it has a bound.
@@ -64,6 +68,8 @@ class Objective:
     measured_with: str | None = None
     cost: float | None = None
     timeout: float | None = None
+    retries: int | None = None
+    fails_with: str | None = None
     at_most: float | None = None
     at_least: float | None = None
     optimise: bool | None = None
@@ -84,6 +90,8 @@ class Objective:
         self._require("optimise", isinstance(self.optimise, bool | None), "True or False", InvalidTypeError)
         self._require("unit", isinstance(self.unit, str), "a string", InvalidTypeError)
         self._require("repeats", type(self.repeats) is int and self.repeats >= 1, "a whole number, 1 or more")
+        is_count = self.retries is None or (type(self.retries) is int and self.retries >= 0)
+        self._require("retries", is_count, "a whole number, 0 or more")
         for field, least in (("cost", "zero or more"), ("timeout", "above zero"), ("tolerance", "zero or more")):
             number = getattr(self, field)
             is_usable = _is_number(number) and number >= 0 and (field != "timeout" or number > 0)
@@ -303,8 +311,12 @@ def check_objectives(objectives: Iterable[Objective | str], options: Sequence[st
         for option in objective.options or ():
             if option not in options:
                 raise unknown_name(f"option of objective {objective.name!r}:", option, options)
-        if objective.measured_with is not None and objective.measured_with not in names:
-            raise unknown_name(f"objective in measured_with of {objective.name!r}:", objective.measured_with, names)
+        for field in ("measured_with", "fails_with"):
+            other = getattr(objective, field)
+            if other is not None and other not in names:
+                raise unknown_name(f"objective in {field} of {objective.name!r}:", other, names)
+        if objective.fails_with == objective.name:
+            raise InvalidValueError(f"Objective {objective.name!r} has fails_with itself; name another one.")
     # In the order of the space, so that a set of options has the same order in every process.
     checked = tuple(
         replace(o, options=tuple(name for name in options if name in o.options)) if o.options is not None else o

@@ -80,6 +80,18 @@ class Belief:
         """Whether it may be asked (m, b)."""
         return self.price_list.open
 
+    @property
+    def success(self) -> FloatArray:
+        """The chance (m,) that all that a candidate lacks can be measured."""
+        found = self.price_list.success
+        return np.ones(len(self.mu)) if found is None else found
+
+    @property
+    def chances(self) -> FloatArray:
+        """The chance (m, b) that each bundle can be measured."""
+        found = self.price_list.chances
+        return np.ones(self.open.shape) if found is None else found
+
     def feasible(self, columns: Sequence[int] | None = None) -> FloatArray:
         """The probability (m,) that all constraints hold, or those of some columns."""
         some = np.arange(len(self.limits)) if columns is None else np.asarray(columns, dtype=np.int64)

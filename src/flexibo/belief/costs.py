@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
+from scipy.special import log_ndtr
 
 from flexibo._internal.arrays import FloatArray
 from flexibo._internal.random_streams import Stream, entropy
@@ -85,6 +86,16 @@ def mean_costs(history: History) -> FloatArray:
     return means
 
 
+def failure_costs(history: History, prices: FloatArray) -> FloatArray:
+    """The mean cost of a failed attempt at each purchase (m, p); its price (m, p) where none has failed."""
+    found: FloatArray = prices.copy()
+    for p in range(len(history.purchases)):
+        costs = history.failure_costs(p)
+        if len(costs):
+            found[:, p] = costs.mean()
+    return found
+
+
 class Costs:
     """Prices and thetas of candidates.
 
@@ -149,15 +160,39 @@ class Costs:
         refits = self._refits.setdefault(
             p, Refits(self._model, seed=entropy(self._seed, Stream.COSTS, p), growth=self._growth)
         )
-        highest = math.log(costs.max())
+        greatest = float(costs.max())
+        highest = math.log(greatest)
         logs = np.log(costs, out=np.full(len(costs), -math.inf), where=costs > 0)
         losses = np.maximum(logs, highest + math.log(LEAST_SHARE))
-        model = refits.model(seen.encoded(options), losses, groups=history.space.groups(options))
+        groups, X = history.space.groups(options), seen.encoded(options)
+        model = refits.model(X, losses, groups=groups)
+        ended, least = history.least_costs(p)
+        if len(least) and least.max() > 0:
+            # What took too long cost more than was spent: it enters with the mean of what it may have cost. The model
+            # of what was measured stays as it is, so that it is extended rather than learned again.
+            Z, bounds = ended.encoded(options)[least > 0], np.log(least[least > 0])
+            expected = mean_above(bounds, *model.predict(Z))
+            highest, greatest = max(highest, float(bounds.max())), max(greatest, float(least.max()))
+            for z, loss in zip(Z, expected, strict=True):
+                model = model.extend(z[None], np.array([loss]))
         mu, sigma = model.predict(designs.encoded(options))
         # The mean of a log-normal; far from the data it must not run away from what was ever paid. The exponent is
         # limited before it is raised, as it may be beyond what a float holds.
         exponent = np.clip(mu + 0.5 * sigma**2, logs.min() - math.log(2), highest + math.log(2))
-        return np.clip(np.exp(exponent), costs.min() / 2, costs.max() * 2)
+        return np.clip(np.exp(exponent), costs.min() / 2, greatest * 2)
+
+
+def mean_above(bounds: FloatArray, mu: FloatArray, sigma: FloatArray) -> FloatArray:
+    """The means (m,) of normal variables that are known to lie above bounds (m,); at least the bounds.
+
+    >>> mean_above(np.array([0.0, 9.0]), np.array([0.0, 0.0]), np.array([1.0, 0.0])).round(3).tolist()
+    [0.798, 9.0]
+    """
+    spread = np.where(sigma > 0, sigma, 1.0)
+    z = (bounds - mu) / spread
+    # phi(z) / (1 - Phi(z)), which for great z is z itself.
+    hazard = np.exp(-0.5 * z**2 - 0.5 * math.log(2.0 * math.pi) - log_ndtr(-z))
+    return np.maximum(bounds, np.where(sigma > 0, mu + spread * hazard, bounds))
 
 
 def _number(given: object) -> float:

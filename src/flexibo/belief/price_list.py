@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexibo._internal.arrays import BoolArray, FloatArray
-from flexibo.belief.costs import Costs, mean_costs
+from flexibo.belief.costs import Costs, failure_costs, mean_costs
+from flexibo.belief.failures import chances, combined
 from flexibo.history import History
 from flexibo.history.events import Evaluation
 from flexibo.history.measurements import QueuedDesign
@@ -124,28 +125,37 @@ class PriceList:
     designs_left: float = math.inf  # how many the budget is expected to pay completely
     names: tuple[str, ...] = ()  # (p): the objective that each purchase is asked by
     open_parts: BoolArray | None = None  # (m, p): each purchase may be asked
+    chances: FloatArray | None = None  # (m, b): how likely it can be measured; None is certain
+    success: FloatArray | None = None  # (m,): how likely all that a design lacks can be measured; None is certain
 
     @classmethod
     def of(cls, history: History, designs: Designs, costs: Costs, *, coupled: bool = False) -> PriceList:
         """The prices of designs (m), given what happened so far."""
         prices, is_open = costs.prices(history, designs), open_purchases(history, designs)
+        chance = chances(history, designs)
+        success = combined(history, chance)
+        # A failure is paid for, too.
+        expected = chance * prices + (1.0 - chance) * failure_costs(history, prices)
         bundles = tuple(purchase.members for purchase in history.purchases)
         open_parts = is_open
         if coupled:  # nothing is paid for twice
             bundles = (tuple(j for members in bundles for j in members),)
-            prices = np.where(is_open, prices, 0.0).sum(axis=1, keepdims=True)
+            prices, expected = (np.where(is_open, some, 0.0).sum(axis=1, keepdims=True) for some in (prices, expected))
+            chance = success[:, None]
             is_open = np.asarray(is_open.any(axis=1, keepdims=True))
         left, whole = remaining(history, costs), float(np.nan_to_num(mean_costs(history)).sum())
         return cls(
             bundles=bundles,
             prices=prices,
-            thetas=costs.thetas(history, prices),
+            thetas=costs.thetas(history, expected),
             open=is_open,
             left=left,
             slack=0.0 if history.budget is None else ROUNDING * history.budget,
             designs_left=max(0.0, left) / whole if whole > 0 else math.inf,
             names=tuple(purchase.objective for purchase in history.purchases),
             open_parts=open_parts,
+            chances=chance,
+            success=success,
         )
 
     def pays(self, prices: FloatArray | float) -> BoolArray:

@@ -53,7 +53,7 @@ def export(
 
 def _contents(found: Sequence[Record], study: str) -> str:
     """What a table holds, as in "12 attempts of study 'net': 10 measured, 2 failed"."""
-    states = Counter(record.state for record in found)
+    states = Counter("added" if record.number is None else record.state for record in found)
     added = states.pop("added", 0)
     count = states.total()
     what = f"{count} attempt{'s' * (count != 1)} of study {study!r}"

@@ -15,7 +15,7 @@ from flexibo.executors._capacity import Amounts, ClusterCapacity, checked_second
 from flexibo.executors._messages import AttemptBegan, AttemptEnded, ClusterLost, Fault, Job, Report, WorkersSeen, packed
 from flexibo.executors.base import Measure, Outcome
 from flexibo.executors.measure import too_long
-from flexibo.history.events import Evaluation
+from flexibo.history.events import Evaluation, FailureKind
 from flexibo.objectives import Objective, checked_resources
 
 PATIENCE_SECONDS = 20.0
@@ -190,7 +190,7 @@ class ClusterExecutor:
         """Fail an attempt that was being measured when its worker died; start one that had not begun elsewhere."""
         self._engine.stop(attempt.name)
         if has_begun or attempt.began is not None:
-            self._fail(attempt, reason)
+            self._fail(attempt, reason, FailureKind.LOST)
         elif attempt.starts < STARTS:
             self._launch(attempt)
         else:
@@ -200,11 +200,11 @@ class ClusterExecutor:
                 f"{attempt.job.objective.name!r}, the last for this reason: {reason}"
             )
 
-    def _fail(self, attempt: Attempt, reason: str) -> None:
+    def _fail(self, attempt: Attempt, reason: str, kind: FailureKind) -> None:
         self._forget(attempt)
         since = attempt.began if attempt.began is not None else attempt.started
         cost = 0.0 if since is None else max(0.0, self._clock() - since)
-        self._done.append(Outcome(attempt.job.evaluation, None, cost, reason))
+        self._done.append(Outcome(attempt.job.evaluation, None, cost, reason, kind=kind))
 
     def _forget(self, attempt: Attempt) -> None:
         del self._attempts[attempt.name]
@@ -229,7 +229,7 @@ class ClusterExecutor:
                 self._lose(attempt, f"Its worker ({attempt.place}) died.", True)
             elif timeout is not None and now > attempt.began + timeout + self._engine.grace:
                 self._engine.stop(attempt.name)
-                self._fail(attempt, too_long(timeout))
+                self._fail(attempt, too_long(timeout), FailureKind.TIMEOUT)
         elif self._engine.pins and self._is_missing(attempt.place, attempt.started):
             self._lose(attempt, f"Its worker ({attempt.place}) died.", self._engine.has_begun(attempt.name))
         elif self._capacity.could_fit(attempt.needs):

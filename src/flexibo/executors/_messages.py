@@ -18,7 +18,7 @@ import cloudpickle  # type: ignore[import-untyped]  # it has no annotations
 from flexibo.errors import InvalidTypeError
 from flexibo.executors.base import Measure, Outcome
 from flexibo.executors.measure import failure, too_long
-from flexibo.history.events import Evaluation
+from flexibo.history.events import Evaluation, FailureKind
 from flexibo.objectives import Objective
 
 CHUNK = 1 << 18  # bytes that are read at a time
@@ -63,10 +63,10 @@ def packed(evaluation: Evaluation, objective: Objective, measure: Measure) -> Jo
     return Job(evaluation, objective, function, hashlib.sha256(function).hexdigest(), question)
 
 
-def overdue(job: Job) -> str:
+def overdue(job: Job) -> tuple[str, FailureKind]:
     if job.has_begun and job.objective.timeout is not None:
-        return too_long(job.objective.timeout)
-    return f"Its worker process did not begin to measure within {LOAD_SECONDS:g} s."
+        return too_long(job.objective.timeout), FailureKind.TIMEOUT
+    return f"Its worker process did not begin to measure within {LOAD_SECONDS:g} s.", FailureKind.LOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +104,14 @@ class WorkerAnswer:
     reason: str
     timed: bool
     impossible: bool
+    kind: FailureKind = FailureKind.ERROR
 
     @classmethod
     def of(cls, outcome: Outcome) -> WorkerAnswer:
-        return cls(outcome.values, outcome.cost, outcome.reason, outcome.timed, outcome.impossible)
+        return cls(outcome.values, outcome.cost, outcome.reason, outcome.timed, outcome.impossible, outcome.kind)
 
     def outcome(self, evaluation: Evaluation) -> Outcome:
-        return Outcome(evaluation, self.values, self.cost, self.reason, self.timed, self.impossible)
+        return Outcome(evaluation, self.values, self.cost, self.reason, self.timed, self.impossible, self.kind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from flexibo.history.events import Evaluation
+from flexibo.history.events import Evaluation, FailureKind
 from flexibo.objectives import Objective
 from flexibo.space import Design
 
@@ -25,6 +25,7 @@ class Outcome:
         reason: Why it failed.
         timed: Whether the cost is the time it took, in seconds, because the function returned none.
         impossible: Whether the design cannot be built, so that trying again would change nothing.
+        kind: The kind of the failure.
     """
 
     evaluation: Evaluation
@@ -33,6 +34,7 @@ class Outcome:
     reason: str = ""
     timed: bool = True
     impossible: bool = False
+    kind: FailureKind = FailureKind.ERROR
 
 
 class Executor(Protocol):

@@ -17,8 +17,17 @@ from typing import Any
 
 from flexibo.errors import DesignError, FlexiBOError, InvalidTypeError, InvalidValueError, MachineError
 from flexibo.executors.base import Measure, Outcome
-from flexibo.history.events import Evaluation
+from flexibo.history.events import Evaluation, FailureKind
 from flexibo.objectives import LARGEST, Objective
+
+
+class TookTooLongError(TimeoutError):
+    """An evaluation exceeded the timeout of its objective."""
+
+
+class WrongValueError(FlexiBOError):
+    """What was measured is no value; a function may raise this where it can tell."""
+
 
 _current: ContextVar[Evaluation | None] = ContextVar("evaluation", default=None)
 
@@ -69,26 +78,33 @@ def measured(
     start = clock()
     readings: list[Mapping[str, float]] = []
     given: list[float] = []
-    reason, impossible = "", False
+    reason, impossible, kind = "", False, FailureKind.ERROR
     outer = _current.set(evaluation)
     try:
         with _time_limit(objective.timeout):
             for _ in range(objective.repeats):
-                result, cost = _split(measure(evaluation.design), evaluation)
+                kind = FailureKind.ERROR
+                answer = measure(evaluation.design)
+                kind = FailureKind.VALUE  # of what goes wrong from here on
+                result, cost = _split(answer, evaluation)
                 given += [] if cost is None else [cost]
                 readings.append(_values(result, evaluation))
     except MachineError:
         raise  # every other design would fail as well
+    except TookTooLongError as error:
+        reason, kind = str(error), FailureKind.TIMEOUT
+    except WrongValueError as error:
+        reason, kind = str(error), FailureKind.VALUE
     except Exception as error:
         reason, impossible = failure(error), isinstance(error, DesignError)
     finally:
         _current.reset(outer)
     elapsed = clock() - start
     if not reason and objective.timeout is not None and elapsed > objective.timeout:
-        reason = too_long(objective.timeout)
+        reason, kind = too_long(objective.timeout), FailureKind.TIMEOUT
     cost = sum(given) if given else elapsed
     if reason:
-        return Outcome(evaluation, None, cost, reason, timed=not given, impossible=impossible)
+        return Outcome(evaluation, None, cost, reason, timed=not given, impossible=impossible, kind=kind)
     names = [name for name in readings[0] if all(name in values for values in readings)]
     medians = {name: statistics.median(values[name] for values in readings) for name in names}
     return Outcome(evaluation, medians, cost, timed=not given)
@@ -165,7 +181,7 @@ def _time_limit(seconds: float | None) -> Iterator[None]:
         return
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        raise TimeoutError(too_long(seconds))
+        raise TookTooLongError(too_long(seconds))
 
     before = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, seconds)

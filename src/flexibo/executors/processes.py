@@ -16,7 +16,7 @@ from flexibo.executors._messages import Fault, Job, MeasuringBegan, Reply, overd
 from flexibo.executors._worker_process import WorkerProcess
 from flexibo.executors.base import Measure, Outcome
 from flexibo.executors.measure import exit_description
-from flexibo.history.events import Evaluation
+from flexibo.history.events import Evaluation, FailureKind
 from flexibo.objectives import Objective
 
 GRACE_SECONDS = 2.0  # how long a function may clean up after its timeout before it is killed
@@ -178,7 +178,7 @@ class ProcessExecutor:
                 self._handle_exit(worker, job)
             elif job is not None and (end := job.ends_at(self._grace)) is not None and self._clock() >= end:
                 self._dismiss(worker)
-                self._failed(job, overdue(job))
+                self._failed(job, *overdue(job))
 
     def _heard(self, worker: WorkerProcess, job: Job, reply: Reply) -> None:
         if isinstance(reply, MeasuringBegan):
@@ -200,7 +200,7 @@ class ProcessExecutor:
         if job is None:
             return
         if job.has_begun:
-            self._failed(job, f"Its worker process {end}.")
+            self._failed(job, f"Its worker process {end}.", FailureKind.LOST)
         elif job.starts < STARTS:
             self._waiting.appendleft(job)
         else:
@@ -209,8 +209,8 @@ class ProcessExecutor:
                 f"last {end}; see what they wrote to the standard error."
             )
 
-    def _failed(self, job: Job, reason: str) -> None:
-        self._done.append(Outcome(job.evaluation, None, max(0.0, self._clock() - job.since), reason))
+    def _failed(self, job: Job, reason: str, kind: FailureKind) -> None:
+        self._done.append(Outcome(job.evaluation, None, max(0.0, self._clock() - job.since), reason, kind=kind))
 
     def _dismiss(self, worker: WorkerProcess) -> int | None:
         """End a worker process, and give back what its evaluation held."""

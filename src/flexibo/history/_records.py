@@ -9,10 +9,12 @@ from functools import lru_cache
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
+from flexibo.history.events import FailureKind
 from flexibo.objectives import Objective, Purchase
 from flexibo.space import Design, Designs, Space
 
-MAX_ATTEMPTS = 3  # the most attempts at one evaluation
+MAX_ATTEMPTS = 3  # the most attempts at one evaluation, where the user gave no number of retries
+LASTING = (FailureKind.TIMEOUT, FailureKind.VALUE)  # kinds of failures that another attempt does not change
 
 
 @dataclass(slots=True)
@@ -42,21 +44,58 @@ class DesignSeries:
 
 @dataclass(slots=True)
 class PurchaseRecord:
-    """The evaluations of one purchase by the keys of their designs: pending, failed, impossible, measured."""
+    """The evaluations of one purchase by the keys of their designs: pending, failed, impossible, measured.
+
+    Attributes:
+        costs: What the measurements cost.
+        failure_costs: What the attempts that failed cost.
+        least_costs: What those that took too long had cost when they were ended.
+        retries: How many further attempts follow a failure; None where its kind decides.
+    """
 
     costs: DesignSeries
+    failure_costs: DesignSeries
+    least_costs: DesignSeries
+    retries: int | None = None
     pending: Counter[int] = field(default_factory=Counter)
     failures: Counter[int] = field(default_factory=Counter)
+    reasons: dict[int, set[str]] = field(default_factory=dict)  # of failures that are not a lost worker's
+    given_up: set[int] = field(default_factory=set)
     impossible: set[int] = field(default_factory=set)
     measured: set[int] = field(default_factory=set)
 
+    def fail(self, key: int, kind: FailureKind, reason: str, *, impossible: bool) -> None:
+        """Count a failed attempt; it was the last one if another would probably end the same way."""
+        self.failures[key] += 1
+        is_again = reason in self.reasons.get(key, ())
+        if kind is not FailureKind.LOST:
+            self.reasons.setdefault(key, set()).add(reason)
+        if self.retries is not None:
+            is_last = self.failures[key] > self.retries
+        else:
+            is_last = kind in LASTING or is_again or self.failures[key] >= MAX_ATTEMPTS
+        if impossible:
+            self.impossible.add(key)
+        elif is_last:
+            self.given_up.add(key)
+
+    def forgive(self) -> None:
+        """Forget all failures but of what is impossible."""
+        self.failures.clear()
+        self.reasons.clear()
+        self.given_up.clear()
+
+    def failed(self) -> set[int]:
+        """The keys that were never measured and failed; a lost worker is no failure of the design until it is given up."""
+        return ({*self.reasons} | self.hopeless()) - self.measured
+
     def is_hopeless(self, key: int) -> bool:
         """Whether it failed too often, or cannot be measured at all."""
-        return key in self.impossible or self.failures[key] >= MAX_ATTEMPTS
+        return key in self.impossible or key in self.given_up
 
     def hopeless(self) -> set[int]:
         """The keys that failed too often, or cannot be measured at all."""
-        return {key for key, attempts in self.failures.items() if attempts >= MAX_ATTEMPTS} | self.impossible
+        return self.given_up | self.impossible
 
     def closed(self, *, remeasured: bool) -> set[int]:
         """The keys that must not be asked; measured ones are among them unless they may be `remeasured`."""

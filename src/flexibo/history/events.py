@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from enum import Enum
 from typing import Any, TypeAlias
 
 from flexibo.errors import InvalidValueError
@@ -99,6 +100,19 @@ class Told:
     timed: bool = False
 
 
+class FailureKind(str, Enum):
+    """Why an attempt gave no value. The values are stored, so they never change."""
+
+    ERROR = "error"
+    """What was called to measure raised an error, or somebody reported a failure."""
+    TIMEOUT = "timeout"
+    """It took too long. What it would have cost is not known, only that it is more than was spent."""
+    VALUE = "value"
+    """It gave something that is no finite number of the right kind."""
+    LOST = "lost"
+    """The process that measured it ended; this may have nothing to do with the design."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failed:
     """An attempt at an evaluation gave no value; if it is `impossible`, there is no other attempt."""
@@ -109,6 +123,7 @@ class Failed:
     worker: str = ""
     timed: bool = False
     impossible: bool = False
+    kind: FailureKind = FailureKind.ERROR
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +146,15 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A result from before the study was added; it costs this study nothing."""
+    """A result from before the study was added; it costs this study nothing.
+
+    `failed` has the reason for each objective that could not be measured.
+    """
 
     design: Design
     values: Mapping[str, float]
     costs: Mapping[str, float]
+    failed: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,11 +270,14 @@ def event_to_dict(event: Event) -> dict[str, Any]:
         content |= {"worker": event.worker, "seconds": event.seconds}
     elif isinstance(event, Added):
         content = {"design": dict(event.design), "values": dict(event.values), "costs": dict(event.costs)}
+        content |= {"failed": dict(event.failed)} if event.failed else {}
     elif isinstance(event, Enqueued):
         content = {"design": dict(event.design), "objectives": list(event.objectives)}
         content |= {"readings": event.readings, "why": event.why}
     else:
         content = asdict(event)
+    if isinstance(event, Failed):
+        content["kind"] = event.kind.value
     return {"event": kind, **content}
 
 
@@ -276,6 +298,15 @@ def event_from_dict(content: Mapping[str, Any], space: Space) -> Event:
             fields["runner_up"] = RunnerUp(**{**second, "design": space.design(second["design"])})
         worker, seconds = fields.pop("worker", ""), fields.pop("seconds", 0.0)
         return Asked(Evaluation(**fields), worker, seconds)
+    if kind == "failed":
+        fields["kind"] = _failure_kind(fields.get("kind", FailureKind.ERROR.value))
     if kind == "enqueued":
         fields["objectives"] = tuple(fields["objectives"])
     return EVENTS[kind](**fields)
+
+
+def _failure_kind(value: str) -> FailureKind:
+    try:
+        return FailureKind(value)
+    except ValueError:
+        raise InvalidValueError(f"its kind {value!r} is unknown; it may come from a newer version.") from None

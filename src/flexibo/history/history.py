@@ -25,6 +25,7 @@ from flexibo.history.events import (
     Evaluation,
     Event,
     Failed,
+    FailureKind,
     Forgiven,
     Noted,
     ReferenceFixed,
@@ -76,7 +77,15 @@ class History:
         self.chosen = 0
         self.scored: list[int] = []
         self._lost: dict[tuple[int, str], float] = {}
-        self._purchase_records = tuple(PurchaseRecord(DesignSeries(space)) for _ in self.purchases)
+        self._purchase_records = tuple(
+            PurchaseRecord(
+                DesignSeries(space),
+                DesignSeries(space),
+                DesignSeries(space),
+                self.objectives[purchase.members[0]].retries,
+            )
+            for purchase in self.purchases
+        )
         self._objective_records = tuple(ObjectiveRecord(DesignSeries(space)) for _ in self.objectives)
         self._seen = SeenDesigns(space, self.purchases)
         self._purchase_of = {self.names[j]: p for p, purchase in enumerate(self.purchases) for j in purchase.members}
@@ -171,6 +180,14 @@ class History:
         """The designs and raw costs of all paid evaluations of purchase p, in order."""
         return self._purchase_records[p].costs.arrays()
 
+    def failure_costs(self, p: int) -> FloatArray:
+        """What each failed attempt at purchase p cost, in order."""
+        return self._purchase_records[p].failure_costs.arrays()[1]
+
+    def least_costs(self, p: int) -> tuple[Designs, FloatArray]:
+        """The designs for which purchase p took too long, and what each had cost when it was ended, in order."""
+        return self._purchase_records[p].least_costs.arrays()
+
     def closed(self, p: int) -> KeyArray:
         """Keys of designs for which purchase p must not be asked: measured, pending or failed too often."""
         return _keys(self._purchase_records[p].closed(remeasured=self._is_remeasured(p)))
@@ -178,6 +195,10 @@ class History:
     def hopeless(self, p: int) -> KeyArray:
         """Keys of designs for which purchase p failed too often, or cannot be measured at all."""
         return _keys(self._purchase_records[p].hopeless())
+
+    def failed(self, p: int) -> KeyArray:
+        """Keys of designs for which purchase p was never measured and failed; a lost worker is no such failure."""
+        return _keys(self._purchase_records[p].failed())
 
     def measured(self, p: int) -> KeyArray:
         """Keys of designs for which purchase p was measured."""
@@ -203,6 +224,10 @@ class History:
     def is_hopeless(self, p: int, design: Design) -> bool:
         """Whether purchase p of this design failed too often, or cannot be measured at all."""
         return self._purchase_records[p].is_hopeless(self.key(p, design))
+
+    def is_failed(self, p: int, design: Design) -> bool:
+        """Whether purchase p of this design is in `failed`."""
+        return self.key(p, design) in self._purchase_records[p].failed()
 
     def is_pending(self, p: int, design: Design) -> bool:
         """Whether purchase p of this design or an equivalent one is being measured."""
@@ -292,7 +317,7 @@ class History:
         self.failed_in_a_row.clear()
         for purchase, record in zip(self.purchases, self._purchase_records, strict=True):
             if not self.told[purchase.objective]:
-                record.failures.clear()
+                record.forgive()
 
     def _is_open(self, follow_up: FollowUp) -> bool:
         return not all(self.is_closed(self.purchase_of(name), follow_up.design) for name in follow_up.objectives)
@@ -369,10 +394,11 @@ class History:
         evaluation = self._answer(event)
         if evaluation is None:
             return
-        record = self._record(evaluation.objective)
-        record.failures[self._key(evaluation)] += 1
-        if event.impossible:
-            record.impossible.add(self._key(evaluation))
+        record, row = self._record(evaluation.objective), self._seen.row(evaluation.design)
+        record.fail(self._key(evaluation), event.kind, event.reason, impossible=event.impossible)
+        record.failure_costs.append(row, event.cost)
+        if event.kind is FailureKind.TIMEOUT:
+            record.least_costs.append(row, event.cost)
         self.failed_attempts[evaluation.objective] += 1
         self.failed_in_a_row[evaluation.objective] += 1
         self.last_reason[evaluation.objective] = event.reason
@@ -381,9 +407,15 @@ class History:
         row = self._seen.row(event.design)
         self._learn(event.design, row, event.values)
         for p, purchase in enumerate(self.purchases):
-            if purchase.objective in event.costs:
-                self._purchase_records[p].costs.append(row, event.costs[purchase.objective])
-        self.measurements.append(Measurement(event.design, event.values, None, None))
+            record, cost = self._purchase_records[p], event.costs.get(purchase.objective)
+            if purchase.objective in event.failed:
+                # It failed before this study: who says so does not want it tried again.
+                reason = event.failed[purchase.objective]
+                record.fail(self.key(p, event.design), FailureKind.ERROR, reason, impossible=True)
+            if cost is not None:
+                (record.failure_costs if purchase.objective in event.failed else record.costs).append(row, cost)
+        if event.values:
+            self.measurements.append(Measurement(event.design, event.values, None, None))
 
     def _learn(self, design: Design, row: FloatArray, values: Mapping[str, float]) -> None:
         """Add values to the data of their objectives; an exact objective keeps its first value of a key."""

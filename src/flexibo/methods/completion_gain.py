@@ -61,10 +61,10 @@ def completion_gain(belief: Belief, rng: np.random.Generator) -> FloatArray:
     parts, gains = missing_parts(belief), np.zeros(len(belief.mu))
     rows = np.flatnonzero(_completable(belief, parts))
     gains[rows] = improvement_of_the_front(belief, rows)
-    if gains.max(initial=0.0) < NEGLIGIBLE * hypervolume(belief.front(), belief.reference):
+    if (belief.success * gains).max(initial=0.0) < NEGLIGIBLE * hypervolume(belief.front(), belief.reference):
         return _doubting_gain(belief, rng)
     shares = np.where(parts, belief.thetas, 0.0)
-    total = shares.sum(axis=1)
+    total = (shares * _reached(belief, parts)).sum(axis=1)
     rates = np.divide(gains, total, out=np.zeros_like(gains), where=total > 0.0)
     cheapest = np.argmin(np.where(parts, belief.prices, np.inf), axis=1)
     weights = np.where(np.arange(parts.shape[1]) == cheapest[:, None], 1.0, LATER)
@@ -75,6 +75,16 @@ def missing_parts(belief: Belief) -> BoolArray:
     """The bundles (m, b) that may be asked and in which something is not known yet."""
     unknown = np.stack([~belief.known[:, bundle].all(axis=1) for bundle in belief.bundles], axis=1)
     return np.asarray(unknown & belief.open)
+
+
+def _reached(belief: Belief, parts: BoolArray) -> FloatArray:
+    """The chance (m, b) that each missing part is paid for: all cheaper ones of the design could be measured."""
+    order = np.argsort(np.where(parts, belief.prices, np.inf), axis=1, kind="stable")
+    chances = np.take_along_axis(np.where(parts, belief.chances, 1.0), order, axis=1)
+    before = np.cumprod(np.concatenate([np.ones((len(chances), 1)), chances[:, :-1]], axis=1), axis=1)
+    found = np.empty_like(before)
+    np.put_along_axis(found, order, before, axis=1)
+    return found
 
 
 def improvement_of_the_front(belief: Belief, rows: IntArray) -> FloatArray:

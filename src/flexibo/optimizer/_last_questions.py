@@ -30,7 +30,7 @@ def feasibility_question(
     Boxes may be too narrow, and a front is of little use before its constraints are known to be kept.
     """
     scores, because = feasibility_scores(belief), "no feasible design is known"
-    scores = scores * success_weights(request.history, belief.designs)[:, None]
+    scores = scores * success_weights(belief.success)[:, None]
     if request.history.has_feasible():
         scores, because = scores * doubtful_front(belief, CONFIDENCE)[:, None], "nothing else is left to learn"
     cell = choose(scores / belief.thetas, belief, allowed, rng)

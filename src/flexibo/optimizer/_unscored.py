@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from flexibo._internal.random_streams import Stream, generator
-from flexibo.belief.failures import possible
+from flexibo.belief.failures import chance_of_success, possible
 from flexibo.belief.price_list import payable_parts
 from flexibo.history.events import Evaluation
 from flexibo.optimizer._request import Request
@@ -72,4 +72,5 @@ def _replacement(request: Request, name: str, seed: int) -> Evaluation | None:
     rows = np.flatnonzero(possible(history, designs) & request.price_list(designs).affordable()[:, p])
     if not len(rows):
         return None
-    return request.question(designs[int(rows[0])], (objective,), initial=True, why="in place of what failed")
+    likeliest = int(rows[np.argmax(chance_of_success(history, designs)[rows])])
+    return request.question(designs[likeliest], (objective,), initial=True, why="in place of what failed")

@@ -168,9 +168,7 @@ class Optimizer:
         if region is not None and region.is_gone:
             return no_region(region)
         scores = method.acquisition(belief, rng)  # FlexiBO: V - V', the numerator of eq:7
-        scores = (
-            scores * success_weights(request.history, belief.designs)[:, None]
-        )  # all 1 if nothing has failed so far
+        scores = scores * success_weights(belief.success)[:, None]  # all 1 if nothing has failed so far
         if method.constraints is Constraints.WEIGHTED and np.isfinite(belief.limits).any():
             scores = scores * belief.feasible()[:, None]
         # Two candidates with the same corner hide each other: pinning one of them removes no volume, so all scores can

@@ -22,6 +22,7 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray
 from flexibo.belief.costs import mean_costs
+from flexibo.belief.failures import chance_of_success
 from flexibo.belief.price_list import ROUNDING
 from flexibo.history import History
 from flexibo.history.events import Evaluation
@@ -35,6 +36,7 @@ FEWEST = 2  # designs that are measured completely, whatever they cost
 MOST = 10  # designs that are measured completely at most
 MOST_CHEAP = 20  # designs of which a cheap purchase is measured at most
 CHEAP = 0.5  # a purchase is cheap if it costs at most this share of the most expensive one
+UNLIKELY = 0.3  # a design that was drawn is left out if its chance of success is below this
 COUNTED = "max_evaluations"  # the stop rule that limits the number of evaluations
 
 Task: TypeAlias = tuple[Design, list[int]]
@@ -62,18 +64,23 @@ def missing_initial(history: History, initial: Sequence[Design], n_given: int, *
     The user gave `n_given` of them. An imported result replaces the measurement of one of the others, which were drawn.
     """
     counts = [max(n_given, len(initial) - _imported(history, initial, p)) for p in range(len(history.purchases))]
-    return _tasks(history, initial, [initial[:count] for count in counts], coupled=coupled)
+    left_out = _unlikely(history, initial[n_given:])
+    return _tasks(
+        history, initial, [[d for d in initial[:count] if d not in left_out] for count in counts], coupled=coupled
+    )
 
 
 def affordable_start(request: Request, initial: Sequence[Design], *, coupled: bool) -> list[Task]:
     """What is missing of the first `FEWEST` designs, and then what a fifth of the budget pays.
 
-    A design of which something cannot be measured is replaced by the next one, unless all are such. Of designs that
-    must have the same value, one counts.
+    A design of which something cannot be measured, or would probably fail, is replaced by the next one, unless all are
+    such. Of designs that must have the same value, one counts.
     """
     history = request.history
     every = range(len(history.purchases))
     designs = [design for design in initial if not any(history.is_hopeless(p, design) for p in every)] or initial
+    unlikely = _unlikely(history, designs)
+    designs = [design for design in designs if design not in unlikely] or designs
     offered = request.price_list(history.space.designs(designs))
     prices = np.where(np.isnan(mean_costs(history)) & (offered.prices <= 0.0).all(axis=0), np.nan, offered.prices)
     counts = _counts(history, prices.mean(axis=0), coupled=coupled)
@@ -154,8 +161,25 @@ def _tasks(
         wanted = [p for p, some in enumerate(chosen) if design in some and _is_missing(history, p, design)]
         new = [p for p in wanted if not history.attempts(p, design)]
         fresh += [(design, new)] if coupled and new else [(design, [p]) for p in new]
-        again += [(design, [p]) for p in wanted if p not in new]
+        again += [(design, [p]) for p in wanted if p not in new and _is_tried_again(history, p, design)]
     return fresh + again
+
+
+def _unlikely(history: History, designs: Sequence[Design]) -> set[Design]:
+    """The designs that will fail by what failures before have taught; none while something was never measured."""
+    if not designs or not all(history.count(j) for j in range(len(history.names))):
+        return set()
+    chance = chance_of_success(history, history.space.designs(designs))
+    return {design for design, likely in zip(designs, chance >= UNLIKELY, strict=True) if not likely}
+
+
+def _is_tried_again(history: History, p: int, design: Design) -> bool:
+    """Whether a design of the start that failed is tried again at once: its worker was lost, or the user says so.
+
+    After an error, the chance of success decides as for any other design.
+    """
+    lead = history.objectives[history.purchases[p].members[0]]
+    return lead.retries is not None or not history.is_failed(p, design)
 
 
 def _is_missing(history: History, p: int, design: Design) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from flexibo.belief.price_list import is_still_open, is_worth_repeating
 from flexibo.history import History
-from flexibo.history.events import Asked, Evaluation, Event, Failed, ReferenceFixed, Reissued, Released
+from flexibo.history.events import Asked, Evaluation, Event, Failed, FailureKind, ReferenceFixed, Reissued, Released
 from flexibo.history.measurements import Assignment
 from flexibo.optimizer import Optimizer, Stop, StopKind
 from flexibo.storage.heartbeat import Heartbeat
@@ -177,7 +177,7 @@ class Asking:
             loss = self._lost_cost(evaluation, holder, lived)
             if self.history.reissues[number] >= MOST_REISSUES:
                 reason = f"{LOST_WORKER[:-1]} in {MOST_REISSUES + 1} attempts; it may be what ends them."
-                written.append(Failed(number, reason, loss))
+                written.append(Failed(number, reason, loss, kind=FailureKind.LOST))
             elif not stopped and self._is_wanted(evaluation, only, loss=loss):
                 written.append(Reissued(number, self.heartbeat.worker, self.heartbeat.seconds, loss))
             else:

@@ -9,7 +9,7 @@ from typing import Any
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.executors import Outcome
 from flexibo.history import History
-from flexibo.history.events import Added, Evaluation, Event, Failed, Released, Spent, Told
+from flexibo.history.events import Added, Evaluation, Event, Failed, FailureKind, Released, Spent, Told
 from flexibo.study._arguments import checked_cost
 
 logger = logging.getLogger("flexibo.study.failures")
@@ -35,14 +35,15 @@ def told_event(
 
 def outcome_event(history: History, outcome: Outcome, *, worker: str) -> Told | Failed:
     """The event for what an executor returned: a value that cannot be told is a failure."""
-    evaluation, reason = outcome.evaluation, outcome.reason
+    evaluation, reason, kind = outcome.evaluation, outcome.reason, outcome.kind
     if outcome.values is not None:
         try:
             return told_event(history, evaluation, outcome.values, outcome.cost, worker=worker, timed=outcome.timed)
         except (InvalidValueError, InvalidTypeError) as error:
-            reason = str(error)
+            reason, kind = str(error), FailureKind.VALUE
     logger.warning("Evaluation %d (%s) failed: %s", evaluation.number, evaluation.objective, reason)
-    return Failed(evaluation.number, reason, checked_cost(outcome.cost), worker, outcome.timed, outcome.impossible)
+    cost = checked_cost(outcome.cost)
+    return Failed(evaluation.number, reason, cost, worker, outcome.timed, outcome.impossible, kind)
 
 
 def answer_events(history: History, evaluation: Evaluation, given: Told | Failed) -> list[Event]:
@@ -70,22 +71,34 @@ def added_event(
     design: Mapping[str, Any],
     values: Mapping[str, float],
     cost: float | Mapping[str, float] | None,
+    failed: str | Mapping[str, str] | None = None,
 ) -> Added:
-    """The event for a known result: some or all objectives of a design, and their costs if they are known."""
+    """The event for a known result: some or all objectives of a design, and their costs if they are known.
+
+    `failed` are objectives that cannot be measured, alone or with the reason of each.
+    """
     legal = history.space.design(design)
     objectives = {objective.name: objective for objective in history.objectives}
-    if not isinstance(values, Mapping) or not values:
+    failed = {failed: ""} if isinstance(failed, str) else failed or {}
+    if not isinstance(failed, Mapping):
+        raise InvalidTypeError(f"failed is {failed!r}; give an objective, or a mapping of reasons by objective.")
+    if not isinstance(values, Mapping) or not (values or failed):
         raise InvalidTypeError(f"values is {values!r}; give a mapping such as {{'error': 0.2}}.")
+    named = [*values, *failed]
     if cost is not None and not isinstance(cost, Mapping):
-        if len(values) > 1:
-            raise InvalidTypeError(f"cost is {cost!r} for {', '.join(values)}; give a mapping of costs by objective.")
-        cost = {next(iter(values)): cost}
-    for name in (*values, *(cost or ())):
+        if len(named) > 1:
+            raise InvalidTypeError(f"cost is {cost!r} for {', '.join(named)}; give a mapping of costs by objective.")
+        cost = {named[0]: cost}
+    for name in (*named, *(cost or ())):
         if name not in objectives:
             raise unknown_name("objective", name, objectives)
-    checked = {name: objectives[name].checked_value(value) for name, value in values.items()}
     leads = {name: history.purchases[history.purchase_of(name)].objective for name in objectives}
-    return Added(legal, checked, {leads[name]: checked_cost(c) for name, c in (cost or {}).items()})
+    for name in failed:
+        if any(leads[other] == leads[name] for other in values):
+            raise InvalidValueError(f"Objective {name!r} of this design has a value and failed; give one of them.")
+    checked = {name: objectives[name].checked_value(value) for name, value in values.items()}
+    costs = {leads[name]: checked_cost(c) for name, c in (cost or {}).items()}
+    return Added(legal, checked, costs, {leads[name]: str(reason) for name, reason in failed.items()})
 
 
 def check_evaluation(evaluation: object) -> None:

@@ -63,6 +63,8 @@ class EventCheck:
             case events.Added():
                 self._check_names(event.values)
                 self._check_names(event.costs)
+                if not self._leads.issuperset(event.failed):
+                    raise InvalidValueError("it has a failure of something that cannot be asked for.")
             case events.ReferenceFixed():
                 self._check_names(event.values)
                 for j in self.history.optimised:
@@ -246,6 +248,7 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("design", "settings", "origin", "rules"), _is_object),
     "runner_up": _is_runner_up,
     "values": lambda value: _is_object(value) and all(_is_number(v) and abs(v) <= LARGEST for v in value.values()),
+    "failed": lambda value: _is_object(value) and all(map(_is_text, value.values())),
     "costs": lambda value: _is_object(value) and all(map(_is_price, value.values())),
 }
 _SETTINGS: Mapping[str, Callable[[Any], bool]] = {

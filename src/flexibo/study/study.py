@@ -19,7 +19,18 @@ from flexibo.belief.costs import CostCallable
 from flexibo.errors import InvalidValueError
 from flexibo.executors import Executor, Measure, Outcome, find_executor
 from flexibo.history import History
-from flexibo.history.events import BudgetSet, Evaluation, Event, Failed, Forgiven, Noted, Released, Stopped, StopSet
+from flexibo.history.events import (
+    BudgetSet,
+    Evaluation,
+    Event,
+    Failed,
+    FailureKind,
+    Forgiven,
+    Noted,
+    Released,
+    Stopped,
+    StopSet,
+)
 from flexibo.history.measurements import QueuedDesign
 from flexibo.methods.table import check_method, find_method
 from flexibo.objectives import Objective, check_objectives
@@ -305,19 +316,34 @@ class Study:
         told = answers.told_event(self.history, evaluation, value, cost, worker=self._heartbeat.worker)
         self._commit(lambda: answers.answer_events(self.history, evaluation, told))
 
-    def fail(self, evaluation: Evaluation, reason: object = "", *, cost: float = 0.0, impossible: bool = False) -> None:
-        """Tell that an attempt gave no value. The evaluation may be asked again, at most twice.
+    def fail(
+        self,
+        evaluation: Evaluation,
+        reason: object = "",
+        *,
+        cost: float = 0.0,
+        impossible: bool = False,
+        timeout: bool = False,
+    ) -> None:
+        """Tell that an attempt gave no value. The evaluation may be asked again: see ``Objective(retries=...)``.
 
         Args:
             evaluation: What `ask` returned.
             reason: What went wrong.
             cost: What the attempt cost.
             impossible: Whether the design cannot be measured at all; it is then not asked again.
+            timeout: Whether it was ended because it took too long: its whole cost is not known, only that it is more.
         """
         answers.check_evaluation(evaluation)
         worker = self._heartbeat.worker
+        kind = FailureKind.TIMEOUT if timeout else FailureKind.ERROR
         failed = Failed(
-            evaluation.number, str(reason), _arguments.checked_cost(cost), worker, impossible=bool(impossible)
+            evaluation.number,
+            str(reason),
+            _arguments.checked_cost(cost),
+            worker,
+            impossible=bool(impossible),
+            kind=kind,
         )
         self._commit(lambda: answers.answer_events(self.history, evaluation, failed))
 
@@ -343,16 +369,22 @@ class Study:
         )
 
     def add(
-        self, design: Mapping[str, Any], values: Mapping[str, float], *, cost: float | Mapping[str, float] | None = None
+        self,
+        design: Mapping[str, Any],
+        values: Mapping[str, float] | None = None,
+        *,
+        cost: float | Mapping[str, float] | None = None,
+        failed: str | Mapping[str, str] | None = None,
     ) -> None:
-        """Add a result that was known before. It is not charged to the budget.
+        """Add a result that was known before: values, or that they cannot be measured. It is not charged to the budget.
 
         Args:
             design: The option values.
             values: Some or all objectives, by name.
             cost: What it cost, by objective, or as a number where one objective is given: costs are learned from it.
+            failed: An objective that cannot be measured for this design, or several, each with the reason.
         """
-        result = answers.added_event(self.history, design, values, cost)
+        result = answers.added_event(self.history, design, values or {}, cost, failed)
 
         def decide() -> list[Event]:
             self.history.check_agrees(result.design, result.values)

@@ -30,6 +30,8 @@ READERS: Mapping[str, Callable[[Fields, str], Any]] = {  # keys of an objective 
     "measured_with": Fields.text,
     "cost": Fields.number,
     "timeout": Fields.duration,
+    "retries": lambda fields, key: fields.whole(key, 0),
+    "fails_with": Fields.text,
     "at_most": Fields.number,
     "at_least": Fields.number,
     "optimise": Fields.flag,
@@ -83,9 +85,10 @@ def _objective(name: str, fields: Fields, names: Sequence[str], around: FileCont
         "options": fields.names("options", around.options or None, "option"),
         **{key: read(fields, key) for key, read in READERS.items()},
     }
-    lead = given["measured_with"]
-    if lead is not None and lead not in names:
-        fields.note("measured_with", f"Unknown objective {lead!r} in measured_with{fields.of}{nearest(lead, names)}")
+    for key in ("measured_with", "fails_with"):
+        other = given[key]
+        if other is not None and other not in names:
+            fields.note(key, f"Unknown objective {other!r} in {key}{fields.of}{nearest(other, names)}")
     if len(fields.mistakes.found) > before:
         return None
     try:

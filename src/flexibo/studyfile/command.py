@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from flexibo.errors import DesignError, FlexiBOError, MachineError
-from flexibo.executors.measure import current_evaluation, exit_description, too_long
+from flexibo.executors.measure import TookTooLongError, WrongValueError, current_evaluation, exit_description, too_long
 from flexibo.space import Design
 from flexibo.studyfile._shell import ScriptResult, ScriptTimeout, run_script
 from flexibo.studyfile._yaml_nodes import NUMBER
@@ -40,6 +40,10 @@ logger = logging.getLogger(__name__)
 
 class CommandError(FlexiBOError):
     """A command gave no value."""
+
+
+class PrintedNoValueError(CommandError, WrongValueError):
+    """The last line that a command printed is no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ class Command:
                 )
             except ScriptTimeout:
                 log.end("timeout")
-                raise TimeoutError(too_long(self.timeout or 0.0)) from None
+                raise TookTooLongError(too_long(self.timeout or 0.0)) from None
             log.end(exit_description(ended.status))
         self._check(ended)
         return read_value(ended.output, self.objective)
@@ -110,12 +114,12 @@ def read_value(output: str, objective: str) -> Any:
     lines = output.split("\n")
     line = next((line.strip() for line in reversed(lines) if line.strip()), "")
     if not line:
-        raise CommandError(f"The command of {objective!r} printed nothing; its last line must be the value.")
+        raise PrintedNoValueError(f"The command of {objective!r} printed nothing; its last line must be the value.")
     if line.startswith("{"):
         return _of_object(line, objective)
     numbers = line.split()
     if len(numbers) > 2 or not all(NUMBER.fullmatch(number) for number in numbers):
-        raise CommandError(
+        raise PrintedNoValueError(
             f"The command of {objective!r} printed {_cut(line)!r} last; its last line must be the value, or the value "
             "and its cost, or a JSON object."
         )
@@ -127,7 +131,7 @@ def _of_object(line: str, objective: str) -> Any:
     try:
         given = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise CommandError(
+        raise PrintedNoValueError(
             f"The command of {objective!r} printed {_cut(line)!r} last; it is not JSON: {error}."
         ) from None
     is_named = "value" in given and objective not in given
@@ -136,7 +140,7 @@ def _of_object(line: str, objective: str) -> Any:
     cost = given.pop("cost") if has_cost else None
     for name, value in (values if isinstance(values, dict) else {objective: values}).items():
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise CommandError(
+            raise PrintedNoValueError(
                 f"The command of {objective!r} printed {json.dumps(value)[:60]} as the value of {name!r}; it must be a "
                 "number."
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -19,6 +19,7 @@ from flexibo.transfer.evaluations import AFTER, BEFORE, COST_OF, headings, witho
 from flexibo.transfer.study_copies import StudyCopy, copy_of
 
 Value = TypeVar("Value")
+FAILURES = ("failed", "impossible")  # the states of rows whose objective could not be measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def read_results(lines: Iterable[str], copy: StudyCopy, source: str) -> Results:
             if result is None:
                 empty += 1
                 continue
-            if all((result.design, *pair) in before for pair in result.values.items()):
+            if _is_known(result, history, before):
                 known += 1
                 continue
             history.check_agrees(result.design, result.values)
@@ -77,6 +78,12 @@ def import_results(results: Results, storage: Storage, copy: StudyCopy) -> None:
         return list(results.results)
 
     EventLog(storage, history).commit(decide)
+
+
+def _is_known(result: Added, history: History, values: Container[tuple[Any, ...]]) -> bool:
+    """Whether a study has these values, and these failures, already."""
+    gone = all(history.attempts(history.purchase_of(name), result.design) for name in result.failed)
+    return gone and all((result.design, *pair) in values for pair in result.values.items())
 
 
 class _Columns:
@@ -108,7 +115,8 @@ class _Columns:
             raise InvalidValueError(f"It has {len(cells)} cells; the heading has {len(self._names)}.")
         row = {name: cell if cell.strip() else "" for name, cell in zip(self._names, cells, strict=True)}
         values = {name: _number(row[column], column) for column, name in self._values.items() if row.get(column)}
-        if not values:
+        failed = {} if values else self._failed(row, history)
+        if not values and not failed:
             return None
         # An option may have a value of blanks.
         written = dict(zip(self._names, cells, strict=True))
@@ -117,13 +125,19 @@ class _Columns:
             for column, name in self._options.items()
             if column in written
         }
-        return added_event(history, design, values, self._cost(row, values, history))
+        return added_event(history, design, values, self._cost(row, values or failed, history), failed)
 
-    def _cost(self, row: Mapping[str, str], values: Mapping[str, float], history: History) -> dict[str, float]:
+    def _failed(self, row: Mapping[str, str], history: History) -> dict[str, str]:
+        """The objective that a row says cannot be measured, with the reason; empty if it says no such thing."""
+        if row.get("state", "").strip() not in FAILURES or not (cell := row.get("objective")):
+            return {}
+        return {_meant(cell, history.names, f"The objective {cell!r}") or cell.strip(): row.get("reason", "").strip()}
+
+    def _cost(self, row: Mapping[str, str], values: Mapping[str, object], history: History) -> dict[str, float]:
         costs = {name: _number(row[column], column) for column, name in self._costs.items() if row.get(column)}
         if not row.get("cost"):
             return costs
-        leads = {history.purchases[history.purchase_of(name)].objective for name in values}
+        leads = {history.purchases[history.purchase_of(name)].objective for name in values if name in history.names}
         asked = leads.pop() if len(leads) == 1 else ""
         if cell := row.get("objective"):
             asked = _meant(cell, history.names, f"The objective {cell!r}") or cell.strip()

@@ -145,9 +145,12 @@ class RecordKeeper:
         names = self._history.names
         for purchase in self._history.purchases:
             values = {names[j]: event.values[names[j]] for j in purchase.members if names[j] in event.values}
-            if values:
-                cost = event.costs.get(purchase.objective)
-                self.added.append(Record(None, purchase.objective, event.design, "added", values, cost, answered=time))
+            cost, reason = event.costs.get(purchase.objective), event.failed.get(purchase.objective)
+            record = Record(None, purchase.objective, event.design, "added", values, cost, answered=time)
+            if reason is not None:
+                self.added.append(replace(record, state="impossible", reason=reason))
+            elif values:
+                self.added.append(record)
 
 
 def table_lines(history: History, found: Iterable[Record]) -> Iterator[str]:

@@ -32,7 +32,7 @@ def _objective(copy: StudyCopy, j: int, found: Sequence[Record]) -> dict[str, An
     """The evaluations of one objective, counted by state; one that is measured with another has none."""
     history, objective = copy.study.history, copy.study.objectives[j]
     mine = [record for record in found if record.objective == objective.name]
-    costs = [record.cost for record in mine if record.cost is not None and record.state != "added"]
+    costs = [record.cost for record in mine if record.cost is not None and record.number is not None]
     # Failures are left out: they say nothing about what a value costs.
     paid = [record.cost or 0.0 for record in mine if record.state == "measured"]
     return {

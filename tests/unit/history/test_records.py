@@ -7,6 +7,7 @@ import pytest
 
 from flexibo import Objective, Space
 from flexibo.history._records import MAX_ATTEMPTS, DesignSeries, ObjectiveRecord, PurchaseRecord, SeenDesigns
+from flexibo.history.events import FailureKind
 from flexibo.objectives import purchases
 
 SPACE = Space({"x": (0.0, 1.0), "cores": (1, 6)})
@@ -14,6 +15,10 @@ SPACE = Space({"x": (0.0, 1.0), "cores": (1, 6)})
 
 def row(x: float, cores: int = 1) -> np.ndarray:
     return SPACE.designs([{"x": x, "cores": cores}]).codes[0]
+
+
+def purchase_record(retries: int | None = None) -> PurchaseRecord:
+    return PurchaseRecord(*(DesignSeries(SPACE) for _ in range(3)), retries)
 
 
 def test_numbers_are_given_with_their_designs_and_cannot_be_changed() -> None:
@@ -32,19 +37,67 @@ def test_numbers_are_given_with_their_designs_and_cannot_be_changed() -> None:
 
 
 def test_a_purchase_is_closed_while_it_is_pending_and_once_it_is_measured_or_hopeless() -> None:
-    record = PurchaseRecord(DesignSeries(SPACE))
+    record = purchase_record()
     record.pending.update([1, 1, 2])
     record.measured.add(3)
     record.impossible.add(4)
-    record.failures.update({5: MAX_ATTEMPTS, 6: MAX_ATTEMPTS - 1})
+    for attempt in range(MAX_ATTEMPTS):
+        record.fail(5, FailureKind.ERROR, f"error {attempt}", impossible=False)
+        if attempt:
+            record.fail(6, FailureKind.ERROR, f"error {attempt}", impossible=False)
     assert record.closed(remeasured=False) == {1, 2, 3, 4, 5}
     assert record.closed(remeasured=True) == {1, 2, 4, 5}
     assert record.hopeless() == {4, 5}
     assert [record.is_hopeless(key) for key in (4, 5, 6, 7)] == [True, True, False, False]
 
 
+@pytest.mark.parametrize(
+    ("kind", "reasons", "attempts"),
+    [
+        (FailureKind.TIMEOUT, ["late"], 1),
+        (FailureKind.VALUE, ["nan"], 1),
+        (FailureKind.ERROR, ["no memory", "no memory"], 2),
+        (FailureKind.ERROR, ["no memory", "no disk", "no network"], 3),
+        (FailureKind.LOST, ["killed", "killed", "killed"], 3),
+    ],
+)
+def test_the_kind_of_a_failure_says_how_often_it_is_tried(kind: FailureKind, reasons: list[str], attempts: int) -> None:
+    record = purchase_record()
+    for count, reason in enumerate(reasons, start=1):
+        assert not record.is_hopeless(1)
+        record.fail(1, kind, reason, impossible=False)
+        assert record.is_hopeless(1) == (count == attempts)
+
+
+@pytest.mark.parametrize("kind", list(FailureKind))
+def test_given_retries_count_for_every_kind_of_failure(kind: FailureKind) -> None:
+    record = purchase_record(retries=1)
+    record.fail(1, kind, "same", impossible=False)
+    assert not record.is_hopeless(1)
+    record.fail(1, kind, "same", impossible=False)
+    assert record.is_hopeless(1)
+    never = purchase_record(retries=0)
+    never.fail(1, kind, "same", impossible=False)
+    assert never.is_hopeless(1)
+    assert purchase_record(retries=5).hopeless() == set()
+
+
+def test_a_lost_worker_is_no_failure_of_the_design_until_it_is_given_up() -> None:
+    record = purchase_record()
+    record.fail(1, FailureKind.ERROR, "no memory", impossible=False)
+    for count in range(MAX_ATTEMPTS):
+        assert record.failed() == {1}, count
+        record.fail(2, FailureKind.LOST, "killed", impossible=False)
+    assert record.failed() == {1, 2}
+    record.measured.add(1)
+    assert record.failed() == {2}
+    record.impossible.add(3)
+    record.forgive()
+    assert record.failed() == record.hopeless() == {3}
+
+
 def test_a_key_is_pending_until_all_its_evaluations_have_ended() -> None:
-    record = PurchaseRecord(DesignSeries(SPACE))
+    record = purchase_record()
     record.pending.update([1, 1])
     record.end(1)
     assert record.closed(remeasured=True) == {1}
