@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests import networks as network
 
 from flexibo import Design, Objective, Space, Study
 from flexibo.belief.failures import chance_of_success, possible, success_weights
 from flexibo.pareto import non_dominated
 from flexibo.views import slice_view
-from tests import networks as network
 
 
 def network_study(**settings: Any) -> Study:
