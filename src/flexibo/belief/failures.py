@@ -41,6 +41,16 @@ def possible(history: History, designs: Designs) -> BoolArray:
     return found
 
 
+def failed_designs(history: History, designs: Designs) -> BoolArray:
+    """Which designs (m,) failed in something that was never measured."""
+    found = np.zeros(len(designs), dtype=bool)
+    for p, purchase in enumerate(history.purchases):
+        failed = history.failed(p)
+        if len(failed):
+            found |= np.isin(designs.keys(purchase.options), failed)
+    return found
+
+
 def chances(history: History, designs: Designs) -> FloatArray:
     """How likely each purchase of each design can be measured, or was (m, p); one for all where nothing has failed."""
     found = np.ones((len(designs), len(history.purchases)))

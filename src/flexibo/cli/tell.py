@@ -39,6 +39,9 @@ def tell(
     impossible: Annotated[
         bool, typer.Option("--impossible", help="With --failed: never try this design again.")
     ] = False,
+    timeout: Annotated[
+        bool, typer.Option("--timeout", help="With --failed: it was ended because it took too long.")
+    ] = False,
     released: Annotated[bool, typer.Option("--released", help="Release the evaluation; it was not attempted.")] = False,
     hand: Annotated[
         str,
@@ -54,7 +57,10 @@ def tell(
 ) -> None:
     """Answer an evaluation of 'flexibo ask': with its value, as failed, or as released."""
     given = values or []
-    _check_one_answer(given, failed, impossible, released, cost)
+    _check_one_answer(given, failed, released, cost)
+    for flag, is_given in (("--impossible", impossible), ("--timeout", timeout)):
+        if is_given and failed is None:
+            raise InvalidValueError(f"{flag} needs a reason; give --failed REASON with it.")
     url = storage_url(storage)
     hand = _asker(url, name, number, hand)
     study = load_study(url, name, worker=hand, lease=LEASE_SECONDS)
@@ -63,7 +69,7 @@ def tell(
         if released:
             told = _release(study, evaluation, hand)
         elif failed is not None:
-            study.fail(evaluation, failed, cost=cost, impossible=impossible)
+            study.fail(evaluation, failed, cost=cost, impossible=impossible, timeout=timeout)
             told = f"failed: {failed}"
         else:
             measured = _numbers(evaluation, given)
@@ -75,11 +81,9 @@ def tell(
     _say(study, evaluation, told, counted=counted, cost=None if released else cost, json=json)
 
 
-def _check_one_answer(values: Sequence[str], failed: str | None, impossible: bool, released: bool, cost: float) -> None:
+def _check_one_answer(values: Sequence[str], failed: str | None, released: bool, cost: float) -> None:
     if (bool(values), failed is not None, released).count(True) != 1:
         raise InvalidValueError("Give one answer: a VALUE (or NAME=VALUE...), --failed REASON, or --released.")
-    if impossible and failed is None:
-        raise InvalidValueError("--impossible needs a reason; give --failed REASON with it.")
     if released and cost:
         raise InvalidValueError(
             "--cost is the cost of an attempt, and --released means that there was none; leave one out."

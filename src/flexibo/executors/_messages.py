@@ -104,14 +104,16 @@ class WorkerAnswer:
     reason: str
     timed: bool
     impossible: bool
-    kind: FailureKind = FailureKind.ERROR
+    kind: str = FailureKind.ERROR.value  # plain, as some clusters send only plain values
 
     @classmethod
     def of(cls, outcome: Outcome) -> WorkerAnswer:
-        return cls(outcome.values, outcome.cost, outcome.reason, outcome.timed, outcome.impossible, outcome.kind)
+        return cls(outcome.values, outcome.cost, outcome.reason, outcome.timed, outcome.impossible, outcome.kind.value)
 
     def outcome(self, evaluation: Evaluation) -> Outcome:
-        return Outcome(evaluation, self.values, self.cost, self.reason, self.timed, self.impossible, self.kind)
+        return Outcome(
+            evaluation, self.values, self.cost, self.reason, self.timed, self.impossible, FailureKind(self.kind)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ class PurchaseRecord:
         self.given_up.clear()
 
     def failed(self) -> set[int]:
-        """The keys that were never measured and failed; a lost worker is no failure of the design until it is given up."""
+        """The keys that were never measured and failed; a lost worker is no such failure until it is given up."""
         return ({*self.reasons} | self.hopeless()) - self.measured
 
     def is_hopeless(self, key: int) -> bool:

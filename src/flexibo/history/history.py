@@ -412,6 +412,8 @@ class History:
                 # It failed before this study: who says so does not want it tried again.
                 reason = event.failed[purchase.objective]
                 record.fail(self.key(p, event.design), FailureKind.ERROR, reason, impossible=True)
+            elif self.is_measured(p, event.design):
+                record.impossible.discard(self.key(p, event.design))  # a later attempt had succeeded
             if cost is not None:
                 (record.failure_costs if purchase.objective in event.failed else record.costs).append(row, cost)
         if event.values:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PANEL = 2.7  # the size of a panel of pairs, in inches
 SIZE = (7.6, 6.2)
-BEHIND = ("half", "measured", "violating")
+BEHIND = ("failed", "half", "measured", "violating")
 ON_FRONT = ("front-violating", "front-unsure", "front-promising", "front-confirmed")
 
 
@@ -141,7 +141,7 @@ def _with_errors(ax: Axes, points: Sequence[FrontPoint], first: Axis, second: Ax
 
 def _frame(ax: Axes, placed: Sequence[FrontPoint], first: Axis, second: Axis) -> None:
     """Limit the axes to the front and the measured designs; the region may extend far beyond them."""
-    shown = [point for point in placed if point.kind != "half"] or list(placed)
+    shown = [point for point in placed if point.kind not in ("half", "failed")] or list(placed)
     best = [point for point in shown if point.kind in ON_FRONT]
     sides: tuple[tuple[Literal["x", "y"], Axis], ...] = (("x", first), ("y", second))
     for side, axis in sides:

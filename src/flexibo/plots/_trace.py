@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from flexibo.methods import ScoringMethod
@@ -59,6 +60,7 @@ def evaluations(study: Study, ax: Axes | None = None) -> Axes:
         label = f"{style.text(name)}: {counts[-1]:,}"
         ax.step([0.0, *spent], [0, *counts], where="post", color=colour, linestyle=line, linewidth=1.7, label=label)
         ax.plot([spent[-1]], [counts[-1]], marker, color=colour, markersize=6, clip_on=False, zorder=5)
+        _mark_failures(ax, view, name, counts)
     if not spent:
         style.message(ax, "no measurements yet")
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
@@ -80,6 +82,7 @@ def gains(study: Study, ax: Axes | None = None) -> Axes:
             x, y = zip(*mine, strict=True)
             face = "white" if index % 2 else colour
             ax.plot(x, y, marker, color=colour, markerfacecolor=face, markersize=4.5, label=style.text(name))
+        _mark_failures(ax, view, name, view.rows["gain_per_cost"])
     if rows:
         values = [row[1] for row in rows]
         positive = [value for value in values if value > 0]
@@ -92,6 +95,16 @@ def gains(study: Study, ax: Axes | None = None) -> Axes:
     ax.set_ylabel(f"gain per cost [{unit} / {COST_UNIT}]")
     _set_cost_axis(ax, view)
     return ax
+
+
+def _mark_failures(ax: Axes, view: TraceView, name: str, heights: Sequence[float | None]) -> None:
+    """Mark the attempts at an objective that failed, at these heights."""
+    columns = (view.rows[column] for column in ("spent", "objective", "failed"))
+    rows = zip(*columns, heights, strict=True)
+    places = [(spent, y) for spent, objective, failed, y in rows if failed and objective == name and y is not None]
+    if places:
+        x, y = zip(*places, strict=True)
+        ax.plot(x, y, "x", color=style.FAILED, markersize=7, zorder=6, label="failed attempt")
 
 
 def _set_cost_axis(ax: Axes, view: TraceView) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, REGION, PREDICTED, DOUBTFUL, OTHER = "#000000", "#56B4E9", "#D55E00", "#CC79A7", "#7F7F7F"
+FAILED = "#B22222"
 SIZE = (7.0, 4.6)
 LONGEST = 40  # longer names are shortened
 MOST_TICKS = 5
@@ -48,6 +49,7 @@ LOOKS = {
     "measured": MarkerStyle("o", OTHER, False, 3.6, "measured, dominated"),
     "half": MarkerStyle("d", OTHER, True, 4.2, "partly predicted, not promising"),
     "violating": MarkerStyle("x", OTHER, False, 4.2, "violates a constraint"),
+    "failed": MarkerStyle("x", FAILED, False, 6.0, "failed, partly predicted"),
 }
 """The style of each kind of design, the most important first; the scripts for browsers use the same labels."""
 KNEE: dict[str, Any] = {"marker": "o", "linestyle": "none", "color": INK, "fillstyle": "none", "markersize": 12.0}

@@ -82,8 +82,9 @@ def import_results(results: Results, storage: Storage, copy: StudyCopy) -> None:
 
 def _is_known(result: Added, history: History, values: Container[tuple[Any, ...]]) -> bool:
     """Whether a study has these values, and these failures, already."""
-    gone = all(history.attempts(history.purchase_of(name), result.design) for name in result.failed)
-    return gone and all((result.design, *pair) in values for pair in result.values.items())
+    tried = [(history.purchase_of(name), result.design) for name in result.failed]
+    is_gone = all(history.attempts(*one) or history.is_measured(*one) for one in tried)
+    return is_gone and all((result.design, *pair) in values for pair in result.values.items())
 
 
 class _Columns:

@@ -10,6 +10,7 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo._internal.numbers import cost_unit
+from flexibo.belief.failures import failed_designs
 from flexibo.belief.reported import touched_designs
 from flexibo.history import History
 from flexibo.optimizer.predictor import Predictor
@@ -25,7 +26,16 @@ from flexibo.views._json import finite_or_none, json_fields
 from flexibo.views._models import evenly_spaced, every_objective_measured, view_models
 from flexibo.views.axes import Axis, axis_of
 
-KINDS = ("front-confirmed", "front-promising", "front-unsure", "front-violating", "measured", "half", "violating")
+KINDS = (
+    "front-confirmed",
+    "front-promising",
+    "front-unsure",
+    "front-violating",
+    "measured",
+    "half",
+    "violating",
+    "failed",
+)
 """The kinds of designs in the view."""
 LIMIT = 2000
 MOST_DISTANCES = 1 << 20  # the size of a table of distances between designs and the front; more are computed in parts
@@ -38,7 +48,8 @@ class FrontPoint:
     Attributes:
         kind: One of `KINDS`: "front-confirmed" is on the confirmed front, "front-promising" is worth confirming,
             "front-unsure" too but perhaps not feasible, "front-violating" breaks a constraint and is listed while no
-            design is known to keep all. Others: "measured", "half" (partly predicted) or "violating".
+            design is known to keep all. Others: "measured", "half" (partly predicted), "violating", or "failed" in
+            something that was never measured.
         design: Its option values.
         values: Its quantities: the mean of the readings, or predicted; None until it can be predicted.
         deviations: The standard deviation of several readings, or of the prediction; else 0.
@@ -127,16 +138,20 @@ def front_view(study: Study, *, limit: int = LIMIT) -> FrontView:
     chosen = Selection.of(known)
     found = handed_over(known, chosen)
     best = np.concatenate([chosen.front, chosen.promising])
-    rest = new_places(history, np.setdiff1d(touched_designs(known.estimates, complete=False), best), best)
+    failed = np.setdiff1d(np.flatnonzero(failed_designs(history, history.designs)), best)
+    touched = np.setdiff1d(touched_designs(known.estimates, complete=False), np.union1d(best, failed))
+    rest = new_places(history, touched, best)
     listed = _listed(known.estimates.mu[:, list(history.optimised)], best, rest, limit)
+    listed = np.concatenate([listed, failed[::-1][: limit - len(listed)]])
     rows: dict[int, DesignRow] = dict(zip(best.tolist(), (*found.front, *found.promising), strict=True))
     prices = known.missing_prices(listed).sum(axis=1).tolist()
-    points = tuple(_point(rows.get(i) or known.row(i), price) for i, price in zip(listed.tolist(), prices, strict=True))
+    places = zip(listed.tolist(), prices, np.isin(listed, failed).tolist(), strict=True)
+    points = tuple(_point(rows.get(i) or known.row(i), price, failed=is_failed) for i, price, is_failed in places)
     return FrontView(
         axes=_axes(history, points),
         points=points,
         region=_region(history, models.predictor, limit),
-        left_out=len(best) + len(rest) - len(points),
+        left_out=len(best) + len(rest) + len(failed) - len(points),
         approximate=models.approximate,
         sentence=found.sentence(cost_unit(history.origin)),
     )
@@ -214,7 +229,7 @@ def _distances(rest: FloatArray, front: FloatArray) -> FloatArray:
     return found
 
 
-def _point(row: DesignRow, price: float) -> FrontPoint:
+def _point(row: DesignRow, price: float, *, failed: bool = False) -> FrontPoint:
     """A row of a table, or another design, with the price of what it lacks."""
     deviations = {
         name: (row.spreads[name] or 0.0) if known else row.deviations[name] for name, known in row.measured.items()
@@ -222,7 +237,7 @@ def _point(row: DesignRow, price: float) -> FrontPoint:
     promising = row if isinstance(row, PromisingRow) else None
     confirmed = row if isinstance(row, FrontRow) else None
     return FrontPoint(
-        kind=_kind(row),
+        kind="failed" if failed else _kind(row),
         design=row.design,
         values={name: finite_or_none(value) for name, value in row.values.items()},
         deviations=deviations,

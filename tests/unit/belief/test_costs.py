@@ -7,10 +7,20 @@ import pytest
 
 from flexibo import Objective, Space
 from flexibo._internal.arrays import FloatArray
-from flexibo.belief.costs import Costs, constant_cost, log_cost, mean_costs, paper_log_cost, ratio_cost, sqrt_cost
+from flexibo.belief.costs import (
+    Costs,
+    constant_cost,
+    failure_costs,
+    log_cost,
+    mean_above,
+    mean_costs,
+    paper_log_cost,
+    ratio_cost,
+    sqrt_cost,
+)
 from flexibo.errors import InvalidValueError
 from flexibo.history import History
-from flexibo.history.events import Added
+from flexibo.history.events import Added, Asked, Evaluation, Failed, FailureKind
 from flexibo.surrogates import GaussianProcess
 
 MEANS = np.array([100.0, 10.0])
@@ -136,3 +146,40 @@ def test_a_model_that_runs_away_is_held_without_a_warning(monkeypatch: pytest.Mo
     prices = Costs("learned", seed=0).prices(history, history.designs)[:, 0]
     assert prices.min() == 0.5
     assert prices.max() == 12.0
+
+
+def failed_at(history: History, x: float, kind: FailureKind, cost: float) -> None:
+    number = len(history.asked)
+    design = history.space.design({"x": x})
+    history.append(Asked(Evaluation(design, "a", None, 0.0, "", number, ("a",))))
+    history.append(Failed(number, "no", cost, kind=kind))
+
+
+def test_a_timeout_raises_the_expected_cost_near_it_and_an_error_does_not() -> None:
+    costs = [(10.0 + i, 1.0) for i in range(5)]
+    plain, slow, broken = (history_of(costs) for _ in range(3))
+    failed_at(slow, 0.9, FailureKind.TIMEOUT, 100.0)
+    failed_at(broken, 0.9, FailureKind.ERROR, 100.0)
+    near = plain.space.designs([{"x": 0.88}])
+    before, after, other = (
+        float(Costs("learned", seed=0).prices(history, near)[0, 0]) for history in (plain, slow, broken)
+    )
+    assert other == before
+    assert after > 50.0 > before
+    far = plain.space.designs([{"x": 0.1}])
+    assert Costs("learned", seed=0).prices(slow, far)[0, 0] == pytest.approx(11.0, rel=0.2)
+
+
+def test_what_is_above_a_bound_has_its_conditional_mean() -> None:
+    # Normal above its mean: mu + sigma sqrt(2 / pi). Far below the mean the bound says nothing.
+    found = mean_above(np.array([2.0, -50.0, 60.0]), np.array([2.0, 1.0, 0.0]), np.array([3.0, 1.0, 1.0]))
+    np.testing.assert_allclose(found, [2.0 + 3.0 * math.sqrt(2.0 / math.pi), 1.0, 60.0], rtol=1e-3)
+
+
+def test_a_failure_is_expected_to_cost_what_failures_have_cost() -> None:
+    history = history_of([(10.0, 1.0)])
+    prices = np.array([[10.0, 1.0], [20.0, 1.0]])
+    assert failure_costs(history, prices).tolist() == prices.tolist()
+    failed_at(history, 0.9, FailureKind.ERROR, 3.0)
+    failed_at(history, 0.8, FailureKind.TIMEOUT, 5.0)
+    assert failure_costs(history, prices).tolist() == [[4.0, 1.0], [4.0, 1.0]]

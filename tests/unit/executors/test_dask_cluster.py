@@ -49,7 +49,14 @@ def task(attempt: str, measure: Callable[[Design], Any] = one, objective: Object
 
 def test_an_attempt_is_marked_and_told_before_its_answer(dask: FakeDask) -> None:
     reply = run_on_worker(task("3-a", lambda design: (design["x"] + 0.5, 4.0)), TOPIC)
-    assert reply == {"values": {"error": 3.5}, "cost": 4.0, "reason": "", "timed": False, "impossible": False}
+    assert reply == {
+        "values": {"error": 3.5},
+        "cost": 4.0,
+        "reason": "",
+        "timed": False,
+        "impossible": False,
+        "kind": "error",
+    }
     assert dask.marks == {"3-a"}
     assert dask.said == [
         (TOPIC, {"attempt": "3-a", "place": "tcp://a"}),

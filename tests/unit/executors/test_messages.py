@@ -29,6 +29,7 @@ from flexibo.executors._messages import (
     packed,
     task_of,
 )
+from flexibo.history.events import FailureKind
 
 
 def test_frames_come_together_byte_by_byte() -> None:
@@ -51,11 +52,14 @@ def test_the_timeout_counts_from_when_the_measuring_began() -> None:
     job = packed(question(), Objective("error", timeout=10), one)
     job.since = 100.0
     assert job.ends_at(grace=2.0) == 112.0 + LOAD_SECONDS
-    assert "timeout" not in overdue(job)
-    assert f"{LOAD_SECONDS:g} s" in overdue(job)
+    reason, kind = overdue(job)
+    assert kind is FailureKind.LOST
+    assert f"{LOAD_SECONDS:g} s" in reason
     job.has_begun = True
     assert job.ends_at(grace=2.0) == 112.0
-    assert "timeout of 10 s" in overdue(job)
+    reason, kind = overdue(job)
+    assert kind is FailureKind.TIMEOUT
+    assert "10 s" in reason
 
 
 def test_without_a_timeout_an_evaluation_may_run_for_ever() -> None:

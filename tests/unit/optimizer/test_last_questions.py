@@ -8,10 +8,11 @@ import pytest
 from tests.unit.optimizer.small_history import Flat, ask, at, history_of, tell
 
 from flexibo import Design, Objective, Space
+from flexibo.belief import price_list
 from flexibo.history import History
 from flexibo.history.events import Added, Evaluation
 from flexibo.methods import find_method
-from flexibo.optimizer import Stop, StopKind, _last_questions
+from flexibo.optimizer import Stop, StopKind
 from flexibo.optimizer._last_questions import (
     checking_question,
     confirming_question,
@@ -181,9 +182,9 @@ def test_of_equally_feasible_designs_the_one_that_can_probably_be_measured_is_as
     x: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        _last_questions,
-        "success_weights",
-        lambda history, designs: np.array([0.9 if d == at(x) else 0.5 for d in designs]),
+        price_list,
+        "chances",
+        lambda history, designs: np.array([[0.9 if d == at(x) else 0.8] * len(history.purchases) for d in designs]),
     )
     history = history_of(*LIMITED)
     tell(history, at(0), 1.0)

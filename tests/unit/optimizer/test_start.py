@@ -9,7 +9,7 @@ import pytest
 
 from flexibo import Evaluation, Objective, Space, Study
 from flexibo.history import History
-from flexibo.history.events import Added, Asked, Failed
+from flexibo.history.events import Added, Asked, Failed, FailureKind
 from flexibo.optimizer import StopKind
 from flexibo.optimizer.start import FEWEST, MOST, MOST_CHEAP, missing_initial, readings
 
@@ -41,10 +41,28 @@ class TestDesignsThatAreMeasuredCompletely:
         ]
         assert missing_initial(history, initial, 0, coupled=True) == [(initial[0], [0, 1]), (initial[1], [0, 1])]
 
-    def test_a_failed_evaluation_is_retried_after_the_others_and_then_given_up(self, history: History) -> None:
+    @pytest.mark.parametrize(("retries", "is_retried"), [(None, False), (0, False), (1, True)])
+    def test_after_an_error_they_come_again_only_if_the_user_says_so(
+        self, retries: int | None, is_retried: bool
+    ) -> None:
+        history = History(SPACE, [Objective("a", retries=retries), Objective("b")])
+        initial = [SPACE.design({"x": x}) for x in (2, 0)]
+        history.append(Failed(asked(history, 2, "a"), "broken", 0.0))
+        assert ((initial[0], [0]) in missing_initial(history, initial, 0, coupled=False)) == is_retried
+
+    def test_one_that_would_fail_like_others_is_left_out(self, history: History) -> None:
+        initial = [SPACE.design({"x": x}) for x in (2, 0)]
+        history.append(Added(initial[1], {"b": 1.0}, {}))
+        history.append(Added(initial[0], {}, {}, {"a": "too large"}))
+        assert (initial[0], [1]) in missing_initial(history, initial, 0, coupled=False), "a was never measured"
+        history.append(Added(SPACE.design({"x": 1}), {"a": 1.0}, {}))
+        assert (initial[0], [1]) not in missing_initial(history, initial, 0, coupled=False)
+        assert (initial[0], [1]) in missing_initial(history, initial, 1, coupled=False), "the user gave it"
+
+    def test_that_of_a_lost_worker_is_retried_after_the_others_and_then_given_up(self, history: History) -> None:
         initial = [SPACE.design({"x": x}) for x in (2, 0)]
         for attempt in range(3):
-            history.append(Failed(asked(history, 2, "a"), "broken", 0.0))
+            history.append(Failed(asked(history, 2, "a"), "killed", 0.0, kind=FailureKind.LOST))
             tasks = missing_initial(history, initial, 0, coupled=False)
             assert tasks[0] == (initial[0], [1])
             assert ((initial[0], [0]) in tasks) == (attempt < 2)

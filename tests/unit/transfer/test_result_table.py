@@ -71,7 +71,7 @@ def test_the_results_of_an_exported_table_come_back(url: str, tmp_path: Path) ->
     other = f"sqlite:///{tmp_path / 'other.db'}"
     Study(SPACE, OBJECTIVES, seed=1, n_initial=3, storage=other, name="new").close()
     found = read_results(table(url), study_copy(other), "results.csv")
-    assert (len(found.results), found.empty) == (10, 4)
+    assert (len(found.results), found.empty) == (12, 2)
     import_results(found, open_storage(other, "new"), study_copy(other))
     here, there = Study.load(url).history, Study.load(other).history
     assert [here.count(j) for j in range(3)] == [there.count(j) for j in range(3)]
@@ -125,7 +125,7 @@ def test_a_heading_that_cannot_be_understood_is_refused(
 
 def test_a_table_that_was_exported_from_the_study_itself_adds_nothing(url: str) -> None:
     found = read_results(table(url), study_copy(url), "results.csv")
-    assert (list(found.results), found.empty, found.known) == ([], 4, 10)
+    assert (list(found.results), found.empty, found.known) == ([], 2, 12)
 
 
 def test_costs_of_several_objectives_have_a_column_each(url: str) -> None:
@@ -157,3 +157,25 @@ def test_results_that_another_process_contradicted_meanwhile_are_not_added(url: 
     with pytest.raises(InvalidValueError, match=r"is 0\.9 already"):
         import_results(found, open_storage(url, "net"), copy)
     assert open_storage(url, "net").read() == before
+
+
+def test_rows_of_failures_are_imported_and_not_asked_again(url: str) -> None:
+    lines = ["x,k,mode,error,objective,state,reason,cost", "0.377,2,fast,,error,impossible,out of memory,7"]
+    copy = study_copy(url)
+    found = read_results(lines, copy, "results.csv")
+    (result,) = found.results
+    assert (result.values, result.failed, result.costs) == ({}, {"error": "out of memory"}, {"error": 7.0})
+    import_results(found, open_storage(url, copy.name), copy)
+    there = study_copy(url)
+    history, p = there.study.history, there.study.history.purchase_of("error")
+    assert history.is_hopeless(p, result.design)
+    assert history.failure_costs(p).tolist()[-1] == 7.0
+    assert [one.state for one in records(history, there.times)][-1] == "impossible"
+    again = read_results(lines, there, "results.csv")
+    assert (list(again.results), again.known) == ([], 1)
+
+
+def test_a_row_without_values_and_without_a_failed_objective_is_empty(url: str) -> None:
+    lines = ["x,k,mode,error,objective,state", "0.5,2,fast,,error,released", "0.5,2,fast,,,failed"]
+    found = read_results(lines, study_copy(url), "results.csv")
+    assert (list(found.results), found.empty) == ([], 2)

@@ -19,6 +19,7 @@
       predicted: "#D55E00",
       doubtful: "#CC79A7",
       bound: "#B8578F",
+      failed: "#B22222",
       series: ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#16191d"],
     },
     dark: {
@@ -33,6 +34,7 @@
       predicted: "#F07A1F",
       doubtful: "#CC79A7",
       bound: "#E39CC4",
+      failed: "#FF6B5E",
       series: ["#56B4E9", "#E69F00", "#2BB88F", "#CC79A7", "#F07A1F", "#F0E442", "#f0f2f4"],
     },
   };
@@ -63,6 +65,7 @@
     measured: { label: "measured, dominated", shape: "circle", size: 6, colour: "faint", z: 4 },
     half: { label: "partly predicted, not promising", shape: "diamond", size: 9, colour: "faint", hollow: true, z: 3 },
     violating: { label: "violates a constraint", shape: "cross", size: 8, colour: "faint", z: 3 },
+    failed: { label: "failed, partly predicted", shape: "cross", size: 9, colour: "failed", z: 3 },
   };
   const kindOf = (name) => (Object.hasOwn(KINDS, name) ? KINDS[name] : { ...KINDS.measured, label: name });
   const styleOf = (kind, look) => ({ ...kindOf(kind), colour: look[kindOf(kind).colour] });

@@ -93,8 +93,25 @@
       },
     }));
 
+  /** Crosses on the lines of objectives where attempts failed. */
+  const failedAttempts = (view, { look, hidden }, lines, y) => {
+    const style = { colour: look.failed, shape: "cross", size: 9 };
+    const places = lines.flatMap((one) =>
+      column(view, "spent")
+        .map((cost, i) => [cost, y.at(one.values[i] ?? NaN), i])
+        .filter(([, , i]) => column(view, "failed")[i] && one.key === `objective:${column(view, "objective")[i]}`)
+        .map(([cost, height]) => [cost, height])
+        .filter((place) => place.every(usable)),
+    );
+    if (!places.length && !hidden.has("failed")) return { series: [], legend: [] };
+    return {
+      series: hidden.has("failed") ? [] : [dots(0, places, style, look)],
+      legend: [{ key: "failed", label: "failed attempt", style }],
+    };
+  };
+
   /** Lines against cost: [{key, label, values, style}]. */
-  const overCost = (view, context, { label, lines, what, lack, whole = false }) => {
+  const overCost = (view, context, { label, lines, what, lack, whole = false, failures = false }) => {
     const spent = column(view, "spent");
     if (!lines.some((one) => one.values.some(usable)))
       return { empty: spent.length && lack ? lack : "There are no measurements yet." };
@@ -108,6 +125,7 @@
     const items = lineItems(view, lines, seen, y);
     const last = lines.map((one) => `${short(one.label, 40)} ${number(one.values.findLast(usable))}`).join(", ");
     const named = lines.map(({ key, label: name, style }) => ({ key, label: short(name, 32), style }));
+    const failed = failures ? failedAttempts(view, context, seen, y) : { series: [], legend: [] };
     return {
       panels: [{ x: spentAxis(view, context), y }],
       columns: 1,
@@ -116,8 +134,12 @@
       find: "x",
       drag: "zoom",
       walk: walkOf(items),
-      series: [...around.series, ...seen.map((one) => line(0, placed(one), { ...one.style, step: true }))],
-      legend: [...(lines.length > 1 ? named : []), ...around.legend],
+      series: [
+        ...around.series,
+        ...seen.map((one) => line(0, placed(one), { ...one.style, step: true })),
+        ...failed.series,
+      ],
+      legend: [...(lines.length > 1 ? named : []), ...failed.legend, ...around.legend],
       summary: `${what} over ${short(view.cost_label, 40)}: after ${number(spent.at(-1))}, ${last}.`,
       table: () => tableOf(view, lines),
       notes: [],
@@ -141,7 +163,7 @@
       const { colour, dash } = nth(context.look, j);
       return { key: `objective:${name}`, label: name, values: own(view[record], name) ?? [], style: { colour, dash } };
     });
-    return overCost(view, context, { what, whole, lines, label: labelIn(view) });
+    return overCost(view, context, { what, whole, lines, label: labelIn(view), failures: whole });
   };
 
   const gainItems = (view, gains, at) =>
