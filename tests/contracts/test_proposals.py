@@ -165,7 +165,7 @@ def test_failures_do_not_stop_it(make: Callable[[], Proposal], space: Space) -> 
                 history.append(Failed(number, "no reading", 1.0))
             else:
                 history.append(Told(number, {objective: values(design)[objective]}, 1.0))
-        if history.attempts(1, design) == 3:
+        if history.is_hopeless(1, design):
             hopeless.add(design)
     assert hopeless
     assert some(make()(again(history), initial, 3), 3) == some(proposal(history, initial, 3), 3)
