@@ -14,7 +14,15 @@ from tests.unit.executors.questions import ERROR, one, question
 
 from flexibo import Design, Objective
 from flexibo.errors import DesignError, MachineError
-from flexibo.executors.measure import InlineExecutor, current_evaluation, exit_description, failure, measured
+from flexibo.executors.measure import (
+    InlineExecutor,
+    WrongValueError,
+    current_evaluation,
+    exit_description,
+    failure,
+    measured,
+)
+from flexibo.history.events import FailureKind
 
 
 def clock_of(*times: float) -> Callable[[], float]:
@@ -155,3 +163,31 @@ def test_how_a_process_ended_is_said_in_words() -> None:
     assert "signal 99" in exit_description(-99)
     assert "status 3" in exit_description(3)
     assert "lost" in exit_description(None)
+
+
+def raises(error: BaseException) -> Callable[[Design], Any]:
+    def measure(design: Design) -> Any:
+        raise error
+
+    return measure
+
+
+@pytest.mark.parametrize(
+    ("measure", "kind"),
+    [
+        (raises(ValueError("broken")), FailureKind.ERROR),
+        (raises(TimeoutError("of a socket")), FailureKind.ERROR),
+        (raises(WrongValueError("no number")), FailureKind.VALUE),
+        (in_turn(float("nan")), FailureKind.VALUE),
+        (in_turn("fast"), FailureKind.VALUE),
+        (in_turn((1.0, -1.0)), FailureKind.VALUE),
+    ],
+)
+def test_a_failure_has_a_kind(measure: Callable[[Design], Any], kind: FailureKind) -> None:
+    assert measured(question(), ERROR, measure).kind is kind
+
+
+def test_what_took_too_long_has_a_kind_of_its_own() -> None:
+    slow = Objective("error", timeout=5)
+    outcome = measured(question(), slow, in_turn(1.0), clock=clock_of(0.0, 7.0))
+    assert (outcome.values, outcome.cost, outcome.kind) == (None, 7.0, FailureKind.TIMEOUT)

@@ -20,6 +20,7 @@ from flexibo.history.events import (
     Enqueued,
     Event,
     Failed,
+    FailureKind,
     Forgiven,
     Noted,
     ReferenceFixed,
@@ -124,3 +125,21 @@ def test_a_design_outside_the_space_is_refused(design: dict[str, Any]) -> None:
     second = {"design": design, "objective": "a", "gain": 1.0, "cost": 1.0}
     with pytest.raises(InvalidValueError):
         event_from_dict(event_to_dict(Asked(QUESTION)) | {"runner_up": second}, SPACE)
+
+
+def test_a_failure_keeps_its_kind_and_one_of_an_older_version_is_an_error() -> None:
+    stored = json.loads(json.dumps(event_to_dict(Failed(3, "slow", 5.0, kind=FailureKind.TIMEOUT))))
+    event = event_from_dict(stored, SPACE)
+    assert isinstance(event, Failed)
+    assert event.kind is FailureKind.TIMEOUT
+    del stored["kind"]
+    older = event_from_dict(stored, SPACE)
+    assert isinstance(older, Failed)
+    assert older.kind is FailureKind.ERROR
+    with pytest.raises(InvalidValueError, match="'bored'"):
+        event_from_dict(stored | {"kind": "bored"}, SPACE)
+
+
+def test_added_failures_are_stored() -> None:
+    event = Added(DESIGN, {}, {"a": 1.0}, {"a": "too large"})
+    assert event_from_dict(json.loads(json.dumps(event_to_dict(event))), SPACE) == event

@@ -41,3 +41,16 @@ def test_gains_are_those_of_the_choices(study: Study) -> None:
             if objective == name and gain is not None
         ]
         assert line.get_xydata().tolist() == chosen
+
+
+def test_attempts_that_failed_are_marked_where_they_were_paid() -> None:
+    study = Study({"x": [0, 1, 2, 3]}, ["a", "b"], n_initial=2, seed=0)
+    for number in range(4):
+        evaluation = study.ask()
+        assert evaluation is not None
+        if number == 1:
+            study.fail(evaluation, "no", cost=3.0)
+        else:
+            study.tell(evaluation, 1.0, cost=2.0)
+    (marks,) = [line for line in plots.evaluations(study).get_lines() if line.get_label() == "failed attempt"]
+    assert marks.get_xdata().tolist() == [5.0]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.unit.study.small_studies import LINE, SPACE, asked, line, opened, robbed
 
-from flexibo import Objective, Study
+from flexibo import Objective, Space, Study
 from flexibo.errors import InvalidTypeError, InvalidValueError, UnknownNameError
 from flexibo.executors import Outcome
 from flexibo.history.events import Asked, Failed, Released, Told
@@ -186,3 +186,18 @@ def test_an_evaluation_is_released_once_and_not_after_its_answer() -> None:
     assert release_events(study.history, evaluation) == []
     with pytest.raises(InvalidValueError, match="never asked"):
         release_events(study.history, replace(evaluation, number=5))
+
+
+def test_a_failure_that_was_known_before_is_added_and_never_asked() -> None:
+    study = Study(Space({"x": [0, 1, 2]}), [Objective("a"), Objective("b")], n_initial=3, seed=0)
+    study.add({"x": 1}, failed={"a": "too large"}, cost=4.0)
+    assert (study.spent, study.history.failure_costs(0).tolist()) == (0.0, [4.0])
+    while evaluation := study.ask():
+        assert (evaluation.design["x"], evaluation.objective) != (1, "a")
+        study.tell(evaluation, float(evaluation.design["x"]))
+    with pytest.raises(InvalidValueError, match="'a'"):
+        study.add({"x": 2}, {"a": 1.0}, failed="a")
+    with pytest.raises(UnknownNameError, match="'c'"):
+        study.add({"x": 2}, failed="c")
+    with pytest.raises(InvalidTypeError):
+        study.add({"x": 2})

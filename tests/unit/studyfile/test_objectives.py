@@ -125,3 +125,17 @@ def test_options_that_no_environment_can_tell_apart_are_refused(mistakes: Any) -
 def test_values_that_no_program_can_be_given_are_refused(mistakes: Any) -> None:
     sentence = mistakes('options: {x: [a, "b\\0c"]}' + OBJECTIVES)[0][2]
     assert re.search(r"option 'x'.*'b\\x00c'.*program", sentence)
+
+
+def test_retries_and_a_shared_cause_of_failures_can_be_given(read: Any) -> None:
+    file = read(
+        "options: {x: [1, 2]}\nobjectives:\n  a: {command: echo 1, retries: 0}\n"
+        "  b: {command: echo 1, fails_with: a, retries: 4}\n"
+    )
+    assert file.objectives == (Objective("a", retries=0), Objective("b", fails_with="a", retries=4))
+
+
+@pytest.mark.parametrize(("key", "facts"), [("retries: -1", "retries.*-1"), ("fails_with: c", "'c'.*fails_with")])
+def test_wrong_retries_and_causes_are_mistakes(read: Any, key: str, facts: str) -> None:
+    with pytest.raises(Exception, match=facts):
+        read("options: {x: [1, 2]}\nobjectives:\n  a: {command: echo 1}\n  b: {command: echo 1, " + key + "}\n")
