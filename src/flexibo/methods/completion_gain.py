@@ -22,6 +22,8 @@ Differences from that paper:
 - Beliefs may be skewed: sigma is that of the side of the mean to which a loss moves. (An energy of 900 that may be 90
   or 9,000 is never -3,000.)
 - A design that the budget cannot complete adds nothing.
+- Where measurements may fail, the loop multiplies the rate by the chance that all that is missing can be measured. The
+  cost of a part is the expected one, with what failures cost, and counts as often as all cheaper parts succeed.
 - A limit is a limit on these outcomes: a design that breaks one is not on the front, so constraints are part of what
   must be measured before a design is complete. While no design is known to keep every limit, the one that seems to and
   is cheapest to complete is completed.
@@ -169,12 +171,13 @@ def _doubting_gain(belief: Belief, rng: np.random.Generator) -> FloatArray:
 def _first_feasible(belief: Belief) -> int | None:
     """The design to complete before all others, while none is known to keep every limit; None if there is no such.
 
-    It is the one of those that seem feasible, and were measured in something, that costs least to complete. A
-    study with limits then has a design that is known to be good.
+    It is the one of those that seem feasible and possible to measure, and were measured in something, that costs least
+    to complete. A study with limits then has a design that is known to be good.
     """
     if not np.isfinite(belief.limits).any() or belief.incumbents().any():
         return None
-    likely = np.flatnonzero(belief.known.any(axis=1) & belief.open.any(axis=1) & (belief.feasible() > 0.5))
+    seems_good = (belief.feasible() > 0.5) & (belief.success > 0.5)
+    likely = np.flatnonzero(belief.known.any(axis=1) & belief.open.any(axis=1) & seems_good)
     if not len(likely):
         return None
     price = np.where(belief.open[likely], belief.prices[likely], 0.0).sum(axis=1)

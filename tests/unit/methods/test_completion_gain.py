@@ -187,3 +187,30 @@ def test_a_design_that_seems_feasible_is_completed_before_all_others():
     assert found[1, 2] == pytest.approx(belief.feasible()[1] * 4.0)  # its volume is (4 - 2) * (4 - 2)
     kept = replace(belief, mu=np.array([[1, 3, -5.0], [2, 2, -3], [3, 1, -3]]))
     assert (scores(kept)[2] > 0.0).any()
+
+
+def test_an_expensive_part_counts_as_often_as_the_cheaper_ones_can_be_measured():
+    mu, known = [[1, 3], [3, 1], [2, 2]], [*KNOWN, [False, False]]
+    belief = believe(mu, np.zeros((3, 2)), known, costs=[9, 1])
+    chances = np.array([[1.0, 1.0], [1.0, 1.0], [0.25, 0.5]])
+    risky = replace(belief, price_list=replace(belief.price_list, chances=chances, success=chances.prod(axis=1)))
+    assert rates(risky)[2, 1] == pytest.approx(added(belief, [2, 2]) / (1 + 0.5 * 9))
+
+
+def test_models_are_doubted_where_only_designs_that_fail_would_add_something():
+    belief = believe([[1, 3], [3, 1], [2, 2.9], [2, 3.9]], [[0, 0]] * 3 + [[0, 0.3]], [*KNOWN, *[[True, False]] * 2])
+    assert np.argwhere(scores(belief) > 0.0).tolist() == [[2, 1]]
+    impossible = replace(belief, price_list=replace(belief.price_list, success=np.array([1.0, 1.0, 0.0, 1.0])))
+    assert scores(impossible)[3, 1] > 0.0
+
+
+def test_the_first_feasible_design_is_one_that_can_probably_be_measured():
+    belief = believe(
+        [[1, 3, 5], [2, 2, -3], [3, 1, -3]],
+        [[0, 0, 0], [0, 0, 1], [0, 1, 1]],
+        [[True, True, True], [True, True, False], [True, False, False]],
+        optimised=(0, 1),
+        limits=[math.inf, math.inf, 0.0],
+    )
+    risky = replace(belief, price_list=replace(belief.price_list, success=np.array([1.0, 0.2, 0.9])))
+    assert np.flatnonzero(scores(risky).any(axis=1)).tolist() == [2]
