@@ -18,6 +18,7 @@ from flexibo.space import Design
 from flexibo.study._arguments import checked_budget
 
 MEASURED, QUEUED = "is measured already", "is queued already"
+MOST_READINGS = 10_000
 OWN = "queued by the user"
 """The reason of an evaluation that a user asked for."""
 
@@ -54,8 +55,8 @@ class Order:
         if not isinstance(why, str):
             raise InvalidTypeError(f"why is {why!r}; it must be a text.")
         leads = dict.fromkeys(history.purchases[history.purchase_of(name)].objective for name in names)
-        count = whole_number("readings", readings, least=1)
-        return cls(legal, tuple(leads), objectives is not None, count, why or OWN, checked_budget(budget))
+        count, granted = checked_readings(readings), checked_budget(budget)
+        return cls(legal, tuple(leads), objectives is not None, count, why or OWN, granted)
 
 
 def ordering_events(history: History, costs: Costs, order: Order) -> list[Event]:
@@ -80,6 +81,14 @@ def ordering_events(history: History, costs: Costs, order: Order) -> list[Event]
     if history.budget is None or granted <= left:
         return [event]
     return [BudgetSet(history.budget + granted - left), event]
+
+
+def checked_readings(readings: object) -> int:
+    """How many readings are wanted; an error unless it is a sensible number."""
+    count = whole_number("readings", readings, least=1)
+    if count > MOST_READINGS:
+        raise InvalidValueError(f"readings is {count}; at most {MOST_READINGS:,} can be wanted.", argument="readings")
+    return count
 
 
 def closed_because(history: History, name: str, design: Design, readings: int = 1) -> str:
@@ -138,7 +147,7 @@ class Wish:
         if rows is not None and (isinstance(rows, str) or not isinstance(rows, Collection) or not rows):
             raise InvalidTypeError(f"rows is {rows!r}; give a list of row numbers, or leave it out for all.")
         numbers = None if rows is None else tuple(dict.fromkeys(whole_number("A row", row, least=1) for row in rows))
-        return cls(numbers, checked_budget(budget), whole_number("readings", readings, least=1), runs)
+        return cls(numbers, checked_budget(budget), checked_readings(readings), runs)
 
 
 def chosen_rows(confirmed: Mapping[int, Design], promising: Mapping[int, Design], wish: Wish) -> dict[int, Design]:
@@ -180,7 +189,7 @@ def confirming_events(history: History, costs: Costs, rows: Mapping[int, Design]
             prices += price
             planned |= {_part(history, name, event.design) for name in event.objectives}
     if (prices > left + slack or left <= 0.0) if wish.rows is not None else (not found and cheapest < math.inf):
-        raise _too_small(prices if found else cheapest, left, wish)
+        raise _too_small(prices if found else cheapest, left, queue_price(history, costs), wish)
     return [*_raised(history, costs, wish.budget), *found] if found else []
 
 
@@ -229,11 +238,12 @@ def _raised(history: History, costs: Costs, granted: float | None) -> list[Event
     return [BudgetSet(history.budget - left + granted)] if granted > left else []
 
 
-def _too_small(price: float, left: float, wish: Wish) -> InvalidValueError:
+def _too_small(price: float, left: float, queued: float, wish: Wish) -> InvalidValueError:
     what = f"The budget of {format_number(wish.budget)}" if wish.budget else "What is left of the study's budget"
     which = "these rows are" if wish.rows else "the cheapest row is"
     remedy = "Give a larger one" if wish.budget else "Grant more with a budget for confirming"
     return InvalidValueError(
         f"{what} is too small: {which} expected to cost {format_number(price)}, and {format_number(max(0.0, left))} "
-        f"can be spent. {remedy}; nothing was queued."
+        f"can be spent{f', as {format_number(queued)} is for what is queued' if queued else ''}. {remedy}; nothing was "
+        "queued."
     )

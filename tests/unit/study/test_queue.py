@@ -106,6 +106,7 @@ class TestEnqueue:
             ({"objectives": []}, InvalidTypeError),
             ({"objectives": [None]}, UnknownNameError),
             ({"readings": 0}, InvalidValueError),
+            ({"readings": 10**20}, InvalidValueError),
             ({"readings": 1.5}, InvalidValueError),
             ({"why": 3}, InvalidTypeError),
             ({"budget": -1.0}, InvalidValueError),
@@ -322,6 +323,14 @@ class TestConfirm:
         with pytest.raises(error):
             study.confirm(LINE, **given)
         assert kept(study) == before
+
+    def test_the_budget_of_a_confirm_pays_for_what_is_queued_before_it(self) -> None:
+        study = begun()
+        study.enqueue({"x": 0.1}, ["a"])
+        with pytest.raises(InvalidValueError, match=r"6.*4.*2.*4"):
+            study.confirm(LINE, rows=[study.promising()[-1].number], budget=6.0)
+        assert len(study.confirm(LINE, budget=9.0)) == 1
+        assert study.queue == ()
 
     def test_more_readings_are_taken_of_confirmed_designs_too(self) -> None:
         study = Study({"x": [0, 1]}, NOISY, n_initial=1, seed=0)
