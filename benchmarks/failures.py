@@ -32,7 +32,7 @@ KERNELS, DEVICES = ["dense", "fused", "tiled", "packed", "sparse"], ["a", "b", "
 SPACE = {"width": (1, WIDTHS), "depth": (1, DEPTHS), "kernel": KERNELS, "device": DEVICES}
 SHARES = (0.05, 0.2, 0.4)
 CHANCES = (1.0, 0.9)  # that an attempt at a design that cannot be measured fails
-INITIAL, EVALUATIONS = 10, 30  # initial designs, and the budget in mean full evaluations
+EVALUATIONS = 30  # the budget in mean full evaluations
 FIRST_SEED = 100
 FLOOR = 1e-4  # an error is not below this share of the front's volume: ratios need one
 
@@ -129,9 +129,7 @@ def outcome(region: str, share: float, chance: float, seed: int, method: str) ->
     fails = REGIONS[region]
     rule = None if chance else lambda design: not fails(design, share)
     budget = EVALUATIONS * 11.0
-    study = Study(
-        Space(SPACE, valid=rule), ["error", "energy"], budget=budget, seed=seed, n_initial=INITIAL, method=method
-    )
+    study = Study(Space(SPACE, valid=rule), ["error", "energy"], budget=budget, seed=seed, method=method)
     rng, lost, failed = np.random.default_rng(seed), 0.0, 0
     while evaluation := study.ask():
         design, cost = evaluation.design, seconds(evaluation.design, evaluation.objective)
