@@ -19,7 +19,8 @@ Direction = Literal["min", "max"]
 LARGEST = 1e100
 """Greater values could overflow when they are squared or multiplied, and are refused."""
 
-PLAIN = ("noisy", "repeats", "remeasure", "cost", "timeout", "retries", "at_most", "at_least", "optimise", "tolerance")
+NUMBERS = ("repeats", "cost", "timeout", "retries", "at_most", "at_least", "lower", "upper", "tolerance")
+PLAIN = ("noisy", "remeasure", "optimise", *NUMBERS)
 """The fields that may be given as numpy scalars."""
 
 
@@ -47,6 +48,10 @@ class Objective:
             cannot be in the other.
         at_most: The greatest feasible value.
         at_least: The smallest feasible value.
+        lower: The least value that is possible; nothing below it is predicted, and no reading below it is accepted. By
+            default values are taken as positive as long as all readings and a constraint's bound are; ``-math.inf``
+            says that they need not be.
+        upper: The greatest value that is possible.
         optimise: Whether it is optimised; by default unless it has a bound.
         tolerance: A difference that does not matter, for methods that classify designs (`epsilon-pal`).
         resources: What an evaluation needs of a worker, as in ``{"GPU": 1}``.
@@ -55,6 +60,8 @@ class Objective:
     -30.0
     >>> Objective("latency_ms", at_most=50).is_constraint, Objective("latency_ms", at_most=50).optimise
     (True, False)
+    >>> Objective("accuracy", "max", lower=0, upper=1).possible_losses
+    (-1.0, 0.0)
     """
 
     name: str
@@ -72,6 +79,8 @@ class Objective:
     fails_with: str | None = None
     at_most: float | None = None
     at_least: float | None = None
+    lower: float | None = None
+    upper: float | None = None
     optimise: bool | None = None
     tolerance: float | None = None
     resources: Mapping[str, float] = dataclasses.field(default_factory=dict, hash=False)
@@ -103,6 +112,7 @@ class Objective:
                 argument="remeasure",
             )
         self._apply_bound()
+        self._check_range()
 
     def _require(
         self, field: str, is_usable: bool, expected: str, kind: type[FlexiBOError] = InvalidValueError
@@ -142,6 +152,52 @@ class Objective:
             object.__setattr__(self, "direction", "min")
 
     @property
+    def range_text(self) -> str:
+        """The possible values in words, as far as bounds are given; empty without any.
+
+        >>> Objective("error", lower=0, upper=100).range_text, Objective("error", lower=-math.inf).range_text
+        ('between 0 and 100', '')
+        """
+        least, most = self._range
+        if least > -math.inf and most < math.inf:
+            return f"between {least:.10g} and {most:.10g}"
+        if least > -math.inf:
+            return f"never below {least:.10g}"
+        return f"never above {most:.10g}" if most < math.inf else ""
+
+    def _check_range(self) -> None:
+        """Check the possible values, and that some of them are feasible."""
+        for field, no_bound in (("lower", -math.inf), ("upper", math.inf)):
+            bound = getattr(self, field)
+            is_usable = bound is None or bound == no_bound or _is_number(bound)
+            self._require(field, is_usable, f"a number, at most {LARGEST:g} in size, or {no_bound} for no bound")
+        least, most = self._range
+        if not least < most:
+            raise InvalidValueError(
+                f"Objective {self.name!r} has lower {self.lower!r} and upper {self.upper!r}; it must be below upper.",
+                argument="upper",
+            )
+        if (self.at_most is not None and self.at_most < least) or (self.at_least is not None and self.at_least > most):
+            field, beyond = ("at_most", "lower") if self.at_most is not None else ("at_least", "upper")
+            raise InvalidValueError(
+                f"Objective {self.name!r} has {field} {getattr(self, field)!r} beyond its {beyond} "
+                f"{getattr(self, beyond)!r}, so that no design is feasible; change one of them.",
+                argument=field,
+            )
+
+    @property
+    def _range(self) -> tuple[float, float]:
+        """The least and the greatest value that is possible, as far as they are given."""
+        least, most = -math.inf if self.lower is None else self.lower, math.inf if self.upper is None else self.upper
+        return float(least), float(most)
+
+    @property
+    def possible_losses(self) -> tuple[float, float]:
+        """The least and the greatest loss that is possible, as far as bounds are given."""
+        least, most = self._range
+        return (least, most) if self.direction == "min" else (0.0 - most, 0.0 - least)
+
+    @property
     def is_constraint(self) -> bool:
         """Whether it has a bound."""
         return self.at_most is not None or self.at_least is not None
@@ -179,6 +235,18 @@ class Objective:
         return loss if self.direction == "min" else -loss
 
     def checked_value(self, value: object) -> float:
+        """A reading as a float; an error if it is not a finite number that is possible."""
+        number = self.checked_number(value)
+        least, most = self._range
+        if not least <= number <= most:
+            where = f"below its lower bound {least:.10g}" if number < least else f"above its upper bound {most:.10g}"
+            raise InvalidValueError(
+                f"Objective {self.name!r} got the value {number:.10g}, which is {where}; check the measurement or the "
+                "bound."
+            )
+        return number
+
+    def checked_number(self, value: object) -> float:
         """The value as a finite float; an error if it is anything else."""
         try:
             number = float(value)  # type: ignore[arg-type]  # anything float() takes is a number here
@@ -205,6 +273,9 @@ class Objective:
             del shown["direction"]  # so does this
         if "options" in shown:
             shown["options"] = list(shown["options"])
+        for field in ("lower", "upper"):
+            if field in shown and math.isinf(shown[field]):
+                shown[field] = str(shown[field])  # JSON has no infinite numbers
         return shown
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -213,7 +284,8 @@ class Objective:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Objective:
         """The objective that `to_dict` wrote."""
-        return cls(**data)
+        infinite = {field: float(data[field]) for field in ("lower", "upper") if isinstance(data.get(field), str)}
+        return cls(**{**data, **infinite})
 
 
 def _is_number(value: object) -> bool:

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flexibo.surrogates import GaussianProcess, Hyperparameters, RandomForest, Reach
+from flexibo.surrogates import GaussianProcess, Hyperparameters, RandomForest, Reach, hull, interval, joint
+from flexibo.surrogates.truncated import within
 
 LAW = settings(max_examples=20, deadline=None, derandomize=True)
 SLOW_LAW = settings(max_examples=5, deadline=None, derandomize=True)
@@ -115,3 +116,16 @@ def test_a_forest_predicts_within_the_range_of_the_losses(seed, s, d):
     assert (mean >= y.min() - margin).all()
     assert (mean <= y.max() + margin).all()
     assert (deviation <= 0.5 * np.ptp(y) + margin).all()
+
+
+@LAW
+@given(seeds, st.integers(3, 25), st.integers(1, 3), st.floats(0.0, 6.0))
+def test_predictions_of_bounded_losses_are_within_the_bounds(seed, s, d, half):
+    X, y, groups, given_ = drawn(seed, s, d)
+    least, most = float(np.quantile(y, 0.2)), float(np.quantile(y, 0.8)) + 1e-9
+    bounded = within(conditioned("matern52", X, np.clip(y, least, most), groups, given_), least, most)
+    asked = np.random.default_rng(seed).random((40, d))
+    for lower, middle, upper in (interval(bounded, asked, half), hull(bounded, asked, half)):
+        assert ((least <= lower) & (lower <= middle) & (middle <= upper) & (upper <= most)).all()
+    draws = joint(bounded).draws(asked, 3, np.random.default_rng(seed))
+    assert ((least <= draws) & (draws <= most)).all()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 import re
 
@@ -109,7 +110,9 @@ def test_an_objective_travels_to_other_processes_and_back_from_json() -> None:
 
     objective = Objective("joules", "max", unit="J", options=["a"], noisy=True, timeout=3, resources={"jetson": 1})
     limited = Objective("ms", at_most=50, optimise=True)
-    for one in (objective, limited):
+    ranged = Objective("error", lower=-math.inf, upper=100.0)
+    for one in (objective, limited, ranged):
+        json.dumps(one.to_dict(), allow_nan=False)
         assert pickle.loads(pickle.dumps(one)) == one == copy.deepcopy(one) == Objective.from_dict(one.to_dict())
     with pytest.raises(TypeError):
         objective.resources["GPU"] = 1  # type: ignore[index]
@@ -121,3 +124,46 @@ def test_an_objective_travels_to_other_processes_and_back_from_json() -> None:
 def test_resources_are_amounts_above_zero(resources: object) -> None:
     with pytest.raises((InvalidValueError, InvalidTypeError), match="resource"):
         Objective("error", resources=resources)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "facts"),
+    [
+        ({"lower": 3, "upper": 3}, "'e'.*lower 3.*upper 3"),
+        ({"lower": "0"}, "'e'.*lower '0'.*number"),
+        ({"upper": True}, "'e'.*upper True.*number"),
+        ({"lower": math.inf}, "'e'.*lower inf.*-inf"),
+        ({"upper": math.nan}, "'e'.*upper nan"),
+        ({"at_most": 5, "lower": 10}, "'e'.*at_most 5.*lower 10"),
+        ({"at_least": 5, "upper": 1}, "'e'.*at_least 5.*upper 1"),
+    ],
+)
+def test_a_mistake_in_the_possible_values_is_one_sentence(arguments: dict[str, object], facts: str) -> None:
+    with pytest.raises(InvalidValueError, match=facts) as caught:
+        Objective("e", **arguments)  # type: ignore[arg-type]
+    assert caught.value.argument in arguments
+
+
+def test_possible_losses_follow_the_direction() -> None:
+    assert Objective("e", lower=0, upper=100).possible_losses == (0.0, 100.0)
+    assert Objective("e", "max", lower=0, upper=100).possible_losses == (-100.0, 0.0)
+    assert Objective("e", "max", upper=100).possible_losses == (-100.0, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("value", "facts"), [(-0.1, r"'e'.* -0\.1,.*lower bound 0;"), (101, "'e'.* 101,.*upper bound 100;")]
+)
+def test_a_reading_beyond_the_possible_values_is_refused(value: float, facts: str) -> None:
+    objective = Objective("e", lower=0, upper=100)
+    with pytest.raises(InvalidValueError, match=facts):
+        objective.checked_value(value)
+    assert objective.checked_number(value) == value
+    assert [objective.checked_value(edge) for edge in (0, 100.0)] == [0.0, 100.0]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "text"),
+    [({}, ""), ({"lower": 0}, "never below 0"), ({"upper": 1e3}, "never above 1000"), ({"lower": -math.inf}, "")],
+)
+def test_the_possible_values_are_told_in_words(bounds: dict[str, float], text: str) -> None:
+    assert Objective("e", **bounds).range_text == text  # type: ignore[arg-type]

@@ -14,7 +14,6 @@ from flexibo.errors import InvalidValueError
 from flexibo.history import History
 from flexibo.pareto import Region, non_dominated
 from flexibo.space import Designs
-from flexibo.surrogates import Joint as JointSurrogate
 from flexibo.surrogates import Refits, Surrogate, below, hull, interval, joint, normal_below
 
 
@@ -39,6 +38,8 @@ class Belief:
         price_list: What may be asked of the candidates, and what it costs.
         joints: The joint prediction of the losses of all candidates, for each quantity (n).
         legal: The probability that each quantity is within its limit (m, n); None for that of normal losses.
+        least: The least possible losses (n,); None if none is known.
+        most: The greatest possible losses (n,); None if none is known.
         region: The Pareto region; None for methods that are not about it.
         memory: What the method carries from question to question; None for most.
     """
@@ -57,6 +58,8 @@ class Belief:
     price_list: PriceList
     joints: tuple[JointPrediction, ...] = ()
     legal: FloatArray | None = None
+    least: FloatArray | None = None
+    most: FloatArray | None = None
     region: Region | None = None
     memory: object = None
 
@@ -98,6 +101,12 @@ class Belief:
         if self.legal is not None:
             return np.asarray(self.legal[:, some].prod(axis=1))
         return feasibility(self.mu[:, some], self.sigma[:, some], self.limits[some])
+
+    def possible(self, losses: FloatArray) -> FloatArray:
+        """Losses (..., n), each moved to the nearest possible one."""
+        if self.least is not None:
+            losses = np.maximum(losses, self.least)
+        return losses if self.most is None else np.minimum(losses, self.most)
 
     def incumbents(self) -> BoolArray:
         """The candidates (m,) that are known in every quantity and within every limit."""
@@ -143,11 +152,6 @@ class JointPrediction:
     mean: FloatArray  # (u,)
     pinned: BoolArray  # (u,): exactly their mean
 
-    @property
-    def is_tied(self) -> bool:
-        """Whether the surrogate knows how losses of different designs are correlated."""
-        return self.model is None or isinstance(self.model, JointSurrogate)
-
     def draws(self, count: int, rng: np.random.Generator, *, rows: IntArray | None = None) -> FloatArray:
         """Joint draws (count, m) of the losses of all candidates, or (count, r) of some rows (r,)."""
         place = self.place if rows is None else self.place[rows]
@@ -181,6 +185,8 @@ class Predictions:
     known: BoolArray
     legal: FloatArray
     joints: tuple[JointPrediction, ...]
+    least: FloatArray | None = None
+    most: FloatArray | None = None
     usable: BoolArray | None = None  # (m,): can probably be measured in everything; None is all
 
 
@@ -198,12 +204,12 @@ def predictions(
     An exact quantity that was measured has its value and standard deviation 0; one that is being measured is pinned to
     its mean if `pin_pending`, so that the next question looks elsewhere. The half width of the boxes is sqrt(beta)
     standard deviations; if `simultaneous`, all of them must hold at once as often as beta promises for normal losses,
-    also where models are averaged.
+    also where models are averaged, and whether or not values are positive as long as all readings are.
     """
     shape = (len(designs), len(history.objectives))
     mu, sigma, lower, upper = (np.zeros(shape) for _ in range(4))
     keys, known, legal = np.zeros(shape, dtype=np.uint64), np.zeros(shape, dtype=bool), np.ones(shape)
-    half, box = math.sqrt(beta), hull if simultaneous else interval
+    half, box, bounds = math.sqrt(beta), hull if simultaneous else interval, np.zeros((2, shape[1]))
     joints = []
     for j, objective in enumerate(history.objectives):
         keys[:, j] = designs.keys(objective.depends_on)
@@ -216,7 +222,7 @@ def predictions(
         if not pinned.all():
             seen, y = history.data(j)
             groups = history.space.groups(objective.depends_on)
-            model = models[j].model(seen.encoded(objective.depends_on), y, groups=groups)
+            model = models[j].model(seen.encoded(objective.depends_on), y, groups=groups, sure=simultaneous)
             low[~pinned], middle[~pinned], high[~pinned] = _checked(box(model, X[~pinned], half), objective.name)
         pending = [e.design for e in history.pending.values() if objective.name in e.yields]
         if pending and pin_pending:
@@ -232,7 +238,9 @@ def predictions(
                 probability[~pinned] = below(model, X[~pinned], objective.limit)
             legal[:, j] = probability[inverse]
         joints.append(JointPrediction(model, X, inverse.reshape(-1), middle, pinned))
-    return Predictions(mu, sigma, lower, upper, keys, known, legal, tuple(joints))
+        bounds[:, j] = models[j].possible.given(history.data(j)[1], sure=simultaneous)
+    least, most = (side if np.isfinite(side).any() else None for side in bounds)
+    return Predictions(mu, sigma, lower, upper, keys, known, legal, tuple(joints), least, most)
 
 
 def _checked(box: tuple[FloatArray, FloatArray, FloatArray], name: str) -> tuple[FloatArray, FloatArray, FloatArray]:

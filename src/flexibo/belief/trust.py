@@ -25,7 +25,7 @@ from scipy.special import ndtri
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.history import History
 from flexibo.space import Designs
-from flexibo.surrogates import Refits, Surrogate
+from flexibo.surrogates import Refits, Surrogate, untruncated
 from flexibo.surrogates.base import SelfChecking
 
 LEVEL = 0.05
@@ -46,7 +46,7 @@ def widening(history: History, models: Sequence[Refits]) -> float:
     for j, objective in enumerate(history.objectives):
         seen, y = history.data(j)
         X, groups = seen.encoded(objective.depends_on), history.space.groups(objective.depends_on)
-        residuals = held_out(models[j].model(X, y, groups=groups), X, y, groups=groups)
+        residuals = held_out(untruncated(models[j].model(X, y, groups=groups)), X, y, groups=groups)
         largest, count = max(largest, float(np.abs(residuals).max())), count + len(residuals)
     expected = -float(ndtri(LEVEL / (2.0 * count)))
     return min(max(1.0, largest / expected), MOST)

@@ -178,6 +178,7 @@ def _objective_rows(plan: Mapping[str, Any], study: Study) -> list[tuple[str, st
         goals = [str(objective.direction)] if objective.optimise else []
         goals += [f"at most {objective.at_most:g}"] if objective.at_most is not None else []
         goals += [f"at least {objective.at_least:g}"] if objective.at_least is not None else []
+        goals += [objective.range_text] if objective.range_text else []
         unit = f" ({objective.unit})" if objective.unit else ""
         depends = "all options" if objective.options is None else ", ".join(objective.options)
         rows.append((objective.name + unit, ", ".join(goals), depends, found["measured_by"]))

@@ -47,9 +47,9 @@ LARGEST_FIT = 2000  # the options' shares of the cost are read from at most this
 def cost_ordered_improvement(belief: Belief, rng: np.random.Generator) -> FloatArray:
     """Q(x, t) (1 - C(x, t)) for every candidate and bundle (m, b)."""
     columns = list(belief.optimised)
-    mu, sigma, rows = belief.mu[:, columns], belief.sigma[:, columns], measured(belief)
+    mu, rows = belief.mu[:, columns], measured(belief)
     t = max(1, len(rows))
-    lower = mu - math.sqrt(exploration(t)) * sigma
+    lower = belief.possible(belief.mu - math.sqrt(exploration(t)) * belief.sigma)[:, columns]
     values = 1.0 - normalised(lower, mu[rows] if len(rows) >= 2 else mu)
     weights = rng.dirichlet(np.ones(len(columns)))
     optimistic = np.maximum((weights * values).min(axis=1), 0.0)

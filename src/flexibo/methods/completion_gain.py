@@ -146,7 +146,7 @@ def _outcomes(belief: Belief, rows: IntArray, columns: list[int], surprise: Floa
         width = upper - lower
         unit = np.divide(2.0 * belief.sigma[rows, j], width, out=np.zeros_like(width), where=width > 0.0)
         losses[:, j] += z * unit * (mu - lower if z < 0.0 else upper - mu)
-    return losses
+    return belief.possible(losses)
 
 
 def _improves(goals: Goals, losses: FloatArray, front: FloatArray, reference: FloatArray) -> FloatArray:
@@ -159,8 +159,8 @@ def _improves(goals: Goals, losses: FloatArray, front: FloatArray, reference: Fl
 
 def _doubting_gain(belief: Belief, rng: np.random.Generator) -> FloatArray:
     """The region gain (m, b) with boxes that are `DOUBT` times as wide, shrunk as its region to the true one."""
-    lower = belief.mu - DOUBT * (belief.mu - belief.lower)
-    upper = belief.mu + DOUBT * (belief.upper - belief.mu)
+    lower = belief.possible(belief.mu - DOUBT * (belief.mu - belief.lower))
+    upper = belief.possible(belief.mu + DOUBT * (belief.upper - belief.mu))
     region = pareto_region(lower, upper, belief.reference, optimised=belief.optimised, limits=belief.limits)
     gains = region_gain(replace(belief, lower=lower, upper=upper, region=region), rng)
     if belief.region is None or belief.region.is_gone or region.is_gone:

@@ -19,6 +19,7 @@ Differences from the papers:
 - Limits (there are none in the papers). A design beyond a limit adds nothing, so the expectation is over feasible
   losses: a factor P(y <= limit) for a quantity that is only limited; for one that is optimised as well the expectations
   above are those of (u_j - y_j)+ where y_j <= limit and 0 elsewhere. The reference point stays the study's.
+- A loss below the least possible one counts as that: nothing is gained beyond it.
 """
 
 from __future__ import annotations
@@ -44,16 +45,24 @@ def expected_hypervolume_improvement(belief: Belief, rng: np.random.Generator) -
     scores = belief.feasible([j for j in range(len(belief.limits)) if j not in columns])
     some = np.flatnonzero(unknown.any(axis=1) & (scores > 0.0))
     mu, sigma, limits = belief.mu[some][:, columns], belief.sigma[some][:, columns], belief.limits[columns]
-    scores[some] *= expected_improvements(mu, sigma, belief.front(), belief.reference, limits=limits)
+    least = None if belief.least is None else belief.least[columns]
+    scores[some] *= expected_improvements(mu, sigma, belief.front(), belief.reference, limits=limits, least=least)
     return np.where(unknown, scores[:, None], 0.0)
 
 
 def expected_improvements(
-    mu: FloatArray, sigma: FloatArray, front: FloatArray, reference: FloatArray, *, limits: FloatArray | None = None
+    mu: FloatArray,
+    sigma: FloatArray,
+    front: FloatArray,
+    reference: FloatArray,
+    *,
+    limits: FloatArray | None = None,
+    least: FloatArray | None = None,
 ) -> FloatArray:
     """What independent normal losses (m, k) are expected to add (m,) to the hypervolume of a front (f, k); at least 0.
 
-    Losses with one above its limit (k,) add nothing; sigma is 0 where a loss is known.
+    Losses with one above its limit (k,) add nothing, losses below the least possible ones (k,) as much as these; sigma
+    is 0 where a loss is known.
 
     >>> front, reference = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([3.0, 3.0])
     >>> expected_improvements(np.array([[1.5, 1.5], [2.5, 2.5]]), np.zeros((2, 2)), front, reference)
@@ -61,6 +70,8 @@ def expected_improvements(
     """
     limits = np.full(len(reference), np.inf) if limits is None else limits
     lower, upper = non_dominated_cells(front, reference)
+    if least is not None:
+        lower, upper = np.maximum(lower, least), np.maximum(upper, least)
     sides = [np.unique(np.concatenate(pair), return_inverse=True) for pair in zip(lower.T, upper.T, strict=True)]
     widest = max(len(upper), *(len(side) for side, _ in sides))
     step = max(1, _TABLE_SIZE // widest)

@@ -45,7 +45,7 @@ from flexibo.methods._sampled_fronts import pareto_set, sampled_sets
 from flexibo.methods.base import ScoringMethod
 from flexibo.pareto import non_dominated
 from flexibo.pareto.dominance import strictly_dominated
-from flexibo.surrogates import Warped
+from flexibo.surrogates import Warped, untruncated
 
 SETS = 10  # as in the authors' code: one for each of ten draws of the hyperparameters
 MEMBERS = 50
@@ -92,11 +92,16 @@ def standardised(belief: Belief) -> NormalLosses:
 
 
 def _normal(joint: JointPrediction) -> tuple[JointPrediction, FloatArray, FloatArray]:
-    """The joint prediction of a loss, or of the normal variable that a warp makes of it; means and deviations (m,)."""
+    """The joint prediction of a loss, or of the normal variable that a warp makes of it; means and deviations (m,).
+
+    Bounds are left out: expectation propagation needs normal variables.
+    """
     model, mean = joint.model, joint.mean.copy()
     if isinstance(model, Warped) and model.warp is not None:
         mean = model.warp(mean)
         model = model.model
+    if model is not None:
+        model = untruncated(model)
     deviation, free = np.zeros_like(mean), ~joint.pinned
     if model is not None and free.any():
         mean[free], deviation[free] = model.predict(joint.X[free])

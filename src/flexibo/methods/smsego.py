@@ -18,6 +18,7 @@ Differences from the paper:
 - The reference point is the study's, and the best of the candidates is taken instead of a search over all designs.
 - Limits (there are none in the paper). The front is that of the feasible designs, a gain needs an optimistic estimate
   within all limits, and every score is multiplied by the probability of feasibility.
+- No optimistic estimate is below the least possible loss.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def optimistic_hypervolume_gain(belief: Belief, rng: np.random.Generator) -> Flo
     columns = list(belief.optimised)
     unknown = np.stack([~belief.known[:, bundle].all(axis=1) for bundle in belief.bundles], axis=1)
     some = np.flatnonzero(unknown.any(axis=1))
-    best = belief.mu[some] - optimism(len(columns)) * belief.sigma[some]
+    best = belief.possible(belief.mu[some] - optimism(len(columns)) * belief.sigma[some])
     potential, front = best[:, columns], belief.front()
     penalty = penalties(potential, front, slack(front, belief.price_list.designs_left), widths(front, belief.reference))
     hopeful = np.flatnonzero((penalty == 0.0) & (best <= belief.limits).all(axis=1))

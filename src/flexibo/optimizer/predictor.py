@@ -164,15 +164,17 @@ class Predictor:
             price_list=PriceList.of(history, designs, self.costs, coupled=self.method.coupled),
             joints=boxes.joints,
             legal=boxes.legal,
+            least=boxes.least,
+            most=boxes.most,
         )
 
     def models(self, history: History) -> list[Refits]:
         """The surrogates of the objectives, made on first use."""
         choice = self.surrogate
         for j, objective in enumerate(history.objectives):
-            self._models.setdefault(
-                j, Refits(choice.of(objective), seed=entropy(self.seed, Stream.SURROGATES, j), growth=choice.growth)
-            )
+            if j not in self._models:
+                seed, possible = entropy(self.seed, Stream.SURROGATES, j), choice.possible(objective)
+                self._models[j] = Refits(choice.of(objective), seed=seed, growth=choice.growth, possible=possible)
         return [self._models[j] for j in range(len(history.objectives))]
 
     def _belief_in_pool(self, history: History) -> Belief:

@@ -65,7 +65,7 @@ def checked_reference(
     point = {}
     for objective in objectives:
         try:
-            point[objective.name] = objective.checked_value(reference[objective.name])
+            point[objective.name] = objective.checked_number(reference[objective.name])
         except (InvalidTypeError, InvalidValueError):
             raise InvalidValueError(
                 f"reference has {reference[objective.name]!r} for {objective.name!r}; it must be a finite number."

@@ -77,6 +77,10 @@ class Fields:
     def number(self, key: str) -> int | float | None:
         return self._read(key, lambda value: value if is_number(value) and math.isfinite(value) else None, "a number")
 
+    def bound(self, key: str) -> int | float | None:
+        """A number, or inf or -inf, written as YAML or as Python writes it."""
+        return self._read(key, _bound, "a number, or inf or -inf for no bound")
+
     def whole(self, key: str, least: int, most: int = MOST) -> int | None:
         node = self.table.get(key)
         is_large = isinstance(node, YamlScalar) and is_number(node.value) and node.value > most
@@ -182,3 +186,9 @@ def cause(make: Callable[[dict[str, Any]], object], settings: Mapping[str, Any])
             continue
         return key
     return ""
+
+
+def _bound(value: Any) -> int | float | None:
+    if isinstance(value, str) and value.lower() in ("inf", ".inf", "-inf", "-.inf"):
+        return -math.inf if value.startswith("-") else math.inf
+    return value if is_number(value) and not math.isnan(value) else None

@@ -34,6 +34,8 @@ READERS: Mapping[str, Callable[[Fields, str], Any]] = {  # keys of an objective 
     "fails_with": Fields.text,
     "at_most": Fields.number,
     "at_least": Fields.number,
+    "lower": Fields.bound,
+    "upper": Fields.bound,
     "optimise": Fields.flag,
     "tolerance": Fields.number,
     "resources": lambda fields, key: fields.amounts(key, None, "resource"),

@@ -7,9 +7,11 @@ from flexibo.surrogates.averaged import Averaged
 from flexibo.surrogates.base import Joint, Surrogate, below, hull, interval, joint, normal_below
 from flexibo.surrogates.gaussian_process import PAPER_GP, GaussianProcess
 from flexibo.surrogates.local import Reach
+from flexibo.surrogates.possible_losses import PossibleLosses
 from flexibo.surrogates.posterior import Hyperparameters
 from flexibo.surrogates.random_forest import PAPER_RF, RandomForest
 from flexibo.surrogates.refits import Refits
+from flexibo.surrogates.truncated import Truncated, untruncated
 from flexibo.surrogates.warp import Warped
 
 __all__ = [
@@ -19,14 +21,17 @@ __all__ = [
     "GaussianProcess",
     "Hyperparameters",
     "Joint",
+    "PossibleLosses",
     "RandomForest",
     "Reach",
     "Refits",
     "Surrogate",
+    "Truncated",
     "Warped",
     "below",
     "hull",
     "interval",
     "joint",
     "normal_below",
+    "untruncated",
 ]

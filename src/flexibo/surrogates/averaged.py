@@ -7,7 +7,9 @@ losses, so that warped and plain models can be compared. Since the hyperparamete
 evidence is overconfident; the temperature compensates for that.
 
 Predictions are those of the mixture, by the law of total variance on each side of the mean: the models' own variances,
-plus that of their means.
+plus that of their means. If bounds of the losses are known, a model's weight at a design is multiplied by the
+probability that it gave to a loss within them (Bayes' rule): where a plain model predicts a negative error, a warped
+one is believed instead.
 """
 
 from __future__ import annotations
@@ -24,12 +26,14 @@ from flexibo.surrogates.base import (
     around,
     below,
     held_out,
+    hull,
     interval,
     joint,
     log_evidence,
     training_data,
     unfitted,
 )
+from flexibo.surrogates.truncated import chance, within
 
 TEMPERATURE = 4.0  # differences of log evidence are divided by this
 COMPARE_ROWS = 64  # the most losses that models are compared on; only those with weight learn from more
@@ -46,6 +50,7 @@ class Averaged:
     fitted: tuple[Surrogate, ...] = ()  # those with weight; empty before `fit`
     weights: tuple[float, ...] = ()  # sum to 1
     seen: tuple[float, float] = (math.inf, -math.inf)  # the least and the greatest loss so far
+    bounds: tuple[float, float] = (-math.inf, math.inf)  # the least and the greatest loss that is possible
 
     def __post_init__(self) -> None:
         if not self.models:
@@ -69,7 +74,12 @@ class Averaged:
         else:
             fitted = [fitted[i] for i in kept]
         seen = float(y.min()), float(y.max())
-        return replace(self, fitted=tuple(fitted), weights=tuple(weights[kept].tolist()), seen=seen)
+        return Averaged(self.models, tuple(fitted), tuple(weights[kept].tolist()), seen).within(*self.bounds)
+
+    def within(self, least: float, most: float) -> Averaged:
+        """This surrogate, given that losses are at least `least` and at most `most`."""
+        fitted = tuple(within(model, least, most) for model in self._fitted())
+        return replace(self, fitted=fitted, bounds=(least, most))
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -93,24 +103,35 @@ class Averaged:
 
         They stay within the lowest and the highest of all models, as the quantiles of a mixture do.
         """
-        return self._mixture(self._boxes(X, half), half)
+        boxes = np.array([interval(model, X, half) for model in self._fitted()])
+        return self._mixture(boxes, self._weights(X), half)
 
-    def _boxes(self, X: FloatArray, half: float) -> FloatArray:
-        """The intervals of the models (k, 3, m)."""
-        return np.array([interval(model, X, half) for model in self._fitted()])
+    def _weights(self, X: FloatArray) -> FloatArray:
+        """The weights of the models at the designs X (m, d), given the bounds: (k, m), or (k,) if all are equal."""
+        weights = np.array(self.weights)
+        if len(weights) == 1 or self.bounds == (-math.inf, math.inf):
+            return weights
+        chances = np.array([chance(model, X) for model in self._fitted()])
+        if (chances == 1.0).all():
+            return weights
+        given = weights[:, None] * chances
+        total = given.sum(axis=0)
+        return np.where(total > 0.0, given / np.where(total > 0.0, total, 1.0), weights[:, None])
 
-    def _mixture(self, boxes: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The interval (m,) that those of the models (k, 3, m) average to."""
+    def _mixture(
+        self, boxes: FloatArray, weights: FloatArray, half: float
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The interval (m,) that those of the models (k, 3, m) average to, with weights (k, m) or (k,)."""
         # In units of the losses' range: squares of huge or tiny losses would overflow or vanish.
         unit = self._unit()
         lower, middle, upper = np.clip(boxes, *self.limits).transpose(1, 0, 2) / unit
-        weights = np.array(self.weights)
-        mean = weights @ middle
-        apart = half**2 * (weights @ (middle - mean) ** 2)
-        down = np.sqrt(weights @ (middle - lower) ** 2 + apart)
-        up = np.sqrt(weights @ (upper - middle) ** 2 + apart)
+        mean = _average(weights, middle)
+        apart = half**2 * _average(weights, (middle - mean) ** 2)
+        down = np.sqrt(_average(weights, (middle - lower) ** 2) + apart)
+        up = np.sqrt(_average(weights, (upper - middle) ** 2) + apart)
         low, high = np.maximum(mean - down, lower.min(axis=0)), np.minimum(mean + up, upper.max(axis=0))
-        return unit * low, unit * mean, unit * high
+        low, mean, high = (np.clip(unit * side, *self.bounds) for side in (low, mean, high))
+        return low, mean, high
 
     def hull(self, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The smallest interval (m,) that contains those of all models with weight, and the mean.
@@ -119,13 +140,13 @@ class Averaged:
         `half` standard deviations from its mean. The interval of the mixture, and one clipped at `limits`, do not have
         this property.
         """
-        boxes = self._boxes(X, half)
-        return boxes[:, 0].min(axis=0), self._mixture(boxes, half)[1], boxes[:, 2].max(axis=0)
+        boxes = np.array([hull(model, X, half) for model in self._fitted()])
+        return boxes[:, 0].min(axis=0), self._mixture(boxes, self._weights(X), half)[1], boxes[:, 2].max(axis=0)
 
     def below(self, X: FloatArray, limit: float) -> FloatArray:
         """The probability (m,) that the loss at each of the designs X (m, d) is at most a limit."""
-        chances = [below(model, X, limit) for model in self._fitted()]
-        return np.asarray(np.array(self.weights) @ np.array(chances))
+        chances = np.array([below(model, X, limit) for model in self._fitted()])
+        return _average(self._weights(X), chances)
 
     def held_out(self) -> FloatArray:
         """How far each loss is from its prediction by all others (s,): the least of all models, 0 between two of them.
@@ -166,6 +187,11 @@ class Averaged:
         if not self.fitted:
             raise unfitted("Averaged")
         return self.fitted
+
+
+def _average(weights: FloatArray, table: FloatArray) -> FloatArray:
+    """The average (m,) over the rows of a table (k, m), with weights (k, m) or (k,)."""
+    return np.asarray(weights @ table if weights.ndim == 1 else np.einsum("km,km->m", weights, table))
 
 
 def evidence_weights(log_evidence: FloatArray) -> FloatArray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from functools import cache
+from typing import Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +45,16 @@ class Skewed(Protocol):
 
     def below(self, X: FloatArray, limit: float) -> FloatArray:
         """The probability (m,) that the loss at each of the designs X (m, d) is at most a limit."""
+
+
+def is_skewed(model: Surrogate) -> TypeGuard[Skewed]:
+    """Whether a surrogate is `Skewed`; faster than isinstance, which counts where many are asked."""
+    return _is_skewed(type(model))
+
+
+@cache
+def _is_skewed(kind: type) -> bool:
+    return issubclass(kind, Skewed)
 
 
 @runtime_checkable
@@ -124,9 +135,23 @@ def joint(model: Surrogate) -> Joint:
     return model
 
 
+def rescaled(
+    covariance: FloatArray, before: Surrogate, after: Surrogate, X: FloatArray, others: FloatArray
+) -> FloatArray:
+    """A covariance (m, o) of the designs X (m, d) and others (o, d) with the deviations that `after` predicts.
+
+    It was that of `before`; the correlations stay.
+    """
+    for axis, D in enumerate((X, others)):
+        old, new = before.predict(D)[1], after.predict(D)[1]
+        ratio = np.divide(new, old, out=np.zeros_like(old), where=old > 0)
+        covariance = covariance * (ratio[:, None] if axis == 0 else ratio)
+    return covariance
+
+
 def interval(model: Surrogate, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The interval (m,) of a prediction: below, middle, above; symmetric unless the surrogate is `Skewed`."""
-    if isinstance(model, Skewed):
+    if is_skewed(model):
         return model.interval(X, half)
     mean, deviation = model.predict(X)
     return mean - half * deviation, mean, mean + half * deviation
@@ -143,7 +168,7 @@ def hull(model: Surrogate, X: FloatArray, half: float) -> tuple[FloatArray, Floa
 
 def below(model: Surrogate, X: FloatArray, limit: float) -> FloatArray:
     """The probability (m,) of a loss of at most a limit; of a normal one unless the surrogate is `Skewed`."""
-    if isinstance(model, Skewed):
+    if is_skewed(model):
         return model.below(X, limit)
     mean, deviation = model.predict(X)
     return normal_below(mean, deviation, limit)

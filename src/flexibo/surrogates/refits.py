@@ -11,6 +11,8 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.surrogates.base import Surrogate
+from flexibo.surrogates.possible_losses import PossibleLosses
+from flexibo.surrogates.truncated import within
 
 EVERY_UNTIL = 20  # up to this many evaluations, the model is refitted after each
 
@@ -45,19 +47,34 @@ def _start(y: FloatArray, growth: float) -> int:
 
 
 class Refits:
-    """The model of one series of evaluations, refitted when the data has grown by the factor `growth`."""
+    """The model of one series of evaluations, refitted when the data has grown by the factor `growth`.
 
-    def __init__(self, settings: Surrogate, *, seed: tuple[int, ...], growth: float = 1.1) -> None:
+    Its predictions are possible losses: `possible` says which are, given the evaluations.
+    """
+
+    def __init__(
+        self,
+        settings: Surrogate,
+        *,
+        seed: tuple[int, ...],
+        growth: float = 1.1,
+        possible: PossibleLosses = PossibleLosses(),  # noqa: B008  # a value that never changes
+    ) -> None:
+        self.possible = possible
         self._settings = settings
         self._seed = seed
         self._growth = growth
         self._start = -1
         self._X: FloatArray = np.empty((0, 0))
         self._y: FloatArray = np.empty(0)
-        self._model = settings
+        self._model = self._bounded = settings
+        self._bounds: tuple[float, float] | None = None
 
-    def model(self, X: FloatArray, y: FloatArray, *, groups: IntArray) -> Surrogate:
-        """The model of the losses y (s,) of the encoded designs X (s, d), in the order in which they were measured."""
+    def model(self, X: FloatArray, y: FloatArray, *, groups: IntArray, sure: bool = False) -> Surrogate:
+        """The model of the losses y (s,) of the encoded designs X (s, d), in the order in which they were measured.
+
+        If `sure`, only bounds that the user gave are used, and no assumption.
+        """
         start = _start(y, self._growth)
         if start == self._start and self._continues(X, y):
             model, done = self._model, len(self._y)
@@ -66,8 +83,11 @@ class Refits:
             model, done = self._settings.fit(X[:start], y[:start], groups=groups, rng=rng), start
         for row in range(done, len(y)):
             model = model.extend(X[row : row + 1], y[row : row + 1])
+        bounds = self.possible.given(y, sure=sure)
+        if model is not self._model or bounds != self._bounds:
+            self._bounded, self._bounds = within(model, *bounds), bounds
         self._start, self._X, self._y, self._model = start, X, y, model
-        return model
+        return self._bounded
 
     def _continues(self, X: FloatArray, y: FloatArray) -> bool:
         known = len(self._y)

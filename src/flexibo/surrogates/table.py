@@ -10,6 +10,7 @@ from flexibo.objectives import Objective
 from flexibo.surrogates.averaged import Averaged
 from flexibo.surrogates.base import Surrogate
 from flexibo.surrogates.gaussian_process import PAPER_GP, GaussianProcess
+from flexibo.surrogates.possible_losses import PossibleLosses
 from flexibo.surrogates.random_forest import PAPER_RF
 from flexibo.surrogates.warp import Warped
 
@@ -21,10 +22,15 @@ class SurrogateChoice:
     settings: Surrogate  # unfitted
     growth: float = 1.1  # of its data between two refits
     exact: Surrogate | None = None  # the settings for objectives without noise; None for the same
+    assume_positive: bool = True  # whether values are positive as long as all readings are
 
     def of(self, objective: Objective) -> Surrogate:
         """The unfitted surrogate of an objective."""
         return self.settings if objective.noisy or self.exact is None else self.exact
+
+    def possible(self, objective: Objective) -> PossibleLosses:
+        """The losses of an objective that are predicted."""
+        return PossibleLosses.of(objective, assume_positive=self.assume_positive)
 
 
 SCATTERS = (0.2, 1.0)  # one for options that matter about equally, one for options of which some hardly matter
@@ -40,8 +46,9 @@ SURROGATES: dict[str, SurrogateChoice] = {
     "gp": SurrogateChoice(_average("learned"), exact=_average(1e-6)),
     "gp-warped": SurrogateChoice(Warped(GaussianProcess())),
     "gp-plain": SurrogateChoice(GaussianProcess(), exact=GaussianProcess(noise=1e-6)),
-    "gp-paper": SurrogateChoice(PAPER_GP),
-    "rf": SurrogateChoice(PAPER_RF, growth=1.0),
+    # The paper's surrogates know bounds only if the user gives them.
+    "gp-paper": SurrogateChoice(PAPER_GP, assume_positive=False),
+    "rf": SurrogateChoice(PAPER_RF, growth=1.0, assume_positive=False),
 }
 
 

@@ -22,19 +22,24 @@ from flexibo.surrogates.base import (
     around,
     below,
     held_out,
+    hull,
     interval,
     is_constant,
     joint,
     location_and_scale,
     log_evidence,
+    rescaled,
     training_data,
     unfitted,
 )
+from flexibo.surrogates.truncated import chance, within
 
 POWERS = np.linspace(0.0, 2.0, 21)
 FEWEST = 5  # the fewest losses from which a warp is learned
 HUGE = 1e100
-LEAST = 1e-4  # a loss of one sign below this share of the median counts as that share, since zero has no logarithm
+GAP = 1e-4  # a loss below this share of the next greater one is as good as zero, which has no logarithm
+FEW = 0.1  # at most this share of the losses, or one, is as good as zero
+TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,22 +50,33 @@ class Warp:
     location: float  # the constant subtracted from losses of both signs
     scale: float  # the constant they are divided by then
     power: float  # 1 is a linear function
+    least: float = TINY  # losses of one sign and a smaller size, in units of scale, count as this
 
     def __call__(self, y: FloatArray) -> FloatArray:
         """The warped losses (s,)."""
         with np.errstate(over="ignore"):
             x = np.clip((y - self.location) / self.scale, -HUGE, HUGE)
         if self.sign:
-            return self.sign * _power(np.maximum(self.sign * x, LEAST) - 1.0, self.power)
+            return self.sign * _box_cox(np.maximum(self.sign * x, self.least), self.power)
         return _power(np.maximum(x, 0.0), self.power) - _power(np.maximum(-x, 0.0), 2.0 - self.power)
 
     def inverse(self, z: FloatArray) -> FloatArray:
         """The losses (s,) whose warp is z (s,)."""
         if self.sign:
-            x = self.sign * (1.0 + _root(self.sign * z, self.power))
+            x = self.sign * _box_cox_inverse(self.sign * z, self.power)
         else:
             x = _root(np.maximum(z, 0.0), self.power) - _root(np.maximum(-z, 0.0), 2.0 - self.power)
         return np.asarray(self.location + self.scale * x)
+
+    def ends(self, least: float, most: float) -> tuple[float, float]:
+        """The warps of two bounds, which may be infinite or, unlike losses, of the other sign or 0."""
+        low, high = (self._end(bound) if math.isfinite(bound) else bound for bound in (least, most))
+        return low, high
+
+    def _end(self, bound: float) -> float:
+        if self.sign and self.sign * bound <= 0:
+            return -self.sign * (1.0 / self.power if self.power else math.inf)
+        return float(replace(self, least=TINY)(np.array([bound]))[0])
 
     def log_slope(self, y: FloatArray) -> FloatArray:
         """The logarithm of the warp's derivative at the losses y (s,)."""
@@ -71,7 +87,7 @@ class Warp:
     def bend(self, x: FloatArray) -> FloatArray:
         """The factor of (power - 1) in the log slope at the scaled losses x (s,)."""
         if self.sign:
-            return np.log(np.maximum(np.abs(x), LEAST))
+            return np.log(np.maximum(np.abs(x), self.least))
         return np.sign(x) * np.log1p(np.abs(x))
 
 
@@ -88,10 +104,38 @@ def learned_warp(y: FloatArray) -> Warp:
     if sign:
         location, scale = 0.0, float(np.median(np.abs(y)))
     x = (y - location) / scale
-    warps = [Warp(sign=sign, location=location, scale=scale, power=float(p)) for p in POWERS]
+    least = smallest_size(np.abs(x)) if sign else TINY
+    warps = [Warp(sign=sign, location=location, scale=scale, power=float(p), least=least) for p in POWERS]
     bend = float(warps[0].bend(x).sum())
     fits = [(w.power - 1.0) * bend - 0.5 * len(y) * float(np.log(w(y).var())) for w in warps]
     return warps[int(np.argmax(fits))]
+
+
+def smallest_size(sizes: FloatArray) -> float:
+    """The size that losses of these sizes (s,) have at least; smaller ones count as it.
+
+    Losses may spread over any number of decades. But a few that are far smaller than all others are rounding errors of
+    zero rather than the end of a tail, and their logarithms would decide the warp.
+
+    >>> smallest_size(np.array([1e-8, 1e-6, 1e-3, 1.0, 1e2])), smallest_size(np.array([1e-17, 0.2, 0.5, 1.0, 3.0]))
+    (1e-12, 2e-05)
+    """
+    ordered = np.sort(sizes)
+    few = max(1, int(FEW * len(ordered)))
+    gaps = np.flatnonzero(ordered[:few] < GAP * ordered[1 : few + 1])
+    return max(GAP * float(ordered[gaps[-1] + 1 if len(gaps) else 0]), TINY)
+
+
+def _box_cox(x: FloatArray, power: float) -> FloatArray:
+    """(x^power - 1) / power, and its limit log(x)."""
+    return np.log(x) if power < 1e-9 else np.asarray((x**power - 1.0) / power)
+
+
+def _box_cox_inverse(z: FloatArray, power: float) -> FloatArray:
+    """The inverse of `_box_cox`; never below 0."""
+    if power < 1e-9:
+        return np.exp(np.minimum(z, 200.0))
+    return np.asarray(np.maximum(z * power + 1.0, 0.0) ** (1.0 / power))
 
 
 def _power(x: FloatArray, power: float) -> FloatArray:
@@ -100,10 +144,10 @@ def _power(x: FloatArray, power: float) -> FloatArray:
 
 
 def _root(z: FloatArray, power: float) -> FloatArray:
-    """The inverse of `_power`; never below -1."""
+    """The inverse of `_power` for losses that are not negative."""
     if power < 1e-9:
         return np.expm1(np.minimum(z, 200.0))
-    return np.asarray(np.maximum(z * power + 1.0, 0.0) ** (1.0 / power) - 1.0)
+    return np.asarray((z * power + 1.0) ** (1.0 / power) - 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +189,21 @@ class Warped:
         lower, median, upper = (warp.inverse(z) for z in interval(self.model, X, half))
         return lower, median, upper
 
+    def hull(self, X: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The losses (m,) at the ends of the model's own hull, and the median."""
+        warp = self._fitted()
+        lower, median, upper = (warp.inverse(z) for z in hull(self.model, X, half))
+        return lower, median, upper
+
+    def within(self, least: float, most: float) -> Warped:
+        """This surrogate, given that losses are at least `least` and at most `most`."""
+        low, high = self._fitted().ends(least, most)
+        return replace(self, model=within(self.model, low, high))
+
+    def chance(self, X: FloatArray) -> FloatArray:
+        """The probability (m,) that losses at the designs X (m, d) are possible, before that was known."""
+        return chance(self.model, X)
+
     def below(self, X: FloatArray, limit: float) -> FloatArray:
         """The probability (m,) that the loss at each of the designs X (m, d) is at most a limit."""
         return below(self.model, X, float(self._fitted()(np.array([limit]))[0]))
@@ -163,12 +222,7 @@ class Warped:
 
     def covariance(self, X: FloatArray, others: FloatArray) -> FloatArray:
         """The covariance (m, o): the correlation of the warped losses, times the standard deviations of `predict`."""
-        covariance = joint(self.model).covariance(X, others)
-        for axis, D in enumerate((X, others)):
-            warped, deviation = self.model.predict(D)[1], self.predict(D)[1]
-            ratio = np.divide(deviation, warped, out=np.zeros_like(warped), where=warped > 0)
-            covariance = covariance * (ratio[:, None] if axis == 0 else ratio)
-        return covariance
+        return rescaled(joint(self.model).covariance(X, others), self.model, self, X, others)
 
     def _fitted(self) -> Warp:
         if self.warp is None:

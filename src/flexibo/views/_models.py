@@ -7,7 +7,7 @@ values are shown as measured; only predictions differ. The method itself is not 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,7 +20,6 @@ from flexibo.space import Designs
 from flexibo.space.designs import decoded
 from flexibo.study import Study
 from flexibo.surrogates import GaussianProcess, Surrogate
-from flexibo.surrogates.table import SurrogateChoice
 
 
 def evenly_spaced(count: int, limit: int) -> IntArray:
@@ -105,7 +104,7 @@ def _subsampled_predictor(study: Study) -> Predictor:
         seed=full.seed,
         m=full.m,
         delta=full.delta,
-        surrogate=SurrogateChoice(SubsampledSurrogate(choice.settings, LIMIT), growth=1.0, exact=exact),
+        surrogate=replace(choice, settings=SubsampledSurrogate(choice.settings, LIMIT), growth=1.0, exact=exact),
         cost=full.costs.cost,
     )
     model = SubsampledSurrogate(GaussianProcess(), LIMIT)

@@ -42,6 +42,7 @@ def _objective(copy: StudyCopy, j: int, found: Sequence[Record]) -> dict[str, An
         "optimise": objective.optimise,
         "at_most": objective.at_most,
         "at_least": objective.at_least,
+        "range": objective.range_text,
         "measured_with": objective.measured_with,
         "values": history.count(j),
         **{state: sum(record.state == state for record in mine) for state in STATES},

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import pytest
 
-from flexibo import Design, FlexiBOError, Objective, Space, Study, plots
+from flexibo import Design, FlexiBOError, Objective, Space, Study, plots, views
 from flexibo.belief.belief import feasibility
 from flexibo.pareto import hypervolume
 from flexibo.results.front_layout import confirmed_layout
@@ -157,3 +158,57 @@ def test_the_picture_shows_the_bound_or_the_violating_designs(limited: Study, si
     for study in (limited, single):
         labels = plots.front(study).get_legend_handles_labels()[1]
         assert any("violates" in label or "at most" in label for label in labels)
+
+
+def validation_error(design: Design) -> float:
+    """About 0.01 for small learning rates; training diverges with large ones, which most of a linear range are."""
+    return 0.01 + 0.002 * float(design["depth"]) + 0.9 / (1.0 + (0.02 / float(design["lr"])) ** 2)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("direction", "seed"), [("min", 0), ("min", 4), ("max", 4)])
+def test_nothing_negative_is_believed_of_a_small_error_whose_learning_rate_has_no_log_scale(
+    direction: Literal["min", "max"], seed: int
+) -> None:
+    space = Space({"lr": (1e-4, 0.1), "depth": (1, 8)})
+    objectives = [Objective("error", direction), Objective("ms", options=["depth"])]
+    study = Study(space, objectives, budget=120, n_initial=6, seed=seed, candidates=200)
+    sign = objectives[0].loss(1.0)
+    while (asked := study.ask()) is not None:
+        value = (
+            validation_error(asked.design) if asked.objective == "error" else 1.0 + 0.5 * float(asked.design["depth"])
+        )  # type: ignore[arg-type]
+        study.tell(asked, value, cost=10.0 if asked.objective == "error" else 1.0)
+        if not all(study.history.count(j) for j in range(2)):
+            continue
+        belief = study.predictor.belief(study.history, np.random.default_rng(0))
+        estimates = study.predictor.estimates(study.history)
+        tables = [belief.mu, belief.lower, belief.upper, estimates.mu, estimates.lower, estimates.upper]
+        assert all((sign * table[:, 0] >= 0.0).all() for table in tables)
+        assert (sign * belief.joints[0].draws(4, np.random.default_rng(0)) >= 0.0).all()
+    shown = views.slice_view(study, "error", "lr", points=30)
+    assert min(shown.mean[0]) >= 0.0  # type: ignore[type-var, operator]
+    assert min(row.values["error"] for row in study.front()) >= 0.0
+
+
+def test_a_reading_of_zero_ends_the_assumption_that_values_are_positive() -> None:
+    study = Study(SPACE, ["a", "b"], n_initial=3, seed=0, candidates=50)
+    for value in (0.1, 0.2, 0.15):
+        for _ in range(2):
+            asked = study.ask()
+            assert asked is not None
+            study.tell(asked, value, cost=1.0)
+    belief = study.predictor.belief(study.history, np.random.default_rng(0))
+    assert belief.least.tolist() == [0.0, 0.0]  # type: ignore[union-attr]
+    study.add({"x": 0.123, "y": 0.5}, {"a": 0.0})
+    belief = study.predictor.belief(study.history, np.random.default_rng(0))
+    assert belief.least.tolist() == [-np.inf, 0.0]  # type: ignore[union-attr]
+
+
+def test_the_papers_method_assumes_nothing_but_keeps_bounds_that_are_given() -> None:
+    for objective, least in ((Objective("a"), -np.inf), (Objective("a", lower=0.05), 0.05)):
+        study = Study(SPACE, [objective, "b"], method="flexibo-gp-log", n_initial=3, seed=0, candidates=50)
+        study.add({"x": 0.1, "y": 0.1}, {"a": 0.1, "b": 0.1})
+        study.add({"x": 0.9, "y": 0.9}, {"a": 0.2, "b": 0.9})
+        belief = study.predictor.belief(study.history, np.random.default_rng(0))
+        assert belief.least is None if least == -np.inf else belief.least.tolist() == [least, -np.inf]  # type: ignore[union-attr]
+        assert (belief.lower[:, 0] >= least).all()

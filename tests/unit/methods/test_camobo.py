@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -219,3 +220,10 @@ def test_equal_losses_leave_the_choice_to_the_cost() -> None:
     width = designs.encoded()[:, 0]
     scores = scored(believed(designs, np.full((80, 2), 5.0), np.zeros((80, 2)), known, np.exp(width)))[:, 0]
     assert scores.argmax() == 4 + width[4:].argmin()
+
+
+def test_no_optimistic_estimate_is_below_what_is_possible() -> None:
+    designs = GRID.designs([GRID.design({"width": w, "kind": "a", "depth": 0.5}) for w in (0.1, 0.5, 0.9)])
+    belief = believed(designs, [[1, 3], [3, 1], [2, 2]], [[0, 0], [0, 0], [9, 9]], [[1, 1], [1, 1], [0, 0]])
+    bounded = scored(replace(belief, least=np.array([1.5, 1.5])))[2, 0]
+    assert 0.0 < bounded < scored(belief)[2, 0]

@@ -214,3 +214,26 @@ def test_the_first_feasible_design_is_one_that_can_probably_be_measured():
     )
     risky = replace(belief, price_list=replace(belief.price_list, success=np.array([1.0, 0.2, 0.9])))
     assert np.flatnonzero(scores(risky).any(axis=1)).tolist() == [2]
+
+
+def test_no_outcome_is_beyond_what_is_possible():
+    # At sqrt(3) standard deviations the loss would be -0.73, and the gain that of a design beyond the best possible.
+    belief = believe([[1, 3], [3, 1], [1.0, 2.0]], [[0, 0], [0, 0], [1.0, 0]], [*KNOWN, [False, True]])
+    free = improvement_of_the_front(belief, np.array([2]))[0]
+    bounded = replace(belief, least=np.array([0.5, 0.0]), most=np.array([1.5, np.inf]))
+    outcomes = [[1.0, 2.0], [1.5, 2.0], [0.5, 2.0]]
+    expected = np.array([2 / 3, 1 / 6, 1 / 6]) @ [added(belief, outcome) for outcome in outcomes]
+    assert improvement_of_the_front(bounded, np.array([2]))[0] == pytest.approx(expected)
+    assert free > expected
+
+
+def test_doubted_boxes_are_not_wider_than_what_is_possible():
+    belief = believe([[1, 3], [3, 1], [3.5, 3.5]], [[0, 0], [0, 0], [1e-3, 1e-3]], [*KNOWN, [False, False]])
+    belief = replace(belief, lower=np.array([[1, 3], [3, 1], [1.0, 1.0]]), upper=np.array([[1, 3], [3, 1], [3.9, 3.9]]))
+    belief = replace(belief, region=pareto_region(belief.lower, belief.upper, belief.reference))
+    wide = belief.mu + 2.0 * (belief.upper - belief.mu)  # the lower corners cannot move
+    region = pareto_region(belief.lower, wide, belief.reference)
+    gains = region_gain(replace(belief, upper=wide, region=region), np.random.default_rng(0))
+    expected = belief.region.volume / region.volume * gains
+    assert scores(replace(belief, least=np.array([1.0, 1.0]))) == pytest.approx(expected)
+    assert scores(belief) != pytest.approx(expected)

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -212,3 +213,12 @@ def test_an_objective_with_a_limit_improves_only_where_it_is_within():
     mu, sigma = [[1.0, 3.0], [1.0, 1.5]], [[0.5, 0.0]] * 2
     belief = believe(mu, sigma, [[False, True]] * 2, limits=[np.inf, 2.0], reference=[5.0, 5.0])
     assert scores_of(belief)[:, 0] == pytest.approx([0.0, 3.5 * below(5, 1.0, 0.5)], rel=1e-13)
+
+
+def test_nothing_is_gained_below_the_least_possible_loss():
+    mu, sigma, front, reference = np.array([[0.5]]), np.array([[1.0]]), np.array([[2.0]]), np.array([9.0])
+    found = expected_improvements(mu, sigma, front, reference, least=np.array([0.0]))
+    assert found == pytest.approx([below(2.0, 0.5, 1.0) - below(0.0, 0.5, 1.0)], rel=1e-12)
+    assert expected_improvements(mu, sigma, front, reference, least=np.array([3.0])).tolist() == [0.0]
+    belief = believe([[1, 3], [3, 1], [0, 0]], [[0, 0], [0, 0], [5, 5]], [[1, 1], [1, 1], [0, 0]], reference=[4, 4])
+    assert scores_of(belief)[2, 0] > 11.0 > scores_of(replace(belief, least=np.zeros(2)))[2, 0] > 0.0

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -186,3 +187,10 @@ def test_many_candidates_are_penalised_as_each_of_them_alone(monkeypatch):
     monkeypatch.setattr(smsego, "_TABLE_SIZE", 1)
     assert penalties(potential, front, np.full(3, 0.1), np.ones(3)).tolist() == together.tolist()
     assert together.max() > 0.0
+
+
+def test_no_optimistic_estimate_is_below_what_is_possible():
+    belief = believe([[1, 3], [3, 1], [0.5, 0.5]], [[0, 0], [0, 0], [9, 9]], [[1, 1], [1, 1], [0, 0]], reference=[4, 4])
+    bounded = scores_of(replace(belief, least=np.zeros(2)))[2, 0]
+    assert bounded == pytest.approx(16.0 - 5.0)
+    assert scores_of(belief)[2, 0] > bounded

@@ -22,11 +22,14 @@ from flexibo.optimizer._last_questions import (
 )
 from flexibo.optimizer._request import Request
 from flexibo.optimizer.predictor import Predictor
+from flexibo.surrogates.table import SurrogateChoice
+
+ANY_SIGN = SurrogateChoice(Flat(), assume_positive=False)
 
 
 def predictor_of(method: str, prices: dict[str, float] | None = None) -> Predictor:
     cost = None if prices is None else lambda design, objective: prices[objective]
-    return Predictor(find_method(method), (), seed=0, m=10, delta=0.05, surrogate=Flat(), cost=cost)  # type: ignore[arg-type]
+    return Predictor(find_method(method), (), seed=0, m=10, delta=0.05, surrogate=ANY_SIGN, cost=cost)  # type: ignore[arg-type]
 
 
 def request_of(history: History, predictor: Predictor, only: list[str] | None = None) -> Request:

@@ -12,13 +12,16 @@ from flexibo.history.events import Added, ReferenceFixed, StopSet
 from flexibo.methods import find_method
 from flexibo.methods.base import Candidates
 from flexibo.optimizer.predictor import CERTIFIED, Predictor, simultaneous_beta
+from flexibo.surrogates.table import SurrogateChoice
+
+ANY_SIGN = SurrogateChoice(Flat(), assume_positive=False)
 
 
 def predictor_of(method: str = "flexibo-gp-log", **settings: object) -> Predictor:
     return Predictor(
         find_method(method),
         settings.pop("initial", ()),  # type: ignore[arg-type]
-        **({"seed": 0, "m": 10, "delta": 0.05, "surrogate": Flat()} | settings),  # type: ignore[arg-type]
+        **({"seed": 0, "m": 10, "delta": 0.05, "surrogate": ANY_SIGN} | settings),  # type: ignore[arg-type]
     )
 
 

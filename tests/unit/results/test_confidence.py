@@ -11,7 +11,7 @@ from flexibo import Design, Objective, Space, Study
 from flexibo.errors import InvalidValueError
 from flexibo.results.confidence import Confidence, confidence, reported_designs, standings
 from flexibo.results.handover import HandOver
-from flexibo.surrogates import interval
+from flexibo.surrogates import hull, interval
 from flexibo.views import front_view
 
 LINE = Space({"x": [0, 1, 2, 3, 4, 5]})
@@ -78,9 +78,9 @@ def test_boxes_that_are_called_sure_hold_those_of_every_model_that_is_averaged()
     assert open_rows.sum() == 3
     for j, refits in enumerate(predictor.models(history)):
         seen, y = history.data(j)
-        model: Any = refits.model(seen.encoded(None), y, groups=LINE.groups(None))
+        model: Any = refits.model(seen.encoded(None), y, groups=LINE.groups(None), sure=True)
         X = designs[open_rows].encoded(None)
-        own = np.array([interval(one, X, half) for one in model.fitted])
+        own = np.array([hull(one, X, half) for one in model.fitted])
         np.testing.assert_allclose(boxes.best[open_rows, j], own[:, 0].min(axis=0), rtol=1e-9)
         np.testing.assert_allclose(boxes.worst[open_rows, j], own[:, 2].max(axis=0), rtol=1e-9)
         mixture = interval(model, X, half)

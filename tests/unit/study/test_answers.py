@@ -87,6 +87,28 @@ def test_a_diverged_value_is_a_failed_measurement() -> None:
     assert study.front()
 
 
+def test_a_reading_beyond_the_bounds_is_refused_and_a_failed_measurement_in_a_run() -> None:
+    study = Study({"x": (0.0, 1.0)}, [Objective("a", lower=0, upper=1), "b"], seed=0, n_initial=3, budget=14)
+    evaluation = asked(study, only=["a"])
+    with pytest.raises(InvalidValueError, match=r"'a'.* 1\.5,.*upper bound 1;"):
+        study.tell(evaluation, 1.5, cost=1.0)
+    with pytest.raises(InvalidValueError, match=r"'a'.* -2,.*lower bound 0;"):
+        study.add({"x": 0.3}, {"a": -2.0})
+    assert study.pending == (evaluation,)
+    study.tell(evaluation, 0.5, cost=1.0)
+    study.run({"a": lambda d: (2.0 if d["x"] > 0.5 else d["x"], 1.0), "b": LINE["b"]})
+    failed = [row for row in study.trace() if row.value is None]
+    assert failed
+    assert "upper bound 1" in failed[0].reason
+    assert study.front()
+
+
+def test_a_reference_may_be_beyond_the_bounds() -> None:
+    objectives = [Objective("a", lower=0, upper=1), Objective("b")]
+    study = Study({"x": (0.0, 1.0)}, objectives, seed=0, reference={"a": 1.1, "b": 5.0})
+    assert study.history.reference is not None
+
+
 def test_values_that_come_along_are_learned() -> None:
     study = line(stop={"max_evaluations": 3})
     study.run({"a": lambda d: ({"a": d["x"], "b": 1.0 - d["x"]}, 1.0), "b": LINE["b"]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -28,6 +29,7 @@ READERS: dict[str, Any] = {
     "text": lambda found: found.text("k"),
     "one_of": lambda found: found.one_of("k", ["inline", "dask"]),
     "number": lambda found: found.number("k"),
+    "bound": lambda found: found.bound("k"),
     "whole": lambda found: found.whole("k", 1, 9),
     "flag": lambda found: found.flag("k"),
     "duration": lambda found: found.duration("k"),
@@ -45,6 +47,10 @@ READERS: dict[str, Any] = {
         ("one_of", "dask", "dask"),
         ("number", "3", 3),
         ("number", "-1e-3", -0.001),
+        ("bound", "0", 0),
+        ("bound", "-inf", -math.inf),
+        ("bound", "-.inf", -math.inf),
+        ("bound", ".inf", math.inf),
         ("whole", "1", 1),
         ("whole", "9", 9),
         ("flag", "false", False),
@@ -96,6 +102,9 @@ def test_a_word_that_was_noted_as_ambiguous_is_not_noted_again(reader: str) -> N
         ("number", "true", r"true;.*number"),
         ("number", ".nan", r"\.nan;.*number"),
         ("number", "a", r"'a';.*number"),
+        ("bound", ".nan", r"\.nan;.*number"),
+        ("bound", "none", r"'none';.*number.*-inf"),
+        ("bound", "true", r"true;.*number"),
         ("whole", "0", r"0;.*whole.*\b1 or \w+\.$"),
         ("whole", "10", r"10;.*whole.*\b1 or.*\b9\.$"),
         ("whole", "2.0", r"2\.0;.*whole"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -34,15 +35,17 @@ objectives:
     repeats: 5
     remeasure: true
     tolerance: 0.1
+    lower: 0
+    upper: 1e3
   ms: {unit: ms, measured_with: joules, at_most: 50, optimise: true}
-  level: {command: echo 1, at_least: 3}
+  level: {command: echo 1, at_least: 3, lower: -inf}
 """
     )
     assert file.objectives == (
         Objective("speed", "max", unit="images/s", options=["x"], timeout=120, cost=30, resources={"GPU": 1}),
-        Objective("joules", unit="J", noisy=True, repeats=5, remeasure=True, tolerance=0.1),
+        Objective("joules", unit="J", noisy=True, repeats=5, remeasure=True, tolerance=0.1, lower=0, upper=1000.0),
         Objective("ms", unit="ms", measured_with="joules", at_most=50, optimise=True),
-        Objective("level", at_least=3),
+        Objective("level", at_least=3, lower=-math.inf),
     )
     assert list(file.measures) == ["speed", "joules", "level"]
     speed = file.measures["speed"]
@@ -76,6 +79,8 @@ objectives:
         ("{by: hand}", r"'m'.*function.*command.*measured_by: hand"),
         ("{command: echo 1, at_most: 3, at_least: 1}", r"'m'.*at_most.*at_least"),
         ("{command: echo 1, at_most: 3, direction: max}", r"'m'.*at_most.*direction 'min'"),
+        ("{command: echo 1, lower: 3, upper: 1}", r"'m'.*lower 3.*upper 1"),
+        ("{command: echo 1, lower: none}", r"lower.*'m'.* 'none';.*number"),
         ("{command: echo 1, remeasure: true}", r"'m'.*remeasure.*exact"),
         ("{command: echo 1, timeout: never}", r"timeout.*'m'.* 'never'"),
         ("{command: echo 1, repeats: 0}", r"repeats.*'m'.* 0;.*\b1 or"),

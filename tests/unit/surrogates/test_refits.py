@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flexibo.surrogates import Refits
+from flexibo.surrogates import PossibleLosses, Refits, Truncated
 from flexibo.surrogates.refits import EVERY_UNTIL, refit_count
 
 GROUPS = np.array([0])
@@ -80,3 +80,13 @@ def test_the_first_loss_of_another_sign_is_learned_from() -> None:
     y[26] = -1.0
     Refits(Recorder(calls), seed=(1,), growth=2.0).model(X, y, groups=GROUPS)  # type: ignore[arg-type]
     assert calls == [("fit", 27), *[("extend", 1)] * 3]
+
+
+def test_predictions_are_possible_losses_until_a_reading_says_otherwise() -> None:
+    refits = Refits(Recorder([]), seed=(0,), possible=PossibleLosses(sign=1))
+    X, y = series(4)
+    bounded = refits.model(X[:3], y[:3], groups=GROUPS)
+    assert isinstance(bounded, Truncated)
+    assert (bounded.least, bounded.most) == (0.0, np.inf)
+    y[3] = -1.0
+    assert isinstance(refits.model(X, y, groups=GROUPS), Recorder)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from flexibo.surrogates import GaussianProcess, Warped
 from flexibo.surrogates.base import location_and_scale
-from flexibo.surrogates.warp import POWERS, Warp, learned_warp
+from flexibo.surrogates.warp import GAP, POWERS, Warp, learned_warp, smallest_size
 
 SIGNS = {"positive": 1, "negative": -1, "both": 0}
 
@@ -95,3 +95,38 @@ def test_the_probability_of_a_warped_constraint_is_that_of_the_warped_model() ->
     drawn = model.draws(places, 40_000, np.random.default_rng(1))
     limit = float(np.median(drawn))
     assert model.below(places, limit) == pytest.approx((drawn <= limit).mean(axis=0), abs=0.01)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_losses_over_many_decades_are_all_told_apart(sign: float) -> None:
+    X = np.linspace(0.0, 1.0, 25)[:, None]
+    y = sign * 10.0 ** (3.0 - 15.0 * X[:, 0])
+    model = Warped(GaussianProcess(noise=1e-6)).fit(X, y, groups=np.array([0]), rng=np.random.default_rng(0))
+    between = (X[1:] + X[:-1]) / 2.0
+    found, expected = model.predict(between)[0], sign * 10.0 ** (3.0 - 15.0 * between[:, 0])
+    np.testing.assert_allclose(np.log10(sign * found), np.log10(sign * expected), atol=0.3)
+
+
+def test_one_loss_that_is_as_good_as_zero_does_not_decide_the_warp() -> None:
+    y = np.append(np.linspace(0.5, 1.5, 19), 1e-17)
+    warp = learned_warp(y)
+    assert warp.least == pytest.approx(GAP * 0.5 / np.median(y))
+    assert warp.power > 0.5
+
+
+def test_a_tenth_of_the_losses_may_be_as_good_as_zero_but_not_more() -> None:
+    ordinary = np.linspace(1.0, 2.0, 18)
+    assert smallest_size(np.append(ordinary, [1e-17, 1e-9])) == GAP
+    assert smallest_size(np.append(ordinary[:-1], [1e-17, 1e-9, 1e-9])) == pytest.approx(GAP * 1e-9)
+    assert smallest_size(np.append(ordinary, [1e-3, 1e-6])) == pytest.approx(GAP * 1e-6)
+
+
+def test_the_warps_of_bounds_are_the_ends_of_what_its_inverse_takes() -> None:
+    log = Warp(sign=1, location=0.0, scale=2.0, power=0.0)
+    assert log.ends(0.0, 2.0) == (-np.inf, 0.0)
+    root = Warp(sign=1, location=0.0, scale=2.0, power=0.5)
+    assert root.ends(-1.0, np.inf) == (-2.0, np.inf)
+    mirrored = Warp(sign=-1, location=0.0, scale=2.0, power=0.5)
+    assert mirrored.ends(-8.0, 0.0) == (-2.0, 2.0)
+    both = Warp(sign=0, location=1.0, scale=2.0, power=1.0)
+    assert both.ends(-3.0, 5.0) == (-2.0, 2.0)

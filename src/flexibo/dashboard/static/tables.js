@@ -97,10 +97,11 @@ const pair = (name, value) => [h("dt", { text: name }), h("dd", {}, value)];
 const listed = (record) => Object.entries(record ?? {}).map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : optionValue(value)}`).join(", ");
 
 /** The direction and the bounds of an objective: "to minimise, at most 600 B". */
-const meaning = ({ direction, optimise, at_most: most, at_least: least, unit, measured_with: leader }) => [
+const meaning = ({ direction, optimise, at_most: most, at_least: least, range, unit, measured_with: leader }) => [
   optimise ? `to ${direction}imise` : null,
   most === null ? null : `at most ${given(most, unit)}`,
   least === null ? null : `at least ${given(least, unit)}`,
+  range || null,
   leader ? `measured with ${leader}` : null,
 ].filter(Boolean).join(", ");
 
