@@ -88,8 +88,8 @@ def success_weights(chance: FloatArray) -> FloatArray:
 
     Among those with a small chance it is the greatest that decides, not what their models promise.
 
-    >>> success_weights(np.array([1.0, 0.5, 0.25])).tolist()
-    [1.0, 0.5, 1e-09]
+    >>> success_weights(np.array([1.0, 0.8, 0.0])).tolist()
+    [1.0, 0.8, 1e-12]
     """
     return np.where(chance >= PROBABLE, chance, IMPROBABLE_WEIGHT ** (2.0 - np.minimum(chance / PROBABLE, 1.0)))
 

@@ -38,6 +38,7 @@ class PossibleLosses:
     def given(self, y: FloatArray, *, sure: bool = False) -> tuple[float, float]:
         """The least and the greatest possible loss, given the losses y (s,) so far; `sure`: as the user says alone.
 
+        >>> import numpy as np
         >>> errors = PossibleLosses(sign=1)
         >>> errors.given(np.array([0.2, 0.1])), errors.given(np.array([0.2, 0.0]))
         ((0.0, inf), (-inf, inf))
