@@ -63,6 +63,37 @@ class Belief:
     region: Region | None = None
     memory: object = None
 
+    @classmethod
+    def of(
+        cls,
+        history: History,
+        designs: Designs,
+        boxes: Predictions,
+        *,
+        reference: FloatArray,
+        tolerances: FloatArray,
+        price_list: PriceList,
+    ) -> Belief:
+        """The belief in candidates (m), given what is predicted for them."""
+        return cls(
+            designs=designs,
+            mu=boxes.mu,
+            sigma=boxes.sigma,
+            lower=boxes.lower,
+            upper=boxes.upper,
+            keys=boxes.keys,
+            known=boxes.known,
+            optimised=history.optimised,
+            limits=history.limits,
+            reference=reference,
+            tolerances=tolerances,
+            price_list=price_list,
+            joints=boxes.joints,
+            legal=boxes.legal,
+            least=boxes.least,
+            most=boxes.most,
+        )
+
     @property
     def bundles(self) -> tuple[tuple[int, ...], ...]:
         """The quantities of each column of the score table."""

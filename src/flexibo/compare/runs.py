@@ -26,7 +26,7 @@ Measure: TypeAlias = Literal["confirmed", "model", "reported"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 PAID_SHARE, FEWEST_PAID = 0.25, 3
-"""From scratch, initial designs of others cost at most this share of the budget, as in SMAC; the fewest there are."""
+"""From scratch, others have initial designs for at most this share of the budget (as in SMAC), at least this many."""
 
 MOST_OBJECTIVES = 6
 COLUMNS = (

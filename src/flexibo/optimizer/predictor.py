@@ -149,23 +149,13 @@ class Predictor:
         square = self._beta(history, len(designs)) if beta is None else beta
         models, simultaneous = self.models(history), beta is not None
         boxes = predictions(history, designs, models, beta=square, pin_pending=pin_pending, simultaneous=simultaneous)
-        return Belief(
-            designs=designs,
-            mu=boxes.mu,
-            sigma=boxes.sigma,
-            lower=boxes.lower,
-            upper=boxes.upper,
-            keys=boxes.keys,
-            known=boxes.known,
-            optimised=history.optimised,
-            limits=history.limits,
+        return Belief.of(
+            history,
+            designs,
+            boxes,
             reference=self.reference(history),
             tolerances=self._tolerances(history),
             price_list=PriceList.of(history, designs, self.costs, coupled=self.method.coupled),
-            joints=boxes.joints,
-            legal=boxes.legal,
-            least=boxes.least,
-            most=boxes.most,
         )
 
     def models(self, history: History) -> list[Refits]:

@@ -61,22 +61,14 @@ class KnownDesigns:
 
     def belief(self) -> Belief:
         """The belief in these designs; what is being measured counts as unknown."""
-        history, boxes = self.history, self.estimates
-        return Belief(
-            designs=history.designs,
-            mu=boxes.mu,
-            sigma=boxes.sigma,
-            lower=boxes.lower,
-            upper=boxes.upper,
-            keys=boxes.keys,
-            known=boxes.known,
-            optimised=history.optimised,
-            limits=history.limits,
+        history = self.history
+        return Belief.of(
+            history,
+            history.designs,
+            self.estimates,
             reference=self.reference,
             tolerances=np.zeros(len(history.objectives)),
             price_list=PriceList.of(history, history.designs, self.predictor.costs),
-            joints=boxes.joints,
-            legal=boxes.legal,
         )
 
     def row(self, i: int, number: int = 0) -> DesignRow:

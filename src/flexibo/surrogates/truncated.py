@@ -120,8 +120,8 @@ class Truncated:
             low, end, high = ((side - mean[near]) / deviation[near] for side in (self.least, limit, self.most))
             all_of_it = _mass(low, high)
             middle = np.clip(mean[near], self.least, self.most)
-            surely = (middle <= limit).astype(float)  # where rounding leaves nothing to divide by
-            probability[near] = np.divide(_mass(low, end), all_of_it, out=surely, where=all_of_it > 0.0)
+            step = (middle <= limit).astype(float)  # where rounding leaves nothing to divide by
+            probability[near] = np.divide(_mass(low, end), all_of_it, out=step, where=all_of_it > 0.0)
         return probability
 
     def chance(self, X: FloatArray) -> FloatArray:

@@ -47,3 +47,11 @@ def test_the_price_is_that_of_what_is_missing_and_unknown_without_any_cost() -> 
     free.add({"x": 0}, {"a": 1.0})
     free.add({"x": 1}, {"b": 1.0})
     assert KnownDesigns.of(free.predictor, free.history).price_of_all(places) is None
+
+
+def test_gains_of_promising_designs_respect_what_is_possible() -> None:
+    study = Study(LINE, [Objective("a", "max", upper=7.0), Objective("b", lower=2.0)], seed=0, n_initial=1)
+    for x, values in ((0, {"a": 1.0, "b": 5.0}), (3, {"a": 4.0, "b": 2.0}), (5, {"a": 6.0})):
+        study.add({"x": x}, values)
+    belief = KnownDesigns.of(study.predictor, study.history).belief()
+    assert belief.possible(np.array([[-9.0, 1.0]])).tolist() == [[-7.0, 2.0]]

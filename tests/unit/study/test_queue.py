@@ -294,8 +294,8 @@ class TestConfirm:
 
     def test_the_limit_holds_for_what_is_really_paid_and_the_rest_is_withdrawn(self) -> None:
         study = begun()
-        dear = {"a": lambda d: (d["x"], 10.0), "b": lambda d: (1 - d["x"], 1.0)}
-        found = study.confirm(dear, budget=12.5)
+        expensive = {"a": lambda d: (d["x"], 10.0), "b": lambda d: (1 - d["x"], 1.0)}
+        found = study.confirm(expensive, budget=12.5)
         assert len(found) == 3
         assert study.spent == 10.0, "2.5 are left, and a reading costs 4 and more"
         assert study.queue == ()
