@@ -45,6 +45,7 @@ python_maximum_signature_line_length = 88
 # Names without a page here: those of other libraries, and these internal parts of flexibo.
 INTERNAL = (
     "belief.belief.JointPrediction",
+    "belief.belief.Predictions",
     "belief.price_list.PriceList",
     "optimizer.predictor.Predictor",
     "executors.cluster.ClusterExecutor",
