@@ -140,17 +140,17 @@ def draw_slice(ax: Axes, view: SliceView, *, alone: bool = True) -> None:
 
 
 def _draw_curve(ax: Axes, view: SliceView) -> None:
-    """Draw mean and standard deviation along one option."""
-    mean, deviation = np.array(view.mean[0], dtype=float), np.array(view.deviation[0], dtype=float)
+    """Draw the mean and two standard deviations on both sides along one option."""
+    mean, low, high = (np.array(row[0], dtype=float) for row in (view.mean, view.low, view.high))
     at = _positions(view.x, view.x.values)
     if view.x.is_number:
-        ax.fill_between(at, mean - deviation, mean + deviation, color=REGION, alpha=0.35, linewidth=0)
+        ax.fill_between(at, low, high, color=REGION, alpha=0.35, linewidth=0)
         ax.plot(at, mean, color=INK, linewidth=1.5)
     else:
-        ax.errorbar(at, mean, yerr=deviation, fmt="D", color=INK, markerfacecolor="white", capsize=3)
+        ax.errorbar(at, mean, yerr=[mean - low, high - mean], fmt="D", color=INK, markerfacecolor="white", capsize=3)
     near = [point for point in view.measured if point.distance <= NEAR]
     ax.plot(_positions(view.x, [p.x for p in near]), [p.value for p in near], "o", color=style.PREDICTED, markersize=4)
-    shown = [*(mean - deviation).tolist(), *(mean + deviation).tolist(), *(p.value for p in near)]
+    shown = [*low.tolist(), *high.tolist(), *(p.value for p in near)]
     style.scale(ax, "y", shown, log=view.axis.log)
     _scale_option(ax, "x", view.x)
 

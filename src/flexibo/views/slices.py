@@ -23,6 +23,7 @@ from flexibo.views._models import ViewModels, every_objective_measured, settled,
 from flexibo.views.axes import Axis, axis_of, category_names, is_log
 
 MOST_POINTS = 200
+BAND = 2.0  # standard deviations on each side of a prediction
 MOST_MEASURED = 200  # the maximum number of measured designs in a slice, those nearest to it
 
 
@@ -66,6 +67,8 @@ class SliceView:
         y: The option that varies from row to row; None for a single row.
         mean: The predicted values, by row; None until the objective has a value.
         deviation: Their standard deviations.
+        low: The values two standard deviations below, as far as they are possible.
+        high: The same above.
         at: The values of all options at the design through which the slice passes.
         measured: Measured designs, those nearest to the slice first.
         approximate: Whether the model is fitted to a subset of the evaluations.
@@ -76,6 +79,8 @@ class SliceView:
     y: SliceAxis | None
     mean: tuple[tuple[float | None, ...], ...]
     deviation: tuple[tuple[float | None, ...], ...]
+    low: tuple[tuple[float | None, ...], ...]
+    high: tuple[tuple[float | None, ...], ...]
     at: Mapping[str, Value]
     measured: tuple[SlicePoint, ...]
     approximate: bool
@@ -128,11 +133,14 @@ def _slice(
     codes[:, space.names.index(x)] = np.tile(columns, len(rows))
     if y is not None:
         codes[:, space.names.index(y)] = np.repeat(rows, len(columns))
-    mean, deviation = np.full(len(codes), np.nan), np.full(len(codes), np.nan)
+    mean, deviation, low, high = np.full((4, len(codes)), np.nan)
     if history.count(j):
         X = settled(space.from_codes(codes)).encoded(objective.depends_on)
-        low, middle, high = interval(models.model(history, j), X, 1.0)
-        mean, deviation = middle * objective.value(1.0), (high - low) / 2.0
+        model, sign = models.model(history, j), objective.value(1.0)
+        best, middle, worst = interval(model, X, 1.0)
+        mean, deviation = middle * sign, (worst - best) / 2.0
+        best, _, worst = interval(model, X, BAND)
+        low, high = np.sort([best * sign, worst * sign], axis=0)
     shape = len(rows), len(columns)
     measured = _measured(history, j, x, y, fixed)
     values = [*mean.tolist(), *(point.value for point in measured)]
@@ -142,6 +150,8 @@ def _slice(
         y=None if y is None else _axis(y, space.options[y], rows),
         mean=_table(mean.reshape(shape)),
         deviation=_table(deviation.reshape(shape)),
+        low=_table(low.reshape(shape)),
+        high=_table(high.reshape(shape)),
         at=settled(space.from_codes(fixed[None]))[0],
         measured=measured,
         approximate=models.approximate and bool(history.count(j)),

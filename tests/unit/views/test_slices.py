@@ -77,6 +77,21 @@ def test_a_slice_of_a_maximised_objective_has_its_own_sign() -> None:
     assert all(deviation is not None and deviation >= 0 for deviation in view.deviation[0])
 
 
+def test_the_band_of_a_slice_stays_within_what_is_possible() -> None:
+    study = Study({"x": (0.0, 1.0)}, [Objective("a", upper=1.0), Objective("b", "max")], n_initial=1, seed=0)
+    for x in (0.0, 0.1, 0.2, 0.8, 0.9):
+        study.add({"x": x}, {"a": 0.9 if x < 0.5 else 0.01, "b": 1.0 - x})
+    view = slice_view(study, "a", "x", points=21)
+    low, mean, high = (np.array(row[0], dtype=float) for row in (view.low, view.mean, view.high))
+    assert (low <= mean).all()
+    assert (mean <= high).all()
+    assert (high - low).max() > 0.1
+    assert low.min() >= 0.0
+    assert high.max() <= 1.0
+    gains = slice_view(study, "b", "x", points=21)
+    assert (np.array(gains.low, dtype=float) <= np.array(gains.high, dtype=float)).all()
+
+
 def test_a_slice_leads_through_a_balanced_design_of_the_front() -> None:
     study = Study({"x": (0.0, 1.0), "y": (0.0, 1.0)}, ["a", "b"], n_initial=1, seed=0)
     for x, a, b in ((0.0, 0.0, 9.0), (0.5, 2.0, 2.0), (1.0, 9.0, 0.0)):

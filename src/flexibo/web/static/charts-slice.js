@@ -71,7 +71,7 @@
     return `Prediction of ${labelOf(view.axis)} over ${over.join(" and ")}: ${range}; ${measured}.`;
   };
 
-  /** Two standard deviations on both sides: a band, or a box for each category. */
+  /** Two standard deviations on both sides, as far as possible values go: a band, or a box for each category. */
   const bandSeries = (at, ends, isBoxed, colour) =>
     shapes(0, isBoxed ? at.length : 1, 1, (i, coord) => {
       if (isBoxed) {
@@ -110,7 +110,7 @@
     const [[mean], [deviation]] = [view.mean, view.deviation];
     if (!mean?.some(usable)) return { empty: UNKNOWN };
     const colour = look.series[0];
-    const edges = mean.map((value, i) => [-2, 2].map((side) => value + side * (deviation[i] ?? 0)));
+    const edges = mean.map((value, i) => [view.low[0][i] ?? value, view.high[0][i] ?? value]);
     const x = optionAxis(view.x, 0.02);
     const values = [...edges.flat(), ...view.measured.map((one) => one.value)];
     const y = valued({ label: labelOf(view.axis), values, log: view.axis.log, keep: [view.axis.bound] });
