@@ -1,4 +1,4 @@
-"""Draws the pictures of "Ideas in pictures" and "Plots": ``python docs/pictures.py`` writes them to docs/images.
+"""Draws the pictures of "Ideas in pictures", "Methods" and "Plots": ``python docs/pictures.py``, into docs/images.
 
 The library draws them itself, from its geometry or from studies of examples/first_study.py, whose true front is known,
 and examples/three_objectives.py. This takes some minutes on two cores; ``--seeds 1`` is faster.
@@ -25,7 +25,8 @@ from matplotlib.patches import Rectangle
 from PIL import Image
 
 from flexibo import Study, plots
-from flexibo.pareto import hypervolume, non_dominated, pareto_region, pinned_gains
+from flexibo.methods.completion_gain import surprises
+from flexibo.pareto import hypervolume, improvements, non_dominated, pareto_region, pinned_gains
 from flexibo.results.confidence import reported_designs
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -49,6 +50,13 @@ UPPER = np.array([[1.5, 5.6], [2.5, 3.7], [4.2, 4.4], [4.0, 2.4], [5.6, 1.1]])
 CORNER = np.array([6.0, 6.0])
 NAMES = "ABCDE"
 
+CONFIRMED = np.array([[1.2, 4.5], [2.6, 2.5], [4.4, 1.2]])
+"""The measured front of the picture of one question."""
+MEANS = np.array([[2.3, 1.9], [3.2, 1.4], [1.9, 3.2]])
+DEVIATIONS = np.array([[0.6, 0.5], [0.5, 0.0], [0.35, 0.0]])
+MISSING_COSTS = np.array([701.0, 300.0, 450.0])
+"""Three designs: nothing of A is measured, the energy of B and C is; what the rest of each costs, in seconds."""
+
 
 def main() -> None:
     """Draw all pictures."""
@@ -60,6 +68,7 @@ def main() -> None:
     plt.rcParams.update({"font.size": 9.5, "axes.spines.top": False, "axes.spines.right": False})
     seeds = range(given.seeds)
     _write(region_figure(), given.folder / "ideas-region.png")
+    _write(question_figure(), given.folder / "methods-question.png")
     _write(shrinking_figure(given.budget), given.folder / "ideas-shrinking.png")
     _write(decoupling_figure(seeds, given.budget), given.folder / "ideas-decoupling.png")
     _write(cost_figure(seeds, given.budget), given.folder / "ideas-cost.png")
@@ -101,6 +110,39 @@ def region_figure() -> Any:
         ax.set_xlabel("error (lower is better)")
     axes[0].set_ylabel("energy (lower is better)")
     axes[0].legend(loc="upper right", frameon=False, fontsize="small")
+    return figure
+
+
+def question_figure() -> Any:
+    """One question of the default method: what three designs may add to the measured front, and at what rate."""
+    figure, (ax, bars) = plt.subplots(1, 2, figsize=(9.2, 3.9), layout="constrained", width_ratios=(3, 2))
+    edges = np.unique(np.concatenate([CONFIRMED[:, 0], [0.0, CORNER[0]]]))
+    ax.fill_between(edges, _staircase(CONFIRMED, edges), CORNER[1], step="post", color=GREY, alpha=0.25)
+    ax.step(edges, _staircase(CONFIRMED, edges), where="post", color=INK, label="measured front")
+    ax.plot(*CONFIRMED.T, "o", color=INK)
+    gains = np.zeros(len(MEANS))
+    for i, colour in enumerate((BLUE, ORANGE, GREEN)):
+        missing = np.flatnonzero(DEVIATIONS[i])
+        nodes, weights = surprises(len(missing))
+        outcomes = np.tile(MEANS[i], (len(nodes), 1))
+        outcomes[:, missing] += nodes * DEVIATIONS[i, missing]
+        gains[i] = weights @ improvements(outcomes, CONFIRMED, CORNER)
+        lacks = "lacks error and energy" if len(missing) > 1 else "lacks error"
+        ax.scatter(*outcomes.T, s=220 * weights, color=colour, label=f"outcomes of {NAMES[i]}, which {lacks}", zorder=3)
+        ax.annotate(NAMES[i], MEANS[i], ha="center", va="center", fontsize=8)
+    ax.set(
+        xlim=(0, CORNER[0]), ylim=(0, CORNER[1]), xlabel="error (lower is better)", ylabel="energy (lower is better)"
+    )
+    ax.legend(loc="upper right", frameon=False, fontsize="small")
+    rates = gains / MISSING_COSTS * 1000.0
+    bars.barh(range(len(rates)), rates, color=(BLUE, ORANGE, GREEN))
+    for i, rate in enumerate(rates):
+        asked = f" {gains[i]:.2f} for {MISSING_COSTS[i]:.0f} s" + (": asked" if rate == rates.max() else "")
+        bars.annotate(asked, (rate, i), va="center")
+    bars.set(yticks=range(len(rates)), yticklabels=list(NAMES[: len(rates)]), xlim=(0, 1.8 * rates.max()))
+    bars.invert_yaxis()
+    bars.set(xlabel="expected gain per 1,000 s", title="Expected gain, and the cost of what is missing")
+    bars.title.set_fontsize(10)
     return figure
 
 
