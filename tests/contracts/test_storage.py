@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from tests.postgres import server
 
 from flexibo._internal.interrupts import deferred_interrupts
-from flexibo.storage import MemoryStorage, Sign, Storage, StorageError, open_storage
+from flexibo.storage import LogReplacedError, MemoryStorage, Sign, Storage, StorageError, open_storage
 from flexibo.storage.sql import SQLStorage
 
 DATABASES = ["sqlite", "postgresql"]
@@ -204,6 +205,89 @@ def test_a_storage_that_lost_events_which_were_read_is_refused(url: str) -> None
     with pytest.raises(StorageError, match=r"no longer .* 5 events .*'study'"):
         storage.commit(5, lambda _: [{"n": 5}])
     assert storage.read() == [{"n": 0}]
+
+
+def remove_last(url: str) -> None:
+    """Lose the last event of the study, as a fail-over to a copy that lags behind does."""
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            "DELETE FROM flexibo_events WHERE number = (SELECT max(number) FROM flexibo_events WHERE study = 'study')"
+        )
+    engine.dispose()
+
+
+def test_nothing_is_added_to_a_log_in_which_others_replaced_a_lost_event(url: str) -> None:
+    first, second = SQLStorage(url, "study"), SQLStorage(url, "study")
+    first.commit(0, lambda _: [{"n": 0}])
+    first.commit(1, lambda _: [{"n": "lost"}])
+    remove_last(url)
+    second.commit(0, lambda _: [{"n": "other"}])
+    asked: list[Any] = []
+    with pytest.raises(LogReplacedError, match=r"'study' .* 2\b"):
+        first.commit(2, lambda new: asked.append(new) or [{"n": 2}])
+    with pytest.raises(LogReplacedError, match=r"'study' .* 2\b"):
+        first.read(2)
+    assert asked == []
+    assert second.read() == [{"n": 0}, {"n": "other"}]
+    assert SQLStorage(url, "study").read(2) == []
+
+
+def test_a_log_that_was_replaced_is_noticed_whatever_part_of_it_is_read(url: str) -> None:
+    first, second = SQLStorage(url, "study"), SQLStorage(url, "study")
+    for n in range(3):
+        second.commit(n, lambda _, n=n: [{"n": n}])
+    assert len(first.read()) == 3
+    for _ in range(2):
+        remove_last(url)
+    SQLStorage(url, "study").commit(1, lambda _: [{"n": n} for n in ("b", "c", "d", "e")])
+    for after in (3, 4, 5):
+        with pytest.raises(LogReplacedError):
+            first.read(after)
+        with pytest.raises(LogReplacedError):
+            first.commit(after, lambda _: [{"n": 9}])
+
+
+@pytest.mark.parametrize("change", ["content = '{\"n\": 7}'", "digest = 'no digest'"])
+def test_a_changed_event_is_noticed_by_who_reads_it(url: str, change: str) -> None:
+    SQLStorage(url, "study").commit(0, lambda _: [{"n": n} for n in range(5)])
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(f"UPDATE flexibo_events SET {change} WHERE number = 3")
+    engine.dispose()
+    for use in (
+        lambda storage: storage.read(),
+        lambda storage: storage.read(5),
+        lambda storage: storage.commit(0, lambda _: [{"n": 5}]),
+        lambda storage: storage.commit(4, lambda _: [{"n": 5}]),
+    ):
+        with pytest.raises(StorageError, match=r"Event 3 .*'study'"):
+            use(SQLStorage(url, "study"))
+
+
+def test_tables_that_a_newer_version_has_changed_meanwhile_are_left_alone(url: str) -> None:
+    storage = SQLStorage(url, "study")
+    storage.commit(0, lambda _: [{"n": 0}])
+    engine = sa.create_engine(url)
+    for schema, error in ((99, StorageError), (2, LogReplacedError)):
+        with engine.begin() as connection:
+            connection.exec_driver_sql(f"UPDATE flexibo SET schema = {schema}")
+        with pytest.raises(error):
+            storage.commit(1, lambda _: [{"n": 1}])
+        with pytest.raises(error):
+            storage.sign("ada", Sign(1, 0.0, 60.0))
+    with engine.begin() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM flexibo_events").scalar() == 1
+        assert connection.exec_driver_sql("SELECT count(*) FROM flexibo_workers").scalar() == 0
+    engine.dispose()
+
+
+def test_a_version_without_digests_cannot_write_to_these_tables(url: str) -> None:
+    SQLStorage(url, "study").commit(0, lambda _: [{"n": 0}])
+    engine = sa.create_engine(url)
+    with engine.begin() as connection, pytest.raises(sa.exc.IntegrityError, match="digest"):
+        connection.exec_driver_sql("INSERT INTO flexibo_events (study, number, content) VALUES ('study', 1, '{}')")
+    engine.dispose()
 
 
 @pytest.mark.parametrize("name", ["", "x" * 201, "two\nlines", "nul\0", "\ud800"])

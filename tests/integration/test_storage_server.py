@@ -20,6 +20,7 @@ from tests.integration import storage_writer
 from tests.postgres import PASSWORD, Server, server
 
 from flexibo.storage import Sign, StorageError
+from flexibo.storage._schema import SCHEMA
 from flexibo.storage.sql import SQLStorage, StoredStudy, stored_studies
 
 pytestmark = pytest.mark.slow
@@ -245,7 +246,7 @@ def test_a_newer_schema_on_a_server_is_refused(postgres: Server) -> None:
     SQLStorage(url, "study")
     postgres.execute("UPDATE flexibo SET schema = 99", database_of(url))
     for create in (True, False):
-        with pytest.raises(StorageError, match=r"schema 99,.* 2\b"):
+        with pytest.raises(StorageError, match=rf"schema 99,.* {SCHEMA}\b"):
             SQLStorage(url, "study", create=create)
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flexibo.storage._urls import check_url, shown_url
-from flexibo.storage.base import MemoryStorage, NoSuchStorageError, Sign, Storage, StorageError
+from flexibo.storage.base import LogReplacedError, MemoryStorage, NoSuchStorageError, Sign, Storage, StorageError
 
 if TYPE_CHECKING:
     from flexibo.storage.sql import StoredStudy
 
 __all__ = [
+    "LogReplacedError",
     "MemoryStorage",
     "NoSuchStorageError",
     "Sign",

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import sqlalchemy as sa
 
-from flexibo.storage.base import StorageError
+from flexibo.storage._chain import DIGEST_BYTES, next_digest
+from flexibo.storage.base import LogReplacedError, StorageError
 
-SCHEMA = 2  # version of the tables; stored in the database when it is created
+SCHEMA = 3  # version of the tables; stored in the database when it is created
 
 metadata = sa.MetaData()
 info = sa.Table("flexibo", metadata, sa.Column("schema", sa.Integer, nullable=False))
@@ -21,8 +22,9 @@ events = sa.Table(
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("content", sa.Text, nullable=False),
     sa.Column("token", sa.String(32)),
+    sa.Column("digest", sa.String(2 * DIGEST_BYTES), nullable=False),
 )
-"""One row per event: its position in the study from 0, JSON, and the transaction that added it."""
+"""One row per event: its position in the study from 0, JSON, the transaction that added it, and the chained digest."""
 workers = sa.Table(
     "flexibo_workers",
     metadata,
@@ -51,6 +53,17 @@ def check_known(found: int | None, shown: str) -> None:
         )
 
 
+def check_current(connection: sa.Connection, shown: str) -> None:
+    """Refuse to write to tables of another version; within a transaction, as another process may migrate them."""
+    found: int | None = connection.execute(_VERSION).scalar()
+    check_known(found, shown)
+    if found != SCHEMA:
+        raise LogReplacedError(
+            f"{shown} has tables of an older version than when it was opened: it was replaced, perhaps by an older "
+            "copy. Nothing was changed; open the study again."
+        )
+
+
 def bring_up_to_date(connection: sa.Connection, shown: str) -> None:
     """Create the tables, or migrate older ones, within a transaction that holds a lock."""
     found = version(connection)
@@ -59,6 +72,9 @@ def bring_up_to_date(connection: sa.Connection, shown: str) -> None:
         metadata.create_all(connection)
         connection.execute(info.insert(), {"schema": SCHEMA})
         return
+    if found < SCHEMA and found > 1 and connection.dialect.name == "postgresql":
+        # Who writes holds a lock on the row of its study: wait for it, and let others wait.
+        connection.execute(sa.text("LOCK TABLE flexibo_studies IN EXCLUSIVE MODE"))
     for migrate in MIGRATIONS[found - 1 :]:
         migrate(connection)
     if found < SCHEMA:
@@ -74,4 +90,47 @@ def _from_1(connection: sa.Connection) -> None:
     connection.execute(studies.insert().from_select(["study"], sa.select(events.c.study).distinct()))
 
 
-MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_from_1,)  # the steps from version 1 to 2, 2 to 3, ...
+def _from_2(connection: sa.Connection) -> None:
+    """Version 3 has a digest per event, without which nothing can be added: older versions no longer write."""
+    is_sqlite = connection.dialect.name == "sqlite"
+    table = events.to_metadata(sa.MetaData(), name="flexibo_events_3") if is_sqlite else events
+    if is_sqlite:  # which cannot add a column that is never empty
+        table.create(connection)
+    else:
+        connection.execute(sa.text(f"ALTER TABLE flexibo_events ADD COLUMN digest VARCHAR({2 * DIGEST_BYTES})"))
+    for study in connection.execute(sa.select(events.c.study).distinct()).scalars().all():
+        digest, number = "", -1
+        while rows := connection.execute(_STEP, {"of": study, "after": number}).mappings().all():
+            changed = []
+            for row in rows:
+                digest, number = next_digest(digest, str(row["content"])), row["number"]
+                changed.append({**row, "digest": digest})
+            if is_sqlite:
+                connection.execute(table.insert(), changed)
+            else:
+                connection.execute(
+                    _ADD_DIGEST, [{"of": study, "at": row["number"], "is": row["digest"]} for row in changed]
+                )
+    if is_sqlite:
+        connection.execute(sa.text("DROP TABLE flexibo_events"))
+        connection.execute(sa.text("ALTER TABLE flexibo_events_3 RENAME TO flexibo_events"))
+    else:
+        connection.execute(sa.text("ALTER TABLE flexibo_events ALTER COLUMN digest SET NOT NULL"))
+
+
+_VERSION = sa.select(info.c.schema)
+_STEP = (
+    sa.select(events.c.study, events.c.number, events.c.content, events.c.token)
+    .where((events.c.study == sa.bindparam("of")) & (events.c.number > sa.bindparam("after")))
+    .order_by(events.c.number)
+    .limit(1000)
+)
+_ADD_DIGEST = (
+    events.update()
+    .where((events.c.study == sa.bindparam("of")) & (events.c.number == sa.bindparam("at")))
+    .values(digest=sa.bindparam("is"))
+)
+MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
+    _from_1,
+    _from_2,
+)  # the steps from version 1 to 2, 2 to 3, ...

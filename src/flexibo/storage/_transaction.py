@@ -1,10 +1,10 @@
-"""Adding events exactly once, even if the connection breaks during the commit."""
+"""Adding events exactly once, to the log that the writer knows, even if the connection breaks during the commit."""
 
 from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,9 +12,10 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from flexibo.errors import InvalidTypeError, InvalidValueError
+from flexibo.storage._chain import Mark, Marks, checked_contents, extended, lost_events
 from flexibo.storage._database import Database, Trouble
-from flexibo.storage._schema import events, studies
-from flexibo.storage.base import Content, Decide, StorageError
+from flexibo.storage._schema import check_current, events, studies
+from flexibo.storage.base import Content, Decide
 
 
 @dataclass(slots=True)
@@ -29,63 +30,74 @@ class Transaction:
     _study: str
     _known: int
     _decide: Decide
+    _marks: Marks
     _token: str = field(default_factory=lambda: uuid.uuid4().hex, init=False)
-    _in_doubt: bool = field(default=False, init=False)
+    _in_doubt: Mark | None = field(default=None, init=False)  # the end of the log if the last commit was done
 
     def tried(self, connection: sa.Connection) -> None:
         """Add the events; can be called again after any error of the database."""
         self._database.begin(connection, self._study)
-        added = connection.execute(_WITH_TOKEN, {"of": self._study, "after": max(self._known - 1, 0)}).all()
-        if self._known:  # the last known event must still be there
-            if not added or added[0].number != self._known - 1:
-                raise self._older_copy()
-            added = added[1:]
-        if self._in_doubt and added and added[0].token == self._token:
+        check_current(connection, self._database.shown)
+        known = self._marks.before(self._known)
+        rows = connection.execute(_WITH_TOKEN, {"of": self._study, "after": max(known.events - 1, 0)}).all()
+        checked = [row[:3] for row in rows]
+        new, end = checked_contents(checked, known, self._known, study=self._study, where=self._database.shown)
+        if end.events < self._known:
+            raise lost_events(self._known, self._study, self._database.shown)
+        if self._in_doubt is not None and any(row.number == self._known and row.token == self._token for row in rows):
             self._database.roll_back(connection)
+            self._marks.add(self._in_doubt)
             return
-        self._in_doubt = False
-        new = _contents(added, self._study, self._known)
-        self._known += len(new)
+        self._in_doubt = None
+        self._known = end.events
+        self._marks.add(end)
         texts = [json_text(event) for event in self._decide(new)]
         if not texts:
             self._database.roll_back(connection)
             return
-        self._write(connection, texts)
+        self._write(connection, texts, end)
 
     def ending(self) -> str:
-        if self._in_doubt:
+        if self._in_doubt is not None:
             return "; it is unknown whether the last events were stored, so open the study again."
         return ". Nothing was changed."
 
-    def _write(self, connection: sa.Connection, texts: Sequence[str]) -> None:
+    def _write(self, connection: sa.Connection, texts: Sequence[str], end: Mark) -> None:
         row = sa.select(studies.c.study).where(studies.c.study == self._study)
         if self._known == 0 and connection.execute(row).scalar() is None:
             connection.execute(studies.insert(), {"study": self._study})
+        marks = extended(end, texts)
+        same = {"study": self._study, "token": self._token}
         connection.execute(
             events.insert(),
             [
-                {"study": self._study, "number": self._known + i, "content": text, "token": self._token}
-                for i, text in enumerate(texts)
+                {**same, "number": mark.events - 1, "content": text, "digest": mark.digest}
+                for mark, text in zip(marks, texts, strict=True)
             ],
         )
-        self._in_doubt = True
+        self._in_doubt = marks[-1]
         try:
             connection.exec_driver_sql("COMMIT")
         except DBAPIError as error:
-            self._in_doubt = self._database.trouble(error) is not Trouble.FINAL  # refused, so nothing was committed
+            if self._database.trouble(error) is Trouble.FINAL:  # refused, so nothing was committed
+                self._in_doubt = None
             raise
-        self._in_doubt = False
-
-    def _older_copy(self) -> StorageError:
-        return StorageError(
-            f"{self._database.shown} no longer holds the {self._known} events of study {self._study!r} that were read "
-            "from it before: it was replaced, perhaps by an older copy. Nothing was changed; open the study again."
-        )
+        self._marks.add(marks[-1])
+        self._in_doubt = None
 
 
-def stored_events(connection: sa.Connection, study: str, after: int) -> list[Content]:
+def stored_events(
+    connection: sa.Connection, study: str, after: int, marks: Marks, *, has_digests: bool, where: str
+) -> list[Content]:
     """The events of a study in order, without the first `after`."""
-    return _contents(connection.execute(_EVENTS, {"of": study, "after": after}).all(), study, after)
+    known = marks.before(after)
+    query = _WITH_DIGEST if has_digests else _EVENTS
+    rows = connection.execute(query, {"of": study, "after": max(known.events - 1, 0)}).all()
+    if not has_digests:
+        rows = [(*row, None) for row in rows]  # type: ignore[misc]
+    contents, end = checked_contents(rows, known, after, study=study, where=where)
+    marks.add(end)
+    return contents
 
 
 def json_text(content: Mapping[str, Any]) -> str:
@@ -97,30 +109,10 @@ def json_text(content: Mapping[str, Any]) -> str:
         raise InvalidTypeError(f"{content!r} cannot be stored: {error}.") from None
 
 
-def parsed_object(text: object) -> Content | None:
-    """A dictionary that was stored as JSON; None if that is damaged."""
-    try:
-        found = json.loads(text)  # type: ignore[arg-type]  # what is no text is damaged, too
-    except (ValueError, TypeError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _contents(rows: Iterable[Any], study: str, after: int) -> list[Content]:
-    """The events of rows; an error if one is missing or damaged."""
-    contents = []
-    for i, (number, content, *_) in enumerate(rows, start=after):
-        event = parsed_object(content) if number == i else None
-        if event is None:
-            what = "cannot be read" if number == i else "is missing"
-            raise StorageError(f"Event {i} of study {study!r} {what}: the database is damaged, restore a copy of it.")
-        contents.append(event)
-    return contents
-
-
 _EVENTS = (
     sa.select(events.c.number, events.c.content)
     .where((events.c.study == sa.bindparam("of")) & (events.c.number >= sa.bindparam("after")))
     .order_by(events.c.number)
 )
-_WITH_TOKEN = _EVENTS.add_columns(events.c.token)
+_WITH_DIGEST = _EVENTS.add_columns(events.c.digest)
+_WITH_TOKEN = _WITH_DIGEST.add_columns(events.c.token)

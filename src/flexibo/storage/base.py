@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,10 @@ class StorageError(FlexiBOError):
 
 class NoSuchStorageError(StorageError):
     """There is no such file, database or study: the name is wrong, not the storage."""
+
+
+class LogReplacedError(StorageError):
+    """The storage no longer holds the events that were read from it: trying again does not help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,11 @@ class Sign:
 
 
 class Storage(Protocol):
-    """Keeps the events of one study, and the heartbeats of its workers."""
+    """Keeps the events of one study, and the heartbeats of its workers.
+
+    An open storage is one growing log. If events that were read from it are lost or replaced, every later use is a
+    `LogReplacedError`.
+    """
 
     def read(self, after: int = 0) -> list[Content]:
         """The events in order, without the first `after`."""
@@ -90,3 +99,12 @@ class MemoryStorage:
         """The latest heartbeat of each worker that has not signed off."""
         with self._lock:
             return dict(self._workers)
+
+
+def parsed_object(text: object) -> Content | None:
+    """A dictionary that was stored as JSON; None if that is damaged."""
+    try:
+        found = json.loads(text)  # type: ignore[arg-type]  # what is no text is damaged, too
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError
 
 from flexibo.errors import InvalidTypeError, InvalidValueError
+from flexibo.storage._chain import Marks
 from flexibo.storage._database import Database, Session
 from flexibo.storage._postgresql import PostgreSQL
-from flexibo.storage._schema import SCHEMA, check_known, events, workers
+from flexibo.storage._schema import SCHEMA, check_current, check_known, events, workers
 from flexibo.storage._sqlite import SQLite
-from flexibo.storage._transaction import Transaction, json_text, parsed_object, stored_events
+from flexibo.storage._transaction import Transaction, json_text, stored_events
 from flexibo.storage._urls import check_url, shown_url
-from flexibo.storage.base import Content, Decide, NoSuchStorageError, Sign
+from flexibo.storage.base import Content, Decide, NoSuchStorageError, Sign, parsed_object
 
 PATIENCE = 60.0  # seconds to retry while a database is busy or not reachable
+HEARTBEATS_SINCE = 2  # the version of the tables that has them
 LONGEST_NAME = 200  # characters of the name of a study or a worker
 EXAMPLES = "sqlite:///study.db or postgresql://user@host/database"
 SQLITE = ("sqlite", "sqlite+pysqlite")
@@ -38,6 +42,7 @@ class SQLStorage:
         if schema is None and not create:
             raise NoSuchStorageError(f"{self._shown} holds no studies; check the storage, or start a study there.")
         self._ready = schema == SCHEMA
+        self._marks = Marks()
         if create:
             self._make_ready()
 
@@ -50,12 +55,12 @@ class SQLStorage:
 
     def read(self, after: int = 0) -> list[Content]:
         """The events in order, without the first `after`."""
-        return self._session.do(lambda connection: stored_events(connection, self._study, after))
+        return self._session.do(self._reading(after))
 
     def commit(self, after: int, decide: Decide) -> None:
         """Append what `decide` returns in one transaction; it is on disk, exactly once, when this returns."""
         self._make_ready()
-        transaction = Transaction(self._session.database, self._study, after, decide)
+        transaction = Transaction(self._session.database, self._study, after, decide, self._marks)
         self._session.do(transaction.tried, ending=transaction.ending)
 
     def sign(self, worker: str, sign: Sign | None) -> None:
@@ -69,6 +74,7 @@ class SQLStorage:
 
         def signed(connection: sa.Connection) -> None:
             self._session.database.begin(connection, None)
+            check_current(connection, self._shown)
             if not row:
                 connection.execute(workers.delete().where(mine))
             elif connection.execute(workers.update().where(mine), row).rowcount == 0:
@@ -80,12 +86,18 @@ class SQLStorage:
     def workers(self) -> dict[str, Sign]:
         """The latest heartbeat of each worker that has not signed off."""
         if not self._ready:
-            self._ready = self._session.patiently(self._session.database.schema) == SCHEMA
-        if not self._ready:
-            return {}  # an older version, without heartbeats
+            schema = self._session.patiently(self._session.database.schema)
+            if schema is None or schema < HEARTBEATS_SINCE:
+                return {}
+            self._ready = schema == SCHEMA
         query = sa.select(workers).where(workers.c.study == self._study).order_by(workers.c.worker)
         rows = self._session.do(lambda connection: connection.execute(query).all())
         return {row.worker: Sign(row.beat, row.seconds, row.lease, parsed_object(row.about) or {}) for row in rows}
+
+    def _reading(self, after: int) -> Callable[[sa.Connection], list[Content]]:
+        return partial(
+            stored_events, study=self._study, after=after, marks=self._marks, has_digests=self._ready, where=self._shown
+        )
 
     def _make_ready(self) -> None:
         """Create or update the tables before the first write."""
@@ -111,21 +123,19 @@ def stored_studies(url: str, *, patience: float = PATIENCE) -> list[StoredStudy]
     session, schema = _opened(url, create=False, patience=patience)
     if schema is None:
         return []
-    query = _studies_with_ends(has_tokens=schema == SCHEMA, is_sqlite=isinstance(session.database, SQLite))
+    query = _studies_with_ends(schema, is_sqlite=isinstance(session.database, SQLite))
     rows = session.do(lambda connection: connection.execute(query).all())
     session.close()
     return [StoredStudy(str(name), number, (str(first), str(last))) for name, number, first, last in rows]
 
 
-def _studies_with_ends(*, has_tokens: bool, is_sqlite: bool) -> sa.Select[Any]:
-    """Each study with the number of its events and the tokens, or contents, of the first and last one."""
+def _studies_with_ends(schema: int, *, is_sqlite: bool) -> sa.Select[Any]:
+    """Each study with the number of its events and the digests, tokens or contents of the first and last one."""
     study, number = events.c.study, events.c.number
     ends = sa.func.min(number).label("low"), sa.func.max(number).label("high")
     counted = sa.select(study, sa.func.count().label("events"), *ends).group_by(study).subquery()
     first, last = events.alias(), events.alias()
-    marks: list[sa.ColumnElement[str]] = [
-        sa.func.coalesce(one.c.token, one.c.content) if has_tokens else one.c.content for one in (first, last)
-    ]
+    marks = [_identity(one, schema) for one in (first, last)]
     if is_sqlite:  # a damaged file may hold bytes that are not text
         marks = [sa.func.hex(mark) for mark in marks]
     return (
@@ -134,6 +144,13 @@ def _studies_with_ends(*, has_tokens: bool, is_sqlite: bool) -> sa.Select[Any]:
         .join(last, (last.c.study == counted.c.study) & (last.c.number == counted.c.high))
         .order_by(counted.c.study)
     )
+
+
+def _identity(one: sa.FromClause, schema: int) -> sa.ColumnElement[str]:
+    """What identifies an event in tables of this version."""
+    if schema == 1:
+        return one.c.content
+    return sa.func.coalesce(one.c.token, one.c.content) if schema == 2 else one.c.digest
 
 
 def _opened(url: str, *, create: bool, patience: float) -> tuple[Session, int | None]:

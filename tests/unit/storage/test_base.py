@@ -5,7 +5,10 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import pytest
+
 from flexibo.storage import MemoryStorage, Sign
+from flexibo.storage.base import parsed_object
 
 
 def test_a_thread_that_decides_has_the_storage_for_itself() -> None:
@@ -46,3 +49,9 @@ def test_an_event_that_is_changed_after_it_was_added_stays_as_it_was() -> None:
     storage.commit(0, lambda _: [event])
     event["n"] = 7
     assert storage.read() == [{"n": 0}]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", "7", None, b"\xff", "[" * 100_000])
+def test_what_is_no_stored_object_is_recognised(text: object) -> None:
+    assert parsed_object(text) is None
+    assert parsed_object('{"n": [1, null]}') == {"n": [1, None]}

@@ -24,7 +24,7 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     shutil.copy(FROZEN, path)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE flexibo SET schema = 99")
-    assert re.search(r"schema 99,.* 2\b", refused(path))
+    assert re.search(rf"schema 99,.* {SCHEMA}\b", refused(path))
 
 
 def test_a_file_of_schema_1_is_brought_up_to_date_with_its_events_unchanged(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_a_file_of_schema_1_is_brought_up_to_date_with_its_events_unchanged(tmp_
     del storage
     assert old_events(path) == [*before, '{"event": "new"}']
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT schema FROM flexibo").fetchall() == [(2,)]
+        assert connection.execute("SELECT schema FROM flexibo").fetchall() == [(SCHEMA,)]
         assert connection.execute("SELECT study FROM flexibo_studies").fetchall() == [("lenet",)]
 
 

@@ -56,7 +56,7 @@ def test_another_study_with_as_many_events_has_other_ends(tmp_path: Path) -> Non
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         url = f"sqlite:///{tmp_path / folder / 'study.db'}"
-        SQLStorage(url, "net").commit(0, lambda _: [{"n": 0}])
+        SQLStorage(url, "net").commit(0, lambda _, folder=folder: [{"folder": folder}])
         found += stored_studies(url)
     assert found[0] == found[1]
     assert found[0].ends != found[1].ends

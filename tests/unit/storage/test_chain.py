@@ -1,0 +1,74 @@
+"""The chain of digests: what follows from where, and what is noticed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from flexibo.storage import LogReplacedError, StorageError
+from flexibo.storage._chain import Mark, Marks, checked_contents, extended, next_digest
+
+TEXTS = [json.dumps({"n": n}) for n in range(5)]
+ENDS = extended(Mark(), TEXTS)
+ROWS = [(mark.events - 1, text, mark.digest) for mark, text in zip(ENDS, TEXTS, strict=True)]
+
+
+def checked(rows: Any, known: Mark = Mark(), after: int = 0) -> tuple[list[Any], Mark]:
+    return checked_contents(rows, known, after, study="net", where="study.db")
+
+
+def test_a_digest_depends_on_the_text_and_on_all_before_it() -> None:
+    assert next_digest("", "a") != next_digest("", "b")
+    assert next_digest("", "a") != next_digest(next_digest("", "a"), "a")
+    assert [mark.events for mark in ENDS] == [1, 2, 3, 4, 5]
+    assert extended(ENDS[1], TEXTS[2:]) == ENDS[2:]
+
+
+@pytest.mark.parametrize(("known", "after"), [(0, 0), (0, 3), (2, 2), (2, 4), (5, 5), (0, 9)])
+def test_a_log_is_read_from_any_place_that_was_seen(known: int, after: int) -> None:
+    start = ENDS[known - 1] if known else Mark()
+    contents, end = checked(ROWS[max(known - 1, 0) :], start, after)
+    assert contents == [{"n": n} for n in range(after, 5)]
+    assert end == ENDS[-1]
+
+
+def test_tables_without_digests_have_the_same_marks() -> None:
+    assert checked([(*row[:2], None) for row in ROWS])[1] == ENDS[-1]
+    assert checked([(*row[:2], None) for row in ROWS[2:]], ENDS[2], 3) == ([{"n": 3}, {"n": 4}], ENDS[-1])
+
+
+@pytest.mark.parametrize(
+    ("at", "row", "said"),
+    [
+        (1, (1, TEXTS[1].replace("1", "7"), ROWS[1][2]), "Event 1 .*checksum"),
+        (1, (1, TEXTS[1], ROWS[2][2]), "Event 1 .*checksum"),
+        (3, (9, TEXTS[3], ROWS[3][2]), "Event 3 .*missing"),
+        (4, (4, None, ROWS[4][2]), "Event 4 .*read"),
+        (4, (4, b"{}", ROWS[4][2]), "Event 4 .*read"),
+        (4, (4, "[]", next_digest(ROWS[3][2], "[]")), "Event 4 .*read"),
+    ],
+)
+def test_a_damaged_event_is_named(at: int, row: Any, said: str) -> None:
+    with pytest.raises(StorageError, match=said):
+        checked([*ROWS[:at], row, *ROWS[at + 1 :]])
+
+
+def test_a_log_that_does_not_go_through_a_known_place_is_refused() -> None:
+    other = extended(ENDS[0], ["{}"])[0]
+    for rows in ([], ROWS[3:], [(1, "{}", other.digest)]):
+        with pytest.raises(LogReplacedError, match=r"study\.db .* 2\b"):
+            checked(rows, ENDS[1], 2)
+
+
+def test_the_nearest_place_that_was_seen_is_found_and_old_ones_are_forgotten() -> None:
+    marks = Marks()
+    assert marks.before(7) == Mark()
+    for end in ENDS[1:4:2]:
+        marks.add(end)
+    assert [marks.before(n) for n in (1, 2, 3, 4, 9)] == [Mark(), ENDS[1], ENDS[1], ENDS[3], ENDS[3]]
+    for n in range(1000, 1200):
+        marks.add(Mark(n, "x"))
+    assert marks.before(900) == Mark()
+    assert marks.before(1199) == Mark(1199, "x")
