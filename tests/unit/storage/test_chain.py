@@ -15,7 +15,10 @@ ENDS = extended(Mark(), TEXTS)
 ROWS = [(mark.events - 1, text, mark.digest) for mark, text in zip(ENDS, TEXTS, strict=True)]
 
 
-def checked(rows: Any, known: Mark = Mark(), after: int = 0) -> tuple[list[Any], Mark]:
+START = Mark()
+
+
+def checked(rows: Any, known: Mark = START, after: int = 0) -> tuple[list[Any], Mark]:
     return checked_contents(rows, known, after, study="net", where="study.db")
 
 

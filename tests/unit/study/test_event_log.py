@@ -16,6 +16,7 @@ from flexibo import Study
 from flexibo.cli import app
 from flexibo.history import History
 from flexibo.storage import MemoryStorage, StorageError
+from flexibo.storage._chain import next_digest
 from flexibo.study.event_log import EventLog
 
 
@@ -44,8 +45,10 @@ def test_a_rule_that_was_changed_is_named_as_a_remedy(contents: list[dict[str, A
 def written(path: Path, study: str, text: str) -> None:
     """Put an event behind those of a study, past all checks."""
     with closing(sqlite3.connect(path)) as connection, connection:
-        (number,) = connection.execute("SELECT count(*) FROM flexibo_events WHERE study = ?", (study,)).fetchone()
-        connection.execute("INSERT INTO flexibo_events VALUES (?, ?, ?, NULL)", (study, number, text))
+        query = "SELECT number, digest FROM flexibo_events WHERE study = ? ORDER BY number DESC"
+        last, digest = connection.execute(query, (study,)).fetchone()
+        row = (study, last + 1, text, None, next_digest(digest, text))
+        connection.execute("INSERT INTO flexibo_events VALUES (?, ?, ?, ?, ?)", row)
 
 
 def test_a_study_that_is_damaged_does_not_hide_the_others(tmp_path: Path) -> None:
