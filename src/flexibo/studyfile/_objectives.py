@@ -12,6 +12,7 @@ from flexibo.executors import Measure
 from flexibo.objectives import Objective
 from flexibo.space import Categorical, Ordinal, Space
 from flexibo.studyfile._fields import Fields
+from flexibo.studyfile._inherited import WITHHELD
 from flexibo.studyfile._shell import syntax_error
 from flexibo.studyfile._yaml_nodes import YamlList, YamlMapping, YamlScalar
 from flexibo.studyfile.command import Command
@@ -40,7 +41,8 @@ READERS: Mapping[str, Callable[[Fields, str], Any]] = {  # keys of an objective 
     "tolerance": Fields.number,
     "resources": lambda fields, key: fields.amounts(key, None, "resource"),
 }
-OBJECTIVE_KEYS = ("direction", "unit", "options", *READERS, *MEASURED)
+PASSED = "pass_environment"
+OBJECTIVE_KEYS = ("direction", "unit", "options", *READERS, *MEASURED, PASSED)
 DIRECTIONS = {"minimise": "min", "minimize": "min", "maximise": "max", "maximize": "max"}
 
 
@@ -113,6 +115,8 @@ def _direction(fields: Fields) -> str | None:
 def _measure(name: str, fields: Fields, around: FileContext) -> Measure | None:
     """What measures an objective: a function or a command; None if another one's gives it, or it is manual."""
     given = [key for key in MEASURED if fields.has(key)]
+    if fields.has(PASSED) and given != ["command"]:
+        fields.note(PASSED, f"{PASSED}{fields.of} is for commands, and it has none; leave it out.")
     if fields.has("measured_with"):
         if given:
             fields.note(
@@ -190,7 +194,8 @@ def _command(name: str, fields: Fields, around: FileContext) -> Measure | None:
         fields.note("command", f"In the command{fields.of}: {sentence}")
     if not wrong and (problem := syntax_error(template.script)):
         fields.note("command", f"The shell cannot read the command{fields.of}: {problem}.")
-    return Command(name, template, str(around.folder), fields.duration("timeout"), around.logs)
+    passed = fields.names(PASSED, WITHHELD, "withheld variable") or ()
+    return Command(name, template, str(around.folder), fields.duration("timeout"), around.logs, passed)
 
 
 def _left_out(template: Template, fields: Fields, around: FileContext) -> list[str]:

@@ -25,6 +25,7 @@ from typing import IO, Any
 from flexibo.errors import DesignError, FlexiBOError, MachineError
 from flexibo.executors.measure import TookTooLongError, WrongValueError, current_evaluation, exit_description, too_long
 from flexibo.space import Design
+from flexibo.studyfile._inherited import inherited
 from flexibo.studyfile._shell import ScriptResult, ScriptTimeout, run_script
 from flexibo.studyfile._yaml_nodes import NUMBER
 from flexibo.studyfile.template import PREFIX, Template, in_words, variable
@@ -55,19 +56,20 @@ class Command:
     folder: str  # where it runs
     timeout: float | None = None  # seconds after which the program is ended, with all processes that it started
     logs: str = ""  # the folder for its output; empty for none
+    passed: tuple[str, ...] = ()  # variables that commands do not inherit, but this one does
 
     def __call__(self, design: Design) -> Any:
         """The value, or several by objective, alone or with their cost."""
         if os.name != "posix":
             raise MachineError(f"The command of {self.objective!r} needs a shell ({os.name} has none); use a function.")
         environment = self.environment(design)
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+        around = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
         with closing(CommandLog(self.logs, self.objective, environment, self.template.filled(design))) as log:
             try:
                 ended = run_script(
                     self.template.script,
                     folder=self.folder,
-                    environment={**inherited, **environment},
+                    environment={**inherited(around, self.template.text, self.passed), **environment},
                     seconds=self.timeout,
                     listen=log.add,
                 )

@@ -17,6 +17,7 @@ from flexibo import Design, Evaluation, Objective, Space
 from flexibo.errors import DesignError, MachineError
 from flexibo.executors import InlineExecutor, Outcome
 from flexibo.executors.measure import current_evaluation, measured
+from flexibo.studyfile._inherited import WITHHELD
 from flexibo.studyfile.command import Command, CommandError, read_value
 from flexibo.studyfile.template import parsed
 
@@ -40,6 +41,19 @@ def evaluation(number: int = 7, **fields: Any) -> Evaluation:
 
 def outcome(measure: Any, objective: Objective | None = None) -> Outcome:
     return measured(evaluation(), objective or Objective("error"), measure)
+
+
+def test_a_command_does_not_inherit_what_gives_access_to_the_storage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in WITHHELD:
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("PGHOST", "db")
+    assert command("test $PGHOST = db && echo 5", tmp_path)(design()) == 5
+    (tmp_path / "count.sh").write_text("env | grep -c '=secret$'; true")
+    assert command("sh count.sh", tmp_path)(design()) == 0
+    assert command("sh count.sh", tmp_path, passed=("PGPASSWORD", "PGPASSFILE"))(design()) == 2
+    assert command('sh count.sh "$FLEXIBO_STORAGE"', tmp_path)(design()) == 1
 
 
 class TestAnswers:

@@ -25,6 +25,7 @@ objectives:
     unit: images/s
     options: [x]
     command: run --x {x}
+    pass_environment: [PGPASSWORD]
     timeout: 2m
     cost: 30
     resources: {GPU: 1}
@@ -50,7 +51,7 @@ objectives:
     assert list(file.measures) == ["speed", "joules", "level"]
     speed = file.measures["speed"]
     assert isinstance(speed, Command)
-    assert (speed.folder, speed.timeout) == (str(tmp_path), 120.0)
+    assert (speed.folder, speed.timeout, speed.passed) == (str(tmp_path), 120.0, ("PGPASSWORD",))
     assert file.measures["joules"] == Function("board:joules", str(tmp_path))
     assert file.measures["joules"](file.space.design({"x": 1, "y": 2})) == {"joules": 2.0, "ms": 3.0}
 
@@ -88,6 +89,9 @@ objectives:
         ("{command: echo 1, options: x}", r"options.*'m'.* 'x';.*list.*\[x\]"),
         ("{command: echo 1, options: [x, x]}", r"'x'.*twice.*options.*'m'"),
         ("{command: echo 1, unit: 3}", r"unit.*'m'.* 3;"),
+        ("{command: echo 1, pass_environment: PGPASSWORD}", r"pass_environment.*'m'.* 'PGPASSWORD';.*list"),
+        ("{command: echo 1, pass_environment: [PGPASWORD]}", r"'PGPASWORD'.*pass_environment.*'m'.*'PGPASSWORD'"),
+        ("{measured_by: hand, pass_environment: [PGPASSWORD]}", r"pass_environment.*'m'.*command"),
     ],
 )
 def test_each_objective_says_what_it_wants(mistakes: Any, objective: str, facts: str) -> None:
