@@ -8,6 +8,7 @@ from enum import Enum
 
 import numpy as np
 
+from flexibo._internal.text import printable_line
 from flexibo.belief.price_list import PriceList, QueuedPart
 from flexibo.history import History
 from flexibo.pareto import Region
@@ -91,7 +92,8 @@ def failing(history: History) -> Stop | None:
         in_a_row = history.failed_in_a_row[name]
         if in_a_row >= (MOST_FAILURES_AFTER_SUCCESS if history.told[name] else MOST_FAILURES):
             which = f"in {in_a_row} attempts in a row" if history.told[name] else f"in all of its {in_a_row} attempts"
-            reason = f"Objective {name!r} failed {which}; the last reason was: {history.last_reason[name]}"
+            last = printable_line(history.last_reason[name])  # it may be what a program printed
+            reason = f"Objective {name!r} failed {which}; the last reason was: {last}"
             return Stop(StopKind.FAILING, reason)
     return None
 

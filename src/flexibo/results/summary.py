@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
+from flexibo._internal.text import printable_line
 from flexibo.history import History
 from flexibo.history.events import Told
 from flexibo.optimizer.stop import Stop, StopKind
@@ -87,9 +88,9 @@ class Summary:
             lines.append(f"region       {self.region_volume:.6g}")
         for name, number in self.evaluations.items():
             failed = f", {self.failures[name]} failed" if self.failures[name] else ""
-            lines.append(f"{name}: {number} measured for {self.costs[name]:.4g}{failed}")
+            lines.append(f"{printable_line(name)}: {number} measured for {self.costs[name]:.4g}{failed}")
         if self.stopped:
-            lines.append(f"stopped      {self.stopped}")
+            lines.append(f"stopped      {printable_line(self.stopped)}")
         return "\n".join(lines)
 
     def _front(self) -> str:

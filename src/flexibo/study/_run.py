@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Protocol
 
+from flexibo._internal.text import printable_line
 from flexibo.belief.price_list import reserved
 from flexibo.errors import FlexiBOError
 from flexibo.executors import Executor, Measure, Outcome
@@ -160,7 +161,7 @@ class RunLoop:
             if getattr(self.executor, "measures_elsewhere", False):
                 rest += self.executor.finished(0.0)
         except Exception as error:  # the error that ended the loop matters more
-            logger.warning("Evaluations that are still running are given up: %s", error)
+            logger.warning("Evaluations that are still running are given up: %s", printable_line(error))
         for outcome in rest:
             try:
                 self.study.tell_outcome(outcome)
@@ -171,4 +172,5 @@ class RunLoop:
 def _described(outcome: Outcome) -> str:
     evaluation = outcome.evaluation
     what = f"{dict(outcome.values)}" if outcome.values is not None else f"the failure ({outcome.reason})"
-    return f"Evaluation {evaluation.number}, {what} of {dict(evaluation.design)} at a cost of {outcome.cost:g},"
+    described = f"Evaluation {evaluation.number}, {what} of {dict(evaluation.design)} at a cost of {outcome.cost:g},"
+    return printable_line(described)  # the reason may be what a program printed

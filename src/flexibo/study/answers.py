@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from flexibo._internal.text import printable_line
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.executors import Outcome
 from flexibo.history import History
@@ -41,7 +42,9 @@ def outcome_event(history: History, outcome: Outcome, *, worker: str) -> Told | 
             return told_event(history, evaluation, outcome.values, outcome.cost, worker=worker, timed=outcome.timed)
         except (InvalidValueError, InvalidTypeError) as error:
             reason, kind = str(error), FailureKind.VALUE
-    logger.warning("Evaluation %d (%s) failed: %s", evaluation.number, evaluation.objective, reason)
+    # The reason may be what a program printed, and a log line may reach a terminal.
+    name, shown = printable_line(evaluation.objective), printable_line(reason)
+    logger.warning("Evaluation %d (%s) failed: %s", evaluation.number, name, shown)
     cost = checked_cost(outcome.cost)
     return Failed(evaluation.number, reason, cost, worker, outcome.timed, outcome.impossible, kind)
 

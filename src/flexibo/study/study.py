@@ -15,6 +15,7 @@ import numpy as np
 from flexibo._internal.arrays import FloatArray
 from flexibo._internal.checks import whole_number
 from flexibo._internal.interrupts import Terminated
+from flexibo._internal.text import printable_line
 from flexibo.belief.costs import CostCallable
 from flexibo.errors import InvalidValueError
 from flexibo.executors import Executor, Measure, Outcome, find_executor
@@ -458,7 +459,7 @@ class Study:
         """
         with self._ready_to_run(objectives, executor) as (functions, opened):
             self._run(self, functions, opened, progress=progress, idle=idle)
-        logger.info("Study %r stopped: %s", self.name, self.stopped)
+        logger.info("Study %r stopped: %s", self.name, printable_line(self.stopped))
 
     def confirm(
         self,

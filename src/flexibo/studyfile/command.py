@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from flexibo._internal.text import printable_line
 from flexibo.errors import DesignError, FlexiBOError, MachineError
 from flexibo.executors.measure import TookTooLongError, WrongValueError, current_evaluation, exit_description, too_long
 from flexibo.space import Design
@@ -101,7 +102,10 @@ class Command:
             raise DesignError(what)
         if ended.status in NOT_RUN:
             stop = "" if what.endswith((".", "!", "?")) else "."
-            raise MachineError(f"{what}{stop} The shell could not run it; fix the command, and resume the study.")
+            # It ends a program, so its text reaches a terminal as it is.
+            raise MachineError(
+                f"{printable_line(what)}{stop} The shell could not run it; fix the command, and resume the study."
+            )
         raise CommandError(what)
 
 
