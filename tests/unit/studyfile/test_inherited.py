@@ -8,7 +8,7 @@ from flexibo.cli._storage import STORAGE_VARIABLE
 from flexibo.cli.dashboard import TOKEN_VARIABLE
 from flexibo.studyfile._inherited import WITHHELD, inherited, referred
 
-SECRETS = {name: "secret" for name in WITHHELD}
+SECRETS = dict.fromkeys(WITHHELD, "secret")
 
 
 def test_the_variables_of_flexibo_and_of_postgresql_are_withheld() -> None:
