@@ -1,192 +1,195 @@
-"""Sections 3 to 5: how the time of an ask grows with candidates, evaluations and objectives."""
+"""How a stored study behaves when it has grown: ``python -m benchmarks.growth [EVALUATIONS...]``.
+
+Studies of these sizes (20,000 and 100,000 evaluations) are written to SQLite files at once. Then each command runs in a
+process of its own, as from a shell, and next to it the same command on a study without evaluations: opening the study,
+``flexibo ask``, ``flexibo tell``, and the front. Times are processor time, which other programs disturb less than the
+clock; memory is the largest resident size. The exit status is 1 if a bound is missed.
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from benchmarks.problem import conflict, lenet
-from benchmarks.results import Row
-from benchmarks.timing import asked, asked_again, asked_and_told, growth_exponent
-from flexibo.surrogates.refits import refit_count
+import numpy as np
 
-LINEAR = 1.05
-"""An exponent up to this counts as linear: the rest is noise."""
-MEMORY_MIB = 2_048.0
+from benchmarks.ask_growth import one_thread
+from benchmarks.results import Row, machine, show
+from flexibo import Objective, Space, Study
+from flexibo.storage import open_storage
+
+SIZES = (20_000, 100_000)
+BOUND_AT = 20_000
+"""The bounds hold for studies of at most this many evaluations."""
+EXTRA_SECONDS = 1.0
+FRONT_SECONDS = 3.0
+MEMORY_MB = 150.0
+OPTIONS = {"x": (0.0, 1.0), "k": [1, 2, 3, 4], "n": (1, 512), "mode": ["fast", "exact", "mixed"]}
+BLOCK = 10_000
+"""How many designs are drawn at a time."""
+OPEN = "from flexibo import Study; Study.load({url!r})"
+FRONT = """
+import time
+from flexibo import Study
+study = Study.load({url!r})
+begin = time.process_time()
+study.front()
+print(time.process_time() - begin)
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
-    """What sections 3 to 5 vary."""
+class Used:
+    """What a process used: seconds of processor time, seconds by the clock, MB of memory; and what it printed."""
 
-    candidates: tuple[int, ...]
-    gp_evaluations: tuple[int, ...]
-    rf_evaluations: tuple[int, ...]
-    objectives: tuple[int, ...]
-    memory: tuple[int, int]
-    asks: int
+    seconds: float
+    clock: float
+    megabytes: float
+    output: str
 
 
-FULL = Sizes(
-    candidates=(1_000, 3_000, 10_000, 30_000, 100_000),
-    gp_evaluations=(100, 500, 1_000, 2_000),
-    rf_evaluations=(100, 500, 1_000),
-    objectives=(3, 4, 5),
-    memory=(100_000, 1_000),
-    asks=20,
-)
-QUICK = Sizes(
-    candidates=(1_000, 3_000, 10_000),
-    gp_evaluations=(100, 200, 400),
-    rf_evaluations=(50, 100, 200),
-    objectives=(3, 4),
-    memory=(10_000, 200),
-    asks=8,
-)
+def write_study(url: str, evaluations: int, *, name: str = "study", method: str = "flexibo") -> None:
+    """Store a study with this many answered evaluations, all at once: two of three are of the cheap objective."""
+    objectives = [Objective("error", options=["k", "n"]), Objective("energy", unit="J")]
+    study = Study(Space(OPTIONS), objectives, method=method, seed=0, storage=url, name=name)
+    study.close()
+    storage = open_storage(url, name)
+    storage.commit(len(storage.read()), lambda new: list(_events(study.space, evaluations)))
 
 
-def with_candidates(sizes: Sizes) -> list[Row]:
-    """Section 3."""
-    problem = lenet()
-    seconds = [asked_again(problem.study((100, 100), m=m), 3).mean for m in sizes.candidates]
-    rows = [
-        Row(section=3, what=f"  m = {m:,}", measured=1e3 * s, unit="ms", note="100 evaluations of each objective")
-        for m, s in zip(sizes.candidates, seconds, strict=True)
-    ]
-    last = growth_exponent(list(sizes.candidates[-2:]), seconds[-2:])
-    first = Row(
-        section=3,
-        what=f"Growth with m, {sizes.candidates[0]:,} to {sizes.candidates[-1]:,}: exponent",
-        measured=growth_exponent(list(sizes.candidates), seconds),
-        must=LINEAR,
-        at_most=True,
-        note=f"asks without refit; between the last two sizes {last:.2f}",
+def _events(space: Space, evaluations: int) -> Iterator[dict[str, Any]]:
+    """The events of evaluations: energy of each design, and error of every second one."""
+    rng = np.random.default_rng(0)
+    number = 0
+    while number < evaluations:
+        for place, design in enumerate(space.sample(BLOCK, rng)):
+            for objective in ("energy", "error") if place % 2 else ("energy",):
+                if number == evaluations:
+                    return
+                values = dict(design)
+                yield _asked(number, values, objective)
+                yield {
+                    "event": "told",
+                    "number": number,
+                    "values": {objective: _value(objective, values)},
+                    "cost": 1.0 if objective == "energy" else 20.0,
+                    "worker": "a-worker-of-another-machine",
+                    "timed": True,
+                    "time": 1.7e9 + number,
+                }
+                number += 1
+
+
+def _asked(number: int, design: Mapping[str, Any], objective: str) -> dict[str, Any]:
+    return {
+        "event": "asked",
+        "design": design,
+        "objective": objective,
+        "gain": 0.001,
+        "cost": 1.0,
+        "why": "It adds 0.001 to the front for a cost of about 1.",
+        "number": number,
+        "yields": [objective],
+        "attempt": 1,
+        "volume": None,
+        "then": [],
+        "initial": number < 20,
+        "runner_up": {"design": {**design, "k": 1}, "objective": objective, "gain": 0.0005, "cost": 1.0},
+        "worker": "a-worker-of-another-machine",
+        "seconds": 10.0 * number,
+        "time": 1.7e9 + number,
+    }
+
+
+def _value(objective: str, design: Mapping[str, Any]) -> float:
+    x, k, n = float(design["x"]), int(design["k"]), int(design["n"])
+    slow = {"fast": 0.0, "mixed": 0.1, "exact": 0.3}[design["mode"]]
+    return k / 4 + 1 / n if objective == "error" else n / 512 + (x - 0.3) ** 2 + (4 - k) / 8 + slow
+
+
+def used(command: Sequence[str]) -> Used:
+    """Run a command, and what it used."""
+    begin = time.perf_counter()
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(command, env=one_thread(), stdout=output, cwd=Path(__file__).parents[1])
+        _, status, usage = os.wait4(process.pid, 0)
+        clock = time.perf_counter() - begin
+        process.returncode = os.waitstatus_to_exitcode(status)  # it has been waited for
+        output.seek(0)
+        text = output.read().decode()
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)[:200]} ended with exit status {process.returncode}: {text}")
+    return Used(usage.ru_utime + usage.ru_stime, clock, usage.ru_maxrss * 1024 / 1e6, text)
+
+
+def commands(url: str) -> dict[str, Used]:
+    """What opening, asking and telling use, each in a process of its own."""
+    python, flexibo = [sys.executable, "-c"], [sys.executable, "-m", "flexibo"]
+    opened = used([*python, OPEN.format(url=url)])
+    asked = used([*flexibo, "ask", "--json", "--storage", url])
+    evaluation = json.loads(asked.output)["evaluations"][0]
+    told = used([*flexibo, "tell", str(evaluation["number"]), "0.5", "--cost", "1", "--storage", url])
+    return {"open": opened, "flexibo ask": asked, "flexibo tell": told}
+
+
+def of_size(evaluations: int, folder: Path) -> list[Row]:
+    """The rows of a study of this size, and of its counterpart without evaluations."""
+    empty, url = (f"sqlite:///{folder}/{name}.db" for name in (f"empty-{evaluations}", f"study-{evaluations}"))
+    write_study(empty, 0)
+    write_study(url, evaluations)
+    bound = evaluations <= BOUND_AT
+    before, after = commands(empty), commands(url)
+    again = {f"{name}, once more": one for name, one in commands(url).items()}
+    rows = [_row(evaluations, name, one, before[name.split(",")[0]], bound=bound) for name, one in (after | again).items()]
+    front = used([sys.executable, "-c", FRONT.format(url=url)])
+    rows.append(
+        Row(
+            section=1,
+            what="  front()",
+            measured=float(front.output),
+            unit="s",
+            must=FRONT_SECONDS if bound else None,
+            at_most=True,
+            note=f"{front.megabytes:.0f} MB in all",
+        )
     )
-    return [first, *rows, _memory(*sizes.memory)]
+    most = max(one.megabytes for one in (*after.values(), front))
+    must = MEMORY_MB if bound else None
+    return [*rows, Row(section=1, what="  memory", measured=most, unit="MB", must=must, at_most=True)]
 
 
-def _memory(m: int, evaluations: int) -> Row:
-    """The memory that a process needs to ask once, itself included."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.memory", str(m), str(evaluations)],
-        env=one_thread(),
-        cwd=Path(__file__).parents[1],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+def _row(evaluations: int, name: str, used: Used, empty: Used, *, bound: bool) -> Row:
     return Row(
-        section=3,
-        what=f"Memory with m = {m:,} and {evaluations:,} evaluations of each objective",
-        measured=float(done.stdout),
-        unit="MiB",
-        must=MEMORY_MIB,
+        section=1,
+        what=f"{evaluations:,} evaluations: {name}" if name == "open" else f"  {name}",
+        measured=used.seconds - empty.seconds,
+        unit="s",
+        must=EXTRA_SECONDS if bound else None,
         at_most=True,
-        note="largest resident size of a process that makes such a study and asks once",
+        note=f"above {empty.seconds:.2f} s of an empty study; {used.clock:.2f} s by the clock, {used.megabytes:.0f} MB",
     )
 
 
-def one_thread() -> dict[str, str]:
-    """The environment of a child process that uses one thread."""
-    return os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print the table, and return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=__doc__)
+    parser.add_argument("evaluations", nargs="*", type=int, default=list(SIZES), help="sizes of studies")
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for evaluations in parser.parse_args(arguments).evaluations:
+            rows += of_size(evaluations, Path(folder))
+    show(machine(), rows)
+    return 1 if any(row.verdict == "missed" for row in rows) else 0
 
 
-def with_evaluations(sizes: Sizes) -> list[Row]:
-    """Section 4."""
-    most = sizes.gp_evaluations[-1]
-    strict = asked_again(lenet().study((most, most)), 2).mean
-    return [
-        *_growth("GP", "flexibo", sizes.gp_evaluations, "the paper's appendix: 3; ours learns from 400 rows at most"),
-        Row(section=4, what=f"  GP, {most:,} of each objective, without refit", measured=strict, unit="s"),
-        *_growth("RF", "flexibo-rf-log", sizes.rf_evaluations, "the paper's appendix: s^2 log s"),
-    ]
-
-
-def _growth(kind: str, method: str, evaluations: tuple[int, ...], paper: str) -> list[Row]:
-    """The times of asks with and without a refit, and their exponents; half of the evaluations of each objective."""
-    rows, sizes, plain, refitted = [], [], [], []
-    for total in evaluations:
-        count = _due(total // 2) if kind == "GP" else total // 2
-        without, with_refit = _ask_seconds(method, count)
-        sizes.append(count)
-        plain.append(without)
-        refitted.append(with_refit)
-        rows += [
-            Row(
-                section=4,
-                what=f"{kind}, {total:,} evaluations: an ask without refit",
-                measured=without,
-                unit="s",
-                must=1.0,
-                at_most=True,
-                note=f"{count:,} of each objective; m = 1,000",
-            ),
-            Row(section=4, what="  with a refit of one objective", measured=with_refit, unit="s"),
-        ]
-    return [
-        *rows,
-        _exponent(f"  {kind}: exponent with refit", sizes, refitted, paper),
-        _exponent(f"  {kind}: exponent without refit", sizes, plain, "candidates include all that was measured"),
-    ]
-
-
-def _exponent(what: str, sizes: list[int], seconds: list[float], note: str) -> Row:
-    last = growth_exponent(sizes[-2:], seconds[-2:])
-    measured = growth_exponent(sizes, seconds)
-    return Row(section=4, what=what, measured=measured, note=f"between the last two sizes {last:.2f}; {note}")
-
-
-def _due(count: int) -> int:
-    """The first number of evaluations, from this one, at which the library's schedule refits a Gaussian process."""
-    return next(size for size in range(count, 2 * count) if refit_count(size, 1.1) == size)
-
-
-def _ask_seconds(method: str, count: int) -> tuple[float, float]:
-    """Seconds of an ask without and with a refit of one objective, given its number of evaluations."""
-    problem = lenet()
-    study = problem.study((count - 1, count - 1), method=method)
-    problem.answer(study, asked(study))
-    refitted = asked_and_told(problem, study, 1).refitted()
-    return asked_again(study, 3).plain(), refitted
-
-
-def with_objectives(sizes: Sizes) -> list[Row]:
-    """Section 5."""
-    limits = {3: 3.0, 4: 10.0, 5: 40.0}
-    plain, mean = _objective_seconds(2, sizes.asks)
-    rows = [Row(section=5, what="n = 2, ask without refit", measured=1e3 * plain, unit="ms", note="DTLZ2, m = 1,000")]
-    for n in sizes.objectives:
-        plain_n, mean_n = _objective_seconds(n, sizes.asks)
-        rows += [
-            Row(
-                section=5,
-                what=f"n = {n} against n = 2, without refit",
-                measured=plain_n / plain,
-                unit="x",
-                must=limits[n],
-                at_most=True,
-                note=f"{1e3 * plain_n:.0f} ms; 100 evaluations of each objective",
-            ),
-            Row(
-                section=5,
-                what="  refits included",
-                measured=mean_n / mean,
-                unit="x",
-                must=limits[n],
-                at_most=True,
-                note=f"{1e3 * mean_n:.0f} ms; mean of {sizes.asks} asks",
-            ),
-        ]
-    return rows
-
-
-def _objective_seconds(n: int, asks: int) -> tuple[float, float]:
-    """Mean seconds of an ask without refit, and with the refits that fall due."""
-    problem = conflict(n)
-    study = problem.study((100,) * n)
-    problem.answer(study, asked(study))
-    times = asked_and_told(problem, study, asks)
-    return times.plain(), times.mean
+if __name__ == "__main__":
+    sys.exit(main())

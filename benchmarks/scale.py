@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from benchmarks.growth import one_thread
+from benchmarks.ask_growth import one_thread
 from benchmarks.memory import peak_mib
 from benchmarks.problem import STEPS, lenet
 from benchmarks.results import Row

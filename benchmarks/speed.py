@@ -16,7 +16,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import asks, growth, methods, scale, start, storage
+from benchmarks import ask_growth, asks, methods, scale, start, storage
 from benchmarks.results import Row, machine, show, write_json
 
 Section = Callable[[], list[Row]]
@@ -25,14 +25,14 @@ Section = Callable[[], list[Row]]
 def sections(*, quick: bool) -> dict[int, Section]:
     """What each section runs, by its number."""
     window = asks.QUICK if quick else asks.FULL
-    sizes = growth.QUICK if quick else growth.FULL
+    sizes = ask_growth.QUICK if quick else ask_growth.FULL
     tries = 2 if quick else 5
     return {
         1: lambda: asks.against_baseline(window),
         2: lambda: asks.against_botorch(window),
-        3: lambda: growth.with_candidates(sizes),
-        4: lambda: growth.with_evaluations(sizes),
-        5: lambda: growth.with_objectives(sizes),
+        3: lambda: ask_growth.with_candidates(sizes),
+        4: lambda: ask_growth.with_evaluations(sizes),
+        5: lambda: ask_growth.with_objectives(sizes),
         6: lambda: start.imports(tries),
         7: lambda: start.sampling(tries),
         8: lambda: methods.of_each_method(methods.QUICK if quick else methods.FULL),

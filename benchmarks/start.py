@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from benchmarks.growth import one_thread
+from benchmarks.ask_growth import one_thread
 from benchmarks.problem import lenet_space
 from benchmarks.results import Row
 from benchmarks.timing import timed
