@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -17,28 +19,60 @@ MAX_ATTEMPTS = 3  # the most attempts at one evaluation, where the user gave no 
 LASTING = (FailureKind.TIMEOUT, FailureKind.VALUE)  # kinds of failures that another attempt does not change
 
 
-@dataclass(slots=True)
+class _Rows:
+    """Code rows in one matrix that grows by doubling; what was read from it never changes."""
+
+    __slots__ = ("_codes", "count")
+
+    def __init__(self, columns: int) -> None:
+        self._codes = np.empty((0, columns))
+        self.count = 0
+
+    def extend(self, rows: FloatArray) -> None:
+        """Add rows (r, k)."""
+        needed = self.count + len(rows)
+        if needed > len(self._codes):
+            grown = np.empty((max(needed, 2 * len(self._codes), 16), self._codes.shape[1]))
+            grown[: self.count] = self._codes[: self.count]
+            self._codes = grown
+        self._codes[self.count : needed] = rows
+        self.count = needed
+
+    def all(self) -> FloatArray:
+        """The rows so far (n, k)."""
+        return self._codes[: self.count]
+
+
 class DesignSeries:
     """Numbers, each with the code row of its design."""
 
-    space: Space
-    rows: list[FloatArray] = field(default_factory=list)
-    numbers: list[float] = field(default_factory=list)
-    _arrays: tuple[Designs, FloatArray] | None = field(default=None, init=False, repr=False)
+    __slots__ = ("_arrays", "_numbers", "_rows", "_space")
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self._rows = _Rows(len(space.names))
+        self._numbers = array("d")
+        self._arrays: tuple[Designs, FloatArray] | None = None
+
+    def __len__(self) -> int:
+        return len(self._numbers)
 
     def append(self, row: FloatArray, number: float) -> None:
         """Add a number for the design with this code row."""
-        self.rows.append(row)
-        self.numbers.append(number)
+        self.extend(row.reshape(1, -1), [number])
+
+    def extend(self, rows: FloatArray, numbers: Iterable[float]) -> None:
+        """Add a number for each design of these code rows (r, k)."""
+        self._rows.extend(rows)
+        self._numbers.extend(numbers)
         self._arrays = None
 
     def arrays(self) -> tuple[Designs, FloatArray]:
         """The designs (s) and their numbers (s,), read-only; computed once until the next `append`."""
         if self._arrays is None:
-            codes = np.array(self.rows).reshape(len(self.rows), len(self.space.names))
-            numbers = np.array(self.numbers, dtype=float)
+            numbers = np.array(self._numbers, dtype=float)
             numbers.flags.writeable = False
-            self._arrays = self.space.from_codes(codes), numbers
+            self._arrays = self._space.from_codes(self._rows.all()), numbers
         return self._arrays
 
 
@@ -126,7 +160,7 @@ class ObjectiveRecord:
         self.latest[key] = loss
 
 
-REMEMBERED = 256  # the number of designs whose codes are cached
+REMEMBERED = 4096  # about how many designs have their places cached
 
 
 class SeenDesigns:
@@ -135,31 +169,53 @@ class SeenDesigns:
     def __init__(self, space: Space, purchases: tuple[Purchase, ...]) -> None:
         self._space = space
         self._purchases = purchases
-        self._rows: dict[int, FloatArray] = {}
+        self._rows = _Rows(len(space.names))
+        self._places: dict[int, int] = {}  # by key
         self._designs = space.from_codes(np.empty((0, len(space.names))))
-        self._keys: dict[tuple[int, Design], int] = {}
-        # Every event of an evaluation needs the codes and keys of its design.
-        self._single = lru_cache(maxsize=REMEMBERED)(lambda design: space.designs([design]))
+        # By options: the keys of the designs so far, as every event of an evaluation needs some of them.
+        self._keys: dict[tuple[str, ...] | None, list[int]] = {}
+        self._recent: dict[Design, int] = {}
+        self._single = lru_cache(maxsize=256)(lambda design: space.designs([design]))
 
     def designs(self) -> Designs:
         """All designs, in the order of their first occurrence."""
-        if len(self._designs) < len(self._rows):
-            rows = list(self._rows.values())
-            self._designs = self._space.from_codes(np.array(rows).reshape(len(rows), len(self._space.names)))
+        if len(self._designs) < self._rows.count:
+            self._designs = self._space.from_codes(self._rows.all())
         return self._designs
+
+    def add(self, designs: Sequence[Design]) -> None:
+        """Add at most `REMEMBERED` designs, as far as they are new; at once this takes less time than one by one."""
+        found = self._space.designs(designs)
+        if len(self._recent) + len(designs) > 2 * REMEMBERED:
+            self._recent.clear()
+        new: list[int] = []
+        for i, (design, key) in enumerate(zip(designs, found.keys().tolist(), strict=True)):
+            place = self._places.setdefault(key, self._rows.count + len(new))
+            if place == self._rows.count + len(new):
+                new.append(i)
+            self._recent[design] = place
+        self._rows.extend(found.codes[new])
 
     def row(self, design: Design) -> FloatArray:
         """The code row of a design, which is added if it is new."""
-        single = self._single(design)
-        return self._rows.setdefault(int(single.keys()[0]), single.codes[0])
+        if design not in self._recent:
+            self.add([design])
+        return self._rows.all()[self._recent[design]]
 
     def key(self, p: int, design: Design) -> int:
         """The key of a design for purchase p: equal where the design's outcome must be equal."""
-        # Cached, because computing it calls the rule of the space.
-        if (p, design) not in self._keys:
-            self._keys[p, design] = int(self._single(design).keys(self._purchases[p].options)[0])
-        return self._keys[p, design]
+        return self._key(self._purchases[p].options, design)
 
     def objective_key(self, objective: Objective, design: Design) -> int:
         """The key of a design for an objective: equal where its loss must be equal."""
-        return int(self._single(design).keys(objective.depends_on)[0])
+        return self._key(objective.depends_on, design)
+
+    def _key(self, options: tuple[str, ...] | None, design: Design) -> int:
+        place = self._recent.get(design)
+        if place is None:  # it may not have been seen
+            return int(self._single(design).keys(options)[0])
+        keys = self._keys.setdefault(options, [])
+        if len(keys) < self._rows.count:
+            new = self._space.from_codes(self._rows.all()[len(keys) :])
+            keys.extend(new.keys(options).tolist())
+        return keys[place]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import Enum
+from functools import lru_cache
+from sys import intern
 from typing import Any, TypeAlias
 
 from flexibo.errors import InvalidValueError
@@ -252,6 +254,7 @@ EVENTS: dict[str, type[Event]] = {
     "note": Noted,
     "stopped": Stopped,
 }
+_REPEATED = frozenset({"objective", "worker"})
 
 
 def event_to_dict(event: Event) -> dict[str, Any]:
@@ -283,6 +286,22 @@ def event_to_dict(event: Event) -> dict[str, Any]:
 
 def event_from_dict(content: Mapping[str, Any], space: Space) -> Event:
     """The event that `event_to_dict` wrote."""
+    return _event(content, space.design)
+
+
+def events_from_dicts(contents: Sequence[Mapping[str, Any]], space: Space) -> list[Event]:
+    """The events that `event_to_dict` wrote, many at once in less time; an error if any of them is wrong."""
+    rows = []
+    for content in contents:
+        if "design" in content:
+            rows.append(content["design"])
+        if content.get("runner_up"):
+            rows.append(content["runner_up"]["design"])
+    designs = iter(space.designs(rows))
+    return [_event(content, lambda _: next(designs)) for content in contents]
+
+
+def _event(content: Mapping[str, Any], design: Callable[[Mapping[str, Any]], Design]) -> Event:
     fields = dict(content)
     fields.pop("time", None)  # for people; it decides nothing
     kind = fields.pop("event", None)
@@ -291,18 +310,28 @@ def event_from_dict(content: Mapping[str, Any], space: Space) -> Event:
     if kind not in EVENTS:
         raise UnknownEventError(f"The event {kind!r} is unknown; it may come from a newer version of flexibo.")
     if "design" in fields:
-        fields["design"] = space.design(fields["design"])
+        fields["design"] = design(fields["design"])
+    for name in _REPEATED & fields.keys():  # one object for equal texts, or they would fill the memory
+        fields[name] = intern(fields[name])
     if kind == "asked":
-        fields |= {"yields": tuple(fields["yields"]), "then": tuple(fields["then"])}
+        fields["yields"], fields["then"] = _names(*fields["yields"]), _names(*fields["then"])
         if second := fields.get("runner_up"):
-            fields["runner_up"] = RunnerUp(**{**second, "design": space.design(second["design"])})
+            chosen, objective = design(second["design"]), intern(second["objective"])
+            fields["runner_up"] = RunnerUp(**{**second, "design": chosen, "objective": objective})
         worker, seconds = fields.pop("worker", ""), fields.pop("seconds", 0.0)
         return Asked(Evaluation(**fields), worker, seconds)
     if kind == "failed":
         fields["kind"] = _failure_kind(fields.get("kind", FailureKind.ERROR.value))
     if kind == "enqueued":
         fields["objectives"] = tuple(fields["objectives"])
+    if kind == "told":
+        fields["values"] = {intern(name): value for name, value in fields["values"].items()}
     return EVENTS[kind](**fields)
+
+
+@lru_cache(maxsize=256)
+def _names(*names: str) -> tuple[str, ...]:
+    return names
 
 
 def _failure_kind(value: str) -> FailureKind:

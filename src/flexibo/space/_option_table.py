@@ -12,7 +12,7 @@ from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.space._conditions import activity_of, checked_conditions
 from flexibo.space.design import Design
-from flexibo.space.encoding import code_of, codes_of, expected, width
+from flexibo.space.encoding import code_of, codes_of, expected, legal_codes, width
 from flexibo.space.options import Option, as_option
 
 SHOWN_NAMES = 4
@@ -76,6 +76,8 @@ class OptionTable:
         if all(isinstance(row, Design) and row._positions is self.columns for row in rows):
             values = zip(*(row._values for row in rows), strict=True)
             return np.stack(list(map(codes_of, self.options.values(), values)), axis=1)
+        if (found := self._codes_of_whole_rows(rows)) is not None:
+            return found
         codes = np.empty((len(rows), len(self.names)))
         number = 0
         try:
@@ -84,6 +86,17 @@ class OptionTable:
         except (InvalidTypeError, InvalidValueError) as error:
             raise type(error)(f"Row {number}: {error}") from None
         return codes
+
+    def _codes_of_whole_rows(self, rows: Sequence[Any]) -> FloatArray | None:
+        """The codes (m, k) of dictionaries that name all options with legal values; None if one does not."""
+        if self.activity.clauses or not all(type(row) is dict and len(row) == len(self.names) for row in rows):
+            return None
+        try:
+            columns = [legal_codes(option, [row[name] for row in rows]) for name, option in self.options.items()]
+        except KeyError:
+            return None
+        found = [column for column in columns if column is not None]
+        return np.stack(found, axis=1) if len(found) == len(columns) else None
 
     def codes_of_row(self, values: object) -> list[float]:
         """The codes (k,) of one mapping of options to values, each value checked; NaN for inactive options."""

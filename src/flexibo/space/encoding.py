@@ -63,6 +63,26 @@ def codes_of(option: Option, column: Sequence[Value]) -> FloatArray:
     return np.array(column, dtype=np.float64)
 
 
+def legal_codes(option: Option, column: Sequence[object]) -> FloatArray | None:
+    """The codes (m,) of plain values, as `code_of` gives them one by one; None if one may not be legal."""
+    kinds = {type(value) for value in column}
+    if isinstance(option, (Categorical, Ordinal)):
+        if not kinds <= {str, int, float, bool} or (bool in kinds and all(map(is_number, option.values))):
+            return None
+        codes = [option._codes.get(value) for value in column]
+        return None if None in codes else np.array(codes, dtype=np.float64)
+    if not kinds <= {int, float}:
+        return None
+    try:
+        numbers = np.array(column, dtype=np.float64)
+    except OverflowError:
+        return None
+    legal = (numbers >= option.low) & (numbers <= option.high)
+    if isinstance(option, Integer):
+        legal &= numbers == np.rint(numbers)
+    return numbers if legal.all() else None
+
+
 def value_of(option: Option, code: float) -> Value:
     """The value of one code, None for NaN."""
     if code != code:

@@ -90,6 +90,14 @@ class EventLog:
                 notify(event)
 
     def _learn(self, contents: Sequence[Mapping[str, Any]]) -> list[Event]:
+        try:
+            events = EventCheck(self.history).events(contents)
+        except DAMAGE:
+            events = self._learned_one_by_one(contents)  # which finds the event to blame
+        self.history.extend(events)
+        return events
+
+    def _learned_one_by_one(self, contents: Sequence[Mapping[str, Any]]) -> list[Event]:
         check = EventCheck(self.history)
         events: list[Event] = []
         for content in contents:
@@ -100,8 +108,6 @@ class EventLog:
             except DAMAGE as error:
                 number = len(self.history.events) + len(events)
                 raise damaged_event(number, self._subject, error, self._remedy(content)) from None
-        for event in events:
-            self.history.append(event)
         return events
 
     def _check_beginning(self, content: Mapping[str, Any]) -> None:
