@@ -149,7 +149,9 @@ def of_size(evaluations: int, folder: Path) -> list[Row]:
     bound = evaluations <= BOUND_AT
     before, after = commands(empty), commands(url)
     again = {f"{name}, once more": one for name, one in commands(url).items()}
-    rows = [_row(evaluations, name, one, before[name.split(",")[0]], bound=bound) for name, one in (after | again).items()]
+    rows = [
+        _row(evaluations, name, one, before[name.split(",")[0]], bound=bound) for name, one in (after | again).items()
+    ]
     front = used([sys.executable, "-c", FRONT.format(url=url)])
     rows.append(
         Row(

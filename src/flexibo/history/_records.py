@@ -200,7 +200,8 @@ class SeenDesigns:
         """The code row of a design, which is added if it is new."""
         if design not in self._recent:
             self.add([design])
-        return self._rows.all()[self._recent[design]]
+        found: FloatArray = self._rows.all()[self._recent[design]]
+        return found
 
     def key(self, p: int, design: Design) -> int:
         """The key of a design for purchase p: equal where the design's outcome must be equal."""

@@ -33,7 +33,7 @@ class EventCheck:
         self._closed: set[int] = set()
         self._has_begun = bool(history.events)
 
-    def events(self, contents: Sequence[Mapping[str, Any]]) -> list[events.Event]:
+    def checked(self, contents: Sequence[Mapping[str, Any]]) -> list[events.Event]:
         """The events in `contents`, in less time than one by one; raises one of `DAMAGE` if any is wrong."""
         for content in contents:
             self._check_content(content)

@@ -91,7 +91,7 @@ class EventLog:
 
     def _learn(self, contents: Sequence[Mapping[str, Any]]) -> list[Event]:
         try:
-            events = EventCheck(self.history).events(contents)
+            events = EventCheck(self.history).checked(contents)
         except DAMAGE:
             events = self._learned_one_by_one(contents)  # which finds the event to blame
         self.history.extend(events)
