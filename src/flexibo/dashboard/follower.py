@@ -22,7 +22,8 @@ from flexibo.history import History
 from flexibo.history.events import Event
 from flexibo.storage import MemoryStorage, Sign, StorageError
 from flexibo.storage.base import Content
-from flexibo.storage.heartbeat import is_dead, is_lease_over
+from flexibo.storage.heartbeat import is_lease_over
+from flexibo.storage.processes import ProcessState, process_state
 from flexibo.storage.sql import SQLStorage
 from flexibo.study import Study
 from flexibo.study.event_checks import check_first
@@ -281,13 +282,14 @@ class Heartbeats:
         }
 
     def alive(self, workers: Mapping[str, Sign]) -> set[str]:
-        """The workers that gave a sign within their lease and whose process is not known to be dead."""
+        """The workers whose process is seen alive, or that gave a sign within their lease and are not known to be dead."""
         now = self._clock()
         return {
-            worker
-            for worker, sign in workers.items()
-            if worker in self._seen
-            and now - self._seen[worker][1] <= sign.lease
-            and not is_dead(sign.about)
-            and not is_lease_over(sign, now)
+            worker for worker, sign in workers.items() if worker in self._seen and self._is_alive(worker, sign, now)
         }
+
+    def _is_alive(self, worker: str, sign: Sign, now: float) -> bool:
+        state = process_state(sign.about)
+        if state is not ProcessState.UNKNOWN:
+            return state is ProcessState.ALIVE
+        return now - self._seen[worker][1] <= sign.lease and not is_lease_over(sign, now)

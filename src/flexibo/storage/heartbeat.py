@@ -1,7 +1,8 @@
 """Heartbeats: how a worker shows that it is alive, and how others notice that one is gone.
 
 Clocks of different machines are never compared. A worker counts its beats; an observer measures, on its own monotonic
-clock, for how long the count has not grown. A process of the same machine is looked up directly.
+clock, for how long the count has not grown. A process of the same machine is looked up directly: what is seen to be
+alive is not gone, however long it gives no beat, as while a function holds the interpreter lock.
 
 A detached worker is no process: a person, or a script that asks in one process and answers in another. It has a single
 beat, when it asks, and its lease is how long it may take.
@@ -26,12 +27,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from flexibo._internal.interrupts import deferred_interrupts
 from flexibo.errors import InvalidValueError
 from flexibo.storage.base import MemoryStorage, Sign, Storage, StorageError
+from flexibo.storage.processes import PROC, Kill, ProcessState, about_this_process, is_here, place, process_state
 
 LEASE = 60.0  # a worker is considered gone after this many seconds without a beat
 SIGNS_PER_LEASE = 4
 PARTING_SECONDS = 2.0  # how long the end of a process waits until its sign-off is written
+LEAST_PAUSE = 1.0  # seconds between two attempts to write a sign-off, at least
 DETACHED = "hand-"  # the prefix of the names of detached workers; it is stored
 
 logger = logging.getLogger(__name__)
@@ -40,7 +44,8 @@ logger = logging.getLogger(__name__)
 class Heartbeat:
     """This process, or a detached worker of that name, as a worker of a study, and the state of the other workers.
 
-    After `lease` seconds without a beat others consider this worker gone. Linux shows its processes in `proc`.
+    After `lease` seconds without a beat others consider this worker gone, unless they see its process alive. Linux
+    shows its processes in `proc`, and `kill` tells whether there is one that it hides.
     """
 
     def __init__(
@@ -50,12 +55,14 @@ class Heartbeat:
         lease: float = LEASE,
         detached_worker: str = "",
         clock: Callable[[], float] = time.monotonic,
-        proc: Path = Path("/proc"),
+        proc: Path = PROC,
+        kill: Kill = os.kill,
     ) -> None:
         self._storage = storage
         self._lease = lease
         self._clock = clock
         self._proc = proc
+        self._kill = kill
         self._watched: dict[str, tuple[int, float]] = {}
         self._pid = 0
         self._beats: _BeatThread | None = None
@@ -78,6 +85,10 @@ class Heartbeat:
         """Write the first beat, and beat in the background until `leave`; a detached worker beats once."""
         if self._pid == os.getpid():
             return
+        with deferred_interrupts():  # a thread that nobody knows would beat for ever
+            self._begin()
+
+    def _begin(self) -> None:
         if self._is_detached:
             self._storage.sign(self.worker, Sign(0, 0.0, self._lease, about_detached(self._clock(), self._proc)))
             self._pid = os.getpid()
@@ -160,12 +171,13 @@ class Heartbeat:
 
     def _is_gone(self, worker: str, sign: Sign) -> bool:
         beat, since = self._watched.get(worker, (None, 0.0))
-        if beat != sign.beat:
+        state = process_state(sign.about, self._proc, self._kill)
+        if beat != sign.beat or state is ProcessState.ALIVE:
             since = self._clock()
             self._watched[worker] = (sign.beat, since)
-        if is_dead(sign.about, self._proc) or is_lease_over(sign, self._clock(), self._proc):
+        if state is ProcessState.DEAD or is_lease_over(sign, self._clock(), self._proc):
             return True
-        if beat != sign.beat:
+        if beat != sign.beat or state is ProcessState.ALIVE:
             return False
         if self._beats is not None:
             if self._beats.is_late():
@@ -192,6 +204,7 @@ class _BeatThread:
         self.since = self._last  # since when the storage has accepted the beats without a gap
         # Of all that a thread can wait for, this alone may be used by the garbage collector, wherever that runs.
         self._stop: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._has_parted = threading.Event()
         self._thread = threading.Thread(target=self._give, name="flexibo-signs", daemon=True)
 
     def begin(self) -> None:
@@ -204,9 +217,9 @@ class _BeatThread:
         self._stop.put(None)
 
     def join(self, seconds: float) -> None:
-        """Wait until it has signed off, at most this long."""
+        """Wait until it has tried to sign off, at most this long."""
         if self._thread is not threading.current_thread():
-            self._thread.join(max(0.0, seconds))
+            self._has_parted.wait(max(0.0, seconds))
 
     def is_late(self) -> bool:
         """Whether the last beat is too old: the storage is not reachable, or this process was suspended."""
@@ -220,8 +233,12 @@ class _BeatThread:
                 if self.is_late():
                     self.since = self._clock()
                 self._last = self._clock()
-        self._signed(None)
+        is_signed = self._signed(None)
         _giving.discard(self)
+        self._has_parted.set()
+        while not is_signed:  # as long as its process is seen alive, nobody else takes over what this worker held
+            time.sleep(max(LEAST_PAUSE, self._lease / SIGNS_PER_LEASE))
+            is_signed = self._signed(None)
 
     def _is_stopped(self, seconds: float) -> bool:
         """Whether to stop, after a wait of at most this many seconds."""
@@ -232,15 +249,16 @@ class _BeatThread:
         return True
 
     def _signed(self, sign: Sign | None) -> bool:
+        """Whether the storage has accepted a sign, or will accept nothing more."""
         try:
             self._storage.sign(self._worker, sign)
         except StorageError as error:
             logger.log(logging.DEBUG if sign is None else logging.WARNING, "No heartbeat could be written: %s", error)
+            return False
         except Exception:  # a storage that is closed under a thread, as at the end of a process, says anything
             logger.debug("No heartbeat could be written.", exc_info=True)
-        else:
-            return True
-        return False
+            return sign is None
+        return True
 
 
 _giving: set[_BeatThread] = set()  # the threads whose sign-off the end of the process waits for
@@ -268,27 +286,6 @@ def _all_leave() -> None:
         signs.join(end - time.monotonic())
 
 
-def about_this_process(proc: Path = Path("/proc")) -> dict[str, Any]:
-    """Where this process runs; on Linux, others on the same machine can then see whether it is alive."""
-    about: dict[str, Any] = {"host": socket.gethostname(), "pid": os.getpid()}
-    with suppress(OSError, ValueError, IndexError):
-        about |= _place(proc) | {"started": _started(proc, os.getpid())}
-    return about
-
-
-def is_dead(about: Mapping[str, Any], proc: Path = Path("/proc")) -> bool:
-    """Whether a process is dead: it ran since this machine's last boot, in the same namespace, and is gone."""
-    pid = about.get("pid")
-    if "boot" not in about or not isinstance(pid, int):
-        return False
-    try:
-        if not _is_here(about, proc):
-            return False
-        return not (proc / str(pid)).exists() or _started(proc, pid) != about.get("started")
-    except (OSError, ValueError, IndexError):
-        return False  # unknown; the lease decides
-
-
 def new_detached_worker() -> str:
     """A new name for a detached worker."""
     return f"{DETACHED}{secrets.token_hex(8)}"
@@ -299,15 +296,15 @@ def is_detached(worker: object) -> bool:
     return isinstance(worker, str) and worker.startswith(DETACHED)
 
 
-def about_detached(now: float, proc: Path = Path("/proc")) -> dict[str, Any]:
+def about_detached(now: float, proc: Path = PROC) -> dict[str, Any]:
     """Where a detached worker asked, and when by the clock that all processes share until the next boot."""
     about: dict[str, Any] = {"host": socket.gethostname()}
     with suppress(OSError):
-        about |= _place(proc) | {"asked": now}
+        about |= place(proc) | {"asked": now}
     return about
 
 
-def is_lease_over(sign: Sign, now: float, proc: Path = Path("/proc")) -> bool:
+def is_lease_over(sign: Sign, now: float, proc: Path = PROC) -> bool:
     """Whether the lease of a detached worker that asked on this machine since its last boot is over.
 
     On other machines, and after a boot, no clock tells when it asked: the lease then counts from the first look.
@@ -315,24 +312,4 @@ def is_lease_over(sign: Sign, now: float, proc: Path = Path("/proc")) -> bool:
     asked = sign.about.get("asked")
     if not isinstance(asked, int | float) or isinstance(asked, bool):
         return False
-    try:
-        return _is_here(sign.about, proc) and now - asked > sign.lease
-    except OSError:
-        return False
-
-
-def _is_here(about: Mapping[str, Any], proc: Path) -> bool:
-    """Whether what is said about a worker is of this machine since its last boot, and of this namespace."""
-    return _place(proc) == {"boot": about.get("boot"), "pids": about.get("pids")}
-
-
-def _place(proc: Path) -> dict[str, Any]:
-    """Identity of the running kernel and of the namespace of process numbers."""
-    boot = (proc / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    return {"boot": boot, "pids": os.readlink(proc / "self/ns/pid")}
-
-
-def _started(proc: Path, pid: int) -> int:
-    """When a process started, in ticks since boot: process numbers are reused, start times are not."""
-    text = (proc / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
-    return int(text.rpartition(")")[2].split()[19])
+    return is_here(sign.about, proc) and now - asked > sign.lease

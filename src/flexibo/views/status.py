@@ -8,7 +8,7 @@ from typing import Any
 
 from flexibo.belief.costs import mean_costs
 from flexibo.history.events import Noted
-from flexibo.storage.heartbeat import is_dead
+from flexibo.storage.processes import ProcessState, process_state
 from flexibo.transfer import STATES, Record, StudyCopy
 from flexibo.transfer.evaluations import iso_time
 
@@ -116,6 +116,8 @@ def queued(copy: StudyCopy) -> list[dict[str, Any]]:
 def _worker(copy: StudyCopy, record: Record, now: float) -> dict[str, Any]:
     """The worker of an evaluation with its state: "alive", "silent" for longer than its lease, "dead", or "gone".
 
+    One whose process is seen on this machine is alive, even if it is silent.
+
     The time of its last sign of life is computed from when it got this evaluation, by its own clock. It is shown only;
     no decision depends on it, because clocks of two machines differ.
     """
@@ -126,13 +128,14 @@ def _worker(copy: StudyCopy, record: Record, now: float) -> dict[str, Any]:
     if record.number is not None and record.asked is not None:
         lived = copy.study.history.assignments[record.number].seconds
         silent = max(0.0, now - (record.asked - lived + sign.seconds))
-    state = "silent" if silent is not None and silent > sign.lease else "alive"
+    state = process_state(sign.about)
+    is_silent = state is ProcessState.UNKNOWN and silent is not None and silent > sign.lease
     return {
         "id": record.worker,
         "host": _plain(sign.about, "host"),
         "pid": _plain(sign.about, "pid"),
         "lease": sign.lease if math.isfinite(sign.lease) else None,
-        "state": "dead" if is_dead(sign.about) else state,
+        "state": "dead" if state is ProcessState.DEAD else "silent" if is_silent else "alive",
         "silent_seconds": silent,
     }
 

@@ -23,7 +23,7 @@ from tests.command_line import (
 )
 
 from flexibo import Objective, Study
-from flexibo.storage.heartbeat import about_this_process
+from flexibo.storage.processes import about_this_process
 from flexibo.transfer import records, study_copy
 from flexibo.views.status import in_flight
 

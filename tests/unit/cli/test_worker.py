@@ -25,7 +25,7 @@ from flexibo import Objective, Space, Study
 from flexibo.history.events import Reissued, Released
 from flexibo.optimizer import StopKind
 from flexibo.storage import Sign, open_storage
-from flexibo.storage.heartbeat import about_this_process
+from flexibo.storage.processes import about_this_process
 
 NEEDY = [Objective("error", resources={"GPU": 1}), Objective("energy", resources={"jetson": 2})]
 

@@ -11,7 +11,7 @@ import pytest
 from flexibo import Study
 from flexibo.dashboard.follower import Heartbeats, is_spent, state_of
 from flexibo.storage import Sign
-from flexibo.storage.heartbeat import about_this_process
+from flexibo.storage.processes import about_this_process
 
 
 class Clock:

@@ -13,11 +13,11 @@ from flexibo.storage import MemoryStorage, Sign, StorageError, open_storage
 from flexibo.storage.heartbeat import (
     Heartbeat,
     about_detached,
-    is_dead,
     is_detached,
     is_lease_over,
     new_detached_worker,
 )
+from flexibo.storage.processes import ProcessState, process_state
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc on this machine")
 HOUR = 3600.0
@@ -55,7 +55,7 @@ def test_no_process_stands_behind_a_hand(clock: Clock) -> None:
     assert is_detached(heartbeat.worker)
     assert (sign.beat, sign.lease) == (0, HOUR)
     assert "pid" not in sign.about
-    assert not is_dead(sign.about)
+    assert process_state(sign.about) is ProcessState.UNKNOWN
 
 
 def test_a_hand_that_holds_something_stays_when_it_leaves(clock: Clock) -> None:

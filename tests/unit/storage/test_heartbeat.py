@@ -13,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.storage.fake_proc import FakeProc
+
 from flexibo.storage import MemoryStorage, Sign, StorageError
-from flexibo.storage.heartbeat import Heartbeat, about_this_process, is_dead
+from flexibo.storage.heartbeat import Heartbeat
+from flexibo.storage.processes import about_this_process
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc on this machine")
 
@@ -119,41 +122,38 @@ def test_a_worker_in_memory_is_forgotten_without_waiting_for_the_lock_of_its_sto
 
 
 @needs_proc
-def test_a_dead_process_of_this_machine_is_seen_at_once() -> None:
-    code = "import json; from flexibo.storage.heartbeat import about_this_process as a; print(json.dumps(a()))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    import json
-
-    about = json.loads(done.stdout)
-    assert is_dead(about)
-    storage = MemoryStorage()
-    storage.sign("killed", Sign(7, 21.0, 60.0, about))
+def test_a_dead_process_of_this_machine_is_gone_at_once() -> None:
+    storage, about = MemoryStorage(), about_this_process()
+    storage.sign("killed", Sign(7, 21.0, 60.0, about | {"started": about["started"] - 1}))
     assert Heartbeat(storage).gone(["killed"]) == {"killed": 21.0}
 
 
 @needs_proc
-def test_a_living_process_is_not_taken_for_dead() -> None:
-    about = about_this_process()
-    assert about["pid"] == os.getpid()
-    assert not is_dead(about)
+def test_a_process_that_is_seen_alive_is_not_gone_however_long_it_gives_no_beat() -> None:
+    storage, clock = MemoryStorage(), Clock()
+    mine = Heartbeat(storage, clock=clock)
+    storage.sign("busy", Sign(3, 5.0, 60.0, about_this_process()))
+    for _ in range(5):
+        assert mine.gone(["busy"]) == {}
+        clock.now += 1000
 
 
-@needs_proc
-def test_a_number_that_another_process_uses_now_is_a_dead_process() -> None:
-    about = about_this_process()
-    assert is_dead(about | {"started": about["started"] - 1})
-
-
-@needs_proc
-@pytest.mark.parametrize("change", [{"boot": "another machine"}, {"pids": "another container"}, {"pid": "7"}])
-def test_a_process_elsewhere_is_never_called_dead(change: dict[str, str]) -> None:
-    assert not is_dead(about_this_process() | {"started": 0} | change)
-
-
-def test_without_proc_the_lease_decides(tmp_path: Path) -> None:
-    about = about_this_process(tmp_path)
-    assert set(about) == {"host", "pid"}
-    assert not is_dead(about | {"boot": "x", "started": 1}, tmp_path)
+@pytest.mark.parametrize("visible", ["running", "stopped", "hidden"])
+def test_where_a_process_cannot_be_judged_its_lease_decides(tmp_path: Path, visible: str) -> None:
+    proc, storage, clock = FakeProc(tmp_path), MemoryStorage(), Clock()
+    about = proc.add(77)
+    mine = Heartbeat(storage, clock=clock, proc=tmp_path, kill=proc.kill)
+    storage.sign("other", Sign(3, 5.0, 60.0, about))
+    clock.now += 1000
+    assert mine.gone(["other"]) == {}
+    if visible == "stopped":
+        proc.show(77, "T")
+    elif visible == "hidden":
+        proc.hide(77)
+    clock.now += 59  # from the last look that saw it alive
+    assert mine.gone(["other"]) == {}
+    clock.now += 2
+    assert mine.gone(["other"]) == ({} if visible == "running" else {"other": 5.0})
 
 
 def test_signs_are_given_in_the_background_until_the_worker_leaves() -> None:
@@ -203,6 +203,24 @@ class Slow:
 
     def workers(self) -> dict[str, Sign]:
         return dict(self.kept)
+
+
+def test_a_sign_off_that_the_storage_refused_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    refusals = [StorageError("The server is away.")] * 3
+    monkeypatch.setattr("flexibo.storage.heartbeat.LEAST_PAUSE", 0.0)
+
+    def refuse(sign: Sign | None) -> None:
+        if sign is None and refusals:
+            raise refusals.pop()
+
+    storage = Slow(refuse)
+    before = set(signs_threads())
+    heartbeat = Heartbeat(storage, lease=0.04)  # type: ignore[arg-type]
+    heartbeat.begin()
+    (thread,) = set(signs_threads()) - before
+    heartbeat.leave()
+    thread.join(30)
+    assert (storage.kept, refusals) == ({}, [])
 
 
 def signs_threads() -> list[threading.Thread]:

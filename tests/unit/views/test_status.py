@@ -10,7 +10,7 @@ import pytest
 
 from flexibo import Objective, Study
 from flexibo.storage import MemoryStorage, Sign
-from flexibo.storage.heartbeat import about_this_process
+from flexibo.storage.processes import about_this_process
 from flexibo.transfer import StudyCopy, records, study_copy
 from flexibo.views import status
 
