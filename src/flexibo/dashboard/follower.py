@@ -282,7 +282,7 @@ class Heartbeats:
         }
 
     def alive(self, workers: Mapping[str, Sign]) -> set[str]:
-        """The workers whose process is seen alive, or that gave a sign within their lease and are not known to be dead."""
+        """The workers whose process is seen alive, or that gave a sign within their lease and are not seen dead."""
         now = self._clock()
         return {
             worker for worker, sign in workers.items() if worker in self._seen and self._is_alive(worker, sign, now)

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from tests.unit.storage.fake_proc import FakeProc
 
 from flexibo.storage import MemoryStorage, Sign, StorageError
