@@ -19,7 +19,7 @@ from flexibo.executors import Measure, Outcome
 from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 from flexibo.optimizer import Stop
-from flexibo.storage import heartbeat
+from flexibo.storage import processes
 from flexibo.study.event_log import EventLog
 
 HOUR = 3600.0
@@ -116,7 +116,7 @@ def work(post: Post) -> None:
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s", force=True)
     set_clock(post.clock)
     if post.plan.elsewhere:
-        heartbeat.about_this_process = lambda proc=None: {"host": f"board-{post.slot}", "pid": os.getpid()}
+        processes.about_this_process = lambda proc=None: {"host": f"board-{post.slot}", "pid": os.getpid()}
     journal = Journal(post.journal, sync=post.sync)
     worker = Worker(post, journal)
     with post.plan.opened() as study:

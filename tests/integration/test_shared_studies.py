@@ -18,7 +18,7 @@ from tests.postgres import server
 
 from flexibo import Evaluation, Study
 from flexibo.optimizer import Stop
-from flexibo.storage import MemoryStorage, heartbeat
+from flexibo.storage import MemoryStorage, processes
 from flexibo.storage.base import Decide
 
 pytest.importorskip("benchmarks.soak", reason="the benchmarks lie beside the tests in the repository only")
@@ -102,7 +102,7 @@ def test_clocks_that_are_wrong_or_jump_back_an_hour_change_no_lease(database: Da
 def test_nobody_is_taken_for_gone_while_the_database_takes_no_signs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(heartbeat, "about_this_process", lambda proc: {"host": "another machine"})
+    monkeypatch.setattr(processes, "about_this_process", lambda proc: {"host": "another machine"})
     url = f"sqlite:///{tmp_path / 'study.db'}"
     measuring, waiting = (small_study(url, lease=0.4, stop={"max_evaluations": 1}) for _ in range(2))
     with measuring, waiting, closing(sqlite3.connect(tmp_path / "study.db", isolation_level=None)) as other:

@@ -37,9 +37,9 @@ def deferred_interrupts() -> Iterator[None]:
         yield
         return
     deferral = _Deferral(before, _innermost)
-    _innermost = deferral
-    signal.signal(signal.SIGINT, deferral.defer)
     try:
+        signal.signal(signal.SIGINT, deferral.defer)  # first: Ctrl-C must not leave a deferral behind that is over
+        _innermost = deferral
         yield
     finally:
         _innermost = deferral.outer

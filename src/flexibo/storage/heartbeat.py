@@ -29,8 +29,9 @@ from typing import Any
 
 from flexibo._internal.interrupts import deferred_interrupts
 from flexibo.errors import InvalidValueError
+from flexibo.storage import processes
 from flexibo.storage.base import MemoryStorage, Sign, Storage, StorageError
-from flexibo.storage.processes import PROC, Kill, ProcessState, about_this_process, is_here, place, process_state
+from flexibo.storage.processes import PROC, Kill, ProcessState, is_here, place, process_state
 
 LEASE = 60.0  # a worker is considered gone after this many seconds without a beat
 SIGNS_PER_LEASE = 4
@@ -95,7 +96,7 @@ class Heartbeat:
             return
         if self._pid:  # a copy of the parent's worker, made by a fork: another worker from now on
             self.worker, self._begun = secrets.token_hex(8), self._clock()
-        about = about_this_process(self._proc)
+        about = processes.about_this_process(self._proc)
         forgotten: weakref.finalize[..., Heartbeat]
         if isinstance(self._storage, MemoryStorage):  # nobody outlives it
             self._storage.sign(self.worker, Sign(0, 0.0, math.inf, about))

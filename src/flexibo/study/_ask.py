@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from flexibo.belief.price_list import is_still_open, is_worth_repeating
 from flexibo.history import History
@@ -26,11 +26,16 @@ class AskMemory:
 
     salt: int = 0  # above 0 once another worker claimed the same evaluation first: this one then draws other candidates
     stop: tuple[int, frozenset[str] | None, Stop] | None = None  # after which events, for which objectives, and why
+    undelivered: set[int] = field(default_factory=set)  # what calls claimed that failed, and could not be given back
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """One call of `Study.ask`. The study does not keep it, because it holds the study."""
+    """One call of `Study.ask`. The study does not keep it, because it holds the study.
+
+    `claims` are the numbers of the evaluations that this call may have claimed: they are there before the storage
+    writes the claim, so they are known even if the call is interrupted, or it is in doubt whether they were stored.
+    """
 
     log: EventLog
     optimizer: Optimizer
@@ -38,6 +43,7 @@ class Asking:
     stops: StopCheck
     notify: Notify
     memory: AskMemory
+    claims: list[int] = field(default_factory=list)
 
     @property
     def history(self) -> History:
@@ -50,6 +56,7 @@ class Asking:
         """
         self.log.refresh(self.notify)
         self.heartbeat.begin()
+        self.give_back(())
         if lost := self._reassigned(only, queued_only=True):
             return lost
         while True:
@@ -62,6 +69,36 @@ class Asking:
             if claimed := self._claimed(answer, seen):
                 return claimed
 
+    def give_back(self, numbers: Iterable[int]) -> None:
+        """Release what this worker holds of these evaluations, and of those that earlier calls could not give back.
+
+        What is not known to be stored yet, because the storage failed, is left to the next call.
+        """
+        waiting = self.memory.undelivered
+        waiting.update(numbers)
+        if any(map(self._is_mine, waiting)):
+            self.log.commit(lambda: [Released(n) for n in sorted(waiting) if self._is_mine(n)], self.notify)
+        waiting.difference_update([n for n in waiting if n < len(self.history.asked)])
+
+    def _undelivered(self, only: Collection[str] | None) -> Evaluation | None:
+        """The first evaluation that an earlier call claimed and did not return; what does not fit is given back."""
+        for number in sorted(filter(self._is_mine, self.memory.undelivered)):
+            evaluation = self.history.pending[number]
+            if only is None or evaluation.objective in only:
+                self._claim(number)
+                return evaluation
+        self.give_back(())
+        return None
+
+    def _claim(self, number: int) -> None:
+        """Note that this call is about to claim an evaluation."""
+        self.claims.append(number)
+        self.memory.undelivered.discard(number)
+
+    def _is_mine(self, number: int) -> bool:
+        holder = self.history.assignments.get(number)
+        return holder is not None and holder.worker == self.heartbeat.worker
+
     def give_back_lost(self) -> None:
         """Give back what lost workers held, so that it can be queued or asked again."""
         self.log.refresh(self.notify)
@@ -71,8 +108,8 @@ class Asking:
         """The next evaluation of these objectives (None: of all), claimed for this worker, or why there is none."""
         self.log.refresh(self.notify)
         self.heartbeat.begin()
-        if lost := self._reassigned(only):
-            return lost
+        if found := self._undelivered(only) or self._reassigned(only):
+            return found
         wanted = None if only is None else frozenset(only)
         while True:
             seen = len(self.history.events)
@@ -127,6 +164,7 @@ class Asking:
             if changed and (not is_still_open(history, self.optimizer.costs, claim) or self.stops.limit_reason(claim)):
                 return []
             claimed.append(claim)
+            self._claim(claim.number)
             asked = Asked(claim, self.heartbeat.worker, self.heartbeat.seconds)
             # Under constraints the worst values of interest are not known before a feasible design is.
             is_chosen = not answer.initial and answer.queued is None
@@ -179,6 +217,7 @@ class Asking:
                 reason = f"{LOST_WORKER[:-1]} in {MOST_REISSUES + 1} attempts; it may be what ends them."
                 written.append(Failed(number, reason, loss, kind=FailureKind.LOST))
             elif not stopped and self._is_wanted(evaluation, only, loss=loss):
+                self._claim(number)
                 written.append(Reissued(number, self.heartbeat.worker, self.heartbeat.seconds, loss))
             else:
                 written.append(Released(number, LOST_WORKER, loss))

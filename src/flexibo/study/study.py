@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from functools import partial
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from flexibo.history.events import (
     FailureKind,
     Forgiven,
     Noted,
-    Released,
     Stopped,
     StopSet,
 )
@@ -61,6 +60,7 @@ from flexibo.surrogates import Surrogate
 INTERRUPTED = Stop(StopKind.INTERRUPTED, "Interrupted; what was measured is kept.")
 TERMINATED = Stop(StopKind.TERMINATED, "Interrupted by SIGTERM; what was measured is kept.")
 
+T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 
@@ -275,32 +275,24 @@ class Study:
     def ask(self, k: int | None = None, *, only: Collection[str] | None = None) -> Evaluation | list[Evaluation] | None:
         """The next evaluation, or None when there is nothing to ask; `stopped` then says why.
 
-        In a shared study no other process is asked the same, and what a lost worker held is asked first.
+        In a shared study no other process is asked the same, and what a lost worker held is asked first. If this call
+        is interrupted or fails, nothing stays claimed: the evaluation is given back, or the next call returns it.
 
         Args:
             k: Ask for this many at once and return a list, shorter if there is less to ask. Each takes those before it
                 as pending, so they differ.
             only: The objectives that can be measured here; by default all.
         """
-        if k is not None:
-            found = []
-            for _ in range(whole_number("k", k, least=1)):
-                if (evaluation := self.ask(only=only)) is None:
-                    break
-                found.append(evaluation)
-            return found
-        answer = self.ask_or_stop(_arguments.checked_only(only, self.history))
-        return None if isinstance(answer, Stop) else answer
+        wanted = _arguments.checked_only(only, self.history)
+        count = None if k is None else whole_number("k", k, least=1)
+        return self._claiming(lambda asking: self._asked(asking, wanted, count))
 
     def ask_or_stop(self, only: Collection[str] | None = None) -> Evaluation | Stop:
         """The next evaluation as `ask` returns it, or why there is none and whether to wait.
 
         Of objectives that are measured together, `only` names the first.
         """
-        with self._lock:
-            answer = self._asking().ask(only)
-            self._remember_stop(answer if isinstance(answer, Stop) else None)
-            return answer
+        return self._claiming(lambda asking: self._asked_or_stop(asking, only))
 
     def tell(self, evaluation: Evaluation, value: object, *, cost: float = 0.0) -> None:
         """Answer an evaluation.
@@ -507,8 +499,7 @@ class Study:
 
     def ask_queued_or_stop(self, only: Collection[str] | None = None, *, limit: float = math.inf) -> Evaluation | Stop:
         """The next queued evaluation that is expected to cost at most `limit`, or why there is none."""
-        with self._lock:
-            return self._asking().ask_queued(only, limit=limit)
+        return self._claiming(lambda asking: self._asked_queued_or_stop(asking, only, limit))
 
     def record_stop(self, kind: StopKind, reason: str) -> None:
         """Store why the study stopped, for a program that knows more about it than `run`, which stores it itself."""
@@ -610,6 +601,40 @@ class Study:
         stops = StopCheck(self._stop_rules, self)
         return Asking(self._log, self._optimizer, self._heartbeat, stops, self._notify, self._ask_memory)
 
+    def _claiming(self, ask: Callable[[Asking], T]) -> T:
+        """What `ask` returns; if it fails or is interrupted, whatever it claimed is given back.
+
+        To be returned at once: Ctrl-C between this and the caller of the study would lose the claim.
+        """
+        asking = self._asking()
+        try:
+            return ask(asking)
+        except BaseException:
+            self._give_back(asking.claims)
+            raise
+
+    def _asked(
+        self, asking: Asking, only: Collection[str] | None, k: int | None
+    ) -> Evaluation | list[Evaluation] | None:
+        """What `ask` returns: an evaluation, or a list of up to k of them."""
+        found: list[Evaluation] = []
+        while len(found) < (k or 1):
+            answer = self._asked_or_stop(asking, only)
+            if isinstance(answer, Stop):
+                break
+            found.append(answer)
+        return found if k is not None else found[0] if found else None
+
+    def _asked_or_stop(self, asking: Asking, only: Collection[str] | None) -> Evaluation | Stop:
+        with self._lock:
+            answer = asking.ask(only)
+            self._remember_stop(answer if isinstance(answer, Stop) else None)
+            return answer
+
+    def _asked_queued_or_stop(self, asking: Asking, only: Collection[str] | None, limit: float) -> Evaluation | Stop:
+        with self._lock:
+            return asking.ask_queued(only, limit=limit)
+
     def _enqueue_rows(self, wish: _queue.Wish) -> tuple[QueuedDesign, ...]:
         """Queue what is missing of rows, or of all."""
         with self._lock:
@@ -671,8 +696,7 @@ class Study:
             except KeyboardInterrupt as error:
                 stop = interruption = TERMINATED if isinstance(error, Terminated) else INTERRUPTED
             finally:
-                for number in self._held() - before:
-                    self._give_back(number)
+                self._give_back(self._held() - before)
             self.record_stop(stop.kind, stop.reason)
             if interruption is not None:
                 bar.interrupted(self)
@@ -706,12 +730,13 @@ class Study:
         """The pending evaluations that this process was asked."""
         return {n for n, holder in self.history.assignments.items() if holder.worker == self._heartbeat.worker}
 
-    def _give_back(self, number: int) -> None:
-        """Give an evaluation back, unless another worker has it by now."""
+    def _give_back(self, numbers: Iterable[int]) -> None:
+        """Give evaluations back, unless other workers have them by now; after an error, the next `ask` does it."""
         try:
-            self._commit(lambda: [Released(number)] if number in self._held() else [])
-        except StorageError as error:  # the lease frees it later, and the error before this one matters more
-            logger.warning("Evaluation %d could not be given back: %s", number, error)
+            with self._lock:
+                self._asking().give_back(numbers)
+        except StorageError as error:  # the error before this one matters more
+            logger.warning("What was asked could not be given back: %s", error)
 
     def _commit(self, decide: Callable[[], Sequence[Event]]) -> None:
         with self._lock:
