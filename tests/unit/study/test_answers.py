@@ -151,7 +151,7 @@ def test_one_that_was_robbed_gives_nothing_back() -> None:
     storage = MemoryStorage()
     first, second = opened(storage), opened(storage)
     lost, again = robbed(storage, first, second)
-    first._give_back(lost.number)
+    first._give_back([lost.number])
     second.refresh()
     assert second.pending == (again,)
 
