@@ -7,6 +7,7 @@ import re
 import sqlite3
 import struct
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -173,3 +174,9 @@ def write_mnist(folder: Path) -> None:
         images = struct.pack(">HBBIII", 0, 8, 3, count, 12, 12) + pixels.tobytes()
         (folder / f"{part}-images-idx3-ubyte").write_bytes(images)
         (folder / f"{part}-labels-idx1-ubyte").write_bytes(struct.pack(">HBBI", 0, 8, 1, count) + labels.tobytes())
+
+
+def label(number: int = 0) -> str:
+    """The name of the last attempt at an evaluation of the study, as ``flexibo ask`` printed it."""
+    found = history()
+    return replace(found.asked[number], token=found.tokens(number)[-1]).label

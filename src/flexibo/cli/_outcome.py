@@ -250,7 +250,7 @@ def _manual_lines(study: Study, about: Report, *, ran: bool) -> list[str]:
     password = has_password(about.url)
     where: dict[str, object] = {"--storage": None if password else short_url(about.url), "--name": study.name}
     ask = typed_command(["flexibo", "ask"], {**where, "--only": list(about.manual) if ran else []})
-    tell = typed_command(["flexibo", "tell", "NUMBER", "VALUE", "--cost", "COST"], where)
+    tell = typed_command(["flexibo", "tell", "NAME", "VALUE", "--cost", "COST"], where)
     return [
         f"The study {study.name!r} is stored in {short_url(about.url)}; measured by hand: {', '.join(about.manual)}.",
         *([f"Set {STORAGE_VARIABLE} to the storage for these commands."] if password else []),

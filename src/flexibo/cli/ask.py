@@ -43,7 +43,7 @@ def ask(
     shell: Annotated[bool, typer.Option("--shell", help="Print variables for a shell to eval instead.")] = False,
     json: JSONFlag = False,
 ) -> None:
-    """Ask what to measure next and claim it for you; answer with 'flexibo tell NUMBER VALUE'.
+    """Ask what to measure next and claim it for you; answer with 'flexibo tell NAME VALUE'.
 
     The command returns at once; the evaluation is yours until you answer it or its lease ends. Exit status 1 means
     that there is nothing to ask; standard error says why.
@@ -63,7 +63,7 @@ def ask(
             print_json({"study": study.name, "hand": hand, **_facts(claimed, stop, may_take)})
         elif claimed:
             where = _where(storage, name)
-            lines = _variables(claimed[0], hand) if shell else _lines(study, claimed, may_take, hand, where)
+            lines = _variables(claimed[0], hand) if shell else _lines(study, claimed, may_take, where)
             typer.echo("\n".join(lines))
     except BaseException:  # the claims were not printed
         with suppress(FlexiBOError):
@@ -99,6 +99,7 @@ def _facts(claimed: Sequence[Evaluation], stop: Stop | None, lease: float) -> di
         "evaluations": [
             {
                 "number": evaluation.number,
+                "name": evaluation.label,
                 "objective": evaluation.objective,
                 "yields": list(evaluation.yields),
                 "design": dict(evaluation.design),
@@ -113,14 +114,14 @@ def _facts(claimed: Sequence[Evaluation], stop: Stop | None, lease: float) -> di
     }
 
 
-def _lines(study: Study, claimed: Sequence[Evaluation], lease: float, hand: str, where: str) -> Iterator[str]:
+def _lines(study: Study, claimed: Sequence[Evaluation], lease: float, where: str) -> Iterator[str]:
     """Evaluations for people: what to measure, of which design, why, and how to answer."""
     units = {objective.name: objective.unit for objective in study.objectives}
     unit = cost_unit(study.history.origin)
     for evaluation in claimed:
         wanted = ", ".join(f"{one} [{units[one]}]" if units[one] else one for one in evaluation.yields)
         again = f", attempt {evaluation.attempt}" if evaluation.attempt > 1 else ""
-        yield squeezed(f"Evaluation {evaluation.number}: measure {wanted}{again}, of this design:")
+        yield squeezed(f"Evaluation {evaluation.label}: measure {wanted}{again}, of this design:")
         width = max(len(squeezed(option)) for option in evaluation.design)
         for option, value in evaluation.design.items():
             exact = "-" if value is None else repr(value) if isinstance(value, float) else squeezed(str(value))
@@ -129,9 +130,7 @@ def _lines(study: Study, claimed: Sequence[Evaluation], lease: float, hand: str,
         yield squeezed(f"Why: {evaluation.why}{price}.")
         several = " ".join(f"{shlex.quote(one)}=VALUE" for one in evaluation.yields)
         value = "VALUE" if len(evaluation.yields) == 1 else several
-        # Someone else who was asked before may still answer it.
-        who = f" --hand {hand}" if study.history.reissues[evaluation.number] else ""
-        yield squeezed(f"Answer with: flexibo tell {evaluation.number} {value} --cost COST{who}{where}")
+        yield squeezed(f"Answer with: flexibo tell {evaluation.label} {value} --cost COST{where}")
         yield ""
     try:
         until = f" (until {(datetime.now() + timedelta(seconds=lease)).strftime('%Y-%m-%d %H:%M')})"

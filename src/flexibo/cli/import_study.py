@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import itertools
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
@@ -21,8 +23,8 @@ def import_study(
     file: Annotated[
         Path,
         typer.Argument(
-            help="FILE.jsonl of 'flexibo export': a new study. FILE.csv with a column per option and objective: "
-            "results for an existing study. - is standard input.",
+            help="FILE.jsonl of 'flexibo export': a new study. FILE.csv with a column per option and objective, or "
+            "FILE.unstored.jsonl with answers that were refused: results for an existing study. - is standard input.",
             show_default=False,
         ),
     ],
@@ -32,7 +34,7 @@ def import_study(
     ] = "",
     form: Format = "",
 ) -> None:
-    """Create a study from exported events, or add the results of a table to a study: all or nothing."""
+    """Create a study from exported events, or add results or refused answers to a study: all or nothing."""
     form = format_of(file, form)
     source = "the standard input" if str(file) == "-" else str(file)
     with read_lines(file) as lines:
@@ -41,10 +43,14 @@ def import_study(
 
 
 def _events(lines: BinaryIO, source: str, storage: str, name: str) -> str:
-    from flexibo.transfer import import_events, read_events
+    from flexibo.transfer import holds_answers, import_events, read_events
 
     url = storage_url(storage)
-    exported = read_events(lines, source)
+    first = lines.readline()
+    everything = itertools.chain([first], lines)
+    if holds_answers(first):
+        return _answers(everything, source, url, name)
+    exported = read_events(everything, source)
     wanted = name or exported.name
     if is_stored(url, wanted):
         raise InvalidValueError(
@@ -53,6 +59,24 @@ def _events(lines: BinaryIO, source: str, storage: str, name: str) -> str:
         )
     made = import_events(exported, url, wanted)
     return f"{shown_url(url)} has the study {made!r} now, with {len(exported.contents)} events."
+
+
+def _answers(lines: Iterable[bytes], source: str, url: str, name: str) -> str:
+    from flexibo.study.stored import stored_study
+    from flexibo.transfer import import_answers, read_answers
+    from flexibo.transfer.study_copies import copy_of
+
+    answers = read_answers(lines, source)
+    wanted = name or (answers[0].study if is_stored(url, answers[0].study) else "")
+    place, study, _ = stored_study(url, wanted or None)
+    counts = import_answers(answers, place, copy_of(place.read(), study), source)
+    said = [
+        f"{counts['told']} of {len(answers)} answers were told to study {study!r}, which is charged for them",
+        f"{counts['added']} whose question it does not have were added as results" if counts["added"] else "",
+        f"{counts['known']} were known already" if counts["known"] else "",
+        f"{counts['failures']} failures of unknown questions were passed over" if counts["failures"] else "",
+    ]
+    return "; ".join(part for part in said if part) + "."
 
 
 def _results(lines: BinaryIO, source: str, storage: str, name: str) -> str:

@@ -159,8 +159,9 @@ def _objectives(rows: Sequence[Mapping[str, Any]], unit: str) -> Any:
 
 def _flight(row: Mapping[str, Any]) -> str:
     since = "" if row["seconds"] is None else f", for {duration(row['seconds'])}"
-    number = "imported:" if row["number"] is None else row["number"]
-    return f"{number} {row['objective']} of {design_line(row['design'])}: {_by(row['worker'])}{since}"
+    return (
+        f"{row['name'] or 'imported:'} {row['objective']} of {design_line(row['design'])}: {_by(row['worker'])}{since}"
+    )
 
 
 def _queued(row: Mapping[str, Any], unit: str) -> str:

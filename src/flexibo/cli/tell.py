@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,7 +17,10 @@ from flexibo.cli._storage import load_study, storage_url
 from flexibo.cli._text import print_json, squeezed
 from flexibo.cli.ask import HAND
 from flexibo.errors import InvalidValueError
+from flexibo.history.events import LABEL_DIGITS
+from flexibo.storage.base import parsed_object
 from flexibo.storage.heartbeat import is_detached
+from flexibo.study.answers import NeverAskedError
 
 if TYPE_CHECKING:
     from flexibo.history.events import Evaluation
@@ -24,7 +30,10 @@ LEASE_SECONDS = 60.0  # never waited for: answering claims nothing
 
 
 def tell(
-    number: Annotated[int, typer.Argument(min=0, help="The number that 'flexibo ask' printed.", show_default=False)],
+    evaluation: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="What 'flexibo ask' printed, such as 12-3f9a.", show_default=False),
+    ],
     values: Annotated[
         list[str] | None,
         typer.Argument(
@@ -46,7 +55,7 @@ def tell(
     hand: Annotated[
         str,
         typer.Option(
-            help="The identity that 'flexibo ask' printed, if others were asked the same before.",
+            help="The identity of who asked ('flexibo ask --json' and --shell print it): then the number is enough.",
             envvar=HAND,
             show_default=False,
         ),
@@ -62,23 +71,27 @@ def tell(
         if is_given and failed is None:
             raise InvalidValueError(f"{flag} needs a reason; give --failed REASON with it.")
     url = storage_url(storage)
-    hand = _asker(url, name, number, hand)
+    number, check = _parsed_name(evaluation)
+    try:
+        hand, token = _attempt(url, name, number, check, hand)
+    except NeverAskedError as error:
+        raise InvalidValueError(f"{error}{_kept(url, name, number, given, failed, cost, str(error))}") from None
     study = load_study(url, name, worker=hand, lease=LEASE_SECONDS)
     try:
-        evaluation = _answerable(study, number, hand)
+        asked = _answerable(study, number, hand, token)
         if released:
-            told = _release(study, evaluation, hand)
+            told = _release(study, asked, hand)
         elif failed is not None:
-            study.fail(evaluation, failed, cost=cost, impossible=impossible, timeout=timeout)
+            study.fail(asked, failed, cost=cost, impossible=impossible, timeout=timeout)
             told = f"failed: {failed}"
         else:
-            measured = _numbers(evaluation, given)
-            study.tell(evaluation, measured, cost=cost)
+            measured = _numbers(asked.objective, given)
+            study.tell(asked, measured, cost=cost)
             told = ", ".join(f"{one} {value:g}" for one, value in measured.items())
         counted = released or study.history.answered.get(number) == hand
     finally:
         study.close()
-    _say(study, evaluation, told, counted=counted, cost=None if released else cost, json=json)
+    _say(study, asked, told, counted=counted, cost=None if released else cost, json=json)
 
 
 def _check_one_answer(values: Sequence[str], failed: str | None, released: bool, cost: float) -> None:
@@ -90,50 +103,65 @@ def _check_one_answer(values: Sequence[str], failed: str | None, released: bool,
         )
 
 
-def _asker(url: str, name: str, number: int, named: str) -> str:
-    """The identity that claimed an evaluation: the named one, or the first that has not answered it."""
+def _parsed_name(text: str) -> tuple[int, str]:
+    """The number of an evaluation and the beginning of its token, as in 12-3f9a."""
+    found = re.fullmatch(rf"(\d{{1,18}})(?:-([0-9a-f]{{{LABEL_DIGITS},}}))?", text.strip().lower())
+    if found is None:
+        raise InvalidValueError(
+            f"Evaluation {text!r} has no such name; give what flexibo ask printed, such as 12-3f9a."
+        )
+    return int(found[1]), found[2] or ""
+
+
+def _attempt(url: str, name: str, number: int, check: str, named: str) -> tuple[str, str]:
+    """The identity and the token under which an evaluation was claimed.
+
+    The number alone is not enough: a database that lost its last events may ask it again, of another design.
+    """
     from flexibo.study.stored import stored_study
 
     place, study, _ = stored_study(url, name or None)
     contents = place.read()
     handed = [content for content in contents if content.get("event") in ("asked", "reissued")]
-    askers = [content.get("worker") for content in handed if content.get("number") == number]
-    hands = [str(worker) for worker in askers if is_detached(worker)]
-    if named and hands:
-        if named not in hands:
-            raise InvalidValueError(
-                f"Evaluation {number} of study {study!r} was not asked by {named!r}; leave --hand ({HAND}) out, or "
-                "give what flexibo ask printed with this number. Nothing was told."
-            )
-        return named
-    if hands:
+    claims = [content for content in handed if content.get("number") == number]
+    by_hand = [(str(one["worker"]), str(one.get("token", ""))) for one in claims if is_detached(one.get("worker"))]
+    found = [one for one in by_hand if one[1].startswith(check) and named in ("", one[0])]
+    if found and (check or named or not found[0][1]):
         answers = [content for content in contents if content.get("event") in ("told", "failed", "spent")]
         answered = {content.get("worker") for content in answers if content.get("number") == number}
-        return next((one for one in hands if one not in answered), hands[-1])
-    if askers:
+        return next((one for one in found if one[0] not in answered), found[-1])
+    if found:
+        raise InvalidValueError(
+            f"Evaluation {number} of study {study!r} is named by its number alone; give the name that flexibo ask "
+            f"printed, such as {number}-3f9a, or its --hand. Nothing was told."
+        )
+    if by_hand:
+        given = f"{number}-{check}" if check else repr(named)
+        raise NeverAskedError(
+            f"Evaluation {number} of study {study!r} was not asked as {given}; give the name that flexibo ask printed, "
+            f"and leave --hand ({HAND}) out. Nothing was told."
+        )
+    if claims:
         raise InvalidValueError(
             f"Evaluation {number} of study {study!r} was asked by a program and not with flexibo ask; its program "
             "answers it. Nothing was told."
         )
     last = max((content["number"] for content in handed if isinstance(content.get("number"), int)), default=None)
     known = "nothing was asked yet" if last is None else f"the numbers so far are 0 to {last}"
-    raise InvalidValueError(
-        f"Evaluation {number} of study {study!r} was never asked ({known}); give a number that flexibo ask printed."
+    raise NeverAskedError(
+        f"Evaluation {number} of study {study!r} was never asked ({known}); give a name that flexibo ask printed."
     )
 
 
-def _answerable(study: Study, number: int, hand: str) -> Evaluation:
-    """The evaluation, if it has not been answered under this identity."""
+def _answerable(study: Study, number: int, hand: str, token: str) -> Evaluation:
+    """The evaluation, if it has not been answered in this attempt."""
     from flexibo.history.events import Spent
 
-    evaluation = study.history.asked[number]
-    late = any(
-        isinstance(event, Spent) and (event.number, event.worker) == (number, hand) for event in study.history.events
-    )
-    if late or study.history.answered.get(number) == hand:
+    evaluation = replace(study.history.asked[number], token=token)
+    if study.history.settled(Spent(number, 0.0, hand, token)) is not None:
         raise InvalidValueError(
-            f"Evaluation {number} ({evaluation.objective!r}) was told already; an answer counts once, and nothing was "
-            "changed."
+            f"Evaluation {evaluation.label} ({evaluation.objective!r}) was told already; an answer counts once, and "
+            "nothing was changed."
         )
     return evaluation
 
@@ -142,18 +170,35 @@ def _release(study: Study, evaluation: Evaluation, hand: str) -> str:
     holder = study.history.assignments.get(evaluation.number)
     if holder is None or holder.worker != hand:
         raise InvalidValueError(
-            f"Evaluation {evaluation.number} is not out any more: its lease was over, and others may measure it. There "
-            "is nothing to give back; who was asked it after another gives the --hand that flexibo ask printed."
+            f"Evaluation {evaluation.label} is not out any more: its lease was over, and others may measure it. There "
+            "is nothing to give back."
         )
     study.release(evaluation)
     return "given back"
 
 
-def _numbers(evaluation: Evaluation, given: Iterable[str]) -> Mapping[str, float]:
+def _kept(url: str, name: str, number: int, given: Sequence[str], failed: str | None, cost: float, why: str) -> str:
+    """Keep values that a study refused beside it, with the design that the variables of ``ask --shell`` name."""
+    from flexibo.history.events import Told, event_to_dict
+    from flexibo.storage.sql import SQLStorage
+    from flexibo.study.stored import stored_study
+    from flexibo.study.unstored import UnstoredAnswer, keep
+
+    is_its = os.environ.get("FLEXIBO_NUMBER") == str(number)
+    design = parsed_object(os.environ.get("FLEXIBO_DESIGN")) if is_its else None
+    place, study, _ = stored_study(url, name or None)
+    if failed is not None or not given or design is None or not isinstance(place, SQLStorage):
+        return ""
+    objective = os.environ.get("FLEXIBO_OBJECTIVE", "")
+    told = event_to_dict(Told(number, _numbers(objective, given), cost))
+    return f" {keep(UnstoredAnswer(study, design, objective, told, why), place.unstored)}"
+
+
+def _numbers(objective: str, given: Iterable[str]) -> Mapping[str, float]:
     found: dict[str, float] = {}
     for text in given:
         name, sign, number = text.rpartition("=")
-        name = name if sign else evaluation.objective
+        name = name if sign else objective
         if name in found:
             raise InvalidValueError(f"{name!r} has two values; give each objective once, as NAME=VALUE.")
         try:
@@ -172,6 +217,7 @@ def _say(study: Study, evaluation: Evaluation, told: str, *, counted: bool, cost
     facts: dict[str, Any] = {
         "study": study.name,
         "number": evaluation.number,
+        "name": evaluation.label,
         "counted": counted,
         "spent": study.spent,
         "budget": study.budget,
@@ -182,4 +228,4 @@ def _say(study: Study, evaluation: Evaluation, told: str, *, counted: bool, cost
     price = "" if cost is None else f", cost {cost:g}" if cost else ", without a cost (the budget is not charged)"
     spent = format_spent(study.spent, study.budget, cost_unit(study.history.origin))
     late = "" if counted else " Another worker has it or has answered it: only the cost counts."
-    typer.echo(squeezed(f"Evaluation {evaluation.number}: {told}{price}.{late} Spent {spent}."))
+    typer.echo(squeezed(f"Evaluation {evaluation.label}: {told}{price}.{late} Spent {spent}."))

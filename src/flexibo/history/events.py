@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 from flexibo.errors import InvalidValueError
 from flexibo.space import Design, Space
 
+LABEL_DIGITS = 4  # of a token, in the name of an evaluation: enough to notice a mix-up
+
 
 class UnknownEventError(InvalidValueError):
     """An event has a kind that this version does not know."""
@@ -47,6 +49,7 @@ class Evaluation:
         initial: Whether it belongs to the initial designs.
         runner_up: The second best that could have been asked; None if nothing else was scored.
         queued: The number of the queued design that it belongs to; None if the study chose it itself.
+        token: Identifies this attempt, so that its answer cannot reach another question; empty in older studies.
     """
 
     design: Design
@@ -62,6 +65,12 @@ class Evaluation:
     initial: bool = False
     runner_up: RunnerUp | None = None
     queued: int | None = None
+    token: str = field(default="", compare=False)
+
+    @property
+    def label(self) -> str:
+        """The name by which people answer it, as in 12-3f9a: its number, and the beginning of its token."""
+        return f"{self.number}-{self.token[:LABEL_DIGITS]}" if self.token else str(self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +98,22 @@ class Reissued:
     worker: str
     seconds: float
     cost: float
+    token: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An evaluation was answered; if `timed`, its cost is the time it took, in seconds."""
+    """An evaluation was answered; if `timed`, its cost is the time it took, in seconds.
+
+    The `token` of this and other answers is that of the attempt.
+    """
 
     number: int
     values: Mapping[str, float]
     cost: float
     worker: str = ""
     timed: bool = False
+    token: str = field(default="", compare=False)
 
 
 class FailureKind(str, Enum):
@@ -126,6 +140,7 @@ class Failed:
     timed: bool = False
     impossible: bool = False
     kind: FailureKind = FailureKind.ERROR
+    token: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +159,7 @@ class Spent:
     number: int
     cost: float
     worker: str = ""
+    token: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +297,8 @@ def event_to_dict(event: Event) -> dict[str, Any]:
         content = asdict(event)
     if isinstance(event, Failed):
         content["kind"] = event.kind.value
+    if content.get("token") == "":
+        del content["token"]
     return {"event": kind, **content}
 
 

@@ -77,6 +77,8 @@ class History:
         self.chosen = 0
         self.scored: list[int] = []
         self._lost: dict[tuple[int, str], float] = {}
+        self._settled: dict[tuple[int, str], Told | Failed | Spent] = {}
+        self._later_tokens: dict[int, list[str]] = {}
         self._purchase_records = tuple(
             PurchaseRecord(
                 DesignSeries(space),
@@ -107,7 +109,9 @@ class History:
             case Reissued():
                 self._lose(event.number, event.cost)
                 self.reissues[event.number] += 1
-                self.assignments[event.number] = Assignment(event.worker, event.seconds)
+                self.assignments[event.number] = Assignment(event.worker, event.seconds, event.token)
+                self.pending[event.number] = replace(self.pending[event.number], token=event.token)
+                self._later_tokens.setdefault(event.number, []).append(event.token)
             case Told():
                 self._tell(event)
             case Failed():
@@ -117,7 +121,8 @@ class History:
                 self._close(event.number)
                 self._ask_again(self.asked[event.number])
             case Spent():
-                self._pay(event.number, event.worker, event.cost)
+                if self.settled(event) is None:
+                    self._pay(event)
             case Added():
                 self._add(event)
             case Enqueued():
@@ -283,7 +288,7 @@ class History:
         if self.is_scored(evaluation):
             self.scored.append(evaluation.number)
         self.pending[evaluation.number] = evaluation
-        self.assignments[evaluation.number] = Assignment(event.worker, event.seconds)
+        self.assignments[evaluation.number] = Assignment(event.worker, event.seconds, evaluation.token)
         self.asked.append(evaluation)
         self._record(evaluation.objective).pending[self._key(evaluation)] += 1
         # A question ends the follow-ups of its design, and those with nothing left to ask.
@@ -337,10 +342,19 @@ class History:
             return False
         return all(follow_up.design != evaluation.design for follow_up in self.follow_ups)
 
-    def is_answerable(self, evaluation: Evaluation) -> bool:
-        """Whether it was asked here and has no answer yet; one that was released may still be answered, late."""
-        known = 0 <= evaluation.number < len(self.asked) and self.asked[evaluation.number] == evaluation
-        return known and evaluation.number not in self.answered
+    def tokens(self, number: int) -> tuple[str, ...]:
+        """The tokens of the attempts at an evaluation, in order; empty ones in older studies."""
+        return (self.asked[number].token, *self._later_tokens.get(number, ()))
+
+    def is_known(self, evaluation: Evaluation) -> bool:
+        """Whether exactly this was asked here: the evaluation, in this attempt."""
+        if not 0 <= evaluation.number < len(self.asked) or self.asked[evaluation.number] != evaluation:
+            return False
+        return evaluation.token in self.tokens(evaluation.number)
+
+    def settled(self, answer: Told | Failed | Spent) -> Told | Failed | Spent | None:
+        """The stored answer of the same attempt, which was charged; None if there is none."""
+        return self._settled.get(_attempt(answer))
 
     def check_agrees(self, design: Design, values: Mapping[str, float]) -> None:
         """Refuse a second, different value of an exact objective."""
@@ -366,12 +380,13 @@ class History:
         assignment = self.assignments.get(number)
         if assignment is not None and cost > 0:
             self._charge(number, cost)
-            self._lost[number, assignment.worker] = cost
+            self._lost[number, assignment.token or assignment.worker] = cost
 
-    def _pay(self, number: int, worker: str, cost: float) -> None:
+    def _pay(self, answer: Told | Failed | Spent) -> None:
         """Charge the cost of an attempt in place of the estimate made while its worker was lost."""
-        self._charge(number, cost - self._lost.pop((number, worker), 0.0))
-        self.free_in_a_row = 0 if cost > 0 else self.free_in_a_row + 1
+        self._charge(answer.number, answer.cost - self._lost.pop(_attempt(answer), 0.0))
+        self._settled[_attempt(answer)] = answer
+        self.free_in_a_row = 0 if answer.cost > 0 else self.free_in_a_row + 1
 
     def _charge(self, number: int, cost: float) -> None:
         self.spent += cost
@@ -383,7 +398,7 @@ class History:
             return None
         self._close(event.number)
         self.answered[event.number] = event.worker
-        self._pay(event.number, event.worker, event.cost)
+        self._pay(event)
         evaluation = self.asked[event.number]
         self.timed[evaluation.objective] = event.timed
         return evaluation
@@ -441,6 +456,11 @@ class History:
         for p, purchase in enumerate(self.purchases):
             if all(keys[j] in self._objective_records[j].latest for j in purchase.members):
                 self._purchase_records[p].measured.add(self.key(p, design))
+
+
+def _attempt(answer: Told | Failed | Spent) -> tuple[int, str]:
+    """What identifies the attempt of an answer: its token, or its worker in older studies."""
+    return answer.number, answer.token or answer.worker
 
 
 def _keys(keys: Collection[int]) -> KeyArray:

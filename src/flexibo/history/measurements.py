@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flexibo.space import Design
 
@@ -49,7 +49,8 @@ class QueuedDesign:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The worker that measures a pending evaluation, and the worker's age in seconds when it got it."""
+    """The worker that measures a pending evaluation, its age in seconds when it got it, and the attempt's token."""
 
     worker: str
     seconds: float
+    token: str = field(default="", compare=False)

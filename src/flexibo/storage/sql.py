@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -48,6 +50,14 @@ class SQLStorage:
 
     def __repr__(self) -> str:
         return f"SQLStorage({self._shown!r}, {self._study!r})"
+
+    @property
+    def unstored(self) -> Path:
+        """The file for answers that could not be stored: beside a SQLite file, or in the working folder."""
+        database = self._session.database
+        if isinstance(database, SQLite):
+            return database.path.with_name(f"{database.path.stem}.unstored.jsonl")
+        return Path.cwd() / f"{re.sub('[^A-Za-z0-9._-]', '_', self._study)}.unstored.jsonl"
 
     def close(self) -> None:
         """Close the database now rather than with the last reference; a later use opens it again."""

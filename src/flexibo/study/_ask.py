@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 import zlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,11 @@ from flexibo.study.stop_rules import StopCheck
 
 LOST_WORKER = "Its worker vanished."  # the reason that is stored with an evaluation whose worker is gone
 MOST_REISSUES = 2  # then an evaluation may be what kills its workers, and counts as failed
+
+
+def new_token() -> str:
+    """What identifies an attempt at an evaluation: random, so that no other store or worker has the same."""
+    return secrets.token_hex(8)
 
 
 @dataclass(slots=True)
@@ -160,7 +166,7 @@ class Asking:
             claimed.clear()
             history = self.history
             changed = len(history.events) != seen
-            claim = replace(answer, number=len(history.asked))
+            claim = replace(answer, number=len(history.asked), token=new_token())
             if changed and (not is_still_open(history, self.optimizer.costs, claim) or self.stops.limit_reason(claim)):
                 return []
             claimed.append(claim)
@@ -192,7 +198,7 @@ class Asking:
             event = self._reassign(number, holder, gone[holder.worker], only, stopped=stopped)
             if isinstance(event, Reissued):
                 self._forget(gone)
-                return evaluation
+                return replace(evaluation, token=event.token)
         self._forget(gone)
         return None
 
@@ -218,7 +224,7 @@ class Asking:
                 written.append(Failed(number, reason, loss, kind=FailureKind.LOST))
             elif not stopped and self._is_wanted(evaluation, only, loss=loss):
                 self._claim(number)
-                written.append(Reissued(number, self.heartbeat.worker, self.heartbeat.seconds, loss))
+                written.append(Reissued(number, self.heartbeat.worker, self.heartbeat.seconds, loss, new_token()))
             else:
                 written.append(Released(number, LOST_WORKER, loss))
             return written

@@ -17,7 +17,8 @@ from flexibo.history import History
 from flexibo.history.events import Evaluation, Failed, Spent, Told
 from flexibo.objectives import Objective
 from flexibo.optimizer import Predictor, Stop, StopKind
-from flexibo.storage import StorageError
+from flexibo.storage import LogReplacedError, StorageError
+from flexibo.study.answers import NeverAskedError
 
 POLL_SECONDS = 0.5  # how often to look for events of other processes
 STORE_AGAIN_SECONDS = (1.0, 2.0, 5.0, 10.0, 20.0)  # pauses before storing again what the storage refused
@@ -33,6 +34,9 @@ class RunnableStudy(Protocol):
 
     def tell_outcome(self, outcome: Outcome) -> None:
         """Store the outcome of an evaluation."""
+
+    def keep_outcome(self, outcome: Outcome, why: str) -> str:
+        """Keep an outcome that could not be stored in a file, and say where."""
 
 
 class QueuedStudy(RunnableStudy, Protocol):
@@ -70,6 +74,10 @@ class QueueOnly:
     def tell_outcome(self, outcome: Outcome) -> None:
         """Store the outcome of an evaluation."""
         self.study.tell_outcome(outcome)
+
+    def keep_outcome(self, outcome: Outcome, why: str) -> str:
+        """Keep an outcome that could not be stored in a file, and say where."""
+        return self.study.keep_outcome(outcome, why)
 
     def _spent_or_reserved(self) -> float:
         """What was spent on the queue since this began, and what is being measured of it is expected to cost."""
@@ -145,6 +153,9 @@ class RunLoop:
             try:
                 self.study.tell_outcome(outcome)
                 self._unstored = None
+            except (LogReplacedError, NeverAskedError):  # it is in a file beside the study
+                self._unstored = None
+                raise
             except StorageError as error:
                 if seconds is None:
                     raise StorageError(f"{_described(outcome)} could not be stored. {error}") from error
@@ -166,7 +177,9 @@ class RunLoop:
             try:
                 self.study.tell_outcome(outcome)
             except FlexiBOError as error:
-                logger.error("%s could not be stored: %s", _described(outcome), error)
+                is_kept = isinstance(error, LogReplacedError | NeverAskedError)
+                where = "" if is_kept else self.study.keep_outcome(outcome, str(error))
+                logger.error("%s could not be stored: %s %s", _described(outcome), error, where)
 
 
 def _described(outcome: Outcome) -> str:

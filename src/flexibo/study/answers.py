@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from flexibo._internal.text import printable_line
@@ -11,7 +12,13 @@ from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.executors import Outcome
 from flexibo.history import History
 from flexibo.history.events import Added, Evaluation, Event, Failed, FailureKind, Released, Spent, Told
+from flexibo.history.measurements import Assignment
 from flexibo.study._arguments import checked_cost
+
+
+class NeverAskedError(InvalidValueError):
+    """An answer names an evaluation, or an attempt at it, that the study does not know."""
+
 
 logger = logging.getLogger("flexibo.study.failures")
 
@@ -31,7 +38,7 @@ def told_event(
                 f"The answer has no value of {name!r}; tell a mapping with {', '.join(evaluation.yields)}."
             )
     values = {name: objectives[name].checked_value(given[name]) for name in given}
-    return Told(evaluation.number, values, checked_cost(cost), worker, timed)
+    return Told(evaluation.number, values, checked_cost(cost), worker, timed, evaluation.token)
 
 
 def outcome_event(history: History, outcome: Outcome, *, worker: str) -> Told | Failed:
@@ -46,27 +53,35 @@ def outcome_event(history: History, outcome: Outcome, *, worker: str) -> Told | 
     name, shown = printable_line(evaluation.objective), printable_line(reason)
     logger.warning("Evaluation %d (%s) failed: %s", evaluation.number, name, shown)
     cost = checked_cost(outcome.cost)
-    return Failed(evaluation.number, reason, cost, worker, outcome.timed, outcome.impossible, kind)
+    token = evaluation.token
+    return Failed(evaluation.number, reason, cost, worker, outcome.timed, outcome.impossible, kind, token)
 
 
 def answer_events(history: History, evaluation: Evaluation, given: Told | Failed) -> list[Event]:
-    """The answer, or its cost alone where another worker has answered, or is measuring now what failed here."""
-    number, worker = evaluation.number, given.worker
+    """The answer, or its cost alone where another attempt has answered, or measures now what failed here.
+
+    An attempt is answered and charged once: the same answer again is nothing new.
+    """
+    check_asked(history, evaluation)
+    number = evaluation.number
+    if (settled := history.settled(given)) is not None:
+        if _is_repeated(given, settled):
+            return []
+        raise InvalidValueError(
+            f"Evaluation {number} ({evaluation.objective!r}) was answered already; tell each evaluation of ask() once."
+        )
     holder = history.assignments.get(number)
-    is_anothers = isinstance(given, Failed) and holder is not None and holder.worker != worker
-    if is_anothers or history.answered.get(number, worker) != worker:
-        return [Spent(number, given.cost, worker)]
-    check_answerable(history, evaluation)
+    is_anothers = isinstance(given, Failed) and holder is not None and not _holds(holder, evaluation, given.worker)
+    if is_anothers or number in history.answered:
+        return [Spent(number, given.cost, given.worker, given.token)]
     return [given]
 
 
 def release_events(history: History, evaluation: Evaluation) -> list[Event]:
-    """The release of an evaluation; nothing if it has been answered in the meantime."""
-    if evaluation.number in history.pending:
-        return [Released(evaluation.number)]
-    if evaluation.number not in history.answered:
-        check_answerable(history, evaluation)
-    return []
+    """The release of an evaluation; nothing if it has been answered, or given to another worker, in the meantime."""
+    check_asked(history, evaluation)
+    holder = history.assignments.get(evaluation.number)
+    return [] if holder is None or holder.token != evaluation.token else [Released(evaluation.number)]
 
 
 def added_event(
@@ -110,10 +125,22 @@ def check_evaluation(evaluation: object) -> None:
         raise InvalidTypeError(f"{evaluation!r} is not an evaluation; give what ask() returned.")
 
 
-def check_answerable(history: History, evaluation: Evaluation) -> None:
-    """Refuse an answer to what was never asked or has been answered."""
-    if not history.is_answerable(evaluation):
-        what = "was answered already" if evaluation in history.asked else "was never asked by this study"
-        raise InvalidValueError(
-            f"Evaluation {evaluation.number} ({evaluation.objective!r}) {what}; tell each evaluation of ask() once."
+def check_asked(history: History, evaluation: Evaluation) -> None:
+    """Refuse an answer to what was never asked."""
+    if not history.is_known(evaluation):
+        raise NeverAskedError(
+            f"Evaluation {evaluation.number} ({evaluation.objective!r}) of this design was never asked by this study; "
+            "tell what ask() returned. Nothing was changed."
         )
+
+
+def _is_repeated(given: Told | Failed, settled: Told | Failed | Spent) -> bool:
+    """Whether an answer is the stored one again: its acknowledgement may have been lost."""
+    if isinstance(settled, Spent):
+        return given.cost == settled.cost
+    return replace(given, worker=settled.worker) == settled
+
+
+def _holds(holder: Assignment, evaluation: Evaluation, worker: str) -> bool:
+    """Whether an attempt is the one that is measured now."""
+    return holder.token == evaluation.token if evaluation.token else holder.worker == worker

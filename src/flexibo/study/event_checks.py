@@ -29,6 +29,8 @@ class EventCheck:
         self._names = frozenset(history.names)
         self._leads = frozenset(purchase.objective for purchase in history.purchases)
         self._before = self._asked = len(history.asked)
+        self._questions: dict[int, events.Evaluation] = {}
+        self._tokens: dict[int, list[str]] = {}
         self._enqueued = history.enqueued
         self._closed: set[int] = set()
         self._has_begun = bool(history.events)
@@ -56,13 +58,14 @@ class EventCheck:
         if kind == "created" and self._has_begun:
             raise InvalidValueError("a study is created once.")
         if isinstance(kind, str) and kind in _KINDS:  # otherwise the next line raises the error
-            _check_fields(content, kind)
+            check_fields(content, kind)
         self._has_begun = True
 
     def _check(self, event: events.Event) -> None:
         match event:
             case events.Asked(evaluation):
                 self._check_question(evaluation)
+                self._questions[evaluation.number] = evaluation
                 self._asked += 1
             case events.Told() | events.Failed() | events.Released() | events.Reissued() | events.Spent():
                 self._check_answer(event)
@@ -111,10 +114,24 @@ class EventCheck:
             raise InvalidValueError(f"evaluation {number} was never asked.")
         if isinstance(event, events.Told):
             self._check_names(event.values)
+            for name in self._question(number).yields:
+                if name not in event.values:
+                    raise InvalidValueError(f"it has no value of {name!r}, which was asked for.")
+        if isinstance(event, events.Reissued):
+            self._tokens.setdefault(number, []).append(event.token)
+        elif not isinstance(event, events.Released) and event.token and event.token not in self._known_tokens(number):
+            raise InvalidValueError(f"it answers another question than evaluation {number}.")
         if isinstance(event, events.Reissued | events.Released) and not self._is_pending(number):
             raise InvalidValueError(f"evaluation {number} is not pending any more.")
         if isinstance(event, events.Told | events.Failed | events.Released):
             self._closed.add(number)
+
+    def _question(self, number: int) -> events.Evaluation:
+        return self._questions[number] if number >= self._before else self.history.asked[number]
+
+    def _known_tokens(self, number: int) -> tuple[str, ...]:
+        before = self.history.tokens(number) if number < self._before else (self._questions[number].token,)
+        return (*before, *self._tokens.get(number, ()))
 
     def _check_queued(self, number: int) -> None:
         if number >= self._enqueued:
@@ -135,7 +152,7 @@ def check_beginning(content: Mapping[str, Any]) -> None:
         raise InvalidValueError("it is not a JSON object.")
     if content.get("event") != "created":
         raise InvalidValueError("a study begins with the event 'created'.")
-    _check_fields(content, "created")
+    check_fields(content, "created")
     settings = content["settings"]
     for name in Settings.__dataclass_fields__:
         if name not in settings and name in ADDED_LATER:
@@ -178,7 +195,7 @@ def damaged_event(number: int, study: str, error: BaseException, remedy: str = "
     return StorageError(f"Event {number} of {study} is damaged: {damage(error)} {remedy}")
 
 
-def _check_fields(content: Mapping[str, Any], kind: str) -> None:
+def check_fields(content: Mapping[str, Any], kind: str) -> None:
     """Refuse fields that are missing, unknown or of a wrong type: some are used long after the event was read."""
     needed, known = _KINDS[kind]
     names = content.keys()
@@ -253,7 +270,7 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("cost", "seconds"), _is_price),
     "budget": lambda value: value is None or (_is_price(value) and value != 0),
     **dict.fromkeys(("gain", "volume"), lambda value: value is None or _is_number(value)),
-    **dict.fromkeys(("objective", "worker", "kind", "reason", "text", "why"), _is_text),
+    **dict.fromkeys(("objective", "worker", "kind", "reason", "text", "why", "token"), _is_text),
     **dict.fromkeys(("timed", "impossible", "initial"), _is_flag),
     **dict.fromkeys(("yields", "then", "objectives"), _are_texts),
     "readings": lambda value: is_whole(value) and value > 0,

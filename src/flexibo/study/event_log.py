@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from flexibo._internal.interrupts import deferred_interrupts
@@ -32,6 +33,11 @@ class EventLog:
         self._storage = storage
         self._clock = clock
         self._subject = f"study {name!r}" if name else "the study"
+
+    @property
+    def unstored(self) -> Path | None:
+        """The file for answers that could not be stored; None if the study lives in memory."""
+        return getattr(self._storage, "unstored", None)
 
     def unread(self) -> list[dict[str, Any]]:
         """The stored events that are not in the history yet; a first event is checked, as settings are made of it."""

@@ -30,6 +30,7 @@ from flexibo.history.events import (
     Noted,
     Stopped,
     StopSet,
+    Told,
 )
 from flexibo.history.measurements import QueuedDesign
 from flexibo.methods.table import check_method, find_method
@@ -44,7 +45,7 @@ from flexibo.results.promising import Promising
 from flexibo.results.summary import ParetoRegion, Summary, summarise
 from flexibo.results.trace import Trace, trace
 from flexibo.space import Design, Space
-from flexibo.storage import MemoryStorage, Storage, StorageError, open_storage
+from flexibo.storage import LogReplacedError, MemoryStorage, Storage, StorageError, open_storage
 from flexibo.storage.heartbeat import LEASE, Heartbeat
 from flexibo.study import _arguments, _queue, answers
 from flexibo.study._ask import Asking, AskMemory
@@ -55,6 +56,7 @@ from flexibo.study.progress import progress_bar
 from flexibo.study.settings import checked_settings
 from flexibo.study.stop_rules import StopCheck, named_limits, stop_rules
 from flexibo.study.stored import stored_study
+from flexibo.study.unstored import UnstoredAnswer, keep
 from flexibo.surrogates import Surrogate
 
 INTERRUPTED = Stop(StopKind.INTERRUPTED, "Interrupted; what was measured is kept.")
@@ -307,7 +309,7 @@ class Study:
         """
         answers.check_evaluation(evaluation)
         told = answers.told_event(self.history, evaluation, value, cost, worker=self._heartbeat.worker)
-        self._commit(lambda: answers.answer_events(self.history, evaluation, told))
+        self._answer(evaluation, told)
 
     def fail(
         self,
@@ -337,8 +339,9 @@ class Study:
             worker,
             impossible=bool(impossible),
             kind=kind,
+            token=evaluation.token,
         )
-        self._commit(lambda: answers.answer_events(self.history, evaluation, failed))
+        self._answer(evaluation, failed)
 
     def release(self, evaluation: Evaluation) -> None:
         """Give an evaluation back that was not attempted; it may be asked again."""
@@ -350,16 +353,13 @@ class Study:
 
         If another worker answered first, only the cost counts.
         """
-        number, worker = outcome.evaluation.number, self._heartbeat.worker
-        event = answers.outcome_event(self.history, outcome, worker=worker)
-        # If the storage failed while it wrote, the answer may be stored already when this is tried again.
-        self._commit(
-            lambda: (
-                []
-                if self.history.answered.get(number) == worker
-                else answers.answer_events(self.history, outcome.evaluation, event)
-            )
-        )
+        event = answers.outcome_event(self.history, outcome, worker=self._heartbeat.worker)
+        self._answer(outcome.evaluation, event)
+
+    def keep_outcome(self, outcome: Outcome, why: str) -> str:
+        """Keep what an executor returned in a file beside the study, as it could not be stored; says where."""
+        event = answers.outcome_event(self.history, outcome, worker=self._heartbeat.worker)
+        return self._keep(outcome.evaluation, event, why)
 
     def add(
         self,
@@ -737,6 +737,17 @@ class Study:
                 self._asking().give_back(numbers)
         except StorageError as error:  # the error before this one matters more
             logger.warning("What was asked could not be given back: %s", error)
+
+    def _answer(self, evaluation: Evaluation, given: Told | Failed) -> None:
+        """Store an answer; one that does not fit the stored study is refused, and kept in a file beside it."""
+        try:
+            self._commit(lambda: answers.answer_events(self.history, evaluation, given))
+        except (answers.NeverAskedError, LogReplacedError) as error:
+            raise type(error)(f"{error} {self._keep(evaluation, given, str(error))}".strip()) from None
+
+    def _keep(self, evaluation: Evaluation, given: Told | Failed, why: str) -> str:
+        path = self._log.unstored
+        return "" if path is None else keep(UnstoredAnswer.of(self.name, evaluation, given, why), path)
 
     def _commit(self, decide: Callable[[], Sequence[Event]]) -> None:
         with self._lock:

@@ -5,6 +5,7 @@ It imports study and storage. What starts with an underscore is private.
 
 from flexibo.transfer._event_file import Exported, event_lines, import_events, read_events
 from flexibo.transfer._result_table import Results, import_results, option_value, read_results
+from flexibo.transfer._unstored_answers import holds_answers, import_answers, read_answers
 from flexibo.transfer.evaluations import STATES, Record, records, table_lines
 from flexibo.transfer.study_copies import StudyCopy, not_stored, study_copy
 
@@ -15,10 +16,13 @@ __all__ = [
     "Results",
     "StudyCopy",
     "event_lines",
+    "holds_answers",
+    "import_answers",
     "import_events",
     "import_results",
     "not_stored",
     "option_value",
+    "read_answers",
     "read_events",
     "read_results",
     "records",

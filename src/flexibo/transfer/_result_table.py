@@ -48,7 +48,7 @@ def read_results(lines: Iterable[str], copy: StudyCopy, source: str) -> Results:
         raise InvalidValueError(f"{source} is empty; give a table with a heading.") from None
     # A second copy, so that rows are checked against those before them.
     history = copy_of(copy.contents, copy.name).study.history
-    before = {(m.design, *pair) for m in history.measurements for pair in m.values.items()}
+    before = known_values(history)
     found: list[Added] = []
     empty = known = 0
     for number, cells in rows:
@@ -57,7 +57,7 @@ def read_results(lines: Iterable[str], copy: StudyCopy, source: str) -> Results:
             if result is None:
                 empty += 1
                 continue
-            if _is_known(result, history, before):
+            if is_known(result, history, before):
                 known += 1
                 continue
             history.check_agrees(result.design, result.values)
@@ -80,7 +80,12 @@ def import_results(results: Results, storage: Storage, copy: StudyCopy) -> None:
     EventLog(storage, history).commit(decide)
 
 
-def _is_known(result: Added, history: History, values: Container[tuple[Any, ...]]) -> bool:
+def known_values(history: History) -> set[tuple[Any, ...]]:
+    """The values that a study has, each with its design and objective."""
+    return {(m.design, *pair) for m in history.measurements for pair in m.values.items()}
+
+
+def is_known(result: Added, history: History, values: Container[tuple[Any, ...]]) -> bool:
     """Whether a study has these values, and these failures, already."""
     tried = [(history.purchase_of(name), result.design) for name in result.failed]
     is_gone = all(history.attempts(*one) or history.is_measured(*one) for one in tried)

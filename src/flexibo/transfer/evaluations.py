@@ -67,6 +67,7 @@ class RecordKeeper:
     def __init__(self, history: History) -> None:
         self._history = history
         self._lost: dict[tuple[int, str], float] = {}
+        self._attempts: dict[int, str] = {}  # the token, or worker, of the last attempt at each evaluation
         self.evaluations: list[Record] = []
         self.added: list[Record] = []
 
@@ -77,6 +78,7 @@ class RecordKeeper:
                 self._ask(event, time)
             case Reissued():
                 self._lose(event.number, event.cost)
+                self._attempts[event.number] = event.token or event.worker
                 self._change(event.number, state="pending", worker=event.worker, asked=time, answered=None)
             case Released():
                 self._lose(event.number, event.cost)
@@ -86,7 +88,7 @@ class RecordKeeper:
             case Failed():
                 self._answer(event, "impossible" if event.impossible else "failed", event.reason, {}, time)
             case Spent():
-                self._pay(event.number, event.worker)
+                self._pay(event.number, event.token or event.worker)
                 self._change(event.number, lost_cost=self.evaluations[event.number].lost_cost + event.cost)
             case Added():
                 self._add(event, time)
@@ -95,6 +97,7 @@ class RecordKeeper:
 
     def _ask(self, event: Asked, time: float | None) -> None:
         question = event.evaluation
+        self._attempts[question.number] = question.token or event.worker
         self.evaluations.append(
             Record(
                 question.number,
@@ -117,7 +120,7 @@ class RecordKeeper:
     ) -> None:
         if self.evaluations[event.number].cost is not None:
             return  # only the first answer counts
-        self._pay(event.number, event.worker)
+        self._pay(event.number, event.token or event.worker)
         self._change(
             event.number,
             state=state,
@@ -132,12 +135,12 @@ class RecordKeeper:
         """An attempt is given up; its worker may still report the actual cost."""
         record = self.evaluations[number]
         if record.state == "pending" and cost > 0:
-            self._lost[number, record.worker] = cost
+            self._lost[number, self._attempts[number]] = cost
             self._change(number, lost_cost=record.lost_cost + cost)
 
-    def _pay(self, number: int, worker: str) -> None:
+    def _pay(self, number: int, attempt: str) -> None:
         """Replace the assumed cost of an attempt by the reported one."""
-        assumed = self._lost.pop((number, worker), 0.0)
+        assumed = self._lost.pop((number, attempt), 0.0)
         if assumed:
             self._change(number, lost_cost=self.evaluations[number].lost_cost - assumed)
 

@@ -78,6 +78,7 @@ def in_flight(copy: StudyCopy, found: Sequence[Record], now: float) -> list[dict
     return [
         {
             "number": record.number,
+            "name": None if record.number is None else copy.study.history.pending[record.number].label,
             "objective": record.objective,
             "design": dict(record.design),
             "attempt": record.attempt,

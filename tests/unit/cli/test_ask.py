@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.command_line import asked_by_hand, call, good, history, mentions, refusal
+from tests.command_line import asked_by_hand, call, good, history, label, mentions, refusal
 
 from flexibo import Evaluation, Objective, Space, Study
 from flexibo.cli import ask as ask_module
@@ -46,19 +46,22 @@ class TestAsk:
         assert mentions(shown.splitlines()[0], "0", "error")
         assert f"x  {evaluation.design['x']!r}" in shown
         assert evaluation.why in shown
-        assert " flexibo tell 0 VALUE --cost COST\n" in shown
+        assert f" flexibo tell {label()} VALUE --cost COST\n" in shown
         assert mentions(shown.splitlines()[-1], "1.0 d")
 
     def test_what_comes_together_is_answered_together(self) -> None:
         shown = good("ask", "--only", "ms", "--storage", URL, "--name", "net")
         assert mentions(shown.splitlines()[0], "0", "energy [J]", "ms")
-        assert "tell 0 energy=VALUE ms=VALUE --cost COST --storage sqlite:///study.db --name net\n" in shown
+        assert f"tell {label()} energy=VALUE ms=VALUE --cost COST --storage {URL} --name net\n" in shown
 
     def test_what_is_offered_for_pasting_is_quoted(self) -> None:
         together = [Objective("f;touch broken #"), Objective("g h", measured_with="f;touch broken #")]
         Study({"x": (0.0, 1.0)}, together, n_initial=2, seed=0, storage="sqlite:///o d.db", name="odd").close()
         shown = good("ask", "--storage", "sqlite:///o d.db")
-        assert "tell 0 'f;touch broken #'=VALUE 'g h'=VALUE --cost COST --storage 'sqlite:///o d.db'\n" in shown
+        assert re.search(
+            r"tell 0-[0-9a-f]{4} 'f;touch broken #'=VALUE 'g h'=VALUE --cost COST --storage 'sqlite:///o d\.db'\n",
+            shown,
+        )
 
     def test_a_script_gets_everything(self) -> None:
         found = json.loads(good("ask", "--json", "--count", 2, "--lease", "2h"))
@@ -127,7 +130,7 @@ class TestAsk:
 
     def test_nothing_to_ask_is_status_1_and_says_why_on_standard_error(self) -> None:
         asked_by_hand()
-        good("tell", 0, 0.5, "--cost", 100)
+        good("tell", label(), 0.5, "--cost", 100)
         outcome = call("ask")
         assert (outcome.exit_code, outcome.stdout) == (1, "")
         assert outcome.stderr.count("\n") == 1
@@ -190,8 +193,10 @@ class TestLeases:
         assert mentions(good("status"), mine["number"], "error", "by hand", "lease")
         (again,) = asked_by_hand()
         assert again["number"] == mine["number"]
-        assert mentions(good("tell", mine["number"], 0.5, "--cost", 2), "0", "error 0.5", "cost 2")
-        assert history().spent == 2.0
+        assert mentions(good("tell", mine["name"], 0.5, "--cost", 2), "0", "error 0.5", "cost 2")
+        assert mentions(refusal("tell", mine["name"], 0.6), "'error'", "already")
+        assert not counted("tell", again["name"], 0.5, "--cost", 3)
+        assert history().spent == 5.0
 
     @needs_proc
     def test_two_hands_that_were_asked_the_same_are_told_apart(self) -> None:
@@ -199,8 +204,8 @@ class TestLeases:
         lease_over(0)
         shown = good("ask")
         second = history().assignments[0].worker
-        assert f"tell 0 VALUE --cost COST --hand {second}\n" in shown
-        assert mentions(refusal("tell", 0, "--released", "--hand", first), "0", "lease", "--hand")
+        assert f"tell {label()} VALUE --cost COST\n" in shown
+        assert mentions(refusal("tell", 0, "--released", "--hand", first), "0", "lease")
         assert mentions(refusal("tell", 0, 0.5, "--hand", "hand-none"), "0", "'hand-none'", "--hand")
         assert counted("tell", 0, 0.5, "--cost", 10, "--hand", first)
         assert not counted("tell", 0, 0.6, "--cost", 20, "--hand", second)
@@ -208,14 +213,15 @@ class TestLeases:
         assert mentions(refusal("tell", 0, 0.7, "--hand", second), "0", "'error'", "already")
 
     @needs_proc
-    def test_answers_without_a_hand_are_those_of_the_hands_in_order(self) -> None:
-        good("ask")
+    def test_attempts_are_told_apart_by_their_names(self) -> None:
+        (first,) = asked_by_hand()
         lease_over(0)
-        good("ask")
-        good("tell", 0, 0.5, "--cost", 10)
-        good("tell", 0, 0.6, "--cost", 20)
+        (second,) = asked_by_hand()
+        good("tell", second["name"], 0.5, "--cost", 10)
+        good("tell", first["name"], 0.6, "--cost", 20)
         assert history().spent == 30.0
-        assert mentions(refusal("tell", 0, 0.7), "0", "'error'", "already")
+        for one in (first, second):
+            assert mentions(refusal("tell", one["name"], 0.7), one["name"], "'error'", "already")
 
     @needs_proc
     def test_a_late_answer_counts_once(self) -> None:
@@ -224,7 +230,7 @@ class TestLeases:
         with Study.load(URL) as other:
             taken = other.ask()
             assert taken is not None
-            assert counted("tell", mine["number"], 0.5, "--cost", 2)
+            assert counted("tell", mine["name"], 0.5, "--cost", 2)
             other.tell(taken, 0.7, cost=3.0)
         found = history()
         assert [dict(one.values) for one in found.measurements] == [{"error": 0.5}]
@@ -238,8 +244,8 @@ class TestLeases:
             taken = other.ask()
             assert taken is not None
             other.tell(taken, 0.7, cost=3.0)
-        assert not counted("tell", mine["number"], 0.5, "--cost", 2)
-        assert mentions(refusal("tell", mine["number"], 0.5, "--cost", 2), mine["number"], "'error'", "already")
+        assert not counted("tell", mine["name"], 0.5, "--cost", 2)
+        assert mentions(refusal("tell", mine["name"], 0.5, "--cost", 2), mine["number"], "'error'", "already")
         found = history()
         assert [dict(one.values) for one in found.measurements] == [{"error": 0.7}]
         assert found.spent == 5.0
@@ -252,6 +258,6 @@ class TestLeases:
         with Study.load(URL) as other:
             taken = other.ask()
             assert taken is not None
-            assert mentions(refusal("tell", mine["number"], "--released"), mine["number"], "lease", "--hand")
-            assert not counted("tell", mine["number"], "--failed", "burnt", "--cost", 2)
+            assert mentions(refusal("tell", mine["name"], "--released"), mine["number"], "lease")
+            assert not counted("tell", mine["name"], "--failed", "burnt", "--cost", 2)
             assert taken.number in other.history.pending

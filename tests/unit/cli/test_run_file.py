@@ -163,20 +163,20 @@ objectives:
   bitterness: {measured_by: hand}
 """
 
-    def told(self, number: int, value: float) -> str:
-        return printed("tell", str(number), str(value), "--cost", "1", "--storage", "sqlite:///tea.db")
+    def told(self, name: str, value: float) -> str:
+        return printed("tell", name, str(value), "--cost", "1", "--storage", "sqlite:///tea.db")
 
     def test_a_study_is_begun_asked_and_told_without_a_program(self, folder: Path) -> None:
         (folder / "tea.yaml").write_text(self.HAND)
         shown = printed("run", "tea.yaml")
         assert mentions(shown, "sqlite:///tea.db", "by hand", "taste, bitterness")
         where = "--storage sqlite:///tea.db --name tea"
-        assert mentions(shown, f"flexibo ask {where}", f"flexibo tell NUMBER VALUE --cost COST {where}")
+        assert mentions(shown, f"flexibo ask {where}", f"flexibo tell NAME VALUE --cost COST {where}")
         for number in range(6):
             asked = json.loads(call("ask", "--json", "--storage", "sqlite:///tea.db", "--name", "tea").stdout)
             (evaluation,) = asked["evaluations"]
             assert evaluation["number"] == number
-            self.told(number, float(number))
+            self.told(evaluation["name"], float(number))
         study = stored("tea", "tea.db")
         assert study.spent == 6
         assert study.front()
@@ -196,7 +196,7 @@ objectives:
         assert stored("tea", "tea.db").history.count(1) == 2
         for value in (3.0, 4.0):
             asked = json.loads(call("ask", "--json", "--only", "taste", "--storage", "sqlite:///tea.db").stdout)
-            self.told(asked["evaluations"][0]["number"], value)
+            self.told(asked["evaluations"][0]["name"], value)
         assert mentions(printed("worker", "--storage", "sqlite:///tea.db", "--idle", "0.01s"), "price", "'tea'")
         printed("resume", "--storage", "sqlite:///tea.db")
         study = stored("tea", "tea.db")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.command_line import HOSTILE, asked_by_hand, good, history, mentions, refusal
+from tests.command_line import HOSTILE, asked_by_hand, good, history, label, mentions, refusal
 
 from flexibo import Study
 from flexibo.history.events import Failed, Released, Told
@@ -21,7 +24,7 @@ URL = "sqlite:///study.db"
 class TestTell:
     def test_a_value_is_stored_with_its_cost(self) -> None:
         asked_by_hand()
-        shown = good("tell", 0, 0.25, "--cost", 4.5)
+        shown = good("tell", label(), 0.25, "--cost", 4.5)
         assert mentions(shown, "0", "error 0.25", "cost 4.5", "4.5 of 100")
         (event,) = [event for event in history().events if isinstance(event, Told)]
         assert (dict(event.values), event.cost) == ({"error": 0.25}, 4.5)
@@ -29,49 +32,78 @@ class TestTell:
 
     def test_several_values_are_told_by_name(self) -> None:
         asked_by_hand("--only", "energy")
-        good("tell", 0, "energy=-3.5", "ms=1e3", "--cost", 1)
+        good("tell", label(), "energy=-3.5", "ms=1e3", "--cost", 1)
         assert dict(history().measurements[0].values) == {"energy": -3.5, "ms": 1000.0}
 
     def test_a_negative_value_is_no_option(self) -> None:
         asked_by_hand()
-        good("tell", 0, "-3.25", "--cost", 1)
+        good("tell", label(), "-3.25", "--cost", 1)
         assert dict(history().measurements[0].values) == {"error": -3.25}
 
     def test_a_program_reads_whether_it_counted(self) -> None:
         asked_by_hand()
-        found = json.loads(good("tell", 0, 1, "--cost", 2, "--json"))
-        assert found == {"study": "net", "number": 0, "counted": True, "spent": 2.0, "budget": 100.0}
+        found = json.loads(good("tell", label(), 1, "--cost", 2, "--json"))
+        assert found == {"study": "net", "number": 0, "name": label(), "counted": True, "spent": 2.0, "budget": 100.0}
 
     def test_without_a_cost_it_says_so(self) -> None:
         asked_by_hand()
-        assert mentions(good("tell", 0, 1), "0", "error 1", "without a cost", "0 of 100")
+        assert mentions(good("tell", label(), 1), "0", "error 1", "without a cost", "0 of 100")
 
     def test_a_failure_keeps_its_reason(self) -> None:
         asked_by_hand()
-        shown = good("tell", 0, "--failed", f"burnt {HOSTILE}", "--cost", 2, "--impossible")
+        shown = good("tell", label(), "--failed", f"burnt {HOSTILE}", "--cost", 2, "--impossible")
         assert "\x1b" not in shown
         (event,) = [event for event in history().events if isinstance(event, Failed)]
         assert (event.reason, event.cost, event.impossible) == (f"burnt {HOSTILE}", 2.0, True)
 
     def test_what_was_not_attempted_is_given_back_at_once(self) -> None:
         (mine,) = asked_by_hand()
-        good("tell", 0, "--released")
+        good("tell", label(), "--released")
         assert sum(isinstance(event, Released) for event in history().events) == 1
         (again,) = asked_by_hand()
         assert again["design"] == mine["design"]
 
     def test_telling_twice_says_so_and_changes_nothing(self) -> None:
         asked_by_hand()
-        good("tell", 0, 0.25, "--cost", 1)
+        good("tell", label(), 0.25, "--cost", 1)
         events = len(history().events)
         for answer in (["0.75"], ["--failed", "burnt"], ["--released"]):
-            assert mentions(refusal("tell", 0, *answer), "0", "'error'", "already")
+            assert mentions(refusal("tell", label(), *answer), "0", "'error'", "already")
         assert len(history().events) == events
 
     def test_a_number_that_was_never_asked_says_so(self) -> None:
         assert mentions(refusal("tell", 0, 1.0), "0", "'net'", "never asked", "flexibo ask")
         asked_by_hand()
         assert mentions(refusal("tell", 7, 1.0), "7", "'net'", "never asked", "0 to 0")
+
+    def test_a_number_alone_is_refused_and_so_is_another_token(self) -> None:
+        (mine,) = asked_by_hand()
+        assert mine["name"] == label()
+        wrong = f"0-{'0' if mine['name'][2] != '0' else '1'}{mine['name'][3:]}"
+        assert mentions(refusal("tell", 0, 1.0), "0", "'net'", "flexibo ask")
+        assert wrong in refusal("tell", wrong, 1.0)
+        for name in ("0-", "0-zz", "x", "0-3f", "-1"):
+            refusal("tell", name, 1.0)
+        assert history().spent == 0.0
+        good("tell", label().upper(), 1.0, "--cost", 2)
+
+    def test_a_claim_that_was_lost_does_not_reach_another_design_and_its_value_is_brought_back(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        lines = good("ask", "--only", "error", "--shell").splitlines()
+        variables = dict(shlex.split(line)[1].split("=", 1) for line in lines)
+        with closing(sqlite3.connect("study.db")) as connection, connection:
+            connection.execute("DELETE FROM flexibo_events WHERE number = (SELECT max(number) FROM flexibo_events)")
+        asked_by_hand("--only", "energy")
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        said = refusal("tell", variables["FLEXIBO_NUMBER"], 777.0, "--cost", 5)
+        assert mentions(said, "0", "'net'", "study.unstored.jsonl")
+        assert not history().measurements
+        assert mentions(good("import", "study.unstored.jsonl"), "'net'", "1 ")
+        (found,) = history().measurements
+        assert (dict(found.values), dict(found.design)) == ({"error": 777.0}, json.loads(variables["FLEXIBO_DESIGN"]))
+        assert mentions(good("import", "study.unstored.jsonl"), "1 were known")
 
     def test_what_a_program_measures_is_not_told_by_hand(self) -> None:
         with Study.load(URL) as study:
@@ -99,9 +131,9 @@ class TestTell:
     def test_an_answer_of_a_wrong_kind_loses_nothing(self, answer: list[str], facts: list[str]) -> None:
         asked_by_hand("--only", "energy")
         events = len(history().events)
-        assert mentions(refusal("tell", 0, *answer), *facts)
+        assert mentions(refusal("tell", label(), *answer), *facts)
         assert len(history().events) == events
-        good("tell", 0, "energy=1", "ms=2", "--cost", 1)
+        good("tell", label(), "energy=1", "ms=2", "--cost", 1)
 
     @pytest.mark.slow
     def test_a_loop_in_a_shell_measures_the_whole_budget(self) -> None:

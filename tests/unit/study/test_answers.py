@@ -144,7 +144,9 @@ def test_the_second_answer_by_hand_counts_by_its_cost_alone() -> None:
     assert second.spent == 9.0
     assert second.history.known(0).popitem()[1] == 0.25
     with pytest.raises(InvalidValueError, match="answered already"):
-        first.tell(lost, 0.25, cost=4.0)
+        first.tell(lost, 0.3, cost=4.0)
+    first.tell(lost, 0.25, cost=4.0)
+    assert first.spent == 9.0
 
 
 def test_one_that_was_robbed_gives_nothing_back() -> None:

@@ -1,0 +1,57 @@
+"""Answers that a study refused or could not store: kept in a file beside it until `flexibo import` brings them back."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flexibo.history.events import Evaluation, Failed, Told, event_to_dict
+
+FORMAT = "flexibo-answers"
+VERSION = 1  # the version of a line; a newer one is refused
+
+
+@dataclass(frozen=True, slots=True)
+class UnstoredAnswer:
+    """What was measured, and the question that it answers."""
+
+    study: str  # the name of the study that refused it
+    design: Mapping[str, Any]
+    objective: str  # what was asked for
+    answer: Mapping[str, Any]  # the event that was not stored
+    why: str  # why it was not
+
+    @classmethod
+    def of(cls, study: str, evaluation: Evaluation, answer: Told | Failed, why: str) -> UnstoredAnswer:
+        """The answer to an evaluation."""
+        return cls(study, dict(evaluation.design), evaluation.objective, event_to_dict(answer), why)
+
+
+def keep(unstored: UnstoredAnswer, path: Path, *, clock: Callable[[], float] = time.time) -> str:
+    """Append an answer to a file, or to one in the temporary folder; returns a sentence that says where it is."""
+    fields = {name: getattr(unstored, name) for name in UnstoredAnswer.__dataclass_fields__}
+    line = json.dumps({"format": FORMAT, "version": VERSION, **fields, "time": clock()}) + "\n"
+    for place in (path, Path(tempfile.gettempdir()) / path.name):
+        try:
+            _append(place, line.encode())
+        except OSError:
+            continue
+        return f"What was measured is kept in {place}; flexibo import {place} brings it back."
+    return f"What was measured could not be kept in a file: {line.strip()}"
+
+
+def _append(path: Path, line: bytes) -> None:
+    """Add a line to a file, durably, while others may do so too."""
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    try:
+        if os.write(file, line) < len(line):
+            raise OSError("The disk is full.")
+        os.fsync(file)
+    finally:
+        os.close(file)

@@ -1,0 +1,203 @@
+"""A store that loses its last commit, strangers, late answers and retries: nothing is stored under another design."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from tests.command_line import good
+from tests.postgres import server
+from tests.unit.study.small_studies import asked, opened, robbed
+
+from flexibo import Study
+from flexibo.errors import InvalidValueError
+from flexibo.history.events import Evaluation, Spent, Told
+from flexibo.storage import LogReplacedError, MemoryStorage, StorageError
+from flexibo.storage.sql import SQLStorage
+from flexibo.study import _run
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    return f"sqlite:///{tmp_path / 'study.db'}" if request.param == "sqlite" else server().new_database()
+
+
+def lose_last(url: str) -> None:
+    """Lose the last event, as a fail-over to a copy that lags behind does."""
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            "DELETE FROM flexibo_events WHERE number = (SELECT max(number) FROM flexibo_events WHERE study = 'study')"
+        )
+    engine.dispose()
+
+
+def lost_and_replaced(url: str) -> tuple[Study, Evaluation, Study, Evaluation]:
+    """Two workers that were asked the same number for different designs, since the claim of the first was lost."""
+    first = opened(url)
+    mine = asked(first)
+    lose_last(url)
+    second = opened(url, seed=3)
+    other = next(one for one in (asked(second, only=["b"]), asked(second)) if one.number == mine.number)
+    return first, mine, second, replace(other)
+
+
+def test_a_value_is_never_stored_under_another_design(url: str) -> None:
+    first, mine, second, other = lost_and_replaced(url)
+    second.tell(other, 1.0, cost=1.0)
+    with pytest.raises(LogReplacedError, match=r"study\.unstored\.jsonl"):
+        first.tell(mine, 777.0, cost=5.0)
+    again = Study.load(url)
+    assert [dict(m.values) for m in again.history.measurements] == [{other.objective: 1.0}]
+    assert again.spent == 1.0
+    with pytest.raises(InvalidValueError, match="never asked"):
+        again.tell(mine, 777.0, cost=5.0)
+    assert Study.load(url).spent == 1.0
+    good("import", "study.unstored.jsonl", "--storage", url)
+    found = Study.load(url).history.measurements[-1]
+    assert (dict(found.values), found.design) == ({mine.objective: 777.0}, mine.design)
+
+
+def test_a_run_keeps_what_it_measured_when_the_log_was_replaced(url: str, tmp_path: Path) -> None:
+    first, second = opened(url), opened(url)
+
+    def measured(design: Any) -> tuple[float, float]:
+        if not second.history.asked:
+            lose_last(url)
+            asked(second)
+        return 777.0, 1.0
+
+    with pytest.raises(LogReplacedError, match=r"study\.unstored\.jsonl"):
+        first.run({"a": measured, "b": measured})
+    assert len((tmp_path / "study.unstored.jsonl").read_text().splitlines()) == 1
+    good("import", "study.unstored.jsonl", "--storage", url)
+    assert [777.0] in [list(m.values.values()) for m in Study.load(url).history.measurements]
+
+
+def test_a_run_keeps_what_a_full_disk_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = opened(f"sqlite:///{tmp_path / 'study.db'}")
+    monkeypatch.setattr(_run, "STORE_AGAIN_SECONDS", ())
+
+    def measured(design: Any) -> tuple[float, float]:
+        def refuse(*_: Any, **__: Any) -> None:
+            raise StorageError("The disk is full.")
+
+        monkeypatch.setattr(SQLStorage, "commit", refuse)
+        return 777.0, 1.0
+
+    with pytest.raises(StorageError, match="full"):
+        study.run({"a": measured, "b": measured})
+    monkeypatch.undo()
+    good("import", str(tmp_path / "study.unstored.jsonl"), "--storage", f"sqlite:///{tmp_path / 'study.db'}")
+    again = Study.load(f"sqlite:///{tmp_path / 'study.db'}")
+    assert again.spent == 1.0
+    assert [list(m.values.values()) for m in again.history.measurements] == [[777.0]]
+
+
+def test_a_claim_that_was_lost_and_replaced_by_an_equal_one_is_not_answered_with_the_old_token(url: str) -> None:
+    first = opened(url)
+    mine = asked(first)
+    lose_last(url)
+    second = opened(url)
+    other = asked(second)
+    assert (other == mine, other.token == mine.token) == (True, False)
+    again = Study.load(url)
+    with pytest.raises(InvalidValueError, match="never asked"):
+        again.tell(mine, 0.5, cost=5.0)
+    assert again.spent == 0.0
+    second.tell(other, 0.5, cost=1.0)
+
+
+def test_the_retry_after_a_lost_acknowledgement_charges_once(url: str) -> None:
+    first = opened(url)
+    mine = asked(first)
+    first.tell(mine, 0.5, cost=5.0)
+    again = Study.load(url)  # what the message after a lost acknowledgement says: open the study again
+    again.tell(mine, 0.5, cost=5.0)
+    assert again.spent == 5.0
+    with pytest.raises(InvalidValueError, match="answered already"):
+        again.tell(mine, 0.6, cost=5.0)
+    with pytest.raises(InvalidValueError, match="answered already"):
+        again.fail(mine, "late", cost=5.0)
+    assert Study.load(url).spent == 5.0
+    assert sum(isinstance(event, Told) for event in again.events) == 1
+
+
+def test_late_answers_of_one_attempt_are_charged_once() -> None:
+    storage = MemoryStorage()
+    first, second = opened(storage), opened(storage)
+    lost, again = robbed(storage, first, second)
+    assert again.token != lost.token
+    second.tell(again, 0.5, cost=5.0)
+    first.tell(lost, 0.5, cost=3.0)
+    first.tell(lost, 0.5, cost=3.0)
+    with pytest.raises(InvalidValueError, match="answered already"):
+        first.tell(lost, 0.4, cost=4.0)
+    third = opened(storage)
+    third.tell(lost, 0.5, cost=3.0)
+    with pytest.raises(InvalidValueError, match="answered already"):
+        third.fail(lost, cost=2.0)
+    assert third.spent == 8.0
+    assert sum(isinstance(event, Spent) for event in third.events) == 1
+
+
+@pytest.mark.parametrize("change", [{"token": "f" * 16}, {"token": ""}, {"number": 1}, {"objective": "b"}])
+def test_an_evaluation_that_was_never_asked_is_refused_whatever_was_answered(change: dict[str, Any]) -> None:
+    storage = MemoryStorage()
+    first, second = opened(storage), opened(storage)
+    mine = asked(first)
+    strange = replace(mine, **change)
+    for _ in range(2):
+        for answer in (
+            lambda: second.tell(strange, {"a": 1.0, "b": 1.0}, cost=1e6),
+            lambda: second.fail(strange, "x", cost=1e6),
+            lambda: second.release(strange),
+        ):
+            with pytest.raises(InvalidValueError, match="never asked"):
+                answer()
+        if mine.number in first.history.pending:
+            first.tell(mine, 0.5, cost=1.0)
+    second.refresh()
+    assert second.spent == 1.0
+
+
+def test_an_answer_without_the_asked_objective_is_refused() -> None:
+    study = opened(MemoryStorage())
+    mine = asked(study, only=["a"])
+    with pytest.raises(InvalidValueError, match="'a'"):
+        study.tell(mine, {"b": 1.0}, cost=1.0)
+    with pytest.raises(InvalidValueError, match="'a'"):
+        study.tell(replace(mine, yields=()), {"b": 1.0}, cost=1.0)
+    assert study.pending == (mine,)
+
+
+@pytest.mark.parametrize("change", [{"values": {"b": 1.0}}, {"token": "0" * 16}])
+def test_a_stored_answer_that_does_not_fit_its_question_is_damaged(tmp_path: Path, change: dict[str, Any]) -> None:
+    memory = MemoryStorage()
+    study = opened(memory)
+    study.tell(asked(study, only=["a"]), 0.5, cost=1.0)
+    contents = memory.read()
+    contents[-1] |= change
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    SQLStorage(url, "study").commit(0, lambda _: contents)
+    with pytest.raises(StorageError, match=f"Event {len(contents) - 1} "):
+        Study.load(url)
+
+
+def test_a_study_without_tokens_is_answered_and_charged_as_before() -> None:
+    memory = MemoryStorage()
+    study = opened(memory)
+    asked(study)
+    older = MemoryStorage()
+    older.commit(0, lambda _: [{k: v for k, v in event.items() if k != "token"} for event in memory.read()])
+    study, other = opened(older), opened(older)
+    (pending,) = study.pending
+    assert pending.token == ""
+    study.tell(pending, 0.5, cost=2.0)
+    for _ in range(2):
+        other.tell(pending, 0.5, cost=3.0)
+    assert other.spent == 5.0
