@@ -265,7 +265,7 @@ def test_commits_are_durable_and_locks_end_whatever_the_defaults_of_the_server(p
         return [{"n": 0}]
 
     storage.commit(0, decide)
-    assert seen == [("on", "read committed", "30s", "1min")]
+    assert seen == [("on", "read committed", "30s", "3s")]
 
 
 def test_a_password_is_used_and_never_shown(postgres: Server, caplog: pytest.LogCaptureFixture) -> None:

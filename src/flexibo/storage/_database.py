@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from flexibo._internal.interrupts import allowed_interrupts
-from flexibo.storage._connections import Connections
+from flexibo.storage._connections import Connections, SharedConnection
 from flexibo.storage.base import StorageError
 
 T = TypeVar("T")
@@ -26,6 +26,7 @@ class Trouble(enum.Enum):
 
     BUSY = "wait a moment"
     LOST = "connect again"
+    REFUSED = "connect again later"
     FINAL = "give up"
 
 
@@ -40,8 +41,8 @@ class Database(Protocol):
     def prepare(self, connection: sa.Connection) -> None:
         """Create or update the tables; several processes may do so at once."""
 
-    def connect(self) -> sa.Connection:
-        """A new connection, on which every statement is its own transaction until one is begun."""
+    def connections(self) -> Connections | SharedConnection:
+        """Its connections, on which every statement is its own transaction until one is begun."""
 
     def check(self, connection: sa.Connection) -> None:
         """Refuse a connection that no longer leads to the database."""
@@ -60,7 +61,7 @@ class Database(Protocol):
 
 
 class Session:
-    """Runs actions on a database, with one connection per thread, and retries after temporary errors.
+    """Runs actions on a database, and retries after temporary errors.
 
     It retries for `patience` seconds; if it does not `keep` connections, each action opens one.
     """
@@ -69,7 +70,7 @@ class Session:
         self.database = database
         self._patience = patience
         self._keep = keep
-        self._connections = Connections(database.connect)
+        self._connections = database.connections()
 
     def close(self) -> None:
         self._connections.close()
@@ -92,14 +93,14 @@ class Session:
                 late = time.monotonic() - start >= self._patience or (trouble is Trouble.LOST and not reconnect)
                 if trouble is Trouble.FINAL or late:
                     raise StorageError(self.database.sentence(error) + ending()) from None
-                if trouble is Trouble.LOST and tries == 0:
+                if trouble in (Trouble.LOST, Trouble.REFUSED) and tries == 0:
                     logger.warning("%s; trying again for up to %g s.", self.database.sentence(error), self._patience)
             tries += 1
             with allowed_interrupts():  # no transaction is open while this waits
                 time.sleep(_pause(trouble, tries))
 
     def _tried(self, action: Callable[[sa.Connection], T]) -> T:
-        """The result of the action on this thread's connection, which is dropped if it may be broken."""
+        """The result of the action on a connection, which is dropped if it may be broken."""
         with self._connections.use() as connection:
             try:
                 self.database.check(connection)

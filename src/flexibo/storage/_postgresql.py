@@ -1,8 +1,13 @@
-"""Studies in a PostgreSQL database, which many machines share."""
+"""Studies in a PostgreSQL database, which many machines share.
+
+A process has one connection, for all its threads and heartbeats. Nothing depends on the session of the server: settings
+are those of a transaction and no statement is prepared, so a pool such as PgBouncer may give each transaction another
+session.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import os
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
@@ -10,6 +15,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, Operationa
 
 from flexibo._internal.interrupts import allowed_interrupts
 from flexibo.errors import InvalidValueError, missing_extra
+from flexibo.storage._connections import SharedConnection
 from flexibo.storage._database import Trouble
 from flexibo.storage._schema import bring_up_to_date, studies, version
 from flexibo.storage._urls import HIDDEN
@@ -23,17 +29,31 @@ _CONNECTING = {
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 }
-_SECRETS = ("password", "sslpassword", "passfile")
-_MAKING = 0x666C657869626F  # "flexibo": the lock for creating the tables
-_LOST = ("08", "57P01", "57P02", "57P03", "57P05", "25P03", "53300")
-_BUSY = ("40001", "40P01")  # two conflicting transactions, of which the server ended one
+_SECRETS = ("password", "sslpassword", "passfile", "oauth_client_secret", "scram_client_key", "scram_server_key")
+_MAKING = 0x666C657869626F  # "flexibo": the lock of a transaction that creates the tables
+_LOST = ("08", "57P01", "57P02", "57P05", "25P03")
+_STARTING, _FULL = "57P03", "53300"
 _LOCK_TIMEOUT = "55P03"
+_BUSY = ("40001", "40P01", _LOCK_TIMEOUT)  # two conflicting transactions, of which the server ended one
 _DISK_FULL = "53100"
-_SETTINGS = """
-SELECT set_config('lock_timeout', %s, false),
-    set_config('idle_in_transaction_session_timeout', '30s', false),
+_LOCK_SECONDS = 3.0  # at most, to wait for another writer at a time: meanwhile the heartbeats of the process wait, too
+# libpq does not report the code of a server that refuses a connection. A server that speaks another language is not
+# waited for when a storage is opened, and its message is shown.
+_REFUSALS = {
+    "the database system is ": _STARTING,  # starting up, shutting down, in recovery mode, not accepting connections
+    "too many clients": _FULL,
+    "remaining connection slots": _FULL,
+    "too many connections": _FULL,  # for a database or a role
+    "no more connections allowed": _FULL,  # PgBouncer
+}
+# Independent of the server's defaults: durable commits, and no locks of workers that are suspended. Under a stricter
+# isolation the events would be read as they were before the wait for the lock.
+_BEGIN = """
+BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+SELECT set_config('lock_timeout', '{milliseconds}ms', true),
+    set_config('idle_in_transaction_session_timeout', '30s', true),
     set_config('synchronous_commit', CASE current_setting('synchronous_commit')
-        WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)
+        WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)
 """
 
 
@@ -45,11 +65,12 @@ class PostgreSQL:
         # As arguments rather than in the URL, which the engine shows in messages.
         secrets = {name: str(url.query[name]) for name in _SECRETS if name in url.query}
         self._secrets = [secret for secret in (url.password, *secrets.values()) if secret]
-        self._patience = patience
+        self._begin = _BEGIN.format(milliseconds=max(1, round(min(patience, _LOCK_SECONDS) * 1000)))
+        defaults = {name: value for name, value in _CONNECTING.items() if name not in url.query}
         try:
             self._engine = sa.create_engine(
                 url.set(drivername="postgresql+psycopg").difference_update_query(_SECRETS),
-                connect_args={name: value for name, value in _CONNECTING.items() if name not in url.query} | secrets,
+                connect_args={**defaults, **secrets, "prepare_threshold": None},
                 poolclass=sa.NullPool,
                 isolation_level="AUTOCOMMIT",
                 hide_parameters=True,
@@ -59,11 +80,19 @@ class PostgreSQL:
             raise missing_extra("psycopg", "postgres") from None
         except ArgumentError:  # its message may contain secret parts of the URL
             raise InvalidValueError(f"Storage {shown!r} cannot be used; check its hosts, ports and options.") from None
-        sa.event.listen(self._engine, "connect", self._set_up)
+        # Variables such as PGHOST and PGUSER complete the URL.
+        variables = tuple(sorted(item for item in os.environ.items() if item[0].startswith("PG")))
+        self._shared = SharedConnection((url, variables), self._engine.connect)
 
     def schema(self) -> int | None:
-        with self._engine.connect() as connection:
-            return version(connection)
+        """The version of the tables; a kept connection that the server has ended meanwhile is replaced."""
+        was_open = self._shared.is_open
+        try:
+            return self._version()
+        except DBAPIError as error:
+            if not was_open or self.trouble(error) is not Trouble.LOST:
+                raise
+        return self._version()
 
     def prepare(self, connection: sa.Connection) -> None:
         self.begin(connection, None)
@@ -71,18 +100,15 @@ class PostgreSQL:
         bring_up_to_date(connection, self.shown)
         connection.exec_driver_sql("COMMIT")
 
-    def connect(self) -> sa.Connection:
-        return self._engine.connect()
+    def connections(self) -> SharedConnection:
+        return self._shared
 
     def check(self, connection: sa.Connection) -> None:
         """Nothing to do: the server reports a lost connection."""
 
     def begin(self, connection: sa.Connection, study: str | None) -> None:
-        """Begin a transaction and lock the row of the study, which is inserted if there is none.
-
-        Under a stricter isolation the events would be read as they were before the wait for the lock.
-        """
-        connection.exec_driver_sql("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+        """Begin a transaction and lock the row of the study, which is inserted if there is none."""
+        connection.exec_driver_sql(self._begin)
         if study is None:
             return
         row = sa.select(studies.c.study).where(studies.c.study == study).with_for_update()
@@ -95,10 +121,12 @@ class PostgreSQL:
         connection.exec_driver_sql("ROLLBACK")
 
     def trouble(self, error: DBAPIError) -> Trouble:
-        """LOST without a connection, BUSY if the transaction must be tried again, otherwise FINAL."""
+        """What to do; REFUSED if the server lives but accepts no connection now."""
         state = _state(error)
         if state in _BUSY:
             return Trouble.BUSY
+        if state in (_STARTING, _FULL):
+            return Trouble.REFUSED
         away = state is None and isinstance(error, (OperationalError, InterfaceError))  # no answer from a server
         if error.connection_invalidated or away or (state or "").startswith(_LOST):
             return Trouble.LOST
@@ -112,17 +140,27 @@ class PostgreSQL:
             message = message.replace(secret, HIDDEN)
         if _state(error) == _DISK_FULL:
             return f"{self.shown} cannot be used: the server's disk is full, so make room there and try again"
-        if self.trouble(error) is Trouble.LOST:
+        if _state(error) == _FULL:
+            return (
+                f"{self.shown} accepts no more connections ({message}), and each process needs one; start fewer "
+                "processes, raise max_connections of the server, or connect through PgBouncer"
+            )
+        if self.trouble(error) in (Trouble.LOST, Trouble.REFUSED):
             return f"{self.shown} cannot be reached ({message}); check that the server runs and that the URL is right"
         return f"{self.shown} cannot be used: {message}"
 
-    def _set_up(self, driver: Any, _record: Any) -> None:
-        """Independent of the server's defaults: durable commits, and no locks of workers that are suspended."""
-        with driver.cursor() as cursor:
-            cursor.execute(_SETTINGS, (f"{max(1, round(self._patience * 1000))}ms",))
+    def _version(self) -> int | None:
+        with self._shared.use() as connection:
+            try:
+                return version(connection)
+            except BaseException:
+                self._shared.drop()
+                raise
 
 
 def _state(error: DBAPIError) -> str | None:
     """PostgreSQL's code of an error, None if the error is not the server's."""
     state: str | None = getattr(error.orig, "sqlstate", None)
-    return state
+    if state is not None or not isinstance(error, OperationalError):
+        return state
+    return next((code for words, code in _REFUSALS.items() if words in str(error.orig)), None)

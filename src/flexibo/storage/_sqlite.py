@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from flexibo.errors import InvalidValueError
+from flexibo.storage._connections import Connections
 from flexibo.storage._database import Trouble, short_pause
 from flexibo.storage._schema import bring_up_to_date
 from flexibo.storage.base import NoSuchStorageError, StorageError
@@ -84,7 +85,10 @@ class SQLite:
         connection.exec_driver_sql("COMMIT")
         self._new = False
 
-    def connect(self) -> sa.Connection:
+    def connections(self) -> Connections:
+        return Connections(self._connect)
+
+    def _connect(self) -> sa.Connection:
         connection = self._engine.connect()
         connection.info["file"] = _identity(self.path)
         return connection

@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from flexibo.storage import StorageError
+from flexibo.storage._connections import Connections
 from flexibo.storage._database import Session, Trouble, _pause
 from flexibo.storage.sql import SQLStorage
 
@@ -46,7 +47,10 @@ class Fake:
         self.said: list[str] = []
         self.opened = 0
 
-    def connect(self) -> Any:
+    def connections(self) -> Connections:
+        return Connections(self._connect)
+
+    def _connect(self) -> Any:
         self.opened += 1
         return SimpleNamespace(number=self.opened, close=lambda: self.said.append("closed"))
 
@@ -94,12 +98,13 @@ def test_a_busy_database_is_tried_again_on_the_same_connection(
     assert caplog.text == ""
 
 
+@pytest.mark.parametrize("trouble", [Trouble.LOST, Trouble.REFUSED])
 def test_a_lost_database_is_tried_again_on_another_connection_and_that_is_said_once(
-    database: Fake, caplog: pytest.LogCaptureFixture
+    database: Fake, caplog: pytest.LogCaptureFixture, trouble: Trouble
 ) -> None:
-    assert session_on(database, 7.0).do(failing(Trouble.LOST, Trouble.LOST)) == 3
+    assert session_on(database, 7.0).do(failing(trouble, trouble)) == 3
     (record,) = caplog.records
-    assert "study.db: LOST" in record.getMessage()
+    assert f"study.db: {trouble.name}" in record.getMessage()
     assert " 7 s" in record.getMessage()
 
 
@@ -124,6 +129,11 @@ def test_what_cannot_be_mended_is_reported_at_once_with_the_ending(
     with pytest.raises(StorageError, match=rf"^study\.db: {trouble.name}; the end\.$"):
         session_on(database, patience).patiently(attempt, ending=lambda: "; the end.", **how)
     assert len(calls) == 1
+
+
+def test_a_server_that_starts_up_is_waited_for_also_when_it_is_opened(database: Fake) -> None:
+    session, action = session_on(database), failing(Trouble.REFUSED, Trouble.REFUSED)
+    assert session.patiently(lambda: action(SimpleNamespace(number=7)), reconnect=False) == 7
 
 
 @pytest.mark.parametrize(("error", "kept"), [(KeyError, True), (StorageError, False), (KeyboardInterrupt, False)])
