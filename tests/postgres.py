@@ -1,4 +1,4 @@
-"""A throw-away PostgreSQL server from the installed binaries: one per test process, gone when it ends."""
+"""A throw-away PostgreSQL server from the installed binaries, and PgBouncer in front of it: gone when the tests end."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ _SETTINGS = {
 class Server:
     """A PostgreSQL server in a temporary folder."""
 
-    def __init__(self, binaries: Path) -> None:
+    def __init__(self, binaries: Path, **settings: str) -> None:
         self._binaries = binaries
+        self._settings = _SETTINGS | settings
         self.folder = Path(tempfile.mkdtemp(prefix="flexibo-pg-"))
         self._names = itertools.count()
         self._process: subprocess.Popen[bytes] | None = None
@@ -57,7 +58,7 @@ class Server:
             "--auth-local=trust",
         ]
         made = subprocess.run(
-            [*self._as_user(), self._binaries / "initdb", *arguments, "--auth-host=scram-sha-256"],
+            [*as_user(), self._binaries / "initdb", *arguments, "--auth-host=scram-sha-256"],
             capture_output=True,
             cwd=self.folder,
         )
@@ -71,11 +72,11 @@ class Server:
     def start(self) -> None:
         """Start the server and wait until it answers."""
         self.port = self.port or _free_port()
-        settings = {**_SETTINGS, "port": str(self.port), "unix_socket_directories": str(self.folder)}
+        settings = {**self._settings, "port": str(self.port), "unix_socket_directories": str(self.folder)}
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [*self._as_user(), self._binaries / "postgres", "-D", str(self.data), *options],
+                [*as_user(), self._binaries / "postgres", "-D", str(self.data), *options],
                 cwd=self.folder,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
@@ -122,14 +123,63 @@ class Server:
         asked = [str(self._binaries / "pg_isready"), "-q", "-h", str(self.folder), "-p", str(self.port)]
         return subprocess.run(asked, check=False).returncode == 0
 
-    def _as_user(self) -> list[str]:
-        """The server dies with the tests, and does not run as root."""
-        user = ["--reuid=postgres", "--regid=postgres", "--init-groups"] if os.geteuid() == 0 else []
-        return ["setpriv", *user, "--pdeathsig=QUIT", "--"]
-
     def _remove(self) -> None:
         self.stop()
         self._tidying.communicate()
+
+
+class Pool:
+    """PgBouncer in front of a server: each transaction gets any of a few sessions, and a client keeps none.
+
+    It ignores no parameter of a connection, and does not know prepared statements.
+    """
+
+    def __init__(self, behind: Server, *, sessions: int) -> None:
+        self._names = behind
+        self.folder = behind.folder
+        self.port = _free_port()
+        (self.folder / "pool.ini").write_text(
+            f"""[databases]
+* = host={behind.folder} port={behind.port} user=postgres
+[pgbouncer]
+listen_port = {self.port}
+unix_socket_dir = {self.folder}
+auth_type = any
+pool_mode = transaction
+default_pool_size = {sessions}
+max_client_conn = 500
+max_db_connections = {sessions}
+server_login_retry = 1
+logfile = {self.folder / "pool.log"}
+"""
+        )
+        command = [*as_user(), "pgbouncer", "-q", str(self.folder / "pool.ini")]
+        self._process = subprocess.Popen(command, cwd=self.folder, start_new_session=True)
+        atexit.register(self.stop)  # before the server, which was registered first
+        end = time.monotonic() + _START_SECONDS
+        while not (self.folder / f".s.PGSQL.{self.port}").exists():
+            assert self._process.poll() is None, (self.folder / "pool.log").read_text()
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+    def url(self, database: str) -> str:
+        """The URL of a database through the pool."""
+        return f"postgresql://postgres@/{database}?host={self.folder}&port={self.port}"
+
+    def new_database(self) -> str:
+        """The URL of a new, empty database through the pool."""
+        return self.url(self._names.new_database().partition("?")[0].rpartition("/")[2])
+
+    def stop(self) -> None:
+        """Stop the pool; the server stays."""
+        self._process.kill()
+        self._process.wait(_START_SECONDS)
+
+
+def as_user() -> list[str]:
+    """The start of a command of a server that dies with the tests, and does not run as root."""
+    user = ["--reuid=postgres", "--regid=postgres", "--init-groups"] if os.geteuid() == 0 else []
+    return ["setpriv", *user, "--pdeathsig=QUIT", "--"]
 
 
 def server() -> Server:
@@ -140,9 +190,30 @@ def server() -> Server:
     return _server()
 
 
+def own_server(**settings: str) -> Server:
+    """Another server with these settings, for one test; skipped like `server`."""
+    reason = _why_not()
+    if reason:
+        pytest.skip(reason)
+    return Server(_binaries()[-1], **settings)
+
+
+def pool() -> Pool:
+    """PgBouncer in front of the server; the test is skipped, and listed, where it is not installed."""
+    behind = server()
+    if shutil.which("pgbouncer") is None:
+        pytest.skip("PgBouncer is not installed (Debian: apt-get install pgbouncer)")
+    return _pool(behind)
+
+
 @cache
 def _server() -> Server:
     return Server(_binaries()[-1])
+
+
+@cache
+def _pool(behind: Server) -> Pool:
+    return Pool(behind, sessions=4)
 
 
 def _why_not() -> str | None:

@@ -9,17 +9,19 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.postgres import server
+from tests.postgres import pool, server
 
 from flexibo._internal.interrupts import deferred_interrupts
 from flexibo.storage import LogReplacedError, MemoryStorage, Sign, Storage, StorageError, open_storage
 from flexibo.storage.sql import SQLStorage
 
-DATABASES = ["sqlite", "postgresql"]
+DATABASES = ["sqlite", "postgresql", "pgbouncer"]
 
 
 def new_url(kind: str, folder: Path) -> str:
-    return f"sqlite:///{folder / 'study.db'}" if kind == "sqlite" else server().new_database()
+    if kind == "sqlite":
+        return f"sqlite:///{folder / 'study.db'}"
+    return (pool() if kind == "pgbouncer" else server()).new_database()
 
 
 @pytest.fixture(params=["memory", *DATABASES])

@@ -17,8 +17,9 @@ import pytest
 import sqlalchemy as sa
 from tests.forked import forked_into, imported
 from tests.integration import storage_writer
-from tests.postgres import PASSWORD, Server, server
+from tests.postgres import PASSWORD, Server, own_server, server
 
+from flexibo import Study
 from flexibo.storage import Sign, StorageError
 from flexibo.storage._schema import SCHEMA
 from flexibo.storage.sql import SQLStorage, StoredStudy, stored_studies
@@ -84,6 +85,61 @@ class Cutter:
                     (target if source is client else client).sendall(data)
 
     _said = b""
+
+
+class Refuser(Cutter):
+    """Refuses connections as a server that starts up or is full, a number of times; later ones reach the server."""
+
+    def __init__(self, postgres: Server, code: str, message: str, times: int) -> None:
+        self._error = f"SFATAL\0VFATAL\0C{code}\0M{message}\0\0".encode()
+        self.left = times
+        super().__init__(postgres, after=False)
+
+    def _pass_on(self, client: socket.socket) -> None:
+        if self.left <= 0:
+            self.cuts = 1  # and cuts no connection
+            super()._pass_on(client)
+            return
+        self.left -= 1
+        with client:
+            if client.recv(8, socket.MSG_PEEK)[4:8] == b"\x04\xd2\x16\x2f":
+                client.recv(8)
+                client.sendall(b"N")  # no TLS
+            client.recv(65536)
+            client.sendall(b"E" + (len(self._error) + 4).to_bytes(4, "big") + self._error)
+
+
+STARTING = ("57P03", "the database system is starting up")
+FULL = ("53300", "sorry, too many clients already")
+
+
+@pytest.mark.parametrize("refusal", [STARTING, FULL])
+def test_a_server_that_starts_up_or_is_full_is_waited_for_when_opened_and_later(
+    postgres: Server, refusal: tuple[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    between = Refuser(postgres, *refusal, times=2)
+    url = between.url(database_of(postgres.new_database()))
+    try:
+        assert stored_studies(url) == []
+        assert between.left == 0
+        storage = SQLStorage(url, "study")
+        storage.close()
+        between.left = 2
+        storage.commit(0, lambda _: [{"n": 0}])
+        assert (between.left, storage.read()) == (0, [{"n": 0}])
+        assert len([record for record in caplog.records if refusal[1] in record.getMessage()]) == 2
+    finally:
+        between.close()
+
+
+def test_a_server_that_stays_full_is_one_sentence_that_says_what_to_do(postgres: Server) -> None:
+    between = Refuser(postgres, *FULL, times=10**9)
+    try:
+        with pytest.raises(StorageError, match=r"max_connections.*PgBouncer") as caught:
+            SQLStorage(between.url("postgres"), "study", patience=0.3)
+        assert "\n" not in str(caught.value)
+    finally:
+        between.close()
 
 
 @pytest.fixture
@@ -226,6 +282,104 @@ def test_a_writer_that_never_ends_is_reported(postgres: Server) -> None:
         assert storage.read() == [{"n": 0}]
     engine.dispose()
     storage.commit(1, lambda _: [{"n": 1}])
+
+
+def connections_to(postgres: Server, name: str) -> int:
+    """The number of connections to a database."""
+    counted = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{name}'"
+    return int(str(postgres.execute(counted)[0][0]))
+
+
+def test_a_process_has_one_connection_for_all_its_studies_threads_and_heartbeats(
+    postgres: Server, make_study: Callable[..., Study]
+) -> None:
+    url = postgres.new_database()
+    studies = [make_study(storage=url, name=name, lease=0.2) for name in ("a", "b")]
+    asked = [study.ask() for study in studies]  # and heartbeats begin
+    most = 0
+    threads = [threading.Thread(target=study.front) for study in studies for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        most = max(most, connections_to(postgres, database_of(url)))
+        time.sleep(0.01)
+    for study, evaluation in zip(studies, asked, strict=True):
+        assert evaluation is not None
+        study.tell(evaluation, 1.0, cost=1.0)
+    most = max(most, connections_to(postgres, database_of(url)))
+    assert most == 1
+    assert [len(SQLStorage(url, name).workers()) for name in ("a", "b")] == [1, 1]
+
+
+def test_heartbeats_go_on_while_a_write_waits_for_another_process(
+    postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flexibo.storage._postgresql._LOCK_SECONDS", 0.2)
+    url = postgres.new_database()
+    storage = SQLStorage(url, "study")
+    storage.commit(0, lambda _: [{"n": 0}])
+    engine = sa.create_engine(url)
+    writing = threading.Thread(target=storage.commit, args=(1, lambda _: [{"n": 1}]))
+    with engine.begin() as connection:
+        connection.execute(sa.text("SELECT * FROM flexibo_studies FOR UPDATE"))
+        writing.start()
+        start = time.monotonic()
+        for beat in range(5):
+            storage.sign("ada", Sign(beat, 0.0, 60.0))
+        took = time.monotonic() - start
+        assert writing.is_alive()
+    writing.join()
+    engine.dispose()
+    assert took < 10.0
+    assert storage.read() == [{"n": 0}, {"n": 1}]
+
+
+def test_an_idle_process_has_no_connection(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flexibo.storage._connections.IDLE_SECONDS", 0.05)
+    url = postgres.new_database()
+    storage = SQLStorage(url, "study")
+    storage.commit(0, lambda _: [{"n": 0}])
+    end = time.monotonic() + 10.0
+    while connections_to(postgres, database_of(url)) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert connections_to(postgres, database_of(url)) == 0
+    assert storage.read() == [{"n": 0}]
+
+
+def test_an_open_connection_that_the_server_ended_does_not_stop_the_opening_of_a_study(postgres: Server) -> None:
+    url = postgres.new_database()
+    first = SQLStorage(url, "study")
+    first.commit(0, lambda _: [{"n": 0}])
+    ended = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database_of(url)}'"
+    assert postgres.execute(ended) == [(True,)]
+    assert SQLStorage(url, "study", create=False).read() == [{"n": 0}]
+
+
+def work_with_pauses(url: str, worker: str) -> None:
+    """A worker whose measurements take longer than a connection is kept."""
+    storage = SQLStorage(url, "study")
+    for i in range(3):
+        storage.commit(0, lambda _, i=i: [{"worker": worker, "i": i}])
+        storage.sign(worker, Sign(i, 0.0, 60.0))
+        time.sleep(3.0)
+    print("done")
+
+
+@pytest.mark.parametrize(("number", "limit"), [(14, 13), pytest.param(100, 100, marks=pytest.mark.long)])
+def test_more_workers_share_a_server_than_it_accepts_connections(tmp_path: Path, number: int, limit: int) -> None:
+    crowded = own_server(max_connections=str(limit), max_wal_senders="0")
+    crowded.execute("CREATE ROLE worker LOGIN")
+    url = crowded.new_database()
+    crowded.execute(f"ALTER DATABASE {database_of(url)} OWNER TO worker")
+    url = url.replace("postgres@", "worker@")  # for whom the last 3 are not
+    logs = [(tmp_path / f"w{n}.out", tmp_path / f"w{n}.err") for n in range(number)]
+    with imported("flexibo.storage.sql", "psycopg"):
+        workers = [forked_into(*log, work_with_pauses, url, f"w{n}") for n, log in enumerate(logs)]
+        for worker in workers:
+            worker.join(timeout=300)
+    crowded.stop()
+    codes = [worker.exitcode for worker in workers]
+    assert codes == [0] * number, [errors.read_text()[-300:] for _, errors in logs if errors.read_text()][:3]
 
 
 def test_tables_of_others_are_left_alone(postgres: Server) -> None:

@@ -1,4 +1,4 @@
-"""Connections: one for each thread, closed when nobody needs them."""
+"""Connections: one for each thread or one for all, closed when nobody needs them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from tests.unit.storage.files import contents
 
 from flexibo.storage import StorageError
-from flexibo.storage._connections import Connections
+from flexibo.storage._connections import IDLE_SECONDS, Connections, SharedConnection
 from flexibo.storage.sql import SQLStorage, StoredStudy, stored_studies
 
 
@@ -118,6 +118,143 @@ def test_all_connections_are_closed_with_the_last_reference(opened: list[Line]) 
     del own
     gc.collect()
     assert [line.is_open for line in opened] == [False]
+
+
+@pytest.fixture
+def share(opened: list[Line], tmp_path: Path) -> Callable[..., SharedConnection]:
+    """Makes a share in the connection of a process to one database, or to another one."""
+
+    def make(database: str = "studies") -> SharedConnection:
+        return SharedConnection((tmp_path, database), lambda: opened.append(Line()) or opened[-1])  # type: ignore[arg-type, func-returns-value, return-value]
+
+    return make
+
+
+def line_of(shared: SharedConnection) -> Line:
+    with shared.use() as connection:
+        return connection  # type: ignore[return-value]
+
+
+def test_all_threads_and_storages_of_a_process_share_one_connection(
+    share: Callable[..., SharedConnection], opened: list[Line]
+) -> None:
+    first, second, elsewhere = share(), share(), share("other studies")
+    assert not first.is_open
+    used = [line_of(first), line_of(second)]
+    in_a_thread(lambda: used.append(line_of(first)))
+    assert used == [opened[0]] * 3
+    assert first.is_open
+    assert line_of(elsewhere) is opened[1]
+
+
+def test_a_thread_waits_while_another_one_uses_the_shared_connection(share: Callable[..., SharedConnection]) -> None:
+    first, second = share(), share()
+    order: list[str] = []
+    waits = threading.Event()
+
+    def use() -> None:
+        waits.set()
+        with second.use():
+            order.append("second")
+
+    with first.use():
+        thread = threading.Thread(target=use)
+        thread.start()
+        waits.wait()
+        thread.join(0.02)
+        order.append("first")
+    thread.join()
+    assert order == ["first", "second"]
+
+
+def test_a_storage_within_the_transaction_of_another_one_has_a_connection_of_its_own_meanwhile(
+    share: Callable[..., SharedConnection], opened: list[Line]
+) -> None:
+    outer, inner = share(), share()
+    with outer.use() as connection:
+        assert line_of(inner) is opened[1]
+        assert not opened[1].is_open
+        for again in (lambda: line_of(outer), outer.close):
+            with pytest.raises(StorageError, match="own transaction"):
+                again()
+        inner.close()  # does not take the connection from the transaction
+        assert connection.is_open  # type: ignore[attr-defined]
+    assert line_of(inner) is opened[0]
+
+
+def test_a_shared_connection_is_dropped_only_by_who_uses_it(
+    share: Callable[..., SharedConnection], opened: list[Line]
+) -> None:
+    first, second = share(), share()
+    with first.use():
+        second.drop()
+        assert opened[0].is_open
+        first.drop()
+        assert not opened[0].is_open
+    assert line_of(second) is opened[1]
+
+
+def test_a_shared_connection_is_closed_with_the_last_storage(
+    share: Callable[..., SharedConnection], opened: list[Line]
+) -> None:
+    first, second, third = share(), share(), share()
+    assert line_of(first) is line_of(second) is line_of(third)
+    first.close()
+    del third
+    gc.collect()
+    assert opened[0].is_open
+    second.close()
+    assert not opened[0].is_open
+    assert line_of(first) is opened[1]
+    del first, second
+    gc.collect()
+    assert not opened[1].is_open
+
+
+def test_a_shared_connection_is_closed_after_a_while_without_use(
+    share: Callable[..., SharedConnection], opened: list[Line]
+) -> None:
+    shared = share()
+    line_of(shared)
+    held = shared._line.held()
+    assert held.close_if_idle(1, held.used + IDLE_SECONDS - 0.5) == pytest.approx(0.5)
+    with shared.use():
+        assert held.close_if_idle(1, held.used + 99.0) == IDLE_SECONDS
+    assert opened[0].is_open
+    assert held.close_if_idle(1, held.used + IDLE_SECONDS) is None
+    assert not opened[0].is_open
+    line_of(shared)
+    assert held.close_if_idle(1, held.used + 99.0) is None, "the watch of the first connection is over"
+    assert opened[1].is_open
+
+
+def test_a_thread_watches_a_shared_connection_and_ends_with_it(
+    share: Callable[..., SharedConnection], opened: list[Line], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flexibo.storage._connections.IDLE_SECONDS", 0.01)
+    before = set(threading.enumerate())
+    shared = share()
+    line_of(shared)
+    for thread in set(threading.enumerate()) - before:
+        thread.join(10.0)
+        assert not thread.is_alive()
+    assert not opened[0].is_open
+    assert line_of(shared) is opened[1]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this machine")
+def test_a_forked_process_opens_a_shared_connection_of_its_own(
+    share: Callable[..., SharedConnection], opened: list[Line]
+) -> None:
+    shared = share()
+    line_of(shared)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if not child:
+        os._exit(0 if line_of(shared) is opened[1] and not opened[0].is_open else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert line_of(shared) is opened[1]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this machine")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -74,6 +75,78 @@ def test_an_error_names_the_database_and_the_cause(database: PostgreSQL, state: 
     sentence = database.sentence(error_of(state))
     assert re.match(rf"postgresql://ada:\*\*\*@board/studies .*{facts}", sentence)
     assert not sentence.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("the database system is starting up", "57P03"),
+        ("the database system is in recovery mode", "57P03"),
+        ("sorry, too many clients already", "53300"),
+        ("remaining connection slots are reserved for roles with privileges", "53300"),
+        ('too many connections for role "ada"', "53300"),
+        ("no more connections allowed (max_client_conn)", "53300"),
+    ],
+)
+def test_a_server_that_refuses_a_connection_for_now_is_waited_for(database: PostgreSQL, text: str, state: str) -> None:
+    refused = error_of(None, text=f"connection failed: FATAL:  {text}\n")  # the driver gives no code
+    assert database.trouble(refused) is Trouble.REFUSED
+    assert text in database.sentence(refused)
+    assert ("max_connections" in database.sentence(refused)) == (state == "53300")
+    assert database.trouble(error_of(None, text="FATAL: password authentication failed")) is Trouble.LOST
+
+
+def connecting(url: str) -> dict[str, Any]:
+    """The arguments with which a database of this URL connects."""
+    engine = vars(PostgreSQL(sa.make_url(url), "shown", patience=60.0))["_engine"]
+    given: list[dict[str, Any]] = []
+
+    def connect(dialect: object, record: object, positional: object, named: dict[str, Any]) -> None:
+        given.append(named)
+        raise OSError
+
+    sa.event.listen(engine, "do_connect", connect)
+    with pytest.raises(OSError):  # our own
+        engine.connect()
+    return given[0]
+
+
+def test_options_of_tls_reach_the_driver_unchanged() -> None:
+    tls = {
+        "sslmode": "verify-full",
+        "sslrootcert": "/certs/root.crt",
+        "sslcert": "/certs/ada.crt",
+        "sslkey": "/certs/ada.key",
+        "sslpassword": "s3cret",
+        "sslcrl": "/certs/revoked",
+        "ssl_min_protocol_version": "TLSv1.3",
+        "channel_binding": "require",
+    }
+    given = connecting("postgresql://ada@board/studies?" + "&".join(f"{name}={value}" for name, value in tls.items()))
+    assert given.items() >= (tls | {"host": "board", "user": "ada", "dbname": "studies"}).items()
+
+
+@pytest.mark.parametrize("option", ["", "?prepare_threshold=0"])
+def test_no_statement_is_prepared_since_a_pool_gives_each_transaction_another_session(option: str) -> None:
+    assert connecting(f"postgresql://ada@board/studies{option}")["prepare_threshold"] is None
+
+
+def test_defaults_of_a_connection_can_be_changed_in_the_url() -> None:
+    given = connecting("postgresql://ada@board/studies?connect_timeout=9")
+    assert (given["connect_timeout"], given["tcp_user_timeout"]) == ("9", 30_000)
+
+
+def test_variables_that_complete_a_url_tell_databases_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shared() -> object:
+        database = PostgreSQL(sa.make_url("postgresql:///studies"), "shown", patience=60.0)
+        kept.append(database)
+        return vars(database.connections())["_line"]
+
+    kept: list[PostgreSQL] = []
+    monkeypatch.setenv("PGHOST", "one")
+    assert shared() is shared()
+    monkeypatch.setenv("PGHOST", "two")
+    assert shared() is not kept[0].connections()._line
 
 
 def test_no_secret_is_shown_though_the_server_repeats_it(database: PostgreSQL) -> None:
