@@ -98,6 +98,18 @@ COMMANDS = (  # every command, in the order of the help
         function="import_study",
     ),
     CommandEntry(
+        "verify",
+        STUDIES,
+        "Check that stored studies are whole.",
+        ("flexibo verify", "flexibo verify study.db", "flexibo verify study.jsonl"),
+    ),
+    CommandEntry(
+        "salvage",
+        STUDIES,
+        "Bring out what can be read of damaged studies.",
+        ("flexibo salvage study.db --out saved.db",),
+    ),
+    CommandEntry(
         "list", INSPECT, "List the studies of a storage.", ("flexibo list", "flexibo list --json"), "list_studies"
     ),
     CommandEntry(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import sqlalchemy as sa
 
 from flexibo.storage._chain import DIGEST_BYTES, next_digest
-from flexibo.storage.base import LogReplacedError, StorageError
+from flexibo.storage.base import LogReplacedError, NewerSchemaError
 
 SCHEMA = 3  # version of the tables; stored in the database when it is created
 
@@ -47,7 +47,7 @@ def version(connection: sa.Connection) -> int | None:
 
 def check_known(found: int | None, shown: str) -> None:
     if found is not None and found > SCHEMA:
-        raise StorageError(
+        raise NewerSchemaError(
             f"{shown} was written by a newer version of flexibo (schema {found}, this one knows {SCHEMA}); "
             "update flexibo."
         )

@@ -23,6 +23,10 @@ class NoSuchStorageError(StorageError):
     """There is no such file, database or study: the name is wrong, not the storage."""
 
 
+class NewerSchemaError(StorageError):
+    """The storage was written by a newer version of flexibo."""
+
+
 class LogReplacedError(StorageError):
     """The storage no longer holds the events that were read from it: trying again does not help."""
 

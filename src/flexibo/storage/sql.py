@@ -52,6 +52,11 @@ class SQLStorage:
         return f"SQLStorage({self._shown!r}, {self._study!r})"
 
     @property
+    def has_digests(self) -> bool:
+        """Whether its events are stored with digests: tables of older versions have none until they are written to."""
+        return self._ready
+
+    @property
     def unstored(self) -> Path:
         """The file for answers that could not be stored: beside a SQLite file, or in the working folder."""
         database = self._session.database
@@ -137,6 +142,22 @@ def stored_studies(url: str, *, patience: float = PATIENCE) -> list[StoredStudy]
     rows = session.do(lambda connection: connection.execute(query).all())
     session.close()
     return [StoredStudy(str(name), number, (str(first), str(last))) for name, number, first, last in rows]
+
+
+def stored_rows(url: str) -> list[Any]:
+    """Study, number, text, token and digest of every event in a database, in no order; nothing is checked."""
+    session, schema = _opened(url, create=False, patience=PATIENCE)
+    columns = [events.c[name] for name in ("study", "number", "content", "token", "digest")]
+    known = {None: 0, 1: 3, 2: 4}.get(schema, 5)
+    rows = list(session.do(lambda connection: connection.execute(sa.select(*columns[:known])).all())) if known else []
+    session.close()
+    return rows
+
+
+def file_of(url: str) -> Path | None:
+    """The file of a SQLite URL; None for a database on a server."""
+    database = _database(url, create=False, patience=PATIENCE)
+    return database.path if isinstance(database, SQLite) else None
 
 
 def _studies_with_ends(schema: int, *, is_sqlite: bool) -> sa.Select[Any]:

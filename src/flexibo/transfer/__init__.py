@@ -7,6 +7,7 @@ from flexibo.transfer._event_file import Exported, event_lines, import_events, r
 from flexibo.transfer._result_table import Results, import_results, option_value, read_results
 from flexibo.transfer._unstored_answers import holds_answers, import_answers, read_answers
 from flexibo.transfer.evaluations import STATES, Record, records, table_lines
+from flexibo.transfer.salvage import Salvaged, Verified, salvaged, verified
 from flexibo.transfer.study_copies import StudyCopy, not_stored, study_copy
 
 __all__ = [
@@ -14,7 +15,9 @@ __all__ = [
     "Exported",
     "Record",
     "Results",
+    "Salvaged",
     "StudyCopy",
+    "Verified",
     "event_lines",
     "holds_answers",
     "import_answers",
@@ -26,6 +29,8 @@ __all__ = [
     "read_events",
     "read_results",
     "records",
+    "salvaged",
     "study_copy",
     "table_lines",
+    "verified",
 ]

@@ -1,0 +1,113 @@
+"""``flexibo salvage``: a new file with what can be read of damaged studies."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flexibo._internal.text import printable
+from flexibo.cli._exit_status import ExitStatus
+from flexibo.cli._files import check_free
+from flexibo.cli._options import JSONFlag, StorageURL, StudyName
+from flexibo.cli._text import print_json
+from flexibo.cli.verify import StudyPlace, place_url, shown_numbers
+from flexibo.errors import InvalidValueError
+from flexibo.storage import StorageError
+from flexibo.storage.base import Content
+
+if TYPE_CHECKING:
+    from flexibo.transfer import Salvaged
+
+MOST_REASONS = 5
+
+
+def salvage(
+    out: Annotated[Path, typer.Option(help="The new SQLite file; an existing one is never replaced.")],
+    study: StudyPlace = "",
+    storage: StorageURL = "",
+    name: StudyName = "",
+    json: JSONFlag = False,
+) -> None:
+    """Bring out everything that can be read of damaged studies into a new file, and say what is lost.
+
+    The damaged storage is only read. Events that do not agree with their checksum are left out. Exit status 1 means
+    that something is lost or uncertain.
+    """
+    from flexibo.transfer import salvaged
+
+    check_free(out, force=False)
+    found = salvaged(place_url(study, storage), name)
+    usable = [one for one in found if one.contents]
+    if usable:
+        _write(usable, out)
+    if json:
+        facts = [{**asdict(one), "contents": None, "events": len(one.contents)} for one in found]
+        print_json([{key: value for key, value in one.items() if key != "contents"} for one in facts])
+    else:
+        for one in found:
+            typer.echo(printable("\n".join(_said(one, out))))
+    if not all(one.is_whole for one in found):
+        raise typer.Exit(ExitStatus.NOTHING)
+
+
+def _write(found: list[Salvaged], out: Path) -> None:
+    """Write a file that appears complete or not at all."""
+    from flexibo.storage.sql import SQLStorage
+
+    draft = out.with_name(f".{out.name}.{secrets.token_hex(4)}.part")
+    try:
+        for one in found:
+            with closing(SQLStorage(f"sqlite:///{draft.absolute()}", one.name)) as storage:
+                storage.commit(0, partial(_contents, one))
+        if _log_of(draft).exists() and _log_of(draft).stat().st_size:
+            raise StorageError(f"{out} could not be completed; try again.")
+        os.link(draft, out)
+    except FileExistsError:
+        raise InvalidValueError(f"{out} exists already; give another name.") from None
+    except OSError:  # a file system without links
+        os.replace(draft, out)
+    finally:
+        for path in (draft, _log_of(draft), draft.with_name(f"{draft.name}-shm")):
+            with suppress(OSError):
+                path.unlink()
+
+
+def _contents(one: Salvaged, _: object) -> Sequence[Content]:
+    return one.contents
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _said(one: Salvaged, out: Path) -> list[str]:
+    """The report on one study, a line for each kind of loss."""
+    if not one.contents:
+        lines = [f"Study {one.name!r}: nothing could be brought out, as what it was created with is lost."]
+    else:
+        budget = "without a budget" if one.budget is None else f"with a budget of {one.budget:g}"
+        counts = f"{len(one.contents)} events with {one.measurements} measurements"
+        lines = [f"Study {one.name!r}: {counts} are in {out}, {budget}."]
+    if one.missing:
+        lines.append(f"  Lost: event {shown_numbers(one.missing)}. What was lost at the end is not known.")
+    if one.changed:
+        lines.append(f"  Left out, as it does not agree with its checksum: event {shown_numbers(one.changed)}.")
+    if one.unchecked:
+        lines.append(f"  Not checked, as the event before is lost: event {shown_numbers(one.unchecked)}.")
+    if not one.has_checksums:
+        lines.append("  Nothing could be checked: it was written by an older version, without checksums.")
+    for number, reason in list(one.dropped.items())[:MOST_REASONS] if one.contents else ():
+        lines.append(f"  Left out: event {number}, {reason}")
+    if one.contents and len(one.dropped) > MOST_REASONS:
+        lines.append(f"  ... and {len(one.dropped) - MOST_REASONS} more; --json has them all.")
+    if one.missing or one.changed:
+        lines.append("  Check the budget and the rules for stopping: a later change may be among what is lost.")
+    return lines

@@ -1,0 +1,97 @@
+"""``flexibo verify``: whether stored studies are whole."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flexibo._internal.text import printable
+from flexibo.cli._exit_status import ExitStatus
+from flexibo.cli._files import read_lines
+from flexibo.cli._options import JSONFlag, StorageURL, StudyName
+from flexibo.cli._storage import storage_url
+from flexibo.cli._text import print_json
+from flexibo.errors import InvalidValueError
+from flexibo.storage import shown_url
+
+if TYPE_CHECKING:
+    from flexibo.transfer import Verified
+
+StudyPlace = Annotated[
+    str,
+    typer.Argument(metavar="[STUDY]", help="A file, or a URL as for --storage.", show_default=False),
+]
+SHOWN = 10  # numbers of events in a line
+
+
+def verify(study: StudyPlace = "", storage: StorageURL = "", name: StudyName = "", json: JSONFlag = False) -> None:
+    """Read and replay every event and compare it with its checksum; nothing is changed.
+
+    STUDY may also be a FILE.jsonl of 'flexibo export'. Exit status 1 means that something is damaged.
+    """
+    from flexibo.transfer import verified
+
+    is_export = study.endswith(".jsonl")
+    found = [_verified_export(Path(study))] if is_export else verified(place_url(study, storage), name)
+    if json:
+        print_json([asdict(one) for one in found])
+    else:
+        for one in found:
+            typer.echo(printable(_said(one)))
+    if any(one.problem for one in found):
+        raise typer.Exit(ExitStatus.NOTHING)
+
+
+def place_url(study: str, storage: str) -> str:
+    """The URL of a study that is named by its file or its URL, or of the storage to use by default."""
+    if study and storage and study != storage:
+        raise InvalidValueError(f"Two places were given, {study} and {shown_url(storage)}; give one of them.")
+    if not study:
+        return storage_url(storage)
+    return study if "://" in study else f"sqlite:///{study}"
+
+
+def shown_numbers(numbers: tuple[int, ...]) -> str:
+    """The numbers of events in words, the first few of many.
+
+    >>> shown_numbers((3, 4, 9))
+    '3, 4 and 9'
+    """
+    texts = [str(number) for number in numbers[:SHOWN]]
+    if len(numbers) > SHOWN:
+        texts.append(f"{len(numbers) - SHOWN} more")
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+
+
+def _verified_export(path: Path) -> Verified:
+    from flexibo.transfer import Verified, read_events
+    from flexibo.transfer.study_copies import copy_of
+
+    with read_lines(path) as lines:
+        try:
+            exported = read_events(lines, str(path))
+        except InvalidValueError as error:
+            return Verified(str(path), 0, 0, str(error), has_checksums=False)
+    history = copy_of(exported.contents, exported.name).study.history
+    return Verified(exported.name, len(exported.contents), len(history.measurements), has_checksums=False)
+
+
+def _said(one: Verified) -> str:
+    counts = f"{one.events} events with {one.measurements} measurements"
+    if not one.problem:
+        how = (
+            "and agree with their checksums"
+            if one.has_checksums
+            else "and fit together; they have no checksums, as an export or a study of an older version"
+        )
+        return f"Study {one.name!r} is whole: {counts} can be read {how}."
+    parts = [f"Study {one.name!r} is damaged: {one.problem.rstrip('.')}."]
+    if one.missing:
+        parts.append(f"Missing: event {shown_numbers(one.missing)}.")
+    if one.changed:
+        parts.append(f"Changed: event {shown_numbers(one.changed)}.")
+    parts.append(f"Readable: {counts}; flexibo salvage brings them out.")
+    return " ".join(parts)
