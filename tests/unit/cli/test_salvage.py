@@ -1,0 +1,56 @@
+"""``flexibo salvage``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.command_line import call, good, mentions, refusal
+
+ASSET = Path(__file__).parents[2] / "assets" / "study-schema-3.db"
+PAGE = 4096
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ASSET, "study.db")
+    return tmp_path
+
+
+def damage(at: int, what: bytes) -> bytes:
+    data = bytearray(Path("study.db").read_bytes())
+    data[at : at + len(what)] = what
+    Path("study.db").write_bytes(data)
+    return bytes(data)
+
+
+class TestSalvage:
+    def test_a_file_without_its_first_page_is_brought_out_completely(self, folder: Path) -> None:
+        before = damage(0, bytes(PAGE))
+        assert mentions(good("salvage", "study.db", "--out", "new.db"), "'net'", "56", "20", "new.db", "200")
+        assert mentions(good("verify", "new.db"), "'net'", "whole", "56")
+        assert sorted(path.name for path in folder.iterdir()) == ["new.db", "study.db"]
+        assert Path("study.db").read_bytes() == before
+
+    def test_what_is_lost_is_reported_and_the_exit_status_is_1(self) -> None:
+        data = Path("study.db").read_bytes()
+        damage(data.rfind(b'"event": "told"'), b'"event": "tolt"')
+        shown = call("salvage", "study.db", "--out", "new.db")
+        assert shown.exit_code == 1
+        assert mentions(shown.stdout, "'net'", "19", "checksum", "budget")
+        (found,) = json.loads(call("salvage", "study.db", "--out", "other.db", "--json").stdout)
+        assert (len(found["changed"]), found["measurements"], found["events"]) == (1, 19, 55)
+        good("status", "--storage", "sqlite:///new.db")
+
+    def test_an_existing_file_is_not_replaced(self) -> None:
+        Path("new.db").write_text("mine")
+        assert mentions(refusal("salvage", "study.db", "--out", "new.db"), "new.db", "exists")
+        assert Path("new.db").read_text() == "mine"
+
+    def test_a_file_of_which_nothing_is_left_is_one_sentence(self, folder: Path) -> None:
+        Path("study.db").write_bytes(b"x" * 9999)
+        refusal("salvage", "study.db", "--out", "new.db")
+        assert not (folder / "new.db").exists()
