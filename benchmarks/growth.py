@@ -137,7 +137,7 @@ def commands(url: str) -> dict[str, Used]:
     opened = used([*python, OPEN.format(url=url)])
     asked = used([*flexibo, "ask", "--json", "--storage", url])
     evaluation = json.loads(asked.output)["evaluations"][0]
-    told = used([*flexibo, "tell", str(evaluation["number"]), "0.5", "--cost", "1", "--storage", url])
+    told = used([*flexibo, "tell", evaluation["name"], "0.5", "--cost", "1", "--storage", url])
     return {"open": opened, "flexibo ask": asked, "flexibo tell": told}
 
 

@@ -59,7 +59,7 @@ def test_what_is_left_for_later_is_measured_by_others() -> None:
     (queued,) = history(URL).queue
     (asked,) = asked_by_hand("--storage", URL)
     assert asked["design"] == dict(queued.design)
-    good("tell", asked["number"], 1.0, "--cost", 1, "--storage", URL)
+    good("tell", asked["name"], 1.0, "--cost", 1, "--storage", URL)
     assert json.loads(good(*CONFIRM, "--later", "--json", "--budget", "10m"))["queued"]
 
 
