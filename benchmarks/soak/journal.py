@@ -58,6 +58,7 @@ class Account:
     Attributes:
         names: The names under which it was asked.
         answers: What it answered.
+        safe: When it was told that an answer is safe, on the machine's steady clock.
         slowest: The longest that the study let it wait, in seconds, by what it did.
         span: When it first asked and when it was last told, on the machine's steady clock.
         end: Why it ended, if it came to its end.
@@ -65,6 +66,7 @@ class Account:
 
     names: set[str] = field(default_factory=set)
     answers: list[Answered] = field(default_factory=list)
+    safe: list[float] = field(default_factory=list)
     slowest: dict[str, float] = field(default_factory=dict)
     span: tuple[float, float] | None = None
     end: str | None = None
@@ -83,6 +85,7 @@ def account(path: Path) -> Account:
                 meant[line["number"]] = line
             case "safe" | "refused" as outcome:
                 result.answers.append(_answered(meant.pop(line["number"]), outcome))
+                result.safe += [line["at"]] if outcome == "safe" else []
             case "end":
                 result.end = line["why"]
                 result.slowest = line["slowest"]

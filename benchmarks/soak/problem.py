@@ -23,14 +23,15 @@ def objectives() -> list[Objective]:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long an evaluation lasts, in seconds: up to `most`, and `slow` in one of twenty."""
+    """How long an evaluation lasts, in seconds: from `at_least` to `most`, and `slow` in one of twenty."""
 
     most: float = 0.05
     slow: float = 0.8
+    at_least: float = 0.0
 
     def seconds(self, rng: random.Random) -> float:
         """How long the next one lasts."""
-        return self.slow if rng.random() < 0.05 else rng.uniform(0.0, self.most)
+        return self.slow if rng.random() < 0.05 else rng.uniform(self.at_least, self.most)
 
 
 QUICK = Pace()

@@ -87,6 +87,7 @@ class Post:
         quota: The number of answers after which it ends; None: it ends with the study.
         clock: "right", "back" (an hour late) or "jumping" (an hour back and forth).
         sync: Whether its journal is flushed to the disk line by line.
+        end: It ends once this file exists; None: there is none.
     """
 
     plan: Plan
@@ -97,6 +98,7 @@ class Post:
     quota: int | None = None
     clock: str = "right"
     sync: bool = True
+    end: Path | None = None
 
     @property
     def journal(self) -> Path:
@@ -154,6 +156,8 @@ class Worker:
         done = 0
         self.first = time.monotonic()
         while self._post.quota is None or done < self._post.quota:
+            if self._post.end is not None and self._post.end.exists():
+                return "It was told to end."
             start = time.monotonic()
             question = study.ask_or_stop()
             self._took("ask", start)
