@@ -47,8 +47,14 @@ class Database(Protocol):
     def check(self, connection: sa.Connection) -> None:
         """Refuse a connection that no longer leads to the database."""
 
+    def settle(self, connection: sa.Connection) -> None:
+        """Refuse a result that cannot be acknowledged: the connection no longer led to the database."""
+
     def begin(self, connection: sa.Connection, study: str | None) -> None:
         """Begin a transaction; if a study is given, nothing else can add events to it meanwhile."""
+
+    def pause(self, waited: float) -> float:
+        """Seconds until the next attempt while the database is busy, after `waited` seconds of attempts."""
 
     def roll_back(self, connection: sa.Connection) -> None:
         """Roll back the transaction, if there is one."""
@@ -97,14 +103,17 @@ class Session:
                     logger.warning("%s; trying again for up to %g s.", self.database.sentence(error), self._patience)
             tries += 1
             with allowed_interrupts():  # no transaction is open while this waits
-                time.sleep(_pause(trouble, tries))
+                busy = trouble is Trouble.BUSY
+                time.sleep(self.database.pause(time.monotonic() - start) if busy else _longer_pause(tries))
 
     def _tried(self, action: Callable[[sa.Connection], T]) -> T:
         """The result of the action on a connection, which is dropped if it may be broken."""
         with self._connections.use() as connection:
             try:
                 self.database.check(connection)
-                return action(connection)
+                result = action(connection)
+                self.database.settle(connection)
+                return result
             except DBAPIError as error:
                 self._clean_up(connection, keep=self.database.trouble(error) is Trouble.BUSY)
                 raise
@@ -129,15 +138,10 @@ class Session:
 
 
 def short_pause() -> float:
-    """Seconds between two attempts while another writer holds the lock: a write takes some milliseconds.
-
-    It is random, so that waiting writers do not retry together, and never longer, so that none falls behind.
-    """
+    """Seconds between two attempts where conflicts are rare and end within milliseconds; random, so that no two agree."""
     return _chance.uniform(0.0003, 0.0015)
 
 
-def _pause(trouble: Trouble, tries: int) -> float:
-    """Seconds to wait before the next attempt; growing for a server that is not reachable."""
-    if trouble is Trouble.BUSY:
-        return short_pause()
+def _longer_pause(tries: int) -> float:
+    """Seconds between two attempts to reach a database; growing."""
     return _chance.uniform(0.5, 1.0) * min(0.1 * 2.0**tries, 2.0)

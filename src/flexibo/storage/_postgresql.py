@@ -16,7 +16,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, Operationa
 from flexibo._internal.interrupts import allowed_interrupts
 from flexibo.errors import InvalidValueError, missing_extra
 from flexibo.storage._connections import SharedConnection
-from flexibo.storage._database import Trouble
+from flexibo.storage._database import Trouble, short_pause
 from flexibo.storage._schema import bring_up_to_date, studies, version
 from flexibo.storage._urls import HIDDEN
 
@@ -106,6 +106,9 @@ class PostgreSQL:
     def check(self, connection: sa.Connection) -> None:
         """Nothing to do: the server reports a lost connection."""
 
+    def settle(self, connection: sa.Connection) -> None:
+        """Nothing to do: the server acknowledges a commit only when it is durable."""
+
     def begin(self, connection: sa.Connection, study: str | None) -> None:
         """Begin a transaction and lock the row of the study, which is inserted if there is none."""
         connection.exec_driver_sql(self._begin)
@@ -116,6 +119,9 @@ class PostgreSQL:
             if connection.execute(row).scalar() is None:
                 connection.execute(insert(studies).on_conflict_do_nothing(), {"study": study})
                 connection.execute(row)
+
+    def pause(self, waited: float) -> float:
+        return short_pause()
 
     def roll_back(self, connection: sa.Connection) -> None:
         connection.exec_driver_sql("ROLLBACK")

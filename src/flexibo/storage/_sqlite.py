@@ -1,31 +1,32 @@
-"""Studies in a SQLite file, with a write-ahead log, so that readers never wait, and durable commits.
-
-Before it is used, a file is inspected without changing it: whether it is ours and undamaged, and its version.
-"""
+"""Studies in a SQLite file, with a write-ahead log, so that readers never wait, and durable commits."""
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import time
-from collections.abc import Sequence
-from contextlib import closing
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from flexibo.errors import InvalidValueError
+from flexibo.storage._congestion import Congestion
 from flexibo.storage._connections import Connections
-from flexibo.storage._database import Trouble, short_pause
+from flexibo.storage._database import Trouble
+from flexibo.storage._file_systems import network_file_system
+from flexibo.storage._file_watch import Change, FileWatch, locks_of
+from flexibo.storage._frozen_writers import finish_frozen_writes, writers
 from flexibo.storage._schema import bring_up_to_date
-from flexibo.storage.base import NoSuchStorageError, StorageError
+from flexibo.storage._sqlite_inspection import check_place, file_uri, may_be_written, reading_options, schema_of
+from flexibo.storage.base import StorageError
 
+logger = logging.getLogger(__name__)
 # Python 3.10 does not expose SQLite's error codes; its messages have not changed in twenty years.
 _BUSY = ("database is locked", "locking protocol")
-_POLLS = 50
 _DAMAGED = "the file is damaged, so restore it from a copy"
 _REASONS = {
     "database or disk is full": "the disk is full, so make room and try again",
@@ -35,12 +36,11 @@ _REASONS = {
     "attempt to write a readonly database": "it or its folder may not be written",
     "unable to open database file": "it cannot be opened, it or the log beside it",
 }
-MAGIC = b"SQLite format 3\0"
-SMALLEST = 512  # bytes of the smallest page: SQLite would overwrite a shorter file like a new one
-LOOKS = 10
-OURS = {"flexibo", "flexibo_events"}
-_SETTLED = 2.0  # seconds after a change in which another change may leave the time stamp of the file as it is
-_whole: dict[Path, tuple[int, ...]] = {}  # the files found undamaged and their state then: a check takes seconds
+CHECKPOINT_SECONDS = 5.0  # commits are copied from the log to the file when the last copy is older
+_POLL_SECONDS = 0.25  # how long to poll for the lock before events that were added meanwhile are read
+_NEW_WAIT_SECONDS = 1.0  # an attempt so long after the last one belongs to another wait
+_FROZEN_SECONDS = 3.0  # how long to wait before looking whether the writer is stopped
+_warned: set[Path] = set()  # the folders whose file system the user was warned of
 
 
 class SQLite:
@@ -59,23 +59,34 @@ class SQLite:
         self.shown = str(self.path)
         self._create = create
         self._new = False
+        self._watch = FileWatch(self.path)
+        self._lost = ""  # why the storage can no longer be used
+        self._congestion = Congestion()
+        self._saved = time.monotonic()  # when the log was last copied to the file, as far as this process did
         self._engine = sa.create_engine(
             "sqlite://", creator=self._open, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT"
         )
+        sa.event.listen(self._engine, "connect", lambda driver, record: self._watch.opened())
+        sa.event.listen(self._engine, "close", self._closing)
 
     @property
     def read_only(self) -> bool:
-        return os.path.exists(self.path) and not _may_be_written(self.path)
+        return os.path.exists(self.path) and not may_be_written(self.path)
 
     def schema(self) -> int | None:
         try:
-            _check_place(self.path, create=self._create)
+            check_place(self.path, create=self._create)
         except OSError as error:
             raise StorageError(
                 f"{self.path} cannot be reached: {error.strerror}; choose another place for the storage."
             ) from None
+        if self._create:
+            warn_of_network(self.path)
         self._new = not self.path.exists()
-        return None if self._new else schema_of(self.path)
+        if self._new:
+            return None
+        self._watch.remember()
+        return schema_of(self.path)
 
     def prepare(self, connection: sa.Connection) -> None:
         if connection.exec_driver_sql("PRAGMA journal_mode").scalar() != "wal":
@@ -84,35 +95,63 @@ class SQLite:
         bring_up_to_date(connection, self.shown)
         connection.exec_driver_sql("COMMIT")
         self._new = False
+        self._watch.remember(beside=True)
 
     def connections(self) -> Connections:
         return Connections(self._connect)
 
     def _connect(self) -> sa.Connection:
+        self._refuse_changed(None)
         connection = self._engine.connect()
-        connection.info["file"] = _identity(self.path)
+        if not self._new and not self.read_only:
+            try:
+                connection.exec_driver_sql("SELECT 1 FROM sqlite_master").close()  # opens the files beside it
+            except BaseException:
+                connection.close()
+                raise
+            self._watch.remember(beside=True)
         return connection
 
     def check(self, connection: sa.Connection) -> None:
-        """Refuse a file that was moved or deleted: SQLite would continue to write to the unlinked file."""
-        if _identity(self.path) != connection.info["file"]:
-            raise StorageError(
-                f"{self.shown} was moved, deleted or replaced while it was in use; put it back, with the files "
-                f"{self.path.name}-wal and {self.path.name}-shm beside it, and open the study again."
-            )
+        """Refuse a file that was moved or deleted, it or a file beside it: SQLite would continue to write to it."""
+        self._refuse_changed(connection)
+
+    def settle(self, connection: sa.Connection) -> None:
+        """Refuse what was written to files that were removed meanwhile; copy old commits from the log to the file."""
+        if not connection.info.pop("writing", False):
+            return
+        self._refuse_changed(connection)
+        now = time.monotonic()
+        if now - self._saved >= CHECKPOINT_SECONDS and self._is_older(CHECKPOINT_SECONDS):
+            self._saved = now
+            connection.info["unsaved"] = not _is_copied(connection.connection.dbapi_connection)
 
     def begin(self, connection: sa.Connection, study: str | None) -> None:
-        """Begin a transaction in which no other process writes; at first the driver polls for the lock."""
+        """Begin a transaction in which no other process writes; the driver polls for the lock for a moment."""
         driver: Any = connection.connection.dbapi_connection
-        for _ in range(_POLLS):
+        begun = time.monotonic()
+        since, last = connection.info.pop("waiting", (begun, begun))
+        if begun - last > _NEW_WAIT_SECONDS:
+            since = begun
+        while True:
             try:
                 driver.execute("BEGIN IMMEDIATE")
-                return
+                break
             except sqlite3.Error as error:
-                if str(error) not in _BUSY:
+                now = time.monotonic()
+                pause = self._congestion.pause(now - since)
+                if str(error) not in _BUSY or now + pause - begun > _POLL_SECONDS:
+                    self._look_at_writer(now - since)
+                    connection.info["waiting"] = (since, now)
+                    connection.exec_driver_sql("BEGIN IMMEDIATE")  # raises the error
                     break
-                time.sleep(short_pause())
-        connection.exec_driver_sql("BEGIN IMMEDIATE")  # raises the error
+                time.sleep(pause)
+        connection.info.pop("waiting", None)
+        connection.info.update(writing=True, unsaved=True)
+        self._congestion.got(time.monotonic() - since)
+
+    def pause(self, waited: float) -> float:
+        return self._congestion.pause(waited)
 
     def roll_back(self, connection: sa.Connection) -> None:
         """Roll back the transaction, if there is one; SQLite ends it itself after some errors."""
@@ -127,7 +166,8 @@ class SQLite:
     def sentence(self, error: DBAPIError) -> str:
         message = str(error.orig)
         if message in _BUSY:
-            return f"{self.shown} is locked by another process that does not finish its write"
+            held = ", ".join(f"process {pid}" for pid in writers(locks_of(self.path)))
+            return f"{self.shown} is locked by {held or 'another process'} that does not finish its write"
         reason = _DAMAGED if message.startswith("Could not decode") else _REASONS.get(message, message)
         return f"{self.shown} cannot be used: {reason}"
 
@@ -135,9 +175,9 @@ class SQLite:
         """Open the file, without SQLite's own retries: they wait long and unfairly with many writers."""
         options = "mode=rwc" if self._new else "mode=rw"
         if self.read_only:
-            options = _reading_options(self.path)
+            options = reading_options(self.path)
         connection = sqlite3.connect(
-            _file_uri(self.path, options), uri=True, timeout=0, isolation_level=None, check_same_thread=False
+            file_uri(self.path, options), uri=True, timeout=0, isolation_level=None, check_same_thread=False
         )
         try:
             connection.execute("PRAGMA synchronous=FULL")  # a commit survives a power loss
@@ -146,149 +186,62 @@ class SQLite:
             raise
         return connection
 
+    def _closing(self, driver: Any, record: Any) -> None:
+        """Copy commits from the log to the file: SQLite itself does so only if no other process has it open."""
+        if record.info.pop("unsaved", False) and self._watch.change() is None:
+            _is_copied(driver)
+        self._watch.closed()
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Identifies a file, independent of its name."""
-    try:
-        stat = os.stat(path)
-    except OSError:
-        return None
-    return stat.st_dev, stat.st_ino
+    def _refuse_changed(self, connection: sa.Connection | None) -> None:
+        if self._lost:
+            raise StorageError(self._lost)
+        change = self._watch.change()
+        if change is None:
+            return
+        name = self.path.name
+        if change is Change.FILE:  # may be put back
+            raise StorageError(
+                f"{self.shown} was moved, deleted or replaced while it was in use; put it back, with the files "
+                f"{name}-wal and {name}-shm beside it, and open the study again."
+            )
+        # Nobody uses the removed files from now on, so all that they hold is copied to the file first.
+        driver = None if connection is None else connection.connection.dbapi_connection
+        is_safe = change is Change.REMOVED and driver is not None and _is_copied(driver)
+        saved = f"All that was stored is in {name} now" if is_safe else f"What was stored last may be missing in {name}"
+        self._lost = (
+            f"{name}-wal or {name}-shm beside {self.shown} was {change.name.lower()} while it was in use. {saved}; end "
+            "all programs that use it before you open the study again."
+        )
+        raise StorageError(self._lost)
 
-
-def _file_uri(path: Path, options: str) -> str:
-    return f"file:{quote(str(path.absolute()))}?{options}"
-
-
-def schema_of(path: Path) -> int | None:
-    """The version of the tables in a file, None if it is new or empty; files of other programs are refused."""
-    for _ in range(LOOKS - 1):
-        before = _state(path)
+    def _is_older(self, seconds: float) -> bool:
+        """Whether the log was last copied to the file longer ago, by any process; clocks may be wrong."""
         try:
-            return _schema_of(path)
-        except StorageError:
-            # A concurrent write may have changed the file during the check.
-            if _state(path) == before:
-                raise
-    return _schema_of(path)
+            return abs(time.time() - os.stat(self.path).st_mtime) >= seconds
+        except OSError:
+            return False
+
+    def _look_at_writer(self, waited: float) -> None:
+        if waited > _FROZEN_SECONDS:
+            finish_frozen_writes(locks_of(self.path))
 
 
-def _check_place(path: Path, *, create: bool) -> None:
-    """Refuse a path where no file can exist or be created."""
-    folder = path.absolute().parent
-    if path.is_dir():
-        raise NoSuchStorageError(f"{path} is a folder; name a file in it for the storage, such as {path / 'study.db'}.")
-    if path.exists() and not path.is_file():
-        raise StorageError(f"{path} is a pipe or a device; name another for the storage.")
-    if not folder.is_dir():
-        raise NoSuchStorageError(f"{path} cannot be made: there is no folder {folder}; make it first.")
-    if not path.exists():
-        if not create:
-            raise NoSuchStorageError(f"There is no file {path}; check the path of the storage, or start a study there.")
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise StorageError(f"{path} cannot be made: the folder {folder} may not be written; choose another one.")
+def warn_of_network(path: Path) -> None:
+    """Warn once of each folder on a network file system."""
+    if path.parent in _warned or (kind := network_file_system(path)) is None:
         return
-    if not os.access(path, os.R_OK):
-        raise StorageError(f"{path} may not be read; change its permissions, or choose another file.")
-    if create and not _may_be_written(path):
-        raise StorageError(
-            f"{path} may not be written, it or its folder; change the permissions, or copy it to where you may write."
-        )
-
-
-def _may_be_written(path: Path) -> bool:
-    """Whether the file and its folder, where SQLite keeps its log, are writable."""
-    return os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK | os.X_OK)
-
-
-def _log_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}-wal")
-
-
-def _reading_options(path: Path) -> str:
-    """Options to open a file read-only: without a log nothing writes to it, and no lock or log is needed."""
-    log = _log_of(path)
-    return "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
-
-
-def _schema_of(path: Path) -> int | None:
-    stat = path.stat()
-    if stat.st_size == 0:
-        return None
-    if stat.st_size < SMALLEST:
-        raise _too_short(path)
-    # Only SQLite opens the file: opening and closing it here would drop the locks of this process's connections.
-    try:
-        with closing(sqlite3.connect(_file_uri(path, _reading_options(path)), uri=True)) as connection:
-            return _looked_at(connection, path, stat)
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        if str(error) == "file is not a database":
-            raise _no_database(path) from None
-        raise _damaged(path, str(error)) from None
-
-
-def _looked_at(connection: sqlite3.Connection, path: Path, stat: os.stat_result) -> int | None:
-    """The version of the tables of an open file; `stat` is from before it was opened."""
-    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    (page,) = connection.execute("PRAGMA page_size").fetchone()
-    if path.stat().st_size % page:
-        raise _damaged(path, "its end is cut off")
-    _check_whole(connection, path, stat)
-    if not tables:
-        return None
-    if not tables >= OURS:
-        raise StorageError(
-            f"{path} is a database of another program (its tables: {_listed(sorted(tables))}); nothing was changed, "
-            "choose another file for the storage."
-        )
-    row = connection.execute("SELECT schema FROM flexibo").fetchone()
-    if row is None:
-        return 1  # version 1 wrote its number after its tables
-    if not isinstance(row[0], int) or row[0] < 1:
-        raise _damaged(path, f"its schema version is {row[0]!r}")
-    return row[0]
-
-
-def _check_whole(connection: sqlite3.Connection, path: Path, stat: os.stat_result) -> None:
-    """Refuse a damaged file; one that was found undamaged and has not changed since is not checked again.
-
-    The log beside it has its own checksums. A quick check is not enough: with only an index damaged, events would be
-    missing.
-    """
-    now = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
-    if now == _whole.get(path.absolute()) and abs(time.time() - stat.st_mtime) > _SETTLED:
-        return
-    found = [row[0] for row in connection.execute("PRAGMA integrity_check(1)")]
-    if found != ["ok"]:
-        raise _damaged(path, str(found[0]).replace("*** in database main ***", "").strip())
-    _whole[path.absolute()] = now
-
-
-def _listed(names: Sequence[str], most: int = 3) -> str:
-    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
-
-
-def _too_short(path: Path) -> StorageError:
-    """The error for a file that is too short for a database, so no connection uses it."""
-    start = path.read_bytes()
-    return _damaged(path, f"it has only {len(start)} bytes") if MAGIC.startswith(start[:16]) else _no_database(path)
-
-
-def _no_database(path: Path) -> StorageError:
-    return StorageError(
-        f"{path} is not a SQLite database, or its beginning is damaged; nothing was changed, choose another file for "
-        "the storage."
+    _warned.add(path.parent)
+    logger.warning(
+        "%s is on a network file system (%s): use it from one machine at a time, or events are lost without notice; "
+        "use PostgreSQL to share a study between machines.",
+        path,
+        kind,
     )
 
 
-def _damaged(path: Path, why: str) -> StorageError:
-    return StorageError(f"{path} is damaged and cannot be used ({why}); nothing was changed, restore it from a copy.")
-
-
-def _state(path: Path) -> object:
-    """Changes with every write to the file."""
-    try:
-        stat = path.stat()
-    except OSError:
-        return None
-    return stat.st_ino, stat.st_size, stat.st_mtime_ns, _log_of(path).exists()
+def _is_copied(driver: Any) -> bool:
+    """Copy the commits of the log to the file without waiting for anybody; whether all are there then."""
+    with suppress(sqlite3.Error):
+        busy, length, copied = driver.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        return not busy and length == copied
+    return False

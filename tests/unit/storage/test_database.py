@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError
 
 from flexibo.storage import StorageError
 from flexibo.storage._connections import Connections
-from flexibo.storage._database import Session, Trouble, _pause
+from flexibo.storage._database import Session, Trouble, _longer_pause
 from flexibo.storage.sql import SQLStorage
 
 
@@ -57,6 +57,12 @@ class Fake:
     def check(self, connection: Any) -> None:
         pass
 
+    def settle(self, connection: Any) -> None:
+        pass
+
+    def pause(self, waited: float) -> float:
+        return 0.0
+
     def roll_back(self, connection: Any) -> None:
         self.said.append("rolled back")
 
@@ -81,7 +87,7 @@ def failing(*troubles: Trouble) -> Callable[[Any], int]:
 
 @pytest.fixture
 def database(monkeypatch: pytest.MonkeyPatch) -> Fake:
-    monkeypatch.setattr("flexibo.storage._database._pause", lambda trouble, tries: 0.0)
+    monkeypatch.setattr("flexibo.storage._database._longer_pause", lambda tries: 0.0)
     return Fake()
 
 
@@ -163,8 +169,7 @@ def test_a_session_that_keeps_no_connection_opens_one_for_each_action(database: 
     assert database.said == ["closed"] * 3
 
 
-def test_pauses_are_short_for_a_busy_database_and_grow_for_a_lost_one() -> None:
-    assert max(_pause(Trouble.BUSY, tries) for tries in range(1, 100)) < 0.01
-    assert max(_pause(Trouble.LOST, 1) for _ in range(100)) <= 0.2
-    assert min(_pause(Trouble.LOST, 9) for _ in range(100)) >= 1.0
-    assert max(_pause(Trouble.LOST, 99) for _ in range(100)) <= 2.0
+def test_pauses_grow_while_a_database_cannot_be_reached() -> None:
+    assert max(_longer_pause(1) for _ in range(100)) <= 0.2
+    assert min(_longer_pause(9) for _ in range(100)) >= 1.0
+    assert max(_longer_pause(99) for _ in range(100)) <= 2.0

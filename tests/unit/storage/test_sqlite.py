@@ -17,7 +17,7 @@ import pytest
 from tests.unit.storage.files import contents, refused
 
 from flexibo.storage import NoSuchStorageError, StorageError, open_storage
-from flexibo.storage._sqlite import schema_of
+from flexibo.storage._sqlite_inspection import schema_of
 from flexibo.storage.sql import SQLStorage, stored_studies
 
 
