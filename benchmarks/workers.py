@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +56,8 @@ class Served:
         answers: How many answers they were told are safe, from the start to the end.
         median: The median of the evaluations of a worker; without fairness it is far from the mean.
         slowest: The longest ask or tell, in seconds.
+        cpu: Seconds of processor time of all workers together per evaluation, which unlike the clock does not depend
+            on what else the machine does.
         memory: Megabytes of a worker that it does not share with others.
     """
 
@@ -66,6 +69,7 @@ class Served:
     answers: int
     median: float
     slowest: float
+    cpu: float
     memory: float
 
     def verdict(self, *, must: float | None) -> str:
@@ -85,9 +89,9 @@ def served(database: Database, name: str, folder: Path, *, workers: int, seconds
     posts = [Post(plan, folder, slot, sync=False, end=end) for slot in range(workers)]
     with Crew(posts) as crew:
         _wait_for_all(crew)
-        begin = time.monotonic()
+        begin, used = time.monotonic(), _cpu_seconds(crew)
         time.sleep(seconds)
-        counted = time.monotonic() - begin
+        counted, used = time.monotonic() - begin, _cpu_seconds(crew) - used
         memory = statistics.median(_own_megabytes(life.process.pid or 0) for life in crew.lives)
         end.touch()
         for life in crew.lives:
@@ -106,6 +110,7 @@ def served(database: Database, name: str, folder: Path, *, workers: int, seconds
         answers=sum(len(each.safe) for each in accounts),
         median=statistics.median(within),
         slowest=max(_slowest(each) for each in accounts),
+        cpu=used / max(sum(within), 1),
         memory=memory,
     )
 
@@ -125,6 +130,16 @@ def _slowest(each: Account) -> float:
     return max(each.slowest.values(), default=0.0)
 
 
+def _cpu_seconds(crew: Crew) -> float:
+    """Processor time of all workers so far."""
+    total = 0
+    for life in crew.lives:
+        with suppress(OSError):  # it has ended
+            text = Path(f"/proc/{life.process.pid}/stat").read_text(encoding="utf-8", errors="replace")
+            total += sum(int(word) for word in text.rpartition(")")[2].split()[11:13])
+    return total / os.sysconf("SC_CLK_TCK")
+
+
 def _own_megabytes(pid: int) -> float:
     """Memory of a process that no other process shares; 0 where Linux does not say."""
     try:
@@ -137,7 +152,7 @@ def _own_megabytes(pid: int) -> float:
 def table(found: Sequence[tuple[str, Served]], *, seconds: float) -> Table:
     """One row per database and number of workers."""
     result = Table(title=f"One study, ask and tell, counted for {seconds:g} s while all workers are at work")
-    for column in ("database", "workers", "evaluations/s", "median of a worker", "longest wait", "memory of a worker"):
+    for column in ("database", "workers", "evaluations/s", "median of a worker", "longest wait", "CPU each", "memory"):
         result.add_column(column, justify="left" if column == "database" else "right")
     for column in ("dead", "lost or doubled", "verdict"):
         result.add_column(column, justify="right")
@@ -148,6 +163,7 @@ def table(found: Sequence[tuple[str, Served]], *, seconds: float) -> Table:
             f"{each.per_second:.1f}",
             f"{each.median:g}",
             f"{each.slowest:.1f} s",
+            f"{1e3 * each.cpu:.0f} ms",
             f"{each.memory:.0f} MB",
             str(each.dead),
             str(len(each.wrong)),

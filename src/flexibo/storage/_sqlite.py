@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import sqlite3
 import time
@@ -37,9 +38,11 @@ _REASONS = {
     "unable to open database file": "it cannot be opened, it or the log beside it",
 }
 CHECKPOINT_SECONDS = 5.0  # commits are copied from the log to the file when the last copy is older
-_POLL_SECONDS = 0.25  # how long to poll for the lock before events that were added meanwhile are read
+_POLL_SECONDS = (0.25, 1.0)  # how long to poll for the lock, at first and at most, before added events are read
+_POLL_SHARE = 4  # or this part of the wait
 _NEW_WAIT_SECONDS = 1.0  # an attempt so long after the last one belongs to another wait
-_FROZEN_SECONDS = 3.0  # how long to wait before looking whether the writer is stopped
+_FROZEN_SECONDS = 5.0  # how often to look whether the writer is stopped
+_CROWD_SECONDS = 5.0  # how often to count those who may write
 _warned: set[Path] = set()  # the folders whose file system the user was warned of
 
 
@@ -63,6 +66,7 @@ class SQLite:
         self._lost = ""  # why the storage can no longer be used
         self._congestion = Congestion()
         self._saved = time.monotonic()  # when the log was last copied to the file, as far as this process did
+        self._counted = self._looked = -math.inf  # when those who may write were counted, and the writer was looked at
         self._engine = sa.create_engine(
             "sqlite://", creator=self._open, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT"
         )
@@ -118,10 +122,12 @@ class SQLite:
 
     def settle(self, connection: sa.Connection) -> None:
         """Refuse what was written to files that were removed meanwhile; copy old commits from the log to the file."""
-        if not connection.info.pop("writing", False):
+        begun = connection.info.pop("begun", None)
+        if begun is None:
             return
         self._refuse_changed(connection)
         now = time.monotonic()
+        self._congestion.held(now - begun)
         if now - self._saved >= CHECKPOINT_SECONDS and self._is_older(CHECKPOINT_SECONDS):
             self._saved = now
             connection.info["unsaved"] = not _is_copied(connection.connection.dbapi_connection)
@@ -133,22 +139,26 @@ class SQLite:
         since, last = connection.info.pop("waiting", (begun, begun))
         if begun - last > _NEW_WAIT_SECONDS:
             since = begun
+        until = begun + min(max(_POLL_SECONDS[0], (begun - since) / _POLL_SHARE), _POLL_SECONDS[1])
         while True:
             try:
                 driver.execute("BEGIN IMMEDIATE")
                 break
             except sqlite3.Error as error:
-                now = time.monotonic()
-                pause = self._congestion.pause(now - since)
-                if str(error) not in _BUSY or now + pause - begun > _POLL_SECONDS:
-                    self._look_at_writer(now - since)
-                    connection.info["waiting"] = (since, now)
+                if str(error) not in _BUSY:
                     connection.exec_driver_sql("BEGIN IMMEDIATE")  # raises the error
                     break
-                time.sleep(pause)
+            now = time.monotonic()
+            self._count(driver, now)
+            pause = self._congestion.pause(now - since)
+            if now + pause > until:
+                self._look_at_writer(now, since)
+                connection.info["waiting"] = (since, now)
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                break
+            time.sleep(pause)
         connection.info.pop("waiting", None)
-        connection.info.update(writing=True, unsaved=True)
-        self._congestion.got(time.monotonic() - since)
+        connection.info.update(begun=time.monotonic(), unsaved=True)
 
     def pause(self, waited: float) -> float:
         return self._congestion.pause(waited)
@@ -221,8 +231,17 @@ class SQLite:
         except OSError:
             return False
 
-    def _look_at_writer(self, waited: float) -> None:
-        if waited > _FROZEN_SECONDS:
+    def _count(self, driver: Any, now: float) -> None:
+        """Count the workers that have signed, which may all want to write."""
+        if now - self._counted >= _CROWD_SECONDS:
+            self._counted = now
+            with suppress(sqlite3.Error):  # tables of an older version
+                (self._congestion.crowd,) = driver.execute("SELECT max(1, count(*)) FROM flexibo_workers").fetchone()
+
+    def _look_at_writer(self, now: float, since: float) -> None:
+        """Let a writer that was stopped finish its write."""
+        if now - max(since, self._looked) >= _FROZEN_SECONDS:
+            self._looked = now
             finish_frozen_writes(locks_of(self.path))
 
 
