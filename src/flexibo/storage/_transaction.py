@@ -33,10 +33,15 @@ class Transaction:
     _marks: Marks
     _token: str = field(default_factory=lambda: uuid.uuid4().hex, init=False)
     _in_doubt: Mark | None = field(default=None, init=False)  # the end of the log if the last commit was done
+    _is_waiting: bool = field(default=False, init=False)  # whether the database was busy at the last attempt
 
     def tried(self, connection: sa.Connection) -> None:
         """Add the events; can be called again after any error of the database."""
+        if self._is_waiting:
+            self._learn(connection)
+        self._is_waiting = True
         self._database.begin(connection, self._study)
+        self._is_waiting = False
         check_current(connection, self._database.shown)
         known = self._marks.before(self._known)
         rows = connection.execute(_WITH_TOKEN, {"of": self._study, "after": max(known.events - 1, 0)}).all()
@@ -56,6 +61,15 @@ class Transaction:
             self._database.roll_back(connection)
             return
         self._write(connection, texts, end)
+
+    def _learn(self, connection: sa.Connection) -> None:
+        """Learn without the lock what others add while this one waits for it; what is decided may change until then."""
+        if self._known and self._in_doubt is None:  # who knows nothing is about to create the study
+            where = self._database.shown
+            new = stored_events(connection, self._study, self._known, self._marks, has_digests=True, where=where)
+            if new:
+                self._known += len(new)
+                self._decide(new)
 
     def ending(self) -> str:
         if self._in_doubt is not None:
