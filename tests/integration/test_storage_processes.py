@@ -18,6 +18,7 @@ from tests.integration import storage_writer
 from tests.postgres import server
 from tests.unit.storage.files import FROZEN, old_events
 
+from flexibo.storage._frozen_writers import is_stopped
 from flexibo.storage.sql import SQLStorage, StoredStudy, stored_studies
 
 
@@ -201,6 +202,35 @@ def test_a_forked_process_closes_a_storage_that_a_thread_of_its_parent_was_using
     done = subprocess.run([sys.executable, "-c", CLOSES, url], capture_output=True, text=True, timeout=30)
     assert (done.returncode, done.stderr) == (0, "")
     assert stored(url) == [("thread", 0)]
+
+
+STOPS = """
+import os, signal, sys, time
+from flexibo.storage.sql import SQLStorage
+storage = SQLStorage(sys.argv[1], "study")
+def decide(new):
+    os.kill(os.getpid(), signal.SIGSTOP)
+    return [{"worker": "stopped", "i": 0}]
+storage.commit(0, decide)
+time.sleep(600)
+"""
+
+
+def test_a_writer_that_was_stopped_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flexibo.storage._sqlite._FROZEN_SECONDS", 0.0)
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    storage = SQLStorage(url, "study", patience=20.0)
+    with subprocess.Popen([sys.executable, "-c", STOPS, url]) as writer:
+        try:
+            while not is_stopped(writer.pid):
+                assert writer.poll() is None
+                time.sleep(0.01)
+            for i in range(3):
+                storage.commit(i, lambda new, i=i: [{"worker": "mine", "i": i}])  # type: ignore[misc]
+            assert is_stopped(writer.pid)
+        finally:
+            writer.kill()
+    assert stored(url) == [("stopped", 0), ("mine", 0), ("mine", 1), ("mine", 2)]
 
 
 OLD_TABLES = """

@@ -15,9 +15,9 @@ _chance = random.SystemRandom()  # independent of the user's seeds, and differen
 class Congestion:
     """How crowded a lock is: how many processes may want it, and for how long one holds it.
 
-    A turn of all takes as long as both multiplied, and pauses are a part of that turn. So the attempts leave the processor
-    to the one that holds the lock, and the lock is not free for long, whether few or many wait. Everybody has the same
-    chances, except that they grow with the wait: nobody waits for ever.
+    A turn of all takes as long as both multiplied, and pauses are a part of that turn. So the attempts leave the
+    processor to the one that holds the lock, and the lock is not free for long, whether few or many wait. Everybody has
+    the same chances, except that they grow with the wait: nobody waits for ever.
     """
 
     def __init__(self, uniform: Callable[[float, float], float] = _chance.uniform) -> None:

@@ -138,7 +138,7 @@ class Session:
 
 
 def short_pause() -> float:
-    """Seconds between two attempts where conflicts are rare and end within milliseconds; random, so that no two agree."""
+    """Seconds between two attempts where conflicts are rare and short; random, so that no two agree."""
     return _chance.uniform(0.0003, 0.0015)
 
 

@@ -6,13 +6,14 @@ import re
 from pathlib import Path
 
 MOUNTS = Path("/proc/self/mountinfo")
-NETWORK = frozenset(
-    "9p afs beegfs ceph cifs coda davfs fhgfs glusterfs gpfs lustre ncpfs nfs nfs4 ocfs2 orangefs panfs pvfs2 smb3 smbfs "
-    "wekafs".split()
-)
-_NETWORK_FUSE = frozenset(
-    "ceph cifs davfs gcsfuse glusterfs goofys gpfs httpfs juicefs mfs moosefs nfs rclone s3fs smbnetfs sshfs".split()
-)
+NETWORK = {
+    *("9p", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "fhgfs", "glusterfs", "gpfs", "lustre", "ncpfs"),
+    *("nfs", "nfs4", "ocfs2", "orangefs", "panfs", "pvfs2", "smb3", "smbfs", "wekafs"),
+}
+_NETWORK_FUSE = {
+    *("ceph", "cifs", "davfs", "gcsfuse", "glusterfs", "goofys", "gpfs", "httpfs", "juicefs", "mfs", "moosefs"),
+    *("nfs", "rclone", "s3fs", "smbnetfs", "sshfs"),
+}
 _ESCAPE = re.compile(r"\\([0-7]{3})")  # of blanks in the names of folders
 
 

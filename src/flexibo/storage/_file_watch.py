@@ -1,7 +1,8 @@
 """Whether a SQLite file in use, and the two files beside it, are still those that were opened.
 
-SQLite keeps what was committed last in ``study.db-wal``, and the locks of all processes in ``study.db-shm``. If they are
-removed or replaced it continues to write to files without a name, and what it writes there is lost when they are closed.
+SQLite keeps what was committed last in ``study.db-wal``, and the locks of all processes in ``study.db-shm``. If they
+are removed or replaced it continues to write to files without a name, and what it writes there is lost when they are
+closed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A process that was stopped (Ctrl-Z, SIGSTOP) in the middle of a write to a SQLite file, for which all others wait.
 
-Nobody can take its lock away. So it is continued until it has finished this write, which takes milliseconds, and stopped
-again: nothing is lost, and it stays as it was found.
+Nobody can take its lock away. So it is continued until it has finished this write, which takes milliseconds, and
+stopped again: nothing is lost, and it stays as it was found.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""SQLite files that are not ours, damaged, in a wrong place, moved or locked: an error, and nothing is touched."""
+"""SQLite files in use: moved, replaced, locked, copied by age; and the files beside them."""
 
 from __future__ import annotations
 
-import errno
 import gc
+import logging
 import os
-import random
-import re
 import sqlite3
 import threading
 from contextlib import closing
@@ -14,99 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.storage.files import contents, refused
+from tests.unit.storage.files import contents
 
-from flexibo.storage import NoSuchStorageError, StorageError, open_storage
-from flexibo.storage._sqlite_inspection import schema_of
+from flexibo.storage import StorageError
+from flexibo.storage import _sqlite as sqlite
 from flexibo.storage.sql import SQLStorage, stored_studies
-
-
-@pytest.fixture
-def whole(tmp_path: Path) -> bytes:
-    """A study of 100 events in a file of many pages."""
-    path = tmp_path / "whole.db"
-    storage = SQLStorage(f"sqlite:///{path}", "study")
-    storage.commit(0, lambda _: [{"n": n, "text": "x" * 100} for n in range(100)])
-    del storage
-    content = path.read_bytes()
-    path.unlink()
-    assert contents(tmp_path) == {}
-    return content
-
-
-def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "notes.txt"
-    for content in (b"x", b"these are my notes, not a database\n" * 40, b"\0" * 5000):
-        path.write_bytes(content)
-        assert "SQLite database" in refused(path)
-
-
-@pytest.mark.parametrize("journal", ["delete", "wal"])
-def test_a_database_of_another_program_is_refused(tmp_path: Path, journal: str) -> None:
-    path = tmp_path / "books.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute(f"PRAGMA journal_mode={journal}")
-        connection.execute("CREATE TABLE books (title)")
-        connection.execute("CREATE TABLE flexibo (title)")
-    assert "(its tables: books, flexibo)" in refused(path)
-
-
-def test_a_file_that_is_cut_off_anywhere_is_refused(tmp_path: Path, whole: bytes) -> None:
-    path = tmp_path / "study.db"
-    for size in (1, 15, 16, 17, 99, 100, 511, 512, 513, *range(1000, len(whole), 2999), len(whole) - 1):
-        path.write_bytes(whole[:size])
-        assert "is damaged" in refused(path)
-
-
-def test_a_file_with_damage_that_shows_is_refused_and_no_event_is_ever_wrong(tmp_path: Path, whole: bytes) -> None:
-    path = tmp_path / "study.db"
-    rng = random.Random(1)
-    expected = [{"n": n, "text": "x" * 100} for n in range(100)]
-    noticed = 0
-    header = (0, 15, 16, 17, 19, 21, 22, 23, 28, 32, 47, 100)
-    for place in (*header, *(rng.randrange(100, len(whole)) for _ in range(80))):
-        content = bytearray(whole)
-        content[place] ^= 0xFF
-        path.write_bytes(content)
-        try:
-            events = SQLStorage(f"sqlite:///{path}", "study").read()
-        except StorageError as error:
-            noticed += 1
-            events, said = expected, str(error)
-            assert re.search("damaged|SQLite database", said), said
-            assert contents(tmp_path) == {"study.db": bytes(content)}
-        assert events == expected
-    assert noticed > 20
-
-
-def test_a_folder_and_a_missing_folder_are_refused(tmp_path: Path) -> None:
-    assert f"such as {tmp_path / 'study.db'}" in refused(tmp_path)
-    assert f"no folder {tmp_path / 'nowhere'};" in refused(tmp_path / "nowhere" / "study.db")
-    assert os.strerror(errno.ENAMETOOLONG) in refused(tmp_path / ("x" * 300))
-
-
-def test_an_empty_file_counts_as_new(tmp_path: Path) -> None:
-    path = tmp_path / "study.db"
-    path.touch()
-    assert stored_studies(f"sqlite:///{path}") == []
-    with pytest.raises(StorageError, match="holds no studies"):
-        SQLStorage(f"sqlite:///{path}", "study", create=False)
-    assert contents(tmp_path) == {"study.db": b""}
-    storage = SQLStorage(f"sqlite:///{path}", "study")
-    storage.commit(0, lambda _: [{"n": 0}])
-    assert storage.read() == [{"n": 0}]
-
-
-def test_a_reader_makes_no_file(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'study.db'}"
-    for opened in (
-        lambda: SQLStorage(url, "study", create=False),
-        lambda: open_storage(url, "study", create=False),
-        lambda: stored_studies(url),
-    ):
-        with pytest.raises(NoSuchStorageError, match=r"no file .*study\.db"):
-            opened()
-    assert contents(tmp_path) == {}
 
 
 def test_a_path_with_odd_letters_is_used_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,33 +80,141 @@ def test_a_connection_to_a_locked_file_is_closed(tmp_path: Path, monkeypatch: py
             connection.execute("SELECT 1")
 
 
-def test_a_file_that_rests_is_checked_once(tmp_path: Path) -> None:
+def in_file_alone(path: Path) -> int:
+    """How many events a file holds without the files beside it."""
+    with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as connection:
+        try:
+            return int(connection.execute("SELECT count(*) FROM flexibo_events").fetchone()[0])
+        except sqlite3.OperationalError:  # no table yet
+            return 0
+
+
+def test_a_retry_after_a_file_was_replaced_does_not_write_to_the_new_one(tmp_path: Path) -> None:
+    path, other = tmp_path / "study.db", tmp_path / "other.db"
+    for place in (path, other):
+        with_one = SQLStorage(f"sqlite:///{place}", "study")
+        with_one.commit(0, lambda _: [{"n": 0}])
+        with_one.close()
+    storage = SQLStorage(f"sqlite:///{path}", "study")
+    assert storage.read() == [{"n": 0}]
+    other.replace(path)
+    for _ in range(3):
+        for action in (lambda: storage.commit(1, lambda _: [{"n": 1}]), lambda: storage.read()):
+            with pytest.raises(StorageError, match=r"replaced"):
+                action()
+        storage.close()  # a storage that is used after it was closed is opened again
+    assert SQLStorage(f"sqlite:///{path}", "study").read() == [{"n": 0}]
+
+
+@pytest.mark.parametrize("side", ["wal", "shm"])
+def test_a_file_beside_it_that_is_removed_is_noticed_before_anything_is_acknowledged(tmp_path: Path, side: str) -> None:
     path = tmp_path / "study.db"
-    open_storage(f"sqlite:///{path}", "study").commit(0, lambda _: [{"event": "a", "text": "x" * 200_000}])
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    asked: list[str] = []
-    stale = path.stat().st_mtime - 3600
+    storage = SQLStorage(f"sqlite:///{path}", "study")
+    for n in range(20):
+        storage.commit(n, lambda _, n=n: [{"n": n}])  # type: ignore[misc]
+    assert in_file_alone(path) < 20
+    Path(f"{path}-{side}").unlink()
+    for _ in range(3):
+        with pytest.raises(StorageError, match=r"study\.db-wal .*study\.db-shm .*removed"):
+            storage.commit(20, lambda _: [{"n": 20}])
+    assert in_file_alone(path) == 20  # what was acknowledged is saved
+    storage.close()
+    again = SQLStorage(f"sqlite:///{path}", "study")
+    assert [event["n"] for event in again.read()] == list(range(20))
+
+
+def test_a_log_that_is_removed_during_a_commit_is_noticed_before_it_is_acknowledged(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    storage = SQLStorage(f"sqlite:///{path}", "study")
+    storage.commit(0, lambda _: [{"n": 0}])
+
+    def decide(_: list[Any]) -> list[dict[str, Any]]:
+        Path(f"{path}-wal").unlink()
+        return [{"n": 1}]
+
+    with pytest.raises(StorageError, match=r"study\.db-wal"):
+        storage.commit(1, decide)
+
+
+def test_a_log_that_was_replaced_is_noticed_by_all_threads(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    storage = SQLStorage(f"sqlite:///{path}", "study")
+    storage.commit(0, lambda _: [{"n": 0}])
+    log = Path(f"{path}-wal")
+    content = log.read_bytes()
+    log.unlink()
+    log.write_bytes(content)
+    said: list[str] = []
+
+    def work() -> None:
+        with pytest.raises(StorageError) as caught:
+            storage.commit(1, lambda _: [{"n": 1}])
+        said.append(str(caught.value))
+
+    thread = threading.Thread(target=work)  # opens a connection of its own
+    thread.start()
+    thread.join()
+    work()
+    assert len(said) == 2
+    assert all("replaced" in sentence and "study.db" in sentence for sentence in said)
+
+
+def test_commits_are_copied_to_the_file_by_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "study.db"
+    storage = SQLStorage(f"sqlite:///{path}", "study")
+    storage.commit(0, lambda _: [{"n": 0}])
+    assert in_file_alone(path) == 0
+    storage._session.database._saved -= sqlite.CHECKPOINT_SECONDS  # type: ignore[attr-defined]
+    storage.commit(1, lambda _: [{"n": 1}])
+    assert in_file_alone(path) == 0  # it was written to a moment ago, by whomever
+    stale = path.stat().st_mtime - sqlite.CHECKPOINT_SECONDS
     os.utime(path, (stale, stale))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sqlite3, "connect", _recording(sqlite3.connect, asked))
-        assert schema_of(path)
-        first = len(asked)
-        for _ in range(3):
-            assert schema_of(path)
-        assert (first, len(asked)) == (1, 1)
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2] + bytes(4096) + whole[len(whole) // 2 + 4096 :])
-    with pytest.raises(StorageError, match=r"study\.db is damaged"):
-        stored_studies(f"sqlite:///{path}")
+    storage.commit(2, lambda _: [{"n": 2}])
+    assert in_file_alone(path) == 3
+    os.utime(path, (stale, stale))
+    storage.commit(3, lambda _: [{"n": 3}])
+    assert in_file_alone(path) == 3  # this process has copied a moment ago
 
 
-def _recording(connect: Any, asked: list[str]) -> Any:
-    """Connections that remember how often a file was checked."""
+def test_commits_are_copied_to_the_file_at_every_close_although_others_have_it_open(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    other = SQLStorage(f"sqlite:///{path}", "study")
+    other.read()
+    storage = SQLStorage(f"sqlite:///{path}", "study")
+    storage.commit(0, lambda _: [{"n": 0}])
+    assert in_file_alone(path) == 0
+    storage.close()
+    assert in_file_alone(path) == 1
+    assert other.read() == [{"n": 0}]
 
-    def connected(*args: Any, **options: Any) -> sqlite3.Connection:
-        connection: sqlite3.Connection = connect(*args, **options)
-        connection.set_trace_callback(lambda text: asked.append(text) if "_check" in text else None)
-        return connection
 
-    return connected
+def test_a_network_file_system_is_warned_of_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(sqlite, "network_file_system", lambda path: "nfs4")
+    for _ in range(2):
+        SQLStorage(f"sqlite:///{tmp_path / 'study.db'}", "study").commit(0, lambda _: [{"n": 0}])
+    (record,) = caplog.records
+    assert record.levelno == logging.WARNING
+    assert all(fact in record.getMessage() for fact in ("study.db", "nfs4", "PostgreSQL"))
+
+
+def test_who_waits_for_the_lock_learns_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "_POLL_SECONDS", (0.0, 0.0))
+    path = tmp_path / "study.db"
+    storage, other = (SQLStorage(f"sqlite:///{path}", "study") for _ in range(2))
+    storage.commit(0, lambda _: [{"n": 0}])
+    learned: list[Any] = []
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as greedy:
+
+        def decide(new: list[Any]) -> list[dict[str, Any]]:
+            learned.append((new, greedy.in_transaction))
+            if greedy.in_transaction:
+                greedy.execute("COMMIT")
+            return [{"n": 2}]
+
+        other.commit(1, lambda _: [{"n": 1}])
+        greedy.execute("BEGIN IMMEDIATE")
+        storage.commit(1, decide)
+    assert learned == [([{"n": 1}], True), ([], False)]
+    assert storage.read() == [{"n": 0}, {"n": 1}, {"n": 2}]
