@@ -55,7 +55,7 @@ def check_known(found: int | None, shown: str) -> None:
 
 def check_current(connection: sa.Connection, shown: str) -> None:
     """Refuse to write to tables of another version; within a transaction, as another process may migrate them."""
-    found: int | None = connection.execute(_VERSION).scalar()
+    found: int | None = connection.exec_driver_sql("SELECT schema FROM flexibo").scalar()
     check_known(found, shown)
     if found != SCHEMA:
         raise LogReplacedError(
@@ -118,7 +118,6 @@ def _from_2(connection: sa.Connection) -> None:
         connection.execute(sa.text("ALTER TABLE flexibo_events ALTER COLUMN digest SET NOT NULL"))
 
 
-_VERSION = sa.select(info.c.schema)
 _STEP = (
     sa.select(events.c.study, events.c.number, events.c.content, events.c.token)
     .where((events.c.study == sa.bindparam("of")) & (events.c.number > sa.bindparam("after")))
