@@ -2,8 +2,9 @@
 
 Parts: "kills" (four processes per study, killed with SIGKILL and frozen past their lease at random moments), "restarts"
 (the PostgreSQL server restarted at once, as after a crash), "throughput" (eight processes that answer as fast as they
-can) and "readers" (the same while others read). Each runs on a SQLite file and on a throw-away PostgreSQL server. The
-exit status is 1 if anything that must hold did not.
+can), "readers" (the same while others read), "failover" (a store that loses its last events while workers write) and
+"damage" (SQLite files damaged at random). Each runs on a SQLite file and on a throw-away PostgreSQL server. The exit
+status is 1 if anything that must hold did not.
 """
 
 from __future__ import annotations
@@ -25,13 +26,15 @@ from tests import postgres
 
 from benchmarks.results import machine
 from benchmarks.soak.crew import SoakError
+from benchmarks.soak.damage import Damaged, survived_damage
 from benchmarks.soak.databases import Database, postgresql, sqlite_file
+from benchmarks.soak.failover import FailedOver, failed_over
 from benchmarks.soak.faults import Faults, Survived, survived
 from benchmarks.soak.load import LONGEST_WAIT_SECONDS, Load, loaded
 from benchmarks.soak.problem import Pace
 from benchmarks.soak.worker import Plan
 
-PARTS = ("kills", "restarts", "throughput", "readers")
+PARTS = ("kills", "restarts", "throughput", "readers", "failover", "damage")
 DATABASES = ("sqlite", "postgresql")
 PER_FAULT = 4
 """Evaluations per kill, so that workers also get somewhere."""
@@ -114,12 +117,14 @@ class Soak:
         self._begun = time.monotonic()
         self.faults: list[tuple[str, Survived]] = []
         self.loads: list[tuple[str, str, Load]] = []
+        self.losses: list[tuple[str, FailedOver]] = []
+        self.damages: list[Damaged] = []
 
     def run(self) -> None:
         """Run what was asked for."""
         for name in self._given.databases:
             for part in self._given.only:
-                if (name, part) != ("sqlite", "restarts"):
+                if (name, part) not in (("sqlite", "restarts"), ("postgresql", "damage")):
                     self._part(name, part)
 
     def _part(self, name: str, part: str) -> None:
@@ -133,6 +138,10 @@ class Soak:
         elif part == "restarts":
             count = max(1, given.kills // 50)
             self.faults += [(database.kind, e) for e in restarts(database, folder, count, given.seed, self.say)]
+        elif part == "failover":
+            self.losses.append((database.kind, failed_over(database, max(1, given.kills // 2), given.seed, self.say)))
+        elif part == "damage":
+            self.damages.append(survived_damage(folder, 4 * given.kills, self.say))
         elif part == "throughput":
             self._load(database, folder, f"8 x {given.each}", processes=8, each=given.each)
         else:
@@ -167,6 +176,17 @@ class Soak:
             console.print(faults_table(self.faults))
         if self.loads:
             console.print(loads_table(self.loads))
+        for kind, each in self.losses:
+            console.print(
+                f"{kind}: {each.lost} events lost in {each.losses} fail-overs, {each.acknowledged} answers "
+                f"acknowledged, 0 of them missing that the store had not lost, 0 values of another design; {each.kept} refused and "
+                f"kept, {each.brought_back} of them brought back, the others known; {each.seconds:.0f} s"
+            )
+        for damage in self.damages:
+            console.print(
+                f"{damage.files} damaged files: {damage.refused} refused, {damage.unharmed} read as they were written, "
+                f"0 with other events; {damage.certain:,} of {damage.events:,} events brought out and certain"
+            )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

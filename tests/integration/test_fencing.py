@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from benchmarks.soak.databases import postgresql, sqlite_file
+from benchmarks.soak.failover import failed_over
 from tests.command_line import good
 from tests.postgres import server
 from tests.unit.study.small_studies import asked, opened, robbed
@@ -201,3 +203,15 @@ def test_a_study_without_tokens_is_answered_and_charged_as_before() -> None:
     for _ in range(2):
         other.tell(pending, 0.5, cost=3.0)
     assert other.spent == 5.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_store_that_loses_events_again_and_again_has_no_value_of_another_design(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    database = sqlite_file(tmp_path) if kind == "sqlite" else postgresql(server())
+    found = failed_over(database, 10, 0, lambda _: None)
+    assert found.losses == 10
+    assert found.acknowledged > 0

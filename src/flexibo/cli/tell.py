@@ -125,7 +125,7 @@ def _attempt(url: str, name: str, number: int, check: str, named: str) -> tuple[
     handed = [content for content in contents if content.get("event") in ("asked", "reissued")]
     claims = [content for content in handed if content.get("number") == number]
     by_hand = [(str(one["worker"]), str(one.get("token", ""))) for one in claims if is_detached(one.get("worker"))]
-    found = [one for one in by_hand if one[1].startswith(check) and named in ("", one[0])]
+    found = [one for one in by_hand if (one[1].startswith(check) if check else named in ("", one[0]))]
     if found and (check or named or not found[0][1]):
         answers = [content for content in contents if content.get("event") in ("told", "failed", "spent")]
         answered = {content.get("worker") for content in answers if content.get("number") == number}

@@ -76,7 +76,7 @@ class TestTell:
         asked_by_hand()
         assert mentions(refusal("tell", 7, 1.0), "7", "'net'", "never asked", "0 to 0")
 
-    def test_a_number_alone_is_refused_and_so_is_another_token(self) -> None:
+    def test_a_number_alone_is_refused_and_so_is_another_token(self, monkeypatch: pytest.MonkeyPatch) -> None:
         (mine,) = asked_by_hand()
         assert mine["name"] == label()
         wrong = f"0-{'0' if mine['name'][2] != '0' else '1'}{mine['name'][3:]}"
@@ -85,6 +85,7 @@ class TestTell:
         for name in ("0-", "0-zz", "x", "0-3f", "-1"):
             refusal("tell", name, 1.0)
         assert history().spent == 0.0
+        monkeypatch.setenv("FLEXIBO_HAND", "hand-of-another-question")
         good("tell", label().upper(), 1.0, "--cost", 2)
 
     def test_a_claim_that_was_lost_does_not_reach_another_design_and_its_value_is_brought_back(
