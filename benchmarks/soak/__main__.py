@@ -179,8 +179,9 @@ class Soak:
         for kind, each in self.losses:
             console.print(
                 f"{kind}: {each.lost} events lost in {each.losses} fail-overs, {each.acknowledged} answers "
-                f"acknowledged, 0 of them missing that the store had not lost, 0 values of another design; {each.kept} refused and "
-                f"kept, {each.brought_back} of them brought back, the others known; {each.seconds:.0f} s"
+                f"acknowledged, 0 of them missing that the store had not lost, 0 values of another design; "
+                f"{each.kept} refused and kept, {each.brought_back} of them brought back, the others "
+                f"known; {each.seconds:.0f} s"
             )
         for damage in self.damages:
             console.print(
