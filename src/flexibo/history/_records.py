@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from flexibo._internal.arrays import FloatArray
+from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.history.events import FailureKind
 from flexibo.objectives import Objective, Purchase
 from flexibo.space import Design, Designs, Space
@@ -195,6 +195,15 @@ class SeenDesigns:
                 new.append(i)
             self._recent[design] = place
         self._rows.extend(found.codes[new])
+
+    def begin_with(self, codes: FloatArray) -> None:
+        """Begin with the designs of these code rows (m, k), which are distinct."""
+        self._rows.extend(codes)
+        self._places = {key: place for place, key in enumerate(self.designs().keys().tolist())}
+
+    def places(self, designs: Designs) -> IntArray:
+        """The places (m,) of designs that were seen."""
+        return np.array([self._places[key] for key in designs.keys().tolist()], dtype=np.int64)
 
     def row(self, design: Design) -> FloatArray:
         """The code row of a design, which is added if it is new."""

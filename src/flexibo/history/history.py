@@ -15,6 +15,8 @@ import numpy as np
 from flexibo._internal.arrays import FloatArray, KeyArray
 from flexibo.errors import InvalidValueError
 from flexibo.history._records import REMEMBERED, DesignSeries, ObjectiveRecord, PurchaseRecord, SeenDesigns
+from flexibo.history._sequences import AskedEvaluations, Charges, Events, Load, Measurements
+from flexibo.history._state import packed, unpack
 from flexibo.history.events import (
     Added,
     Asked,
@@ -36,7 +38,7 @@ from flexibo.history.events import (
     StopSet,
     Told,
 )
-from flexibo.history.measurements import Assignment, Charge, FollowUp, Measurement, QueuedDesign
+from flexibo.history.measurements import Assignment, FollowUp, QueuedDesign
 from flexibo.objectives import LARGEST, Objective, purchases
 from flexibo.space import Design, Designs, Space
 
@@ -51,13 +53,13 @@ class History:
         self.names = tuple(objective.name for objective in self.objectives)
         self.optimised = tuple(j for j, objective in enumerate(self.objectives) if objective.optimise)
         self.limits: FloatArray = np.array([objective.limit for objective in self.objectives])
-        self.events: list[Event] = []
-        self.measurements: list[Measurement] = []
+        self.events = Events()
         self.pending: dict[int, Evaluation] = {}
         self.assignments: dict[int, Assignment] = {}
-        self.asked: list[Evaluation] = []
+        self.asked = AskedEvaluations(self.events)
+        self.measurements = Measurements(self.events, self.asked)
         self.spent = 0.0
-        self.charges: list[Charge] = []
+        self.charges = Charges(self.names)
         self.budget: float | None = None
         self.reference: tuple[float, ...] | None = None
         self.answered: dict[int, str] = {}
@@ -76,6 +78,7 @@ class History:
         self.origin: Mapping[str, Any] = {}
         self.chosen = 0
         self.scored: list[int] = []
+        self.initial: dict[Design, None] = {}
         self._lost: dict[tuple[int, str], float] = {}
         self._settled: dict[tuple[int, str], Told | Failed | Spent] = {}
         self._later_tokens: dict[int, list[str]] = {}
@@ -149,6 +152,19 @@ class History:
         elif not isinstance(event, Noted):
             self.stopped = None  # something happened since
         self.events.append(event)
+
+    def state(self) -> bytes:
+        """What follows from the events so far, for `restored`."""
+        return packed(self)
+
+    def begin_with(self, state: bytes, *, events: int, load: Load) -> None:
+        """Give this history, which is empty, the `state` after so many events; `load` returns them when needed.
+
+        Raises an error, and changes nothing, if it is not the state of such a history.
+        """
+        found = History(self.space, self.objectives)
+        unpack(found, state, events, load)
+        self.__dict__.update(found.__dict__)
 
     @property
     def designs(self) -> Designs:
@@ -289,7 +305,9 @@ class History:
             self.scored.append(evaluation.number)
         self.pending[evaluation.number] = evaluation
         self.assignments[evaluation.number] = Assignment(event.worker, event.seconds, evaluation.token)
-        self.asked.append(evaluation)
+        self.asked.at.append(len(self.events))
+        if evaluation.initial:
+            self.initial[evaluation.design] = None
         self._record(evaluation.objective).pending[self._key(evaluation)] += 1
         # A question ends the follow-ups of its design, and those with nothing left to ask.
         is_own = evaluation.queued is not None
@@ -390,7 +408,7 @@ class History:
 
     def _charge(self, number: int, cost: float) -> None:
         self.spent += cost
-        self.charges.append(Charge(len(self.events), self.asked[number].objective, cost))
+        self.charges.append(len(self.events), self.names.index(self.asked[number].objective), cost)
 
     def _answer(self, event: Told | Failed) -> Evaluation | None:
         """The evaluation that is answered, with its cost paid; None if it was answered before."""
@@ -412,7 +430,7 @@ class History:
         self.told[evaluation.objective] += 1
         self.failed_in_a_row[evaluation.objective] = 0
         self._learn(evaluation.design, row, event.values)
-        self.measurements.append(Measurement(evaluation.design, event.values, event.cost, event.number))
+        self.measurements.at.append(len(self.events))
 
     def _fail(self, event: Failed) -> None:
         evaluation = self._answer(event)
@@ -441,7 +459,7 @@ class History:
             if cost is not None:
                 (record.failure_costs if purchase.objective in event.failed else record.costs).append(row, cost)
         if event.values:
-            self.measurements.append(Measurement(event.design, event.values, None, None))
+            self.measurements.at.append(len(self.events))
 
     def _learn(self, design: Design, row: FloatArray, values: Mapping[str, float]) -> None:
         """Add values to the data of their objectives; an exact objective keeps its first value of a key."""

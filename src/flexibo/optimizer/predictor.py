@@ -203,7 +203,7 @@ class Predictor:
         """The number of designs that the start measures."""
         if self.full_start:
             return len(self.initial)
-        return len({evaluation.design for evaluation in history.asked if evaluation.initial})
+        return len(history.initial)
 
     def _worst(self, history: History) -> FloatArray:
         """The worst measurements (k,) of the optimised objectives, and a part of the range beyond them."""

@@ -36,6 +36,17 @@ workers = sa.Table(
     sa.Column("about", sa.Text, nullable=False),
 )
 """The latest heartbeat of each worker of a study."""
+snapshots = sa.Table(
+    "flexibo_snapshots",
+    metadata,
+    sa.Column("study", sa.String(200), primary_key=True),
+    sa.Column("kind", sa.String(20), primary_key=True),
+    sa.Column("events", sa.Integer, nullable=False),
+    sa.Column("digest", sa.String(2 * DIGEST_BYTES), nullable=False),
+    sa.Column("checksum", sa.String(2 * DIGEST_BYTES), nullable=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)
+"""What was computed from the first events of a study: it saves time, and nothing is lost without it."""
 
 
 def version(connection: sa.Connection) -> int | None:

@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from flexibo.errors import FlexiBOError
 
@@ -72,6 +72,34 @@ class Storage(Protocol):
 
     def workers(self) -> dict[str, Sign]:
         """The latest heartbeat of each worker that has not signed off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What was computed from the first `events` events of a study: derived data, never needed."""
+
+    events: int
+    content: bytes
+
+
+@runtime_checkable
+class SnapshotStorage(Storage, Protocol):
+    """A storage that also keeps snapshots, and that can read some of its events."""
+
+    def between(self, start: int, stop: int) -> list[Content]:
+        """The events from number `start` up to `stop`, without that."""
+
+    def snapshot(self, kind: str) -> Snapshot | None:
+        """The snapshot of this kind, if its events are the first ones of the stored log, and it is undamaged."""
+
+    def keep_snapshot(self, kind: str, snapshot: Snapshot) -> None:
+        """Replace the snapshot of this kind, unless one of more events is there."""
+
+
+def first_event(storage: Storage) -> Content | None:
+    """The event that a study begins with; None if there is no study."""
+    found = storage.between(0, 1) if isinstance(storage, SnapshotStorage) else storage.read()
+    return found[0] if found else None
 
 
 class MemoryStorage:

@@ -17,10 +17,11 @@ from flexibo.storage._chain import Marks
 from flexibo.storage._database import Database, Session
 from flexibo.storage._postgresql import PostgreSQL
 from flexibo.storage._schema import SCHEMA, check_current, check_known, events, workers
+from flexibo.storage._snapshots import found_snapshot, keep, some_events
 from flexibo.storage._sqlite import SQLite
 from flexibo.storage._transaction import Transaction, json_text, stored_events
 from flexibo.storage._urls import check_url, shown_url
-from flexibo.storage.base import Content, Decide, NoSuchStorageError, Sign, parsed_object
+from flexibo.storage.base import Content, Decide, NoSuchStorageError, Sign, Snapshot, parsed_object
 
 PATIENCE = 60.0  # seconds to retry while a database is busy or not reachable
 HEARTBEATS_SINCE = 2  # the version of the tables that has them
@@ -77,6 +78,26 @@ class SQLStorage:
         self._make_ready()
         transaction = Transaction(self._session.database, self._study, after, decide, self._marks)
         self._session.do(transaction.tried, ending=transaction.ending)
+
+    def between(self, start: int, stop: int) -> list[Content]:
+        """The events from number `start` up to `stop`, without that."""
+        if not self._ready:  # an older version, without digests
+            return self.read()[start:stop]
+        return self._session.do(lambda connection: some_events(connection, self._study, start, stop, self._shown))
+
+    def snapshot(self, kind: str) -> Snapshot | None:
+        """The snapshot of this kind, if its events are the first ones of the stored log, and it is undamaged."""
+        if not self._ready:
+            return None
+        return self._session.do(lambda connection: found_snapshot(connection, self._study, kind, self._marks))
+
+    def keep_snapshot(self, kind: str, snapshot: Snapshot) -> None:
+        """Replace the snapshot of this kind, unless one of more events is there."""
+        mark = self._marks.before(snapshot.events)
+        if not self._ready or mark.events != snapshot.events:
+            return  # the log has grown since, and there will be another one
+        database = self._session.database
+        self._session.do(lambda connection: keep(connection, database, self._study, kind, snapshot, mark))
 
     def sign(self, worker: str, sign: Sign | None) -> None:
         """Store a worker's latest heartbeat; None when it signs off."""

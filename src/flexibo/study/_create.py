@@ -52,25 +52,25 @@ def open_or_create(
     `settings_from` gets the stored settings, which are empty for a new study. Another process may create the same study
     at this moment: what it has chosen, such as the seed, holds for both.
     """
-    stored = log.unread()
-    if stored:
-        check_same_space(log.history.space, stored[0]["settings"], name)  # or its designs would be misread
-    settings = settings_from(stored[0]["settings"] if stored else {})
+    begun = log.first()
+    if begun is not None:
+        check_same_space(log.history.space, begun["settings"], name)  # or its designs would be misread
+        settings = settings_from(begun["settings"])
+        optimizer = optimizer_from(settings)
+        settings.check_against(begun["settings"], name)
+        log.begin()  # old events are no news
+        return settings, optimizer
+    settings = settings_from({})
     optimizer = optimizer_from(settings)
-    is_new = not stored
-    if is_new:
-        check_budget_covers_initial(budget, settings, [purchase.objective for purchase in log.history.purchases])
-        first = (Created(settings.to_dict(), origin), BudgetSet(budget))
-        stored = log.create([event_to_dict(event) for event in first])
-        if settings.to_dict() != stored[0]["settings"]:
-            check_same_space(log.history.space, stored[0]["settings"], name)
-            settings = settings_from(stored[0]["settings"])
-            optimizer = optimizer_from(settings)
+    check_budget_covers_initial(budget, settings, [purchase.objective for purchase in log.history.purchases])
+    first = (Created(settings.to_dict(), origin), BudgetSet(budget))
+    stored = log.create([event_to_dict(event) for event in first])
+    if settings.to_dict() != stored[0]["settings"]:
+        check_same_space(log.history.space, stored[0]["settings"], name)
+        settings = settings_from(stored[0]["settings"])
+        optimizer = optimizer_from(settings)
     settings.check_against(stored[0]["settings"], name)
-    if is_new:
-        log.learn(stored, notify)
-    else:
-        log.learn(stored)  # old events are no news
+    log.learn(stored, notify)
     return settings, optimizer
 
 

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 import time
+import zipfile
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from flexibo import __version__
 from flexibo._internal.interrupts import deferred_interrupts
 from flexibo.history import History
-from flexibo.history.events import Event, UnknownEventError, event_to_dict
-from flexibo.storage import Storage
+from flexibo.history.events import Event, UnknownEventError, event_to_dict, events_from_dicts
+from flexibo.storage import Storage, StorageError
+from flexibo.storage.base import Snapshot, SnapshotStorage, first_event
 from flexibo.study.event_checks import DAMAGE, EventCheck, check_beginning, damaged_event
 
 Notify: TypeAlias = Callable[[Event], object]
+HISTORY = "history"  # the kind of snapshot
+LEAST_BETWEEN = 2_000  # a snapshot is stored after at least this many events,
+SHARE_BETWEEN = 20  # and after at least one event in this many
+_VERSION = __version__.encode()
+logger = logging.getLogger(__name__)
 
 
 def _ignore(event: Event) -> None:
@@ -33,6 +43,55 @@ class EventLog:
         self._storage = storage
         self._clock = clock
         self._subject = f"study {name!r}" if name else "the study"
+        self._snapshot_at = 0
+
+    def first(self) -> dict[str, Any] | None:
+        """The event that the stored study begins with, checked, as settings are made of it; None if there is none."""
+        found = first_event(self._storage)
+        if found is not None:
+            self._check_beginning(found)
+        return found
+
+    def begin(self) -> None:
+        """Learn all stored events: from a snapshot as far as there is one, else by replaying them."""
+        if isinstance(self._storage, SnapshotStorage):
+            self._begin_with_snapshot(self._storage)
+        self.learn(self.unread())
+
+    def _begin_with_snapshot(self, storage: SnapshotStorage) -> None:
+        """Give the history the state that is stored, if there is one that this version can use."""
+        try:
+            found = storage.snapshot(HISTORY)
+            if found is None:
+                return
+            version, _, state = found.content.partition(b"\n")
+            if version == _VERSION:
+                with deferred_interrupts():
+                    self.history.begin_with(state, events=found.events, load=self._loaded)
+                    self._snapshot_at = found.events
+        except (*DAMAGE, zipfile.BadZipFile, zlib.error, EOFError) as error:  # replaying the events is enough
+            logger.warning("A snapshot of %s cannot be used, its events are replayed: %s", self._subject, error)
+
+    def _loaded(self, start: int, stop: int) -> list[Event]:
+        """Events that were learned before, read again."""
+        assert isinstance(self._storage, SnapshotStorage)
+        contents = self._storage.between(start, stop)
+        try:
+            return events_from_dicts(contents, self.history.space)
+        except DAMAGE as error:
+            raise damaged_event(start, self._subject, error) from None
+
+    def _keep_snapshot(self) -> None:
+        """Store the state of the history if it has grown enough since the last time."""
+        events, storage = len(self.history.events), self._storage
+        due = max(LEAST_BETWEEN, events // SHARE_BETWEEN)
+        if events - self._snapshot_at < due or not isinstance(storage, SnapshotStorage):
+            return
+        self._snapshot_at = events
+        try:
+            storage.keep_snapshot(HISTORY, Snapshot(events, _VERSION + b"\n" + self.history.state()))
+        except StorageError as error:  # it only saves time
+            logger.info("No snapshot of %s was stored: %s", self._subject, error)
 
     @property
     def unstored(self) -> Path | None:
@@ -94,6 +153,7 @@ class EventLog:
         finally:
             for event in events:
                 notify(event)
+        self._keep_snapshot()
 
     def _learn(self, contents: Sequence[Mapping[str, Any]]) -> list[Event]:
         try:

@@ -7,6 +7,7 @@ from typing import Any
 
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.storage import NoSuchStorageError, Storage, open_storage, shown_url, stored_studies
+from flexibo.storage.base import first_event
 from flexibo.study.event_checks import check_first
 
 
@@ -15,12 +16,12 @@ def stored_study(storage: str | Storage, name: str | None) -> tuple[Storage, str
     if isinstance(storage, str):
         name = _the_name(storage, name)
         storage = open_storage(storage, name, create=False)
-    events = storage.read()
-    if not events:
+    begun = first_event(storage)
+    if begun is None:
         raise NoSuchStorageError(f"The storage holds no study {name!r}; start one with Study(..., storage=...).")
     name = name or "study"
-    check_first(events[0], name)
-    return storage, name, events[0]["settings"]
+    check_first(begun, name)
+    return storage, name, begun["settings"]
 
 
 def _the_name(url: str, name: str | None) -> str:
