@@ -13,18 +13,20 @@ from typing import TypeAlias
 import numpy as np
 from scipy.special import log_ndtr
 
-from flexibo._internal.arrays import FloatArray
+from flexibo._internal.arrays import BoolArray, FloatArray
 from flexibo._internal.random_streams import Stream, entropy
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.history import History
 from flexibo.space import Design, Designs
-from flexibo.surrogates import GaussianProcess, Refits, Surrogate
+from flexibo.surrogates import GaussianProcess, Reach, Refits, Surrogate
+from flexibo.surrogates.fit_memory import FitMemory
 
 CostCallable: TypeAlias = Callable[[Design, str], float]
 FLOOR = 1e-4  # nothing counts as cheaper than this share of the greatest mean cost
 FEWEST_TO_LEARN = 4  # a cost model per design needs this many costs; before that the mean is used
 EQUAL = 1e-12  # costs that differ by no more than this share are equal: there is nothing to learn, and the mean is used
 LEAST_SHARE = 1e-9  # to a cost model nothing is cheaper than this share of the greatest cost, as zero has no logarithm
+REACH = Reach(rows=900, anchors=400, nearest=32)  # a price may be less accurate than a loss
 LONGEST_SHOWN = 80  # what a callable wrongly gave is shown up to this length
 
 
@@ -104,7 +106,13 @@ class Costs:
     """
 
     def __init__(
-        self, cost: str | CostCallable, *, seed: int, model: Surrogate | None = None, growth: float = 1.1
+        self,
+        cost: str | CostCallable,
+        *,
+        seed: int,
+        model: Surrogate | None = None,
+        growth: float = 1.1,
+        memory: FitMemory | None = None,
     ) -> None:
         if isinstance(cost, str):
             if cost not in TRANSFORMS:
@@ -113,12 +121,16 @@ class Costs:
             raise InvalidTypeError(f"cost is {cost!r}; give one of {', '.join(TRANSFORMS)} or a callable.")
         self.cost = cost
         self._seed = seed
-        self._model = GaussianProcess() if model is None else model
+        self._model = GaussianProcess(reach=REACH) if model is None else model
         self._growth = growth
+        self._memory = memory
         self._refits: dict[int, Refits] = {}
 
-    def prices(self, history: History, designs: Designs) -> FloatArray:
-        """Expected real costs (m, p) of measuring each purchase of each design; 0 while nothing is known."""
+    def prices(self, history: History, designs: Designs, *, wanted: BoolArray | None = None) -> FloatArray:
+        """Expected real costs (m, p) of measuring each purchase of each design; 0 while nothing is known.
+
+        Where it is not `wanted` (m, p), what a purchase costs on average is enough.
+        """
         if callable(self.cost):
             names = [purchase.objective for purchase in history.purchases]
             return np.array([[self._given(design, name) for name in names] for design in designs]).reshape(
@@ -127,7 +139,8 @@ class Costs:
         prices = np.tile(np.nan_to_num(mean_costs(history)), (len(designs), 1))
         if self.cost.startswith("learned"):
             for p in range(len(history.purchases)):
-                prices[:, p] = self._learned(history, p, designs, prices[:, p])
+                rows = slice(None) if wanted is None else wanted[:, p]
+                prices[rows, p] = self._learned(history, p, designs[rows], prices[rows, p])
         return prices
 
     def thetas(self, history: History, prices: FloatArray) -> FloatArray:
@@ -154,12 +167,13 @@ class Costs:
     def _learned(self, history: History, p: int, designs: Designs, fallback: FloatArray) -> FloatArray:
         """Costs predicted per design by a Gaussian process of their logarithm, kept near what was seen."""
         seen, costs = history.costs(p)
-        if len(costs) < FEWEST_TO_LEARN or costs.max() <= 0 or np.ptp(costs) <= EQUAL * costs.max():
+        if not len(designs) or len(costs) < FEWEST_TO_LEARN or costs.max() <= 0 or np.ptp(costs) <= EQUAL * costs.max():
             return fallback
         options = history.purchases[p].options
-        refits = self._refits.setdefault(
-            p, Refits(self._model, seed=entropy(self._seed, Stream.COSTS, p), growth=self._growth)
-        )
+        if p not in self._refits:
+            seed = entropy(self._seed, Stream.COSTS, p)
+            self._refits[p] = Refits(self._model, seed=seed, growth=self._growth, memory=self._memory)
+        refits = self._refits[p]
         greatest = float(costs.max())
         highest = math.log(greatest)
         logs = np.log(costs, out=np.full(len(costs), -math.inf), where=costs > 0)

@@ -16,6 +16,7 @@ from flexibo.history.events import Evaluation
 from flexibo.history.measurements import QueuedDesign
 from flexibo.space import Designs
 
+MANY_DESIGNS = 2000  # among more, prices are predicted only of what may be asked
 ROUNDING = 1e-9  # this share of the budget is rounding: ten tenths pay for one
 
 
@@ -131,7 +132,8 @@ class PriceList:
     @classmethod
     def of(cls, history: History, designs: Designs, costs: Costs, *, coupled: bool = False) -> PriceList:
         """The prices of designs (m), given what happened so far."""
-        prices, is_open = costs.prices(history, designs), open_purchases(history, designs)
+        is_open = open_purchases(history, designs)
+        prices = costs.prices(history, designs, wanted=is_open if len(designs) > MANY_DESIGNS else None)
         chance = chances(history, designs)
         success = combined(history, chance)
         # A failure is paid for, too.

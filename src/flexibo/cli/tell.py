@@ -118,17 +118,17 @@ def _attempt(url: str, name: str, number: int, check: str, named: str) -> tuple[
 
     The number alone is not enough: a database that lost its last events may ask it again, of another design.
     """
-    from flexibo.study.stored import stored_study
+    from flexibo.history.events import Asked, Failed, Reissued, Spent, Told
 
-    place, study, _ = stored_study(url, name or None)
-    contents = place.read()
-    handed = [content for content in contents if content.get("event") in ("asked", "reissued")]
-    claims = [content for content in handed if content.get("number") == number]
-    by_hand = [(str(one["worker"]), str(one.get("token", ""))) for one in claims if is_detached(one.get("worker"))]
+    opened = load_study(url, name, lease=LEASE_SECONDS)
+    study, asked = opened.name, opened.history.asked
+    since = opened.history.events[asked.at[number] :] if number < len(asked) else []
+    claims = [(e.worker, e.evaluation.token) for e in since if isinstance(e, Asked) and e.evaluation.number == number]
+    claims += [(e.worker, e.token) for e in since if isinstance(e, Reissued) and e.number == number]
+    by_hand = [claim for claim in claims if is_detached(claim[0])]
     found = [one for one in by_hand if (one[1].startswith(check) if check else named in ("", one[0]))]
     if found and (check or named or not found[0][1]):
-        answers = [content for content in contents if content.get("event") in ("told", "failed", "spent")]
-        answered = {content.get("worker") for content in answers if content.get("number") == number}
+        answered = {e.worker for e in since if isinstance(e, Told | Failed | Spent) and e.number == number}
         return next((one for one in found if one[0] not in answered), found[-1])
     if found:
         raise InvalidValueError(
@@ -146,8 +146,7 @@ def _attempt(url: str, name: str, number: int, check: str, named: str) -> tuple[
             f"Evaluation {number} of study {study!r} was asked by a program and not with flexibo ask; its program "
             "answers it. Nothing was told."
         )
-    last = max((content["number"] for content in handed if isinstance(content.get("number"), int)), default=None)
-    known = "nothing was asked yet" if last is None else f"the numbers so far are 0 to {last}"
+    known = f"the numbers so far are 0 to {len(asked) - 1}" if asked else "nothing was asked yet"
     raise NeverAskedError(
         f"Evaluation {number} of study {study!r} was never asked ({known}); give a name that flexibo ask printed."
     )

@@ -12,6 +12,7 @@ import zipfile
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,12 +64,15 @@ def packed(history: History) -> bytes:
     facts: dict[str, Any] = {"format": FORMAT, "events": len(history.events), "workers": list(workers)}
     facts |= {name: getattr(history, name) for name in PLAIN}
     facts |= {name: list(getattr(history, name).items()) for name in COUNTERS}
-    facts["assignments"] = [(number, one.worker, one.seconds) for number, one in history.assignments.items()]
+    facts["assignments"] = [(n, one.worker, one.seconds, one.token) for n, one in history.assignments.items()]
     facts["pending"] = list(history.pending)
     facts["initial"] = [dict(design) for design in history.initial]
     facts["follow_ups"] = [(dict(one.design), one.objectives, one.initial) for one in history.follow_ups]
     facts["queue"] = [(q.number, dict(q.design), q.objectives, q.readings, q.why) for q in history.queue]
     facts["stopped"] = None if history.stopped is None else (history.stopped.kind, history.stopped.reason)
+    facts["later_tokens"] = list(history._later_tokens.items())
+    payments = [(number, at) for number, some in history._payments.items() for at in some]
+    arrays["payments"] = np.array(payments, dtype=np.int64).reshape(-1, 2)
     facts["lost"] = [(*key, cost) for key, cost in history._lost.items()]
     facts["purchases"] = []
     for p, record in enumerate(history._purchase_records):
@@ -118,7 +122,11 @@ def unpack(history: History, content: bytes, events: int, load: Load) -> None:
     for name in COUNTERS:
         setattr(history, name, Counter(dict(facts[name])))
     history.assignments.update({number: Assignment(*rest) for number, *rest in facts["assignments"]})
-    history.pending.update({number: history.asked[number] for number in facts["pending"]})
+    history._later_tokens.update({number: list(tokens) for number, tokens in facts["later_tokens"]})
+    for number, at in _checked(arrays["payments"], below=events).tolist():
+        history._payments[number] = (*history._payments.get(number, ()), at)
+    for number in facts["pending"]:
+        history.pending[number] = replace(history.asked[number], token=history.assignments[number].token)
     history.initial.update(dict.fromkeys(map(design, facts["initial"])))
     history.follow_ups.extend(FollowUp(design(one), tuple(some), begun) for one, some, begun in facts["follow_ups"])
     history.queue.extend(QueuedDesign(n, design(one), tuple(some), *rest) for n, one, some, *rest in facts["queue"])

@@ -80,7 +80,7 @@ class History:
         self.scored: list[int] = []
         self.initial: dict[Design, None] = {}
         self._lost: dict[tuple[int, str], float] = {}
-        self._settled: dict[tuple[int, str], Told | Failed | Spent] = {}
+        self._payments: dict[int, tuple[int, ...]] = {}  # by evaluation, the numbers of the events that were charged
         self._later_tokens: dict[int, list[str]] = {}
         self._purchase_records = tuple(
             PurchaseRecord(
@@ -372,7 +372,9 @@ class History:
 
     def settled(self, answer: Told | Failed | Spent) -> Told | Failed | Spent | None:
         """The stored answer of the same attempt, which was charged; None if there is none."""
-        return self._settled.get(_attempt(answer))
+        paid = (self.events[at] for at in self._payments.get(answer.number, ()))
+        answers = (event for event in paid if isinstance(event, Told | Failed | Spent))
+        return next((event for event in answers if _attempt(event) == _attempt(answer)), None)
 
     def check_agrees(self, design: Design, values: Mapping[str, float]) -> None:
         """Refuse a second, different value of an exact objective."""
@@ -403,7 +405,7 @@ class History:
     def _pay(self, answer: Told | Failed | Spent) -> None:
         """Charge the cost of an attempt in place of the estimate made while its worker was lost."""
         self._charge(answer.number, answer.cost - self._lost.pop(_attempt(answer), 0.0))
-        self._settled[_attempt(answer)] = answer
+        self._payments[answer.number] = (*self._payments.get(answer.number, ()), len(self.events))
         self.free_in_a_row = 0 if answer.cost > 0 else self.free_in_a_row + 1
 
     def _charge(self, number: int, cost: float) -> None:

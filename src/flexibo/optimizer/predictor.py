@@ -24,6 +24,7 @@ from flexibo.pareto.goals import goals_of_boxes
 from flexibo.pareto.region import alive_and_fronts
 from flexibo.space import Design, Designs
 from flexibo.surrogates import Refits, Surrogate
+from flexibo.surrogates.fit_memory import FitMemory
 from flexibo.surrogates.table import SurrogateChoice, find_surrogate
 
 DRAWS = 3
@@ -68,7 +69,8 @@ class Predictor:
         self.seed = seed
         self.m = m
         self.delta = delta
-        self.costs = Costs(method.cost if cost is None else cost, seed=seed)
+        self.fits = FitMemory()
+        self.costs = Costs(method.cost if cost is None else cost, seed=seed, memory=self.fits)
         self.surrogate = find_surrogate(method.surrogate if surrogate is None else surrogate)
         self._models: dict[int, Refits] = {}
         self._source, self._has_region, self._memory = Candidates.UNIFORM, False, None
@@ -164,7 +166,9 @@ class Predictor:
         for j, objective in enumerate(history.objectives):
             if j not in self._models:
                 seed, possible = entropy(self.seed, Stream.SURROGATES, j), choice.possible(objective)
-                self._models[j] = Refits(choice.of(objective), seed=seed, growth=choice.growth, possible=possible)
+                self._models[j] = Refits(
+                    choice.of(objective), seed=seed, growth=choice.growth, possible=possible, memory=self.fits
+                )
         return [self._models[j] for j in range(len(history.objectives))]
 
     def _belief_in_pool(self, history: History) -> Belief:

@@ -60,7 +60,7 @@ class KnownDesigns:
         return self.predictor.reference(self.history)
 
     def belief(self) -> Belief:
-        """The belief in these designs; what is being measured counts as unknown."""
+        """The belief in these designs, without prices; what is being measured counts as unknown."""
         history = self.history
         return Belief.of(
             history,
@@ -68,7 +68,7 @@ class KnownDesigns:
             self.estimates,
             reference=self.reference,
             tolerances=np.zeros(len(history.objectives)),
-            price_list=PriceList.of(history, history.designs, self.predictor.costs),
+            price_list=PriceList.of(history, history.designs[:0], self.predictor.costs),
         )
 
     def row(self, i: int, number: int = 0) -> DesignRow:

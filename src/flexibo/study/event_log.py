@@ -19,7 +19,7 @@ from flexibo.storage.base import Snapshot, SnapshotStorage, first_event
 from flexibo.study.event_checks import DAMAGE, EventCheck, check_beginning, damaged_event
 
 Notify: TypeAlias = Callable[[Event], object]
-HISTORY = "history"  # the kind of snapshot
+HISTORY, FITS = "history", "fits"  # the kinds of snapshots
 LEAST_BETWEEN = 2_000  # a snapshot is stored after at least this many events,
 SHARE_BETWEEN = 20  # and after at least one event in this many
 _VERSION = __version__.encode()
@@ -72,6 +72,20 @@ class EventLog:
         except (*DAMAGE, zipfile.BadZipFile, zlib.error, EOFError) as error:  # replaying the events is enough
             logger.warning("A snapshot of %s cannot be used, its events are replayed: %s", self._subject, error)
 
+    def stored_fits(self) -> bytes | None:
+        """What the fits of other processes found; None if that is not stored."""
+        try:
+            found = self._storage.snapshot(FITS) if isinstance(self._storage, SnapshotStorage) else None
+        except StorageError:
+            return None
+        version, _, content = (b"", b"", b"") if found is None else found.content.partition(b"\n")
+        return content if version == _VERSION else None
+
+    def keep_fits(self, content: bytes) -> None:
+        """Store what fits found."""
+        if isinstance(self._storage, SnapshotStorage):
+            self._keep(self._storage, FITS, content)
+
     def _loaded(self, start: int, stop: int) -> list[Event]:
         """Events that were learned before, read again."""
         assert isinstance(self._storage, SnapshotStorage)
@@ -88,8 +102,11 @@ class EventLog:
         if events - self._snapshot_at < due or not isinstance(storage, SnapshotStorage):
             return
         self._snapshot_at = events
+        self._keep(storage, HISTORY, self.history.state())
+
+    def _keep(self, storage: SnapshotStorage, kind: str, content: bytes) -> None:
         try:
-            storage.keep_snapshot(HISTORY, Snapshot(events, _VERSION + b"\n" + self.history.state()))
+            storage.keep_snapshot(kind, Snapshot(len(self.history.events), _VERSION + b"\n" + content))
         except StorageError as error:  # it only saves time
             logger.info("No snapshot of %s was stored: %s", self._subject, error)
 

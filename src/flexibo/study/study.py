@@ -160,6 +160,7 @@ class Study:
         self.settings, self._optimizer = open_or_create(
             self._log, settings_from, optimizer_from, name=name, budget=budget, origin=origin or {}, notify=self._notify
         )
+        self.predictor.fits.begin_with(self._log.stored_fits)
         if raised := raised_budget(self.history, budget, name=name):
             self._commit(lambda: raised)
         self._agree_on_stop_rules()
@@ -628,6 +629,7 @@ class Study:
     def _asked_or_stop(self, asking: Asking, only: Collection[str] | None) -> Evaluation | Stop:
         with self._lock:
             answer = asking.ask(only)
+            self._keep_fits()
             self._remember_stop(answer if isinstance(answer, Stop) else None)
             return answer
 
@@ -752,6 +754,13 @@ class Study:
     def _commit(self, decide: Callable[[], Sequence[Event]]) -> None:
         with self._lock:
             self._log.commit(decide, self._notify)
+
+    def _keep_fits(self) -> None:
+        """Store what fits found, so that the next process need not search for it."""
+        fits = self.predictor.fits
+        if fits.changed:
+            self._log.keep_fits(fits.packed())
+            fits.changed = False
 
     def _notify(self, event: Event) -> None:
         """Call the callbacks; an error in one of them does the study no harm."""

@@ -25,8 +25,9 @@ from flexibo.surrogates._likelihood import (
 )
 from flexibo.surrogates._prediction_cache import PredictionCache
 from flexibo.surrogates.base import dense_groups, designs, is_constant, location_and_scale, training_data, unfitted
+from flexibo.surrogates.fit_memory import recalled
 from flexibo.surrogates.kernels import KERNELS
-from flexibo.surrogates.local import DEFAULT_REACH, LocalPosterior, Reach, local_condition
+from flexibo.surrogates.local import DEFAULT_REACH, LocalPosterior, Reach, local_condition, reach_of
 from flexibo.surrogates.posterior import Hyperparameters, Posterior, condition
 
 
@@ -131,7 +132,8 @@ class GaussianProcess:
         location, scale = location_and_scale(y)
         chosen: Callable[..., Posterior | LocalPosterior] = condition
         if self.max_exact is not None and len(y) > self.max_exact:
-            chosen = partial(local_condition, reach=self.reach)
+            reach = reach_of(len(y)) if self.reach == DEFAULT_REACH else self.reach
+            chosen = partial(local_condition, reach=reach)
         posterior = chosen(
             X,
             y,
@@ -201,9 +203,22 @@ class GaussianProcess:
         rows = rng.permutation(len(y))[: self.max_fit]
         if self.restarts and self.compare_rows is not None and self.compare_rows < len(rows):
             some = rows[: self.compare_rows]
-            begin = minimum(self._loss(X[some], z[some], groups, noise), begin)[None]
+            begin = self._most_likely(X[some], z[some], groups, noise, begin)[None]
         rows.sort()
-        return hyperparameters(minimum(self._loss(X[rows], z[rows], groups, noise), begin), noise)
+        return hyperparameters(self._most_likely(X[rows], z[rows], groups, noise, begin), noise)
+
+    def _most_likely(
+        self, X: FloatArray, z: FloatArray, groups: IntArray, noise: float | None, begin: FloatArray
+    ) -> FloatArray:
+        """The best theta from any row of `begin`, or what was found before for the same data."""
+        kind = ("theta", self.kernel, noise, self.priors, self.scatter)
+        low, high = np.log([parameter.bounds for parameter in parameters(_count(groups), noise)]).T
+        return recalled(
+            (*kind, X, z, groups, begin),
+            lambda: minimum(self._loss(X, z, groups, noise), begin),
+            rows=len(z),
+            is_usable=lambda theta: theta.shape == low.shape and bool(((low <= theta) & (theta <= high)).all()),
+        )
 
     def _loss(self, X: FloatArray, z: FloatArray, groups: IntArray, noise: float | None) -> Loss:
         prior = self._prior(parameters(_count(groups), noise), noise) if self.priors else None

@@ -26,6 +26,7 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.errors import InvalidValueError
+from flexibo.surrogates.fit_memory import recalled
 from flexibo.surrogates.kernels import KERNELS, scaled, squared_distances
 from flexibo.surrogates.posterior import CHUNK_ENTRIES, Hyperparameters, Posterior, condition
 
@@ -59,6 +60,41 @@ class Reach:
 
 DEFAULT_REACH = Reach(rows=2000, anchors=600, nearest=64)
 """Keeps a question at 5,000 evaluations below two seconds (`docs/results/scale.md` shows alternatives)."""
+SMALL_REACH = Reach(rows=1400, anchors=450, nearest=48)
+"""The same in half the time and memory, where it is enough or where time matters most."""
+ENOUGH, MANY = 3_500, 10_000
+
+
+def reach_of(count: int) -> Reach:
+    """The rows that a prediction uses by default, given the number of evaluations.
+
+    A small reach is two fifths of `ENOUGH` evaluations, the share that was tried (`docs/results/scale.md`). Beyond
+    `MANY` no reach is a large share, and a question must not take much longer than reading the study.
+    """
+    return DEFAULT_REACH if ENOUGH < count <= MANY else SMALL_REACH
+
+
+class _Rows:
+    """Rows with room for more: a posterior, and what extends it, share them as far as they agree."""
+
+    __slots__ = ("_X", "_y", "count")
+
+    def __init__(self, X: FloatArray, y: FloatArray, *, more: int) -> None:
+        self.count = len(y)
+        size = len(y) + len(y) // 4 + more
+        self._X, self._y = np.empty((size, X.shape[1])), np.empty(size)
+        self._X[: self.count], self._y[: self.count] = X, y
+
+    def has_room(self, count: int, more: int) -> bool:
+        """Whether these are `count` rows, and more fit in."""
+        return self.count == count and count + more <= len(self._y)
+
+    def extended(self, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """All rows (s, d), (s,) after these were appended; what was returned before stays as it is."""
+        end = self.count + len(y)
+        self._X[self.count : end], self._y[self.count : end] = X, y
+        self.count = end
+        return self._X[:end], self._y[:end]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,11 +109,16 @@ class LocalPosterior:
     X: FloatArray
     y: FloatArray
     reach: Reach
+    room: _Rows | None = field(default=None, repr=False)
     _measured: list[tuple[FloatArray, FloatArray]] = field(default_factory=list, init=False, repr=False)
 
     def extend(self, X: FloatArray, y: FloatArray) -> LocalPosterior:
         """The posterior with the rows X (k, d), y (k,) appended; the anchors stay."""
-        return replace(self, X=np.vstack([self.X, X]), y=np.concatenate([self.y, y]))
+        room = self.room
+        if room is None or not room.has_room(len(self.y), len(y)):
+            room = _Rows(self.X, self.y, more=len(y))
+        all_X, all_y = room.extended(X, y)
+        return replace(self, X=all_X, y=all_y, room=room)
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean (m,) and standard deviation (m,) of the noise-free loss at X (m, d); many designs, a part at a time."""
@@ -143,7 +184,13 @@ def local_condition(
     # Evenly spaced rows are a fair sample, as rows are in the order of time; the choice then costs the same for any s.
     some = np.linspace(0, len(y) - 1, min(len(y), ROWS_PER_ANCHOR * reach.anchors)).astype(np.int64)
     Z = scaled(X[some], np.array(hyperparameters.length_scales), groups)
-    chosen = some[spread_rows(Z, kernel=kernel, hyperparameters=hyperparameters, count=reach.anchors)]
+    places = recalled(
+        ("anchors", kernel, hyperparameters, reach.anchors, Z),
+        lambda: spread_rows(Z, kernel=kernel, hyperparameters=hyperparameters, count=reach.anchors).astype(np.float64),
+        rows=len(Z),
+        is_usable=lambda found: _are_places(found, len(Z), reach.anchors),
+    )
+    chosen = some[places.astype(np.int64)]
     anchored = condition(
         X[chosen],
         y[chosen],
@@ -174,6 +221,13 @@ def spread_rows(Z: FloatArray, *, kernel: str, hyperparameters: Hyperparameters,
         unknown[row] = -np.inf
         chosen[step] = row
     return np.sort(chosen)
+
+
+def _are_places(found: FloatArray, size: int, count: int) -> bool:
+    """Whether these are `count` rising places below a size."""
+    if found.shape != (count,) or not (np.diff(found) > 0).all():
+        return False
+    return bool(found[0] >= 0 and found[-1] < size and (found == np.rint(found)).all())
 
 
 def neighbourhoods(Z: FloatArray, most: int) -> list[IntArray]:

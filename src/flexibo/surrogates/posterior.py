@@ -79,7 +79,8 @@ class Posterior:
         Z = self._scaled(X)
         z = (y - self.location) / self.scale
         cross = _solved(self.factor, self._covariance(Z).T)
-        rest = _covariance_with_noise(Z, self.kernel, self.hyperparameters, self.jitter) - cross.T @ cross
+        rest = _covariance_with_noise(Z, self.kernel, self.hyperparameters, self.jitter)
+        rest -= cross.T @ cross
         corner, info = lapack.dpotrf(rest, lower=1, clean=1)
         all_Z, all_z = np.vstack([self.Z, Z]), np.concatenate([self.z, z])
         if info or _is_lost_to_rounding(corner, largest=self.factor[0, 0]):

@@ -11,6 +11,7 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.surrogates.base import Surrogate
+from flexibo.surrogates.fit_memory import FitMemory, remembering
 from flexibo.surrogates.possible_losses import PossibleLosses
 from flexibo.surrogates.truncated import within
 
@@ -49,7 +50,8 @@ def _start(y: FloatArray, growth: float) -> int:
 class Refits:
     """The model of one series of evaluations, refitted when the data has grown by the factor `growth`.
 
-    Its predictions are possible losses: `possible` says which are, given the evaluations.
+    Its predictions are possible losses: `possible` says which are, given the evaluations. Fits use the `memory` of what
+    earlier ones found.
     """
 
     def __init__(
@@ -59,7 +61,9 @@ class Refits:
         seed: tuple[int, ...],
         growth: float = 1.1,
         possible: PossibleLosses = PossibleLosses(),  # noqa: B008  # a value that never changes
+        memory: FitMemory | None = None,
     ) -> None:
+        self._memory = memory
         self.possible = possible
         self._settings = settings
         self._seed = seed
@@ -80,7 +84,8 @@ class Refits:
             model, done = self._model, len(self._y)
         else:
             rng = np.random.default_rng((*self._seed, start))
-            model, done = self._settings.fit(X[:start], y[:start], groups=groups, rng=rng), start
+            with remembering(self._memory):
+                model, done = self._settings.fit(X[:start], y[:start], groups=groups, rng=rng), start
         for row in range(done, len(y)):
             model = model.extend(X[row : row + 1], y[row : row + 1])
         bounds = self.possible.given(y, sure=sure)
