@@ -3,8 +3,9 @@
 Studies of these sizes (20,000 and 100,000 evaluations) are written to SQLite files at once. Then each command runs in a
 process of its own, as from a shell, and next to it the same command on a study without evaluations: opening the study,
 ``flexibo ask``, ``flexibo tell``, and the front. The first processes replay the events, and store a snapshot and what
-their models learned, as a study does while it grows; the later ones start from these. Times are processor time, which other programs disturb less than the
-clock; memory is the largest resident size. The exit status is 1 if a bound is missed.
+their models learned, as a study does while it grows; the later ones start from these. Times are processor time, which
+other programs disturb less than the clock; memory is the largest resident size. The exit status is 1 if a bound is
+missed.
 """
 
 from __future__ import annotations
@@ -171,8 +172,10 @@ def of_size(evaluations: int, folder: Path) -> list[Row]:
         )
     )
     most = max(one.megabytes for one in (*after.values(), front))
+    least = max(one.megabytes for one in before.values())
     must = MEMORY_MB if bound else None
-    return [*rows, Row(section=1, what="  memory", measured=most, unit="MB", must=must, at_most=True)]
+    note = f"an empty study: {least:.0f} MB"
+    return [*rows, Row(section=1, what="  memory", measured=most, unit="MB", must=must, at_most=True, note=note)]
 
 
 def _row(what: str, used: Used, empty: Used, *, bound: bool = False) -> Row:

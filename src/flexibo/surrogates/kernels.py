@@ -22,9 +22,15 @@ class Kernel(NamedTuple):
     frequencies: Callable[[int, int, np.random.Generator], FloatArray]  # draws (count, d) of the spectral density
 
 
+BLOCK = 2**15  # entries that a kernel is computed of at a time
+
+
 def _matern52(r2: FloatArray) -> FloatArray:
-    """(1 + t + t^2 / 3) exp(-t) with t = sqrt(5 r2)."""
-    return _matern52_parts(r2)[0]
+    """(1 + t + t^2 / 3) exp(-t) with t = sqrt(5 r2); a block at a time, which stays in a processor's cache."""
+    flat = r2.reshape(-1)  # a view: distances are contiguous
+    for start in range(0, len(flat), BLOCK):
+        _matern52_parts(flat[start : start + BLOCK])
+    return flat.reshape(r2.shape)
 
 
 def _matern52_with_slope(r2: FloatArray) -> tuple[FloatArray, FloatArray]:
