@@ -6,8 +6,8 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-
 from benchmarks.growth import write_study
+
 from flexibo import Study
 from flexibo.history import History
 from flexibo.study import event_log

@@ -48,10 +48,33 @@ def begun(history: History, after: int | None = None) -> History:
     return again
 
 
-PARTS = (
-    "events asked measurements charges pending assignments answered spent budget reference reissues failed_attempts "
-    "failed_in_a_row told free_in_a_row last_reason follow_ups queue enqueued timed stop stopped chosen scored initial"
-).split()
+PARTS = [
+    "events",
+    "asked",
+    "measurements",
+    "charges",
+    "pending",
+    "assignments",
+    "answered",
+    "spent",
+    "budget",
+    "reference",
+    "reissues",
+    "failed_attempts",
+    "failed_in_a_row",
+    "told",
+    "free_in_a_row",
+    "last_reason",
+    "follow_ups",
+    "queue",
+    "enqueued",
+    "timed",
+    "stop",
+    "stopped",
+    "chosen",
+    "scored",
+    "initial",
+]
 
 
 def assert_same(found: History, wanted: History) -> None:
